@@ -143,6 +143,7 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
         offset: words.offset.unwrap_or_default(),
         session: None,
         without_session: None,
+        from_host: words.from_host.filter(|host| !host.is_empty()),
     };
     let projects = ProjectFilter { project: words.project, all: words.all_projects.unwrap_or_default() };
     let hits = find::search(memory, &store, &projects, &wanted)?;
@@ -162,6 +163,7 @@ fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
         query: longhaul_runtime::memory::question(&asked.question)?,
         since: asked.since.as_deref().map(find::day).transpose()?,
         before: asked.before.as_deref().map(find::day).transpose()?,
+        from_host: asked.from_host.filter(|host| !host.is_empty()),
         ..Wanted::default()
     };
     let tokens =

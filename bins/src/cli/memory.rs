@@ -64,7 +64,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct Search {
-    /// Words to find, +required, "a phrase", -excluded, prefix*, file:PART, kind:KIND, since:DATE, before:DATE; without a query, the newest records
+    /// Words to find, +required, "a phrase", -excluded, prefix*, file:PART, kind:KIND, from:HOST, since:DATE, before:DATE; without a query, the newest records
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
     #[command(flatten)]
@@ -168,6 +168,7 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
         offset: args.offset,
         session: None,
         without_session: None,
+        from_host: None,
     };
     let store = find::open(memory)?;
     let hits = match &store {

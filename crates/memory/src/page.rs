@@ -24,6 +24,9 @@ use crate::text::one_line;
 /// Maximum length of a project's name, in characters.
 const NAME_CHARS: usize = 100;
 
+/// Maximum length of the name of a host, in characters.
+const HOST_CHARS: usize = 40;
+
 /// Maximum number of lines of the sections below the sessions.
 const LEFT_LINES: usize = 5;
 const FAILING_LINES: usize = 5;
@@ -64,6 +67,8 @@ pub struct PageSession {
     pub at: Millis,
     /// Whether it is the session that reads the page.
     pub is_reader: bool,
+    /// The other host on which it ran; `None` for this one.
+    pub host: Option<String>,
     /// Its first prompt.
     pub first_prompt: String,
     /// Its summary.
@@ -83,6 +88,7 @@ impl PageSession {
             record: record.into(),
             at,
             is_reader: false,
+            host: None,
             first_prompt: String::new(),
             summary,
             made_by: MadeBy::Rule,
@@ -103,6 +109,8 @@ pub struct PageRecord {
     pub kind: Kind,
     /// Its title.
     pub title: String,
+    /// The other host that it comes from; `None` if it was made here.
+    pub host: Option<String>,
     /// A key that is equal for two runs of the same command; only for runs that ended.
     pub command_key: Option<String>,
 }
@@ -110,7 +118,7 @@ pub struct PageRecord {
 impl PageRecord {
     /// Returns a record that is not the run of a command.
     pub fn new(id: i64, at: Millis, kind: Kind, title: impl Into<String>) -> Self {
-        Self { id, at, kind, title: title.into(), command_key: None }
+        Self { id, at, kind, title: title.into(), host: None, command_key: None }
     }
 }
 
@@ -223,7 +231,13 @@ fn worth_showing(mut lines: Vec<SessionLine>) -> Vec<String> {
 
 fn record_line(record: &PageRecord, mark: &str, text: &str, input: &PageInput<'_>) -> String {
     let text = defuse(&one_line(text, TITLE_CHARS));
-    format!("- #{} {} {mark}{text}\n", record.id, date_of(record.at, input.offset_seconds))
+    let host = shown_host(record.host.as_deref());
+    format!("- #{} {} {host}{mark}{text}\n", record.id, date_of(record.at, input.offset_seconds))
+}
+
+/// Returns the name of another host as `@name `; empty for this one.
+fn shown_host(host: Option<&str>) -> String {
+    host.map(|host| format!("@{} ", defuse(&one_line(host, HOST_CHARS)))).unwrap_or_default()
 }
 
 fn bottom(sessions: usize, records: usize, omitted: usize, total: u64, cost: u64) -> String {

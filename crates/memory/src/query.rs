@@ -35,6 +35,8 @@ pub struct Query {
     pub since: Option<Date>,
     /// Only before this day.
     pub before: Option<Date>,
+    /// Only what comes from the host with this name.
+    pub from: Option<String>,
     /// `since:` and `before:` filters with an invalid day: name and value. A search returns an error for them.
     pub misread: Vec<(&'static str, String)>,
 }
@@ -57,7 +59,7 @@ impl Query {
     /// Parses a query. Every text is valid.
     ///
     /// Plain words are not required. `"…"` is a phrase that must occur, `+word` must occur, `-word` must not occur;
-    /// `file:`, `kind:`, `project:`, `since:` and `before:` are filters, the last two with a day (`2026-01-31`).
+    /// `file:`, `kind:`, `project:`, `from:`, `since:` and `before:` are filters, the last two with a day (`2026-01-31`).
     /// `word*` matches all words that begin with it. An unknown kind is a plain word; an invalid day is added to
     /// [`Query::misread`]. A text of several lines, or a long one, is a quotation: everything in it is a plain word.
     pub fn parse(text: &str) -> Self {
@@ -166,6 +168,7 @@ impl Query {
         match name {
             "file" => set(&mut self.file, text),
             "project" => set(&mut self.project, text),
+            "from" => set(&mut self.from, text),
             "kind" => set(&mut self.kind, Kind::from_name(&value.to_lowercase())),
             "since" => set(&mut self.since, Date::parse(value)),
             _ => set(&mut self.before, Date::parse(value)),
@@ -183,7 +186,7 @@ fn set<T>(filter: &mut Option<T>, value: Option<T>) -> bool {
 
 /// Returns the name of the filter at the beginning of a text.
 fn filter_name(text: &str) -> Option<&'static str> {
-    let names = ["file", "kind", "project", "since", "before"];
+    let names = ["file", "kind", "project", "from", "since", "before"];
     names.into_iter().find(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')))
 }
 

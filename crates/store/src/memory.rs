@@ -4,7 +4,7 @@
 //! calls is stored once, in the `details` of the handoff, under the id of the call.
 
 mod bulk;
-mod forget;
+pub(crate) mod forget;
 mod import;
 mod import_from;
 mod long_texts;
@@ -20,7 +20,7 @@ pub(crate) mod session_row;
 mod summaries;
 pub(crate) mod tables;
 mod timeline;
-mod tool_calls;
+pub(crate) mod tool_calls;
 mod trigrams;
 pub(crate) mod upkeep;
 pub(crate) mod word_search;
@@ -89,6 +89,8 @@ pub struct Hit {
     pub record: RecordId,
     /// The session; `None` for a note that was made outside of any.
     pub session: Option<String>,
+    /// The other host that it comes from; `None` if it was made here.
+    pub host: Option<String>,
     /// The project's name.
     pub project: String,
     /// The number of the prompt in the session.
@@ -157,6 +159,7 @@ impl Hit {
             "id": self.record.to_string(),
             "type": self.record.what.as_str(),
             "session_id": self.session,
+            "host": self.host,
             "project": self.project,
             "prompt_number": self.prompt_number,
             "created_at": self.at.0,

@@ -59,6 +59,9 @@ const COLUMNS: &str =
     "session_id, project, project_key, project_path, prompt_counter, last_prompt, inherits, merged_into,
      client_pid, transcript_path, read_offset, read_mark, read_turn, read_tip, created_at";
 
+/// A session of another host has no transcript here, and can be neither continued nor handed over.
+const OF_THIS_HOST: &str = "(host_id IS NULL OR transcript_path IS NOT NULL)";
+
 impl Store {
     /// Adds a session, or updates the process and the transcript of a known one.
     pub fn register_session(&self, new: &NewSession<'_>) -> Result<(), StoreError> {
@@ -130,9 +133,11 @@ impl Store {
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 
-    /// Returns a project's newest sessions, the newest first.
+    /// Returns a project's newest sessions of this host, the newest first.
     pub fn sessions_of(&self, project_key: &str) -> Result<Vec<Session>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM sessions WHERE project_key = ?1 ORDER BY created_at DESC LIMIT 50");
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sessions WHERE project_key = ?1 AND {OF_THIS_HOST} ORDER BY created_at DESC LIMIT 50"
+        );
         self.list_sessions(&sql, project_key)
     }
 

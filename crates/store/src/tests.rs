@@ -9,6 +9,7 @@ mod memory;
 mod model;
 mod notifications;
 mod session_places;
+mod sync;
 mod upgrade;
 mod vectors;
 

@@ -83,6 +83,7 @@ function facts(record) {
     When: `${stamp(record.created_at)} (${ago(record.created_at)})`,
     Project: record.project,
     Session: session,
+    From: record.host && `@${record.host}`,
     Prompt: record.prompt_number > 0 && `number ${record.prompt_number}`,
     Tool: record.tool_name,
     "Made by": record.made_by,

@@ -15,7 +15,7 @@ export function row(hit, when = "clock") {
         when === "clock" ? clock(hit.created_at) : dayTime(hit.created_at)),
       mark(hit),
       h("span", { class: "title" }, hit.title ? marked(hit.title, hit.title_marks) : "(no title)"),
-      h("span", { class: "where" }, hit.project),
+      h("span", { class: "where" }, hit.host ? `@${hit.host} ${hit.project}` : hit.project),
       h("span", { class: "cost num", title: `Reading it costs about ${hit.tokens} tokens` },
         cost(hit.tokens), h("span", { class: "unit" }, " tokens")),
       h("span", { class: "id num" }, hit.id),
@@ -30,13 +30,13 @@ function saysMore({ snippet, title }) {
 
 /** Returns the line of a whole record. */
 export function hitOf(record) {
-  const { type, id, session_id, project, project_key, created_at, tokens } = record;
+  const { type, id, session_id, host, project, project_key, created_at, tokens } = record;
   const title = {
     prompt: () => firstLine(record.prompt),
     observation: () => record.title,
     summary: () => firstLine(record.request || record.completed || record.learned || record.investigated || record.next_steps),
   }[type]();
-  return { type, id, session_id, project, project_key, created_at, tokens, title, kind: record.kind ?? null };
+  return { type, id, session_id, host, project, project_key, created_at, tokens, title, kind: record.kind ?? null };
 }
 
 /** Opens the record of a clicked line beside the list. */

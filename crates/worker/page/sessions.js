@@ -53,6 +53,7 @@ function card(session) {
     h("a", { class: "row card", href: address({ view: "session", id: session.session_id }) },
       h("span", { class: "card-top" },
         h("strong", {}, session.project),
+        session.host && h("span", { class: "dim" }, `@${session.host}`),
         stateMark(stateOf(session)),
         h("time", { class: "dim num", datetime: new Date(session.created_at).toISOString(), title: stamp(session.created_at) },
           dayTime(session.created_at)),

@@ -35,6 +35,7 @@ pub(crate) fn session(row: &SessionOverview, state: &Value, context: Option<Valu
     let short = |text: &Option<String>| text.as_deref().map(|text| cut(text, PROMPT_CHARS));
     json!({
         "session_id": row.session,
+        "host": row.host,
         "project": row.project,
         "project_key": row.project_key,
         "project_path": row.project_path,

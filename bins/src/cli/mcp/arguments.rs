@@ -28,6 +28,8 @@ pub(super) struct Question {
     pub(super) since: Option<String>,
     /// Only records before this day, YYYY-MM-DD.
     pub(super) before: Option<String>,
+    /// Only what was made on this host, by the name that results show behind @; `here` is this machine.
+    pub(super) from_host: Option<String>,
     /// Another project: its name, or a folder in it; default is the project of this session.
     pub(super) project: Option<String>,
     /// Ask every project.
@@ -57,6 +59,8 @@ pub(super) struct Words {
     pub(super) limit: Option<usize>,
     /// Number of lines to skip.
     pub(super) offset: Option<usize>,
+    /// Only what was made on this host, by the name that results show behind @; `here` is this machine.
+    pub(super) from_host: Option<String>,
     /// Another project: its name, or a folder in it; default is the project of this session.
     pub(super) project: Option<String>,
     /// Search every project.

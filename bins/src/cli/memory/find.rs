@@ -90,7 +90,7 @@ pub(crate) fn typed(arguments: &[String]) -> String {
         if !argument.trim().contains(char::is_whitespace) || argument.contains('"') {
             return argument.clone();
         }
-        let filter = ["file:", "kind:", "project:", "since:", "before:", "-", "+"];
+        let filter = ["file:", "kind:", "project:", "from:", "since:", "before:", "-", "+"];
         let sign = filter.into_iter().find(|sign| argument.starts_with(sign)).unwrap_or_default();
         format!("{sign}\"{}\"", &argument[sign.len()..])
     };

@@ -37,9 +37,10 @@ pub(crate) fn message(store: &Store, wanted: &Wanted) -> String {
 
 /// Returns whether the query or the arguments have filters.
 fn is_narrowed(wanted: &Wanted) -> bool {
-    let Query { excluded, file, kind, since, before, .. } = &wanted.query;
-    let by_query = !excluded.is_empty() || file.is_some() || kind.is_some() || since.is_some() || before.is_some();
-    let Wanted { kinds, file, since, before, session, what, .. } = wanted;
-    let by_lists = !kinds.is_empty() || !what.is_empty();
+    let Query { excluded, file, kind, from, since, before, .. } = &wanted.query;
+    let by_day = since.is_some() || before.is_some();
+    let by_query = !excluded.is_empty() || file.is_some() || kind.is_some() || from.is_some() || by_day;
+    let Wanted { kinds, file, since, before, session, from_host, what, .. } = wanted;
+    let by_lists = !kinds.is_empty() || !what.is_empty() || from_host.is_some();
     by_query || by_lists || file.is_some() || since.is_some() || before.is_some() || session.is_some()
 }

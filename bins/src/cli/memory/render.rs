@@ -8,7 +8,7 @@ use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::{Env, Millis, one_line, short_session};
 use longhaul_memory::{Kind, MadeBy, MarkedText, Observation, Summary};
 use longhaul_runtime::utc_offset_seconds;
-use longhaul_store::{Content, Hit, Record, RecordId, Score, ScoreParts};
+use longhaul_store::{Content, Hit, Record, RecordId, Score, ScoreParts, from_host};
 
 use crate::cli::paint::{self, Colours, Span, Tone, fit, fit_line, harmless, width};
 
@@ -93,6 +93,9 @@ pub(crate) fn marked_lines(hits: &[Hit], shown: Shown, screen: Screen, marks: Ma
             let project = project(hit);
             let gap = " ".repeat(widest_project - width(&project) + 2);
             start.push(Span::new(project + &gap, Tone::Dim));
+        }
+        if let Some(host) = &hit.host {
+            start.push(Span::new(format!("{}  ", harmless(&from_host(host))), Tone::Dim));
         }
         let taken = start.iter().map(Span::width).sum::<usize>() + cost.chars().count();
         let mut line = start;
@@ -187,8 +190,9 @@ pub(crate) fn record(record: &Record) -> String {
     let session = record.session.as_deref().map(|session| format!(", session {}", short_session(session)));
     let prompt = Some(record.prompt_number).filter(|number| *number > 0).map(|number| format!(", prompt {number}"));
     let place = format!(
-        "{}, project {}{}{}",
+        "{}{}, project {}{}{}",
         when(record.at),
+        record.host.as_deref().map(|host| format!(", {}", from_host(host))).unwrap_or_default(),
         record.project,
         session.unwrap_or_default(),
         prompt.unwrap_or_default()

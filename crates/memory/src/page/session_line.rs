@@ -2,7 +2,7 @@
 
 use longhaul_core::record::defuse;
 
-use super::{PageInput, PageSession, moment};
+use super::{PageInput, PageSession, moment, shown_host};
 use crate::conclusions::without_reports;
 use crate::exchanges::is_telling;
 use crate::observation::MadeBy;
@@ -39,7 +39,8 @@ pub(super) fn session_line(session: &PageSession, input: &PageInput<'_>, chars: 
     };
     let reader = if session.is_reader { "(this session) " } else { "" };
     let (record, text) = (defuse(&session.record), defuse(&text));
-    let text = format!("- {record} {} {reader}{text}\n", moment(session.at, input.offset_seconds));
+    let host = shown_host(session.host.as_deref());
+    let text = format!("- {record} {} {host}{reader}{text}\n", moment(session.at, input.offset_seconds));
     Some(SessionLine { text, has_result })
 }
 

@@ -28,6 +28,8 @@ pub struct FoundPassage {
     pub id: String,
     /// The session; `None` for a note without a session.
     pub session: Option<String>,
+    /// The other host that it comes from; `None` if it was made here.
+    pub host: Option<String>,
     /// The name of the project.
     pub project: String,
     /// The number of the prompt in the session.

@@ -71,6 +71,7 @@ fn add_passage(lines: &mut Vec<AnswerLine>, session: &AnswerSession, passage: &A
         signs.push(found.date.clone());
     }
     signs.push(found.time.clone());
+    signs.extend(found.host.as_ref().map(|host| format!("@{}", one_line(host, NAME_CHARS))));
     if found.is_older {
         signs.push("(older: a newer one answers the same)".to_owned());
     }

@@ -19,6 +19,9 @@ const ASKED: usize = 110;
 /// Minimum length of a part of a reply that is worth showing.
 const SHORTEST: usize = 60;
 
+/// Maximum length of the name of a host.
+const HOST_CHARS: usize = 40;
+
 const TOP: &str =
     "Recalled for this prompt, said in other sessions of this project (the whole of it: `longhaul memory get ID`):\n";
 
@@ -30,6 +33,8 @@ pub struct BroughtPassage<'a> {
     pub id: &'a str,
     /// The short id of the session.
     pub session: &'a str,
+    /// The other host that it comes from; `None` if it was made here.
+    pub host: Option<&'a str>,
     /// The time of the passage.
     pub at: Millis,
     /// The prompt, or the title of a note.
@@ -49,7 +54,7 @@ impl<'a> BroughtPassage<'a> {
     ///
     /// It is certainly about the prompt, no newer one answers the same, and its session is not known.
     pub fn new(id: &'a str, at: Millis, asked: &'a str, replied: &'a str) -> Self {
-        Self { id, session: "", at, asked, replied, spot: None, is_older: false, is_weak: false }
+        Self { id, session: "", host: None, at, asked, replied, spot: None, is_older: false, is_weak: false }
     }
 }
 
@@ -87,7 +92,8 @@ pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
 
 /// Returns a passage in at most `room` characters, escaped; `None` if that is too short.
 fn entry(passage: &BroughtPassage<'_>, room: usize, offset_seconds: i32) -> Option<String> {
-    let BroughtPassage { id, session, at, is_older, is_weak, .. } = passage;
+    let BroughtPassage { id, session, host, at, is_older, is_weak, .. } = passage;
+    let host = host.map(|host| format!(" @{}", one_line(host, HOST_CHARS))).unwrap_or_default();
     let session = if session.is_empty() { String::new() } else { format!(", session {session}") };
     let older = if *is_older { ", older: a newer one answers the same" } else { "" };
     let weak = if *is_weak { ", may not be about this" } else { "" };
@@ -96,7 +102,7 @@ fn entry(passage: &BroughtPassage<'_>, room: usize, offset_seconds: i32) -> Opti
     let is_note = one_line(passage.replied, ASKED).starts_with(asked.trim_end_matches('…'));
     let (asked, label) =
         if is_note { (String::new(), "  noted: ") } else { (format!("  asked: {asked}\n"), "  replied: ") };
-    let head = format!("{id}, {}{session}{older}{weak}\n{asked}", date_of(*at, offset_seconds));
+    let head = format!("{id}{host}, {}{session}{older}{weak}\n{asked}", date_of(*at, offset_seconds));
     let left = room.checked_sub(head.chars().count() + label.len() + "\n".len())?;
     let body = match passage.replied.trim().is_empty() {
         true => String::new(),

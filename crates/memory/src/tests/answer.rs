@@ -50,6 +50,13 @@ fn passages_are_grouped_by_session_and_the_newest_decision_comes_first() {
 }
 
 #[test]
+fn a_passage_of_another_host_is_shown_with_its_name() {
+    let far = FoundPassage { host: Some("laptop".to_owned()), ..exchange("P1", "a", 1, "which broker?", "RabbitMQ.") };
+    let text = compose("broker", vec![far], LIMITS).text();
+    assert!(text.contains("P1  14:03 @laptop  asked: which broker?"), "{text}");
+}
+
+#[test]
 fn a_better_answer_without_a_decision_stays_first() {
     let found = vec![
         exchange("P1", "a", 1, "how does the broker work?", "It forwards messages."),

@@ -14,6 +14,7 @@ fn session(record: &str, hours_ago: u64, first_prompt: &str, mut summary: Summar
         record: record.to_owned(),
         at: Millis(NOW.0 - hours_ago * HOUR),
         is_reader: false,
+        host: None,
         first_prompt: first_prompt.to_owned(),
         summary,
         made_by: MadeBy::Rule,
@@ -38,6 +39,7 @@ fn record(id: i64, hours_ago: u64, kind: Kind, title: &str) -> PageRecord {
         at: Millis(NOW.0 - hours_ago * HOUR),
         kind,
         title: title.to_owned(),
+        host: None,
         command_key: key.map(str::to_owned),
     }
 }
@@ -45,6 +47,16 @@ fn record(id: i64, hours_ago: u64, kind: Kind, title: &str) -> PageRecord {
 fn shown(sessions: &[PageSession], records: &[PageRecord]) -> String {
     let input = PageInput { project: "x", now: NOW, sessions, records, ..PageInput::default() };
     page(&input, 9_500).text
+}
+
+#[test]
+fn what_another_host_has_made_is_shown_with_its_name() {
+    let far = PageSession { host: Some("laptop".to_owned()), ..session("S9", 1, "why?", came_to("It hums.", "", "")) };
+    let note = PageRecord { host: Some("anna\n</x>".to_owned()), ..record(7, 2, Kind::Note, "no deploys on Friday") };
+    let text = shown(&[far], &[note]);
+    assert!(text.contains(" @laptop why? → It hums."), "{text}");
+    assert!(text.contains(" @anna "), "{text}");
+    assert!(!shown(&[session("S9", 1, "why?", came_to("It hums.", "", ""))], &[]).contains('@'));
 }
 
 #[test]

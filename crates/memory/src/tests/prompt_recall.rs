@@ -232,10 +232,17 @@ fn an_uncertain_passage_says_so() {
     assert!(!bring(&[passage("wrap or trap?", "Wrap.", None)], 0).text.contains("may not be"));
 }
 
+#[test]
+fn a_passage_of_another_host_is_shown_with_its_name() {
+    let far = BroughtPassage { host: Some("laptop"), ..passage("wrap or trap?", "Wrap.", None) };
+    assert!(bring(&[far], 0).text.contains("P12 @laptop, 2026-01-01, session"), "{}", bring(&[far], 0).text);
+}
+
 fn passage<'a>(asked: &'a str, replied: &'a str, spot: Option<usize>) -> BroughtPassage<'a> {
     BroughtPassage {
         id: "P12",
         session: "0a1b2c3d",
+        host: None,
         at: Millis(1_767_225_600_000),
         asked,
         replied,

@@ -43,8 +43,10 @@ fn nothing_to_look_for_is_none() {
 
 #[test]
 fn filters_are_taken_out() {
-    let query =
-        Query::parse("login file:src/auth.rs kind:Fix project:\"my app\" since:2026-01-31 before:2026-02-01 page");
+    let query = Query::parse(
+        "login file:src/auth.rs kind:Fix project:\"my app\" since:2026-01-31 before:2026-02-01 from:laptop page",
+    );
+    assert_eq!(query.from.as_deref(), Some("laptop"));
     assert_eq!(query.file.as_deref(), Some("src/auth.rs"));
     assert_eq!(query.kind, Some(Kind::Fix));
     assert_eq!(query.project.as_deref(), Some("my app"));

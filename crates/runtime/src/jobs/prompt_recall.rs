@@ -114,6 +114,7 @@ fn render(kind: PromptKind, passages: &[PromptPassage], offset_seconds: i32) -> 
         .map(|(passage, id)| {
             let mut brought = BroughtPassage::new(id, passage.at, &passage.asked, &passage.replied);
             brought.session = short_session(&passage.session);
+            brought.host = passage.host.as_deref();
             brought.spot = passage.spot;
             brought.is_older = passage.is_older;
             brought.is_weak = !is_certain(kind, &passage.evidence);

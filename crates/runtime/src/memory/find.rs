@@ -24,6 +24,8 @@ pub struct Wanted {
     pub session: Option<String>,
     /// Not of this session.
     pub without_session: Option<String>,
+    /// Only what comes from the host with this name.
+    pub from_host: Option<String>,
     /// Only records of these types; empty for all.
     pub what: Vec<What>,
     /// The order of the results.
@@ -76,6 +78,7 @@ pub(super) fn find_with(
         project_key,
         session: wanted.session.as_deref(),
         without_session: wanted.without_session.as_deref(),
+        from_host: wanted.from_host.as_deref().or(query.from.as_deref()),
         kinds: &kinds,
         file: wanted.file.as_deref().or(query.file.as_deref()),
         from: wanted.since.or(query.since).map(midnight),

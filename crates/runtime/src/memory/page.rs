@@ -61,6 +61,7 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
         };
         let mut session = PageSession::new(stored.record.to_string(), stored.at, summary);
         session.is_reader = own == Some(stored.session.as_str());
+        session.host = stored.host;
         session.first_prompt = stored.first_prompt;
         session.made_by = made_by;
         session.is_unpaired = is_unpaired;
@@ -71,6 +72,7 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
         .into_iter()
         .map(|stored| {
             let mut record = PageRecord::new(stored.id, stored.at, stored.kind, stored.title);
+            record.host = stored.host;
             record.command_key = stored.command_key;
             record
         })

@@ -88,6 +88,7 @@ fn passage(hit: &Hit, record: Record) -> FoundPassage {
     let (kind, asked, answered) = content(record.content);
     let mut passage = FoundPassage::new(hit.record.to_string(), hit.at, asked, answered);
     passage.session.clone_from(&hit.session);
+    passage.host.clone_from(&hit.host);
     passage.project.clone_from(&hit.project);
     passage.prompt_number = hit.prompt_number;
     passage.date = date_of(hit.at, offset).to_string();
@@ -139,6 +140,7 @@ pub fn answer_json(answer: &Answer) -> Value {
             "kind": found.kind.as_str(),
             "created_at": found.at.0,
             "prompt_number": found.prompt_number,
+            "host": found.host,
             "asked": marked(&one.asked),
             "answered": marked(&one.answered),
             "score": found.score,

@@ -9,6 +9,7 @@ use super::{RecordId, What};
 use crate::model::lines;
 use crate::recall::{backlog, index, index_state, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
+use crate::sync::keep_of_others;
 use crate::{Store, StoreError, cannot, forgotten_prompts};
 
 impl Store {
@@ -22,10 +23,7 @@ impl Store {
         self.forgetting(|connection| match id.what {
             What::Prompt => forget_prompt(connection, id.id),
             What::Observation => forget_observation(connection, id.id),
-            What::Summary => {
-                index::remove(connection, What::Summary, id.id)?;
-                Ok(connection.execute("DELETE FROM session_summaries WHERE id = ?1", [id.id])? > 0)
-            }
+            What::Summary => forget_summary(connection, id.id),
         })
     }
 
@@ -38,8 +36,13 @@ impl Store {
     }
 
     /// Deletes everything stored of a project, its notes included; returns how many sessions it had.
+    ///
+    /// What other hosts have made is deleted on this host only.
     pub fn forget_project(&self, project_key: &str, at: Millis) -> Result<usize, StoreError> {
         self.forgetting(|connection| {
+            if let Some(project) = project_row(connection, project_key)? {
+                keep_of_others(connection, Some(project))?;
+            }
             let sessions: Vec<String> = connection
                 .prepare("SELECT session_id FROM sessions WHERE project_key = ?1")?
                 .query_map([project_key], |row| row.get(0))?
@@ -51,13 +54,19 @@ impl Store {
                 index::remove_project(connection, project.0)?;
                 connection.execute("DELETE FROM observations WHERE project_id = ?1", [project])?;
             }
+            // What other hosts add to their sessions later is not part of what was deleted.
+            let sql = "UPDATE sessions SET forgotten_at = NULL WHERE project_key = ?1 AND host_id IS NOT NULL";
+            connection.execute(sql, [project_key])?;
             Ok(sessions.len())
         })
     }
 
     /// Deletes everything stored of every project; returns how many sessions there were.
+    ///
+    /// What other hosts have made is deleted on this host only.
     pub fn forget_everything(&self, at: Millis) -> Result<usize, StoreError> {
         self.forgetting(|connection| {
+            keep_of_others(connection, None)?;
             let sessions: Vec<String> = connection
                 .prepare("SELECT session_id FROM sessions")?
                 .query_map([], |row| row.get(0))?
@@ -73,12 +82,16 @@ impl Store {
                 index::remove_project(connection, project.0)?;
             }
             connection.execute("DELETE FROM observations", [])?;
+            connection.execute("UPDATE sessions SET forgotten_at = NULL WHERE host_id IS NOT NULL", [])?;
             Ok(sessions.len())
         })
     }
 
     /// Runs a deletion that overwrites what it deletes, in one transaction.
-    fn forgetting<T>(&self, delete: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn forgetting<T>(
+        &self,
+        delete: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
         let failed = cannot("forget");
         self.connection.execute_batch("PRAGMA secure_delete = on;").map_err(&failed)?;
         let done = self.write("forget", |tx| {
@@ -99,7 +112,7 @@ fn empty_index_that_waits(connection: &Connection) -> rusqlite::Result<()> {
     if index_state::is_current(connection)? { Ok(()) } else { backlog::begin_again(connection) }
 }
 
-fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     let found: Option<(SessionRow, String, i64, String, Time)> = connection
         .query_row(
             "SELECT s.id, s.session_id, u.prompt_number, u.prompt, u.created_at FROM user_prompts u
@@ -159,7 +172,7 @@ fn is_same(column: &str) -> String {
     )
 }
 
-fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+pub(crate) fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     let sql = "SELECT o.tool_use_id, s.session_id FROM observations o LEFT JOIN sessions s ON s.id = o.session_id
                WHERE o.id = ?1";
     let found: Option<(Option<String>, Option<String>)> =
@@ -187,6 +200,11 @@ fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool
     index::remove(connection, What::Observation, id)?;
     connection.execute("DELETE FROM observations WHERE id = ?1", [id])?;
     Ok(true)
+}
+
+pub(crate) fn forget_summary(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+    index::remove(connection, What::Summary, id)?;
+    Ok(connection.execute("DELETE FROM session_summaries WHERE id = ?1", [id])? > 0)
 }
 
 /// Deletes the summaries of a session from one of its prompts on, made by a rule or by the model that was asked to reword

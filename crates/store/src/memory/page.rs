@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::records::maker;
 use super::session_row::project_number;
 use super::{RecordId, What, millis};
+use crate::sync::host_of;
 use crate::{Store, StoreError, cannot, limit};
 
 /// How many sessions are looked at for each that is returned: many begin and are never prompted.
@@ -30,6 +31,8 @@ const PROMPT_CHARS: usize = 1_000;
 pub struct PageSession {
     /// The session.
     pub session: String,
+    /// The other host on which it ran; `None` for this one.
+    pub host: Option<String>,
     /// The record by which it is fetched: its last summary, else its first prompt.
     pub record: RecordId,
     /// When that summary, or the last prompt, was stored.
@@ -53,6 +56,8 @@ pub struct PageRecord {
     pub kind: Kind,
     /// It in one line.
     pub title: String,
+    /// The other host that it comes from; `None` if it was made here.
+    pub host: Option<String>,
     /// What makes two runs of a command the same.
     pub command_key: Option<String>,
 }
@@ -149,12 +154,22 @@ fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<O
         (Some((id, at, summary, made_by, has_none)), _) => {
             let record = RecordId { what: What::Summary, id };
             let is_unpaired = has_none && made_by == MadeBy::Rule;
-            Some(PageSession { session, record, at, first_prompt, summary: Some((summary, made_by)), is_unpaired })
+            let host = host_of(connection, record.what, record.id)?;
+            Some(PageSession {
+                session,
+                host,
+                record,
+                at,
+                first_prompt,
+                summary: Some((summary, made_by)),
+                is_unpaired,
+            })
         }
         (None, Some((id, at, _))) => {
             let record = RecordId { what: What::Prompt, id };
             let at = of_prompt("DESC")?.map_or(at, |(_, last, _)| last);
-            Some(PageSession { session, record, at, first_prompt, summary: None, is_unpaired: false })
+            let host = host_of(connection, record.what, record.id)?;
+            Some(PageSession { session, host, record, at, first_prompt, summary: None, is_unpaired: false })
         }
         (None, None) => None,
     })
@@ -183,6 +198,7 @@ fn records(
             at: millis(row.get(1)?),
             kind: Kind::from_name(&row.get::<_, String>(2)?).unwrap_or(Kind::Note),
             title: row.get(3)?,
+            host: None,
             command_key: row.get(4)?,
         })
     };
@@ -200,6 +216,9 @@ fn records(
     let known: HashSet<i64> = found.iter().map(|record| record.id).collect();
     found.extend(older.into_iter().filter(|note| !known.contains(&note.id)));
     found.sort_by_key(|record| std::cmp::Reverse((record.at, record.id)));
+    for record in &mut found {
+        record.host = host_of(connection, What::Observation, record.id)?;
+    }
     Ok(found)
 }
 

@@ -12,6 +12,7 @@ use super::{Hit, RecordId, Score, What, millis};
 use crate::ingest::owner;
 use crate::recall::replies;
 use crate::row_ids::Time;
+use crate::sync::host_of;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
 /// A whole record.
@@ -21,6 +22,8 @@ pub struct Record {
     pub record: RecordId,
     /// The session; `None` for a note that was made outside of any.
     pub session: Option<String>,
+    /// The other host that it comes from; `None` if it was made here.
+    pub host: Option<String>,
     /// The project's name.
     pub project: String,
     /// The key of the project.
@@ -76,6 +79,7 @@ impl Record {
             "type": self.record.what.as_str(),
             "id": self.record.to_string(),
             "session_id": self.session,
+            "host": self.host,
             "project": self.project,
             "project_key": self.project_key,
             "prompt_number": self.prompt_number,
@@ -205,6 +209,7 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
         Ok(Record {
             record: id,
             session: row.get(0)?,
+            host: None,
             project: row.get(1)?,
             project_key: row.get(2)?,
             prompt_number: row.get(3)?,
@@ -224,6 +229,9 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
         })
     };
     let mut found = connection.prepare_cached(&sql)?.query_row([id.id], read).optional()?;
+    if let Some(found) = &mut found {
+        found.host = host_of(connection, id.what, id.id)?;
+    }
     if let Some(Record { content: Content::Prompt { reply, .. }, .. }) = &mut found {
         *reply = replies::to_prompt(connection, id.id)?;
     }
@@ -270,7 +278,7 @@ pub(crate) fn texts(json: &str) -> Vec<String> {
 }
 
 /// Returns the raw text of a call.
-fn raw(connection: &Connection, session: &str, source: &str) -> rusqlite::Result<Option<String>> {
+pub(crate) fn raw(connection: &Connection, session: &str, source: &str) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT coalesce(input_text, output_text) FROM details
                WHERE session_id = ?1 AND origin_session_id = ?2 AND source_id = ?3";
     let owner = owner(connection, session)?;
@@ -312,6 +320,7 @@ pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
     Ok(Hit {
         record: RecordId { what: one.what, id: one.id },
         session,
+        host: host_of(connection, one.what, one.id)?,
         project: project.unwrap_or_default(),
         prompt_number: one.prompt_number,
         at: millis(one.at),

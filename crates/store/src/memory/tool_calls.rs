@@ -302,6 +302,6 @@ fn knows(connection: &Connection, tool_use_id: &str) -> rusqlite::Result<bool> {
 }
 
 /// Writes texts as a JSON array.
-pub(super) fn list(texts: &[String]) -> String {
+pub(crate) fn list(texts: &[String]) -> String {
     serde_json::Value::from(texts).to_string()
 }

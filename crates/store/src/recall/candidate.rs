@@ -10,6 +10,7 @@ use super::key::Key;
 use super::replies;
 use crate::What;
 use crate::memory::records::texts;
+use crate::sync::host_row_of;
 
 /// A candidate of a search.
 pub(super) struct Candidate {
@@ -17,6 +18,8 @@ pub(super) struct Candidate {
     pub(super) id: i64,
     pub(super) session: Option<i64>,
     pub(super) project: i64,
+    /// The row of the other host that it comes from.
+    pub(super) host: Option<i64>,
     /// The number of its prompt.
     pub(super) prompt_number: i64,
     pub(super) at: i64,
@@ -49,6 +52,7 @@ impl Candidate {
             format!("SELECT session_id, project_id, prompt_number, created_at, {columns} FROM {table} WHERE id = ?1");
         let found = connection.prepare_cached(&sql)?.query_row([key.id()], |row| Self::of(key, row)).optional()?;
         let Some(mut found) = found else { return Ok(None) };
+        found.host = host_row_of(connection, key.what(), key.id())?;
         if found.what == What::Prompt {
             let replied = replies::to_prompt(connection, key.id())?;
             found.chars += replied.len() as u64;
@@ -100,6 +104,7 @@ impl Candidate {
             id: key.id(),
             session: row.get(0)?,
             project: row.get(1)?,
+            host: None,
             prompt_number: row.get(2)?,
             at: row.get(3)?,
             decides: matches!(Kind::from_name(&kind), Some(Kind::Note | Kind::Decision)),

@@ -8,6 +8,7 @@ use super::candidate::Candidate;
 use super::index::{MONTH_MS, what_term};
 use crate::What;
 use crate::memory::session_row::project_number;
+use crate::sync::HostFilter;
 
 /// A longer range of months is not searched month by month.
 const MOST_MONTHS: i64 = 36;
@@ -17,6 +18,7 @@ pub(super) struct Strict<'a> {
     pub(super) project: Option<i64>,
     session: Option<i64>,
     without_session: Option<i64>,
+    hosts: Option<HostFilter>,
     kinds: &'a [Kind],
     what: &'a [What],
     from: i64,
@@ -72,7 +74,7 @@ impl Phrase {
 }
 
 impl<'a> Strict<'a> {
-    /// Returns `None` if nothing can be found, because there is no such project or session.
+    /// Returns `None` if nothing can be found, because there is no such project, session or host.
     pub(super) fn new(connection: &Connection, query: &SearchQuery<'a>) -> rusqlite::Result<Option<Self>> {
         let mut project = None;
         if let Some(key) = query.project_key {
@@ -100,6 +102,10 @@ impl<'a> Strict<'a> {
                 .query_row([name], |row| row.get(0))
                 .optional()?;
         }
+        let hosts = HostFilter::of(connection, query.from_host)?;
+        if hosts.as_ref().is_some_and(HostFilter::is_empty) {
+            return Ok(None);
+        }
         let phrases = |terms: &mut dyn Iterator<Item = &Term>| terms.filter_map(Phrase::of).collect();
         let (required, excluded) = match query.query {
             Some(Query { excluded, .. }) => {
@@ -111,6 +117,7 @@ impl<'a> Strict<'a> {
             project,
             session,
             without_session,
+            hosts,
             kinds: query.kinds,
             what: query.what,
             from: query.from.map_or(0, |from| from.0 as i64),
@@ -147,6 +154,10 @@ impl<'a> Strict<'a> {
             all.push(format!("\"=s{session}\""));
         }
         let any = |terms: Vec<String>| format!("({})", terms.join(" OR "));
+        // What was made here has no such term.
+        if let Some(others) = self.hosts.as_ref().and_then(HostFilter::only_others) {
+            all.push(any(others.iter().map(|host| format!("\"=h{host}\"")).collect()));
+        }
         if !self.kinds.is_empty() {
             all.push(any(self.kinds.iter().map(|kind| format!("\"=k{kind}\"")).collect()));
         }
@@ -186,6 +197,7 @@ impl<'a> Strict<'a> {
         self.takes(one.what)
             && self.session.is_none_or(|session| one.session == Some(session))
             && (self.without_session.is_none() || one.session != self.without_session)
+            && self.hosts.as_ref().is_none_or(|hosts| hosts.has(one.host))
             && self.project.is_none_or(|project| one.project == project)
             && (self.from..=self.to).contains(&one.at)
             && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == one.kind))

@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::key::Key;
 use super::{backlog, index_state, replies};
 use crate::What;
+use crate::sync::host_row_of;
 
 /// Thirty days, the unit of time in the index.
 pub(crate) const MONTH_MS: i64 = 2_592_000_000;
@@ -104,10 +105,11 @@ pub(crate) fn terms<'t>(scope: &str, texts: impl IntoIterator<Item = &'t str>) -
     })
 }
 
-/// Returns the terms of a row's scope: type, session, time and kind.
-pub(crate) fn scope(what: What, session: i64, at: i64, kind: &str) -> String {
+/// Returns the terms of a row's scope: type, session, time, kind, and the other host that it comes from.
+pub(crate) fn scope(what: What, session: i64, at: i64, kind: &str, host: Option<i64>) -> String {
     let kind = if kind.is_empty() { String::new() } else { format!(" =k{kind}") };
-    format!("{} =s{session} =t{}{kind}", what_term(what), at / MONTH_MS)
+    let host = host.map(|host| format!(" =h{host}")).unwrap_or_default();
+    format!("{} =s{session} =t{}{kind}{host}", what_term(what), at / MONTH_MS)
 }
 
 /// Returns the term that all records of a type have.
@@ -128,10 +130,11 @@ fn read(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option
     };
     let sql =
         format!("SELECT project_id, coalesce(session_id, 0), created_at, {columns} FROM {} WHERE id = ?1", table(what));
+    let host = host_row_of(connection, what, id)?;
     let read = |row: &Row<'_>| {
         let key = Key::new(row.get(0)?, what, id);
         let kind: String = row.get(3)?;
-        let scope = scope(what, row.get(1)?, row.get(2)?, &kind);
+        let scope = scope(what, row.get(1)?, row.get(2)?, &kind, host);
         let mut texts: Vec<String> = Vec::new();
         for column in 4..row.as_ref().column_count() {
             texts.push(row.get(column)?);

@@ -15,6 +15,7 @@ use super::postings::rows;
 use super::{SearchQuery, backlog, meaning};
 use crate::memory::millis;
 use crate::memory::session_row::project_number;
+use crate::sync::host_of;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// How many rows of the index all terms read together.
@@ -70,6 +71,8 @@ pub struct PromptPassage {
     pub record: RecordId,
     /// The session; empty for a note without one.
     pub session: String,
+    /// The other host that it comes from; `None` if it was made here.
+    pub host: Option<String>,
     /// The time of the passage.
     pub at: Millis,
     /// The prompt, or the title of a note.
@@ -194,6 +197,7 @@ fn passage(
     Ok(PromptPassage {
         record: RecordId { what: one.what, id: one.id },
         session: session.unwrap_or_default(),
+        host: host_of(connection, one.what, one.id)?,
         at: millis(one.at),
         asked: text(0),
         replied: text(1),

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::index::{change, delete, insert, scope, terms};
 use super::key::{Key, LAST_PART};
+use crate::sync::host_row_of;
 use crate::{What, forgotten_prompts};
 
 /// Maximum difference between the times of a turn and of its prompt.
@@ -147,19 +148,17 @@ fn unlink(connection: &Connection, origin: &str, turn: i64, link: &Link, before:
 }
 
 fn link_of(connection: &Connection, origin: &str, turn: i64) -> rusqlite::Result<Option<Link>> {
-    connection
+    let found = connection
         .prepare_cached(
             "SELECT p.id, p.project_id, p.session_id, p.created_at, r.part FROM replies r
              JOIN user_prompts p ON p.id = r.prompt_id WHERE r.origin_session_id = ?1 AND r.turn_number = ?2",
         )?
-        .query_row((origin, turn), |row| {
-            Ok(Link {
-                key: Key::new(row.get(1)?, What::Prompt, row.get(0)?),
-                part: row.get(4)?,
-                scope: scope(What::Prompt, row.get(2)?, row.get(3)?, ""),
-            })
-        })
-        .optional()
+        .query_row((origin, turn), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
+        .optional()?;
+    let Some((prompt, project, session, at, part)): Option<(i64, i64, i64, i64, i64)> = found else { return Ok(None) };
+    let host = host_row_of(connection, What::Prompt, prompt)?;
+    let key = Key::new(project, What::Prompt, prompt);
+    Ok(Some(Link { key, part, scope: scope(What::Prompt, session, at, "", host) }))
 }
 
 /// Returns the prompt that began a turn: the one with the same text, or otherwise the last before it; `None` if that

@@ -14,6 +14,7 @@ use super::key::{Key, range};
 use super::order::{Asked, Ranked, rank};
 use super::{backlog, meaning, postings, strict};
 use crate::memory::{millis, records, word_search};
+use crate::sync::{HostFilter, host_of};
 use crate::{Hit, Order, RecordId, Score, ScoreParts, Store, StoreError, What, cannot};
 
 /// Number of records that are read and ranked.
@@ -44,6 +45,8 @@ pub struct SearchQuery<'a> {
     pub session: Option<&'a str>,
     /// Not this session.
     pub without_session: Option<&'a str>,
+    /// Only what comes from the host with this name.
+    pub from_host: Option<&'a str>,
     /// Only observations of these kinds; empty for all records.
     pub kinds: &'a [Kind],
     /// Only observations of a file whose path contains this.
@@ -81,7 +84,11 @@ impl Store {
 fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Vec<Hit>> {
     // While a damaged index is built again, there are no older ones, so it is searched as it is.
     if !backlog::is_empty(connection)? && backlog::keeps_words(connection)? {
-        return word_search::find(connection, query);
+        let mut found = word_search::find(connection, query)?;
+        if let Some(hosts) = HostFilter::of(connection, query.from_host)? {
+            found.retain(|hit| hosts.has_name(hit.host.as_deref()));
+        }
+        return Ok(found);
     }
     let Some(strict) = Strict::new(connection, query)? else { return Ok(Vec::new()) };
     let wanted = query.query.map(Query::wanted_terms).unwrap_or_default();
@@ -312,6 +319,7 @@ fn hit(connection: &Connection, ranked: &Ranked, required: Option<&mut Looker>) 
     Ok(Hit {
         record: RecordId { what: one.what, id: one.id },
         session,
+        host: host_of(connection, one.what, one.id)?,
         project: project.unwrap_or_default(),
         prompt_number: one.prompt_number,
         at: millis(one.at),

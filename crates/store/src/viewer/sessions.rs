@@ -13,6 +13,8 @@ pub struct SessionOverview {
     pub id: i64,
     /// Its id.
     pub session: String,
+    /// The other host on which it ran; `None` for this one.
+    pub host: Option<String>,
     /// The project's name.
     pub project: String,
     /// The key of the project.
@@ -75,7 +77,8 @@ const COLUMNS: &str = "s.id, s.session_id, s.project, s.project_key, s.project_p
     max(s.created_at, coalesce(s.completed_at, 0),
         coalesce((SELECT max(t.created_at) FROM observations t WHERE t.session_id = s.id), 0),
         coalesce((SELECT max(t.created_at) FROM user_prompts t WHERE t.session_id = s.id), 0),
-        coalesce((SELECT max(t.created_at) FROM session_summaries t WHERE t.session_id = s.id), 0))";
+        coalesce((SELECT max(t.created_at) FROM session_summaries t WHERE t.session_id = s.id), 0)),
+    (SELECT iif(h.name = '', 'host', h.name) FROM sync_hosts h WHERE h.id = s.host_id AND h.is_own = 0)";
 
 impl Store {
     /// Returns a page of sessions, the newest first, of a project or of all; `before` is the time and number of a session.
@@ -113,6 +116,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionOverview> {
     Ok(SessionOverview {
         id: row.get(0)?,
         session: row.get(1)?,
+        host: row.get(19)?,
         project: row.get(2)?,
         project_key: row.get(3)?,
         project_path: row.get(4)?,

@@ -45,6 +45,7 @@ fn wanted(params: &Params) -> Result<Wanted, Problem> {
         before: params.day("before")?,
         session: text("session"),
         without_session: None,
+        from_host: None,
         what: params.types()?,
         order: order(params)?,
         limit: params.limit(200, 20)?,

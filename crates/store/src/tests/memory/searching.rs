@@ -55,6 +55,7 @@ const WORDS: SearchQuery<'_> = SearchQuery {
     project_key: None,
     session: None,
     without_session: None,
+    from_host: None,
     kinds: &[],
     file: None,
     from: None,

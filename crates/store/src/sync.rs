@@ -1,0 +1,31 @@
+//! Sync: the log of records that hosts exchange, and what a record does to the memory.
+//!
+//! An exchange uses it in this order: compare [`crate::SyncSelf::confirmed`] with the engine (`longhaul_sync::own_records`), and call
+//! [`crate::Store::check_own_records`] if it says so; [`crate::Store::log_changes`]; `longhaul_sync::plan` with [`crate::Store::sync_heads`];
+//! [`crate::Store::records_to_send`] and [`crate::Store::confirm_sent`] for each page; [`crate::Store::take_in_records`] for each fetched page;
+//! [`crate::Store::records_that_wait`] and [`crate::Store::take_in_waiting`]; [`crate::Store::records_to_erase`] and
+//! [`crate::Store::note_erased`]. It may end anywhere: every step is one transaction, and doing it again changes nothing.
+
+mod apply;
+mod apply_prompt;
+mod circle;
+mod content;
+mod entities;
+mod log;
+mod origin;
+mod projects;
+mod renew;
+mod scan;
+mod send;
+mod take_in;
+
+pub use self::circle::{SyncHost, SyncSelf};
+pub use self::log::SyncCounts;
+pub use self::origin::from_host;
+pub use self::projects::SyncProject;
+pub use self::renew::OwnCheck;
+pub use self::scan::{Logged, Scan};
+pub use self::take_in::TakenIn;
+
+pub(crate) use self::entities::keep_of_others;
+pub(crate) use self::origin::{HostFilter, host_of, host_row_of};

@@ -1,0 +1,166 @@
+//! The circle that the database belongs to, and its hosts.
+
+use longhaul_core::Millis;
+use longhaul_sync::{CircleId, HostId};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::row_ids::Time;
+use crate::{Store, StoreError, cannot};
+
+/// This host, as its circle knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyncSelf {
+    /// The circle.
+    pub circle: CircleId,
+    /// The id of this host.
+    pub host: HostId,
+    /// Its name.
+    pub name: String,
+    /// What identified the machine when the id was made.
+    pub machine: String,
+    /// When the circle was joined.
+    pub joined_at: Millis,
+    /// The highest idx of the own log.
+    pub head: u64,
+    /// The highest idx that the engine has confirmed.
+    pub confirmed: u64,
+    /// How far the clock of this host is ahead of the engine's, in milliseconds.
+    pub clock_ahead: i64,
+}
+
+/// A host of the circle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyncHost {
+    /// Its id.
+    pub host: HostId,
+    /// Its name; empty if it is not known.
+    pub name: String,
+    /// Whether it is this host, now or before it got a new id.
+    pub is_own: bool,
+    /// The highest idx that is here.
+    pub head: u64,
+    /// How far its clock is ahead, in milliseconds.
+    pub clock_ahead: i64,
+    /// When it last exchanged.
+    pub seen_at: Option<Millis>,
+}
+
+/// The number of a host's row in `sync_hosts`.
+pub(super) type HostRow = i64;
+
+impl Store {
+    /// Returns this host as its circle knows it; `None` without sync.
+    pub fn sync_self(&self) -> Result<Option<SyncSelf>, StoreError> {
+        read_self(&self.connection).map_err(cannot("read the state of sync"))
+    }
+
+    /// Makes this database a member of a circle. One that is a member already keeps its host id: it must leave first.
+    pub fn join_circle(
+        &self,
+        circle: CircleId,
+        host: HostId,
+        name: &str,
+        machine: &str,
+        at: Millis,
+    ) -> Result<(), StoreError> {
+        self.write("join the circle", |tx| {
+            if own_row(tx)?.is_some() {
+                return Ok(());
+            }
+            let row = add_host(tx, host)?;
+            tx.execute(
+                "UPDATE sync_hosts SET is_own = 1, name = ?2, seen_at = ?3 WHERE id = ?1",
+                (row, name, Time(at)),
+            )?;
+            tx.execute(
+                "INSERT INTO sync_self (id, circle, host_id, machine, joined_at) VALUES (1, ?1, ?2, ?3, ?4)",
+                (circle.as_bytes(), row, machine, Time(at)),
+            )
+            .map(drop)
+        })
+    }
+
+    /// Leaves the circle. What was fetched stays, with where it came from; nothing is shared any more.
+    pub fn leave_circle(&self) -> Result<(), StoreError> {
+        self.write("leave the circle", |tx| {
+            tx.execute_batch(
+                "DELETE FROM sync_self; DELETE FROM sync_log; DELETE FROM sync_projects;
+                 -- In another circle, own records are new. Tombstones stay: what was forgotten must not come back.
+                 DELETE FROM sync_entities WHERE forgotten = 0 AND host_id IN (SELECT id FROM sync_hosts WHERE is_own = 1);
+                 UPDATE sync_entities SET forgotten = 2 WHERE forgotten = 1;
+                 UPDATE sync_hosts SET head = 0, confirmed = 0;",
+            )
+        })
+    }
+
+    /// Returns every host that is known, this one first.
+    pub fn sync_hosts(&self) -> Result<Vec<SyncHost>, StoreError> {
+        let failed = cannot("list the hosts");
+        let sql = "SELECT host, name, is_own, head, clock_ahead, seen_at FROM sync_hosts
+                   ORDER BY id = (SELECT host_id FROM sync_self) DESC, name, id";
+        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
+        let rows = statement.query_map([], |row| {
+            Ok(SyncHost {
+                host: HostId::from_bytes(row.get(0)?),
+                name: row.get(1)?,
+                is_own: row.get(2)?,
+                head: row.get::<_, i64>(3)?.unsigned_abs(),
+                clock_ahead: row.get(4)?,
+                seen_at: row.get::<_, Option<Time>>(5)?.map(Millis::from),
+            })
+        });
+        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// Records the name of a host, when it was last seen, and how far its clock is ahead.
+    pub fn note_host(
+        &self,
+        host: HostId,
+        name: &str,
+        seen_at: Option<Millis>,
+        clock_ahead: i64,
+    ) -> Result<(), StoreError> {
+        self.write("record the host", |tx| {
+            let row = add_host(tx, host)?;
+            let sql = "UPDATE sync_hosts SET name = ?2, seen_at = coalesce(?3, seen_at), clock_ahead = ?4
+                       WHERE id = ?1 AND (name, clock_ahead) IS NOT (?2, ?4) OR id = ?1 AND seen_at IS NOT coalesce(?3, seen_at)";
+            tx.execute(sql, (row, name, seen_at.map(Time), clock_ahead)).map(drop)
+        })
+    }
+}
+
+fn read_self(connection: &Connection) -> rusqlite::Result<Option<SyncSelf>> {
+    let sql = "SELECT s.circle, h.host, h.name, s.machine, s.joined_at, h.head, h.confirmed, h.clock_ahead
+               FROM sync_self s JOIN sync_hosts h ON h.id = s.host_id";
+    connection
+        .query_row(sql, [], |row| {
+            Ok(SyncSelf {
+                circle: CircleId::from_bytes(row.get(0)?),
+                host: HostId::from_bytes(row.get(1)?),
+                name: row.get(2)?,
+                machine: row.get(3)?,
+                joined_at: row.get::<_, Time>(4)?.into(),
+                head: row.get::<_, i64>(5)?.unsigned_abs(),
+                confirmed: row.get::<_, i64>(6)?.unsigned_abs(),
+                clock_ahead: row.get(7)?,
+            })
+        })
+        .optional()
+}
+
+/// Returns the row of this host; `None` without sync.
+pub(super) fn own_row(connection: &Connection) -> rusqlite::Result<Option<HostRow>> {
+    connection.prepare_cached("SELECT host_id FROM sync_self")?.query_row([], |row| row.get(0)).optional()
+}
+
+/// Returns the row of a host, adding it if there is none.
+pub(super) fn add_host(connection: &Connection, host: HostId) -> rusqlite::Result<HostRow> {
+    let known = connection
+        .prepare_cached("SELECT id FROM sync_hosts WHERE host = ?1")?
+        .query_row([host.as_bytes()], |row| row.get(0))
+        .optional()?;
+    match known {
+        Some(row) => Ok(row),
+        None => connection.prepare_cached("INSERT INTO sync_hosts (host) VALUES (?1)")?.insert([host.as_bytes()]),
+    }
+}

@@ -1,0 +1,81 @@
+//! A host that is a copy of another one, or was restored from a backup, gets a new id.
+
+use longhaul_core::Millis;
+use longhaul_sync::{EntityId, HostId, Record, RecordId};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::circle::{HostRow, add_host, own_row};
+use super::entities::{BURIED, FORGOTTEN};
+use crate::row_ids::Time;
+use crate::{Store, StoreError, cannot};
+
+/// Whose records of this host the engine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnCheck {
+    /// Those of this host.
+    Same,
+    /// Those of another copy of this host: it needs a new id.
+    Other,
+}
+
+impl Store {
+    /// Compares records of this host in the engine with the own log, by idx and id.
+    pub fn check_own_records(&self, records: &[(u64, RecordId)]) -> Result<OwnCheck, StoreError> {
+        let failed = cannot("compare the own records");
+        let sql = "SELECT record_id FROM sync_log WHERE host_id = (SELECT host_id FROM sync_self) AND idx = ?1";
+        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        for (idx, id) in records {
+            let own: Option<[u8; 16]> =
+                statement.query_row([*idx as i64], |row| row.get(0)).optional().map_err(&failed)?;
+            if own.as_ref() != Some(id.as_bytes()) {
+                return Ok(OwnCheck::Other);
+            }
+        }
+        Ok(OwnCheck::Same)
+    }
+
+    /// Gives this host a new id. What the engine has of the old id is fetched like the records of another host; own records
+    /// that the engine never confirmed are written again under the new id.
+    pub fn renew_host(&self, host: HostId, machine: &str, at: Millis) -> Result<(), StoreError> {
+        self.write("give this host a new id", |tx| {
+            let Some(old) = own_row(tx)? else { return Ok(()) };
+            let new = add_host(tx, host)?;
+            tx.execute(
+                "UPDATE sync_hosts SET is_own = 1, seen_at = ?3,
+                     (name, clock_ahead) = (SELECT name, clock_ahead FROM sync_hosts WHERE id = ?2) WHERE id = ?1",
+                (new, old, Time(at)),
+            )?;
+            take_back_unconfirmed(tx, old, new)?;
+            tx.execute("UPDATE sync_hosts SET head = confirmed WHERE id = ?1", [old])?;
+            tx.execute("UPDATE sync_self SET host_id = ?1, machine = ?2", (new, machine))?;
+            // Everything is looked at again; what is in the log does not change.
+            let sql = "UPDATE sync_projects SET prompts = 0, observations = 0, summaries = 0, bookmarks = 0";
+            tx.execute(sql, []).map(drop)
+        })
+    }
+}
+
+/// Removes the own records that the engine has not confirmed from the log. Their entities belong to the new id.
+fn take_back_unconfirmed(connection: &Connection, old: HostRow, new: HostRow) -> rusqlite::Result<()> {
+    const UNCONFIRMED: &str = "host_id = ?1 AND idx > (SELECT confirmed FROM sync_hosts WHERE id = ?1)";
+    let sql = format!("SELECT content FROM sync_log WHERE {UNCONFIRMED} AND entity IS NULL AND content IS NOT NULL");
+    let tombstones: Vec<Vec<u8>> =
+        connection.prepare(&sql)?.query_map([old], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let decoded = tombstones.iter().filter_map(|content| Record::decode(content).ok());
+    let forgotten: Vec<EntityId> = decoded
+        .flat_map(|record| match record {
+            Record::Forgetting(entities) => entities,
+            Record::Entry(_) => Vec::new(),
+        })
+        .collect();
+    for entity in forgotten {
+        let sql = "UPDATE sync_entities SET forgotten = ?2 WHERE entity = ?1 AND forgotten = ?3";
+        connection.prepare_cached(sql)?.execute((entity.as_bytes(), FORGOTTEN, BURIED))?;
+    }
+    let sql = format!(
+        "UPDATE sync_entities SET digest = NULL, host_id = ?2 WHERE forgotten = 0
+         AND entity IN (SELECT entity FROM sync_log WHERE {UNCONFIRMED} AND entity IS NOT NULL)"
+    );
+    connection.execute(&sql, (old, new))?;
+    connection.execute(&format!("DELETE FROM sync_log WHERE {UNCONFIRMED}"), [old]).map(drop)
+}
