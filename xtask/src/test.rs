@@ -12,6 +12,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     tools::ensure(&["tmux", "screen", "git", "git-lfs"])?;
     tools::offer(&["chromium", "chromedriver"], "tests of the viewer in a browser")?;
     tools::offer(&["tsc"], "tests of the bridge module")?;
+    tools::offer(&["postgres"], "tests of sync with PostgreSQL")?;
     ccusage::offer(workspace)?;
     tools::offer(&["Xvfb", "dunst", "notify-send", "dbus-run-session"], "tests of the desktop's notifications")?;
     // The end-to-end tests start `standin`. Building all tests builds it; building a selection may not.

@@ -1,5 +1,6 @@
 //! Programs that tests and the demo need besides cargo: installs missing ones, or prints the command that does.
 
+use std::fs;
 use std::io::{self, Write};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -80,7 +81,14 @@ fn install(apt_get: &[&str], missing: &[&str]) -> Result<()> {
 }
 
 fn missing<'a>(programs: &[&'a str]) -> Vec<&'a str> {
-    programs.iter().copied().filter(|program| run::find(program).is_none()).collect()
+    programs.iter().copied().filter(|program| !is_installed(program)).collect()
+}
+
+fn is_installed(program: &str) -> bool {
+    // Debian has a folder for each version, none of which is on PATH.
+    let versions = || fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    run::find(program).is_some()
+        || (program == "postgres" && versions().any(|version| version.path().join("bin/postgres").is_file()))
 }
 
 /// Returns the package that contains `program`, which usually has the same name.
@@ -97,6 +105,9 @@ fn package<'a>(program: &'a str, installer: &str) -> &'a str {
         ("dbus-run-session", "apt-get") => "dbus-daemon",
         ("dbus-run-session", "dnf") => "dbus-daemon",
         ("dbus-run-session", _) => "dbus",
+        ("postgres", "dnf") => "postgresql-server",
+        ("postgres", "brew") => "postgresql@17",
+        ("postgres", _) => "postgresql",
         ("tsc", "apt-get") => "node-typescript",
         ("tsc", _) => "typescript",
         _ => program,
