@@ -48,6 +48,7 @@ fn start(call: AgentCall) {
     call.run::<SessionStart>(
         &[
             jobs::housekeeping::show_config_warnings,
+            jobs::sync::on_session_start,
             jobs::activity::on_session_start,
             jobs::session_place::on_session_start,
             jobs::tracker::on_session_start,
@@ -68,7 +69,7 @@ fn stop(call: AgentCall) {
             jobs::activity::on_turn_end,
             jobs::tracker::on_turn_end,
         ],
-        &[jobs::tracker::finish_display, jobs::model::start_worker],
+        &[jobs::tracker::finish_display, jobs::model::start_worker, jobs::sync::on_turn_end],
     );
 }
 
@@ -80,6 +81,6 @@ fn end(call: AgentCall) {
             jobs::session_place::on_session_end,
             jobs::tracker::on_session_end,
         ],
-        &[jobs::model::start_worker],
+        &[jobs::model::start_worker, jobs::sync::on_session_end],
     );
 }

@@ -12,6 +12,7 @@ fn main() {
             &[
                 jobs::codex::leave_subagents,
                 jobs::housekeeping::show_config_warnings,
+                jobs::sync::on_session_start,
                 jobs::activity::on_session_start,
                 jobs::session_place::on_session_start,
                 jobs::tracker::on_session_start,
@@ -46,7 +47,7 @@ fn main() {
                 jobs::session_place::on_session_end,
                 jobs::tracker::on_session_end,
             ],
-            &[jobs::model::start_worker],
+            &[jobs::model::start_worker, jobs::sync::on_session_end],
         ),
         // Stop is the only hook that is required: one that was configured by hand needs no argument.
         Some(_) | None => Hook::<Stop>::run_codex(
@@ -58,7 +59,7 @@ fn main() {
                 jobs::activity::on_turn_end,
                 jobs::tracker::on_turn_end,
             ],
-            &[jobs::tracker::finish_display, jobs::model::start_worker],
+            &[jobs::tracker::finish_display, jobs::model::start_worker, jobs::sync::on_turn_end],
         ),
     }
 }

@@ -12,6 +12,6 @@ fn main() {
             jobs::tracker::on_session_end,
             jobs::continuation::on_session_end,
         ],
-        &[jobs::model::start_worker],
+        &[jobs::model::start_worker, jobs::sync::on_session_end],
     );
 }

@@ -8,6 +8,7 @@ fn main() {
         &[
             jobs::housekeeping::show_config_warnings,
             jobs::project_file::on_session_start,
+            jobs::sync::on_session_start, // detached: it runs while the page is made
             jobs::activity::on_session_start,
             jobs::session_place::on_session_start, // before the tracker, which adds the window
             jobs::tracker::on_session_start,

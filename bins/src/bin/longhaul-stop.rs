@@ -18,6 +18,6 @@ fn main() {
             jobs::context_guard::on_turn_end, // if it compacts, no bookmark is set
             jobs::bookmarks::after_turn,
         ],
-        &[jobs::tracker::finish_display, jobs::model::start_worker],
+        &[jobs::tracker::finish_display, jobs::model::start_worker, jobs::sync::on_turn_end],
     );
 }

@@ -18,6 +18,7 @@ mod project;
 mod quiet_hours;
 mod setting;
 mod suggestion;
+mod sync;
 mod whole_numbers;
 
 use std::collections::BTreeMap;
@@ -42,6 +43,7 @@ pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 pub use self::quiet_hours::QuietHours;
 use self::setting::settings;
 pub use self::setting::{Key, Names, OneLineText, Setting, Warning, WarningKind};
+pub use self::sync::{HostName, Sync, SyncAddress};
 pub use self::whole_numbers::{Count, Port};
 
 settings! {
@@ -55,6 +57,7 @@ settings! {
         handoff: Handoff = Handoff::default(), "What a session passes on to the next one after `/clear`";
         continuation: Continuation = Continuation::default(), "Continues in a new session automatically when the context is nearly full";
         memory: Memory = Memory::default(), "A searchable record of every session";
+        sync: Sync = Sync::default(), "Exchanges the memory of shared projects with other machines, `longhaul sync`";
         worker: Worker = Worker::default(), "The background server of the viewer, `longhaul worker start`";
         guard: Guard = Guard::default(), "Compacts the context and denies subagents before the context is full";
         inject: Inject = Inject::default(), "How text is typed into the terminal";

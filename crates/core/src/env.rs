@@ -36,6 +36,8 @@ pub struct Env {
     pub client_settings: Option<PathBuf>,
     /// `$CODEX_HOME`, else `~/.codex`: where Codex keeps its settings and rollouts.
     pub codex_dir: Option<PathBuf>,
+    /// `$PGPASSFILE`, else `~/.pgpass`: the passwords of PostgreSQL's clients.
+    pub password_file: Option<PathBuf>,
     /// `LONGHAUL_DISABLE=1`: every hook answers, and does nothing else.
     pub disabled: bool,
     /// `LONGHAUL_NO_REAP=1`: the rows of dead sessions are kept.
@@ -97,6 +99,7 @@ impl Env {
             client_config_dir: client_dir.clone(),
             client_dir: client_dir.or_else(|| Some(home.as_ref()?.join(".claude"))),
             codex_dir: path("CODEX_HOME").or_else(|| Some(home.as_ref()?.join(".codex"))),
+            password_file: path("PGPASSFILE").or_else(|| Some(home.as_ref()?.join(".pgpass"))),
             home_dir: home,
             disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
             no_reap: var("LONGHAUL_NO_REAP").as_deref() == Some("1"),

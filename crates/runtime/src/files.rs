@@ -37,7 +37,7 @@ pub(crate) fn read_without_waiting(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Returns the modification time of a file; `None` if it does not exist.
-pub(crate) fn modified(path: &Path) -> Option<Millis> {
+pub fn modified(path: &Path) -> Option<Millis> {
     since_epoch(fs::metadata(path).ok()?.modified().ok()?)
 }
 
@@ -47,7 +47,7 @@ pub fn since_epoch(time: SystemTime) -> Option<Millis> {
 }
 
 /// Returns random bytes.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], Error> {
+pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     let path = Path::new("/dev/urandom");
     let mut bytes = [0; N];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));

@@ -8,7 +8,7 @@ mod private_git;
 mod refs;
 mod work_tree;
 
-pub(crate) use self::closed::is_dirty;
+pub(crate) use self::closed::{is_dirty, root_commit};
 pub use self::private_git::PrivateGit;
 pub(crate) use self::refs::common_dir;
 pub use self::refs::{branch, commit};

@@ -11,7 +11,7 @@ use crate::memory::upkeep;
 use crate::{Error, files, waiting_times};
 
 /// Names of files and folders in the data folder.
-const KNOWN: [&str; 16] = [
+const KNOWN: [&str; 17] = [
     "clients",
     "config.json",
     "git-views",
@@ -25,13 +25,14 @@ const KNOWN: [&str; 16] = [
     "snapshots",
     "spool",
     "status",
+    "sync",
     "tmux",
     "upkeep",
     "worker.lock",
 ];
 
 /// Prefixes of further names in the data folder.
-const BEGINNINGS: [&str; 12] = [
+const BEGINNINGS: [&str; 13] = [
     "longhaul.db",
     "longhaul.log",
     "worker.json",
@@ -39,6 +40,7 @@ const BEGINNINGS: [&str; 12] = [
     "worker-open.",
     "worker-pause.",
     "status.tmp",
+    "sync.key",
     "upkeep.tmp",
     "worker.tmp",
     "trusted-projects.",
@@ -171,6 +173,11 @@ impl Home {
     /// Returns the HTML page that redirects a browser to the worker.
     pub fn worker_entrance(&self) -> PathBuf {
         self.dir.join("worker-open.html")
+    }
+
+    /// Returns the folder with the state of the exchange with other machines.
+    pub fn sync(&self) -> PathBuf {
+        self.dir.join("sync")
     }
 
     /// Returns all files of Longhaul in the folder.

@@ -15,4 +15,5 @@ pub mod project_file;
 pub mod prompt_recall;
 pub mod session_place;
 pub mod snapshots;
+pub mod sync;
 pub mod tracker;

@@ -41,6 +41,7 @@ mod shown_status_line;
 mod stdin;
 mod storage;
 mod storage_notice;
+pub mod sync;
 mod tied_child;
 pub mod tmux;
 mod tracker;
@@ -69,7 +70,7 @@ pub use crate::native_links::has_launcher;
 pub use crate::open_draft::reported as open_draft_at;
 pub use crate::pane_screen::{inspect_pane, plain_rows};
 pub use crate::process::{
-    leave_session, run as run_program, run_bounded as run_program_bounded, run_in as run_program_in,
+    become_sibling, leave_session, run as run_program, run_bounded as run_program_bounded, run_in as run_program_in,
     run_in_terminal as run_program_in_terminal, spawn_sibling as start_sibling, tty, variable,
 };
 pub use crate::program_lines::{NextLine, ProgramLines};

@@ -183,7 +183,7 @@ fn spawn(command: &mut Command, program: &str) -> Result<Child, Error> {
 }
 
 /// Replaces this process by another executable of Longhaul. Returns only if that fails.
-pub(crate) fn become_sibling(name: &str, args: &[String]) -> Error {
+pub fn become_sibling(name: &str, args: &[String]) -> Error {
     let source = match sibling(name) {
         Ok(program) => command(&program).args(args).exec(),
         Err(error) => error,

@@ -12,6 +12,7 @@ mod notify;
 mod registered;
 mod sessions;
 mod snapshots;
+mod sync;
 mod tmux;
 
 pub use self::facts::{BridgeFacts, Client, Database, Facts, TmuxFacts, Worker};
@@ -22,6 +23,7 @@ pub use self::notify::NotifyFacts;
 pub use self::registered::{Peer, Source};
 pub use self::sessions::{SessionFacts, about};
 pub use self::snapshots::SnapshotFacts;
+pub use self::sync::SyncFacts;
 
 use serde::Serialize;
 

@@ -21,6 +21,7 @@ export function numbersView() {
   const view = { asked: null };
   const tiles = h("dl", { class: "tiles" });
   const model = h("section", { class: "model", "aria-label": "Summaries by a model" });
+  const sync = h("section", { class: "model", "aria-label": "Sync with other machines" });
   const plots = h("div", { class: "plots" });
   const cost = costPart();
   const projects = h("section", { class: "projects" });
@@ -36,6 +37,7 @@ export function numbersView() {
       if (view.asked.project !== project || view.asked.days !== days) return;
       put(tiles, tilesOf(stats));
       put(model, modelOf(stats.model));
+      put(sync, syncOf(stats.sync));
       put(plots, stats.sessions ? PLOTS.map((kind) => plot(kind, drawn.days)) : empty("Nothing to count yet",
         h("p", {}, "Numbers appear with the first session. To import past sessions, run ", h("code", {}, "longhaul memory import"), ".")));
       put(projects, projectTable(stats.projects));
@@ -46,7 +48,7 @@ export function numbersView() {
 
   const soon = debounce(5000, load);
   return {
-    mount: (main) => put(main, h("div", { class: "bar-line" }, h("h1", {}, "Numbers"), h("span", { class: "grow" }), period), tiles, model, cost.element, plots, projects),
+    mount: (main) => put(main, h("div", { class: "bar-line" }, h("h1", {}, "Numbers"), h("span", { class: "grow" }), period), tiles, model, sync, cost.element, plots, projects),
     unmount() {},
     update({ params }) {
       const asked = { project: params.project ?? "", days: PERIODS[params.days] ? params.days : "30" };
@@ -86,6 +88,18 @@ function modelOf(model) {
     h("p", { class: "num" }, h("strong", {}, `${whole(spent)} tokens spent`), ` in ${count(requests, "request")}, ${whole(left)} of ${whole(budget)} left`),
     h("span", { class: "bar", role: "meter", "aria-label": "Share of today's tokens that is spent", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share) }, fill),
     trouble && h("p", { class: "why" }, `Last error, ${dayTime(trouble.at)}: ${trouble.error}`),
+  ];
+}
+
+/** Returns how the last exchange with other machines went; nothing without a circle. */
+function syncOf(state) {
+  if (!state) return null;
+  const last = state.succeeded_at ? dayTime(state.succeeded_at) : "never";
+  return [
+    h("h2", {}, "Sync"),
+    h("p", { class: "num" }, h("strong", {}, `Last exchange: ${last}`), `, ${whole(state.sent)} sent, ${whole(state.fetched)} fetched`),
+    state.error && h("p", { class: "why" }, `Last error, ${dayTime(state.at)}: ${state.error}`),
+    state.remark && h("p", {}, state.remark),
   ];
 }
 

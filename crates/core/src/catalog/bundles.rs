@@ -25,6 +25,7 @@ pub const COMPANIONS: &[Companion] = &[
     Companion { executable: "longhaul-injector", jobs: &[Job::Bookmarks, Job::Continuation] },
     Companion { executable: "longhaul-notify", jobs: &[Job::Tracker] },
     Companion { executable: "longhaul-snapshot", jobs: &[Job::Bookmarks] },
+    Companion { executable: "longhaul-sync", jobs: &[Job::Memory] },
     Companion { executable: "longhaul-worker", jobs: &[Job::Memory] },
 ];
 

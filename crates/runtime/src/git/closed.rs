@@ -37,6 +37,21 @@ pub(crate) fn is_dirty(home: &Home, dir: &Path) -> Option<bool> {
     status.success().then_some(!changes.is_empty())
 }
 
+/// Returns the first commit of the branch that is checked out; of several, the one with the smallest id. `None` if there is
+/// none, or a part of the history is missing, as in a shallow clone.
+pub(crate) fn root_commit(home: &Home, dir: &Path, limit: Duration) -> Option<String> {
+    let repository = Repository::around(dir)?;
+    let commit = repository.commit()?;
+    let objects = repository.common_dir().join("objects").canonicalize().ok()?;
+    let own = OwnGitDir::new(home, &commit).ok()?;
+    let mut command = command(&own.dir, &own.dir);
+    command.env("GIT_OBJECT_DIRECTORY", objects);
+    command.args(["rev-list", "--max-parents=0", "HEAD"]);
+    let (status, roots, _) = process::finish(command, "git", limit).ok()?;
+    let roots = String::from_utf8(roots).ok().filter(|_| status.success())?;
+    roots.lines().min().map(str::to_owned)
+}
+
 /// Returns a git command that reads no configuration except that of `git_dir`.
 pub(super) fn command(git_dir: &Path, work_tree: &Path) -> Command {
     let mut command = bare_command();

@@ -21,6 +21,7 @@ use super::model::ModelFacts;
 use super::notify::NotifyFacts;
 use super::registered::{self, Peer, Source};
 use super::snapshots::SnapshotFacts;
+use super::sync::SyncFacts;
 use crate::client::{self, Plugin};
 use crate::current_state::names;
 use crate::manifest::Manifest;
@@ -162,6 +163,8 @@ pub struct Facts {
     pub notify: NotifyFacts,
     /// The other agents that Longhaul is installed for.
     pub agents: Vec<AgentFacts>,
+    /// The exchange with other machines.
+    pub sync: SyncFacts,
     /// The worker.
     pub worker: Worker,
     /// The model that rewrites records; `None` if none is enabled.
@@ -222,6 +225,7 @@ impl Facts {
             peers: registered::peers(&client, &files, &confs),
             snapshots: SnapshotFacts::collect(env, &paths),
             notify: NotifyFacts::collect(env, &paths),
+            sync: SyncFacts::collect(env, &paths),
             worker: worker_of(&paths),
             model: ModelFacts::collect(env, &paths, exe, program.as_deref()),
             bridge: bridge(env, &paths),

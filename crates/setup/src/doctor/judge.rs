@@ -37,6 +37,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     super::snapshots::check,
     super::notify::check,
     super::agents::check,
+    super::sync::check,
     worker,
     super::model::model,
     bridge,

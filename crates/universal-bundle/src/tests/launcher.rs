@@ -29,8 +29,15 @@ fn other_files_are_not_launchers() {
 fn only_the_session_start_reports_and_only_programs_print() {
     let has = |name: &str, part: &str| launcher(name, TARGETS).contains(part);
     for name in catalog::executables(None) {
-        let is_program = ["longhaul", "longhaul-injector", "longhaul-notify", "longhaul-snapshot", "longhaul-worker"]
-            .contains(&name);
+        let is_program = [
+            "longhaul",
+            "longhaul-injector",
+            "longhaul-notify",
+            "longhaul-snapshot",
+            "longhaul-sync",
+            "longhaul-worker",
+        ]
+        .contains(&name);
         assert_eq!(has(name, "systemMessage"), name == "longhaul-session-start", "{name}");
         assert_eq!(has(name, ">&2"), is_program, "{name}");
         assert_eq!(has(name, "{\"continue\":true}"), !is_program, "{name}");

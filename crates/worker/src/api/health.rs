@@ -7,6 +7,7 @@ use longhaul_core::Millis;
 use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_chars};
 use longhaul_core::clock::date_of;
 use longhaul_runtime::memory::{Reader, render_page};
+use longhaul_runtime::sync::{self, ExchangeState};
 use longhaul_runtime::{model_status, utc_offset_seconds};
 use longhaul_store::KnownProject;
 use serde_json::{Map, Value, json};
@@ -58,6 +59,7 @@ pub(crate) async fn stats(State(worker): State<Shared>, request: Request) -> Ans
             "bytes": stats.bytes,
             "free_bytes": stats.free_bytes,
             "model": model_status(store, &home, &config, env.now)?.to_json(),
+            "sync": sync::is_on(&home).then(|| ExchangeState::read(&home)),
         }))
     });
     Ok(json(&stats.await?))

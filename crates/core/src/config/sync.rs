@@ -1,0 +1,148 @@
+//! The exchange of the memory with other machines.
+
+use serde_json::{Value, json};
+
+use super::numbers::Range;
+use super::setting::{self, Key, Names, Setting, Warning, settings};
+
+/// The longest address.
+const MAX_ADDRESS: usize = 2_000;
+
+/// The longest name of a machine, in characters.
+const MAX_NAME: usize = 64;
+
+settings! {
+    /// The exchange of the memory with other machines.
+    pub struct Sync {
+        enabled: bool = true, "Exchange records automatically, once this machine has a circle (`longhaul sync init` or `join`); `longhaul sync now` works in any case";
+        name: HostName = HostName::default(), "The name beside your records on other machines, such as `laptop` or `anna`; if empty, the host name";
+        url: SyncAddress = SyncAddress::default(), "The address of the engine, `postgres://…` or `folder:PATH`; if empty, the one of `init` or `join`";
+        url_command: Names = Names::default(), "A program and its arguments that print the address, such as `[\"pass\", \"show\", \"longhaul-url\"]`";
+        key_command: Names = Names::default(), "A program and its arguments that print the key of the circle as words; if empty, the key is in `sync.key` beside this file";
+        raw: bool = false, "Send raw tool input and output too, not only the records made from them";
+    }
+}
+
+/// The name of a machine or a person; empty for the host name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HostName(String);
+
+impl HostName {
+    /// Returns the name; `None` where none is set.
+    pub fn get(&self) -> Option<&str> {
+        (!self.0.is_empty()).then_some(self.0.as_str())
+    }
+}
+
+impl Setting for HostName {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let is_fit = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let is_name = |name: &&str| name.chars().count() <= MAX_NAME && name.chars().all(is_fit);
+        match json.as_str().map(str::trim).filter(is_name) {
+            Some(name) => Self(name.to_owned()),
+            None => {
+                let wanted = "a name of at most 64 letters, digits, `-`, `_` and `.`";
+                warnings.push(Warning::value(path, json, wanted, &default));
+                default
+            }
+        }
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({
+            "type": "string",
+            "pattern": r"^[\p{Alphabetic}\p{Number}._-]*$",
+            "maxLength": MAX_NAME,
+            "description": about,
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+}
+
+/// The address of an engine; empty for none. It may contain a password, which is neither printed nor in a warning.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct SyncAddress(String);
+
+impl std::fmt::Debug for SyncAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SyncAddress({})", self.shown())
+    }
+}
+
+impl SyncAddress {
+    /// Returns the address; `None` where none is set.
+    pub fn get(&self) -> Option<&str> {
+        (!self.0.is_empty()).then_some(self.0.as_str())
+    }
+
+    /// Returns the address up to what may be a password.
+    fn shown(&self) -> String {
+        match self.0.split_once(':') {
+            Some(("folder", _)) | None => self.0.clone(),
+            Some((scheme, _)) => format!("{scheme}://…"),
+        }
+    }
+}
+
+impl Setting for SyncAddress {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let has_scheme =
+            |text: &str| ["postgres://", "postgresql://", "folder:"].iter().any(|scheme| text.starts_with(scheme));
+        let is_address = |text: &&str| {
+            let is_plain = text.len() <= MAX_ADDRESS && !text.contains(char::is_control);
+            is_plain && (text.is_empty() || has_scheme(text))
+        };
+        match json.as_str().map(str::trim).filter(is_address) {
+            Some(text) => Self(text.to_owned()),
+            None => {
+                let found = json!("…");
+                let wanted = "an address that begins with postgres:// or folder:";
+                warnings.push(Warning::value(path, &found, wanted, &default));
+                default
+            }
+        }
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({
+            "type": "string",
+            "pattern": r"^((postgres(ql)?://|folder:).*)?$",
+            "maxLength": MAX_ADDRESS,
+            "description": about,
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.shown())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Config, Setting};
+
+    #[test]
+    fn the_password_of_an_address_is_never_printed() {
+        let (config, warnings) = Config::from_json(r#"{"sync": {"url": "postgres://anna:hunter2@db/team"}}"#);
+        assert!(warnings.is_empty(), "{warnings:?}");
+        assert_eq!(config.sync.url.get(), Some("postgres://anna:hunter2@db/team"));
+        assert!(!format!("{config:?}{}", config.to_json()).contains("hunter2"));
+        let (config, warnings) = Config::from_json(r#"{"sync": {"url": "mysql://anna:hunter2@db/team"}}"#);
+        assert_eq!(config.sync.url.get(), None);
+        assert!(warnings[0].to_string().contains("postgres://") && !warnings[0].to_string().contains("hunter2"));
+    }
+
+    #[test]
+    fn a_name_can_be_typed_in_a_search() {
+        let name = |text: &str| Config::from_json(&format!(r#"{{"sync": {{"name": "{text}"}}}}"#)).0.sync.name.clone();
+        assert_eq!(name("anna-2.home").get(), Some("anna-2.home"));
+        assert_eq!(name("").get(), None);
+        assert_eq!(name("two words").get(), None);
+        assert_eq!(name("@anna").get(), None);
+    }
+}

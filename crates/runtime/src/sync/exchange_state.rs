@@ -1,0 +1,109 @@
+//! How the last exchange went, for `sync status`, the doctor and the viewer, and when the next attempt is.
+
+use std::path::PathBuf;
+
+use longhaul_core::Millis;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Home, bounded_read, files};
+
+/// The pause after the first failure. Each further one doubles it.
+const FIRST_PAUSE_MS: u64 = 60_000;
+
+/// The longest pause after a failure.
+const LONGEST_PAUSE_MS: u64 = 60 * 60_000;
+
+/// How the last exchange went.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExchangeState {
+    /// When the last exchange ended, in milliseconds.
+    pub at: Option<u64>,
+    /// When the last successful one ended, in milliseconds.
+    pub succeeded_at: Option<u64>,
+    /// Why the last one failed; `None` if it did not.
+    pub error: Option<String>,
+    /// How many have failed in a row.
+    pub failures: u32,
+    /// Before this time, in milliseconds, no exchange starts by itself.
+    pub not_before: u64,
+    /// What the user should know, such as that this machine got a new id.
+    pub remark: Option<String>,
+    /// How many records the last successful one has sent.
+    pub sent: u64,
+    /// How many records the last successful one has fetched.
+    pub fetched: u64,
+}
+
+impl ExchangeState {
+    pub(super) fn file(home: &Home) -> PathBuf {
+        home.sync().join("state.json")
+    }
+
+    /// Reads the state. A file that is missing or damaged is an empty state.
+    pub fn read(home: &Home) -> Self {
+        let text = bounded_read::text(&Self::file(home), bounded_read::SMALL);
+        text.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    /// Writes the state.
+    pub fn write(&self, home: &Home) -> Result<(), Error> {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        files::replace(&Self::file(home), text.as_bytes())
+    }
+
+    /// Returns the state after a success.
+    #[must_use]
+    pub fn succeeded(self, now: Millis, sent: u64, fetched: u64, remark: Option<String>) -> Self {
+        // A remark stays until the next one: it may have come while no one looked.
+        let remark = remark.or(self.remark);
+        Self {
+            at: Some(now.0),
+            succeeded_at: Some(now.0),
+            error: None,
+            failures: 0,
+            not_before: 0,
+            remark,
+            sent,
+            fetched,
+        }
+    }
+
+    /// Returns the state after a failure: the next attempt is after a pause that doubles, up to an hour.
+    #[must_use]
+    pub fn failed(self, now: Millis, error: String) -> Self {
+        let pause = FIRST_PAUSE_MS.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE_MS);
+        let failures = self.failures.saturating_add(1);
+        Self { at: Some(now.0), error: Some(error), failures, not_before: now.0 + pause, ..self }
+    }
+
+    /// Returns whether an exchange may start by itself now.
+    pub fn may_start(&self, now: Millis) -> bool {
+        // A clock that was once far ahead must not delay it for years.
+        now.0 >= self.not_before || self.not_before - now.0 > LONGEST_PAUSE_MS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_core::Millis;
+
+    use super::ExchangeState;
+
+    #[test]
+    fn the_pause_after_failures_doubles_up_to_an_hour() {
+        let mut state = ExchangeState::default();
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            state = state.failed(Millis(1_000_000), "down".to_owned());
+            pauses.push((state.not_before - 1_000_000) / 60_000);
+        }
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        assert!(!state.may_start(Millis(1_000_000 + 59 * 60_000)));
+        assert!(state.may_start(Millis(1_000_000 + 60 * 60_000)));
+        assert!(state.may_start(Millis(5)), "the clock was ahead when it failed");
+        let state = state.succeeded(Millis(2_000_000), 1, 2, None);
+        assert!(state.may_start(Millis(2_000_000)));
+        assert_eq!((state.failures, state.error), (0, None));
+    }
+}
