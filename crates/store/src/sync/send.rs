@@ -1,6 +1,6 @@
 //! What is sent to the engine: own records, and which payloads to erase there.
 
-use longhaul_sync::{EntityId, Heads, HostId, IdxRange, Outgoing, ProjectId, Record, RecordId};
+use longhaul_sync::{EntityId, Heads, HostId, IdxRange, Outgoing, ProjectId, Record, RecordId, SealedRecord};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::circle::own_row;
@@ -34,12 +34,16 @@ impl Store {
         self.connection.execute(sql, [through as i64]).map(drop).map_err(cannot("record what was sent"))
     }
 
-    /// Returns records whose payload is to be erased in the engine, at most `most`.
-    pub fn records_to_erase(&self, most: usize) -> Result<Vec<RecordId>, StoreError> {
+    /// Returns the headers of records whose payload is to be erased in the engine, at most `most`.
+    pub fn records_to_erase(&self, most: usize) -> Result<Vec<SealedRecord>, StoreError> {
         let failed = cannot("read what to erase");
-        let sql = format!("SELECT record_id FROM sync_log WHERE state = {ERASE} {}", limit(most));
+        let sql = format!(
+            "SELECT l.record_id, h.host, l.idx, l.time FROM sync_log l JOIN sync_hosts h ON h.id = l.host_id
+             WHERE l.state = {ERASE} {}",
+            limit(most)
+        );
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map([], |row| row.get(0).map(RecordId::from_bytes)).map_err(&failed)?;
+        let rows = statement.query_map([], header).map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 

@@ -240,7 +240,7 @@ impl Machine {
         }
         self.take_in_waiting(budget)?;
         loop {
-            let ids = self.store.records_to_erase(PAGE)?;
+            let ids: Vec<_> = self.store.records_to_erase(PAGE)?.iter().map(|record| record.id).collect();
             if ids.is_empty() {
                 return Ok(());
             }
