@@ -34,6 +34,7 @@ mod shell;
 mod snapshots;
 mod status;
 mod statusline;
+mod sync;
 mod terminal_lines;
 mod tmux;
 mod uninstall;
@@ -113,6 +114,9 @@ enum Command {
     /// Search the memory of all sessions, add to it, or delete from it
     #[command(subcommand)]
     Memory(memory::Command),
+    /// Exchange the memory of shared projects with other machines, through PostgreSQL or a folder
+    #[command(subcommand)]
+    Sync(sync::Command),
     /// Run the MCP server of the memory on standard input and output
     Mcp,
     /// Start or stop the worker, the background process that shows the memory in a browser
@@ -177,6 +181,7 @@ fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Handoff(command) => handoff::run(env, command),
         Command::Continuation(command) => continuation::run(env, command),
         Command::Memory(command) => memory::run(env, command),
+        Command::Sync(command) => sync::run(env, &command),
         Command::Mcp => mcp::run(env),
         Command::Worker(command) => worker::run(env, &command),
         Command::Import(args) => import::run(env, &args),

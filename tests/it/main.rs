@@ -61,6 +61,7 @@ mod standin_behaves;
 mod states;
 mod statusline;
 mod submit_chord;
+mod sync;
 mod tmux_start;
 mod tracker_cli;
 mod tracker_hooks;

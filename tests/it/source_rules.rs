@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that touch the world. What the pure ones may do is in `domain_crates`.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "crates/notify-ways/src",
     "crates/runtime/src",
     "crates/setup/src",
     "crates/snapshot-store/src",
     "crates/store/src",
+    "crates/sync-engine/src",
     "crates/usage-reader/src",
     "crates/worker/src",
     "bins/src",

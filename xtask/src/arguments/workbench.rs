@@ -33,8 +33,11 @@ pub enum WorkbenchTask {
         /// Measure snapshots of a work tree with N files (by default 100,000) instead of the hooks
         #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", conflicts_with_all = ["large", "worker"])]
         snapshots: Option<usize>,
+        /// Measure the exchange of a memory with N observations (by default 10,000) through PostgreSQL instead of the hooks
+        #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10000", conflicts_with_all = ["large", "worker", "snapshots"])]
+        sync: Option<usize>,
         /// Write docs/benchmarks.md, with plots
-        #[arg(long, conflicts_with_all = ["large", "worker", "snapshots", "json"])]
+        #[arg(long, conflicts_with_all = ["large", "worker", "snapshots", "sync", "json"])]
         report: bool,
     },
     /// Measure how well the memory answers questions about the conversations in tests/recall

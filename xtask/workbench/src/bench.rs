@@ -11,6 +11,7 @@ pub(crate) mod report;
 mod rows;
 mod snapshots;
 mod subject;
+mod sync;
 mod worker;
 
 use std::io::{self, Write};
@@ -25,6 +26,7 @@ use self::report::Sample;
 use self::rows::{ROWS, Row, SERIES};
 pub(crate) use self::snapshots::run as run_snapshots;
 use self::subject::{Scene, Subject};
+pub(crate) use self::sync::run as run_sync;
 pub(crate) use self::worker::run as run_worker;
 use crate::stage::{self, Tmux, plugin_folder, watch_interrupts};
 

@@ -10,6 +10,8 @@ mod model;
 #[path = "../../../tests/shared/mutant.rs"]
 mod mutant;
 mod pictures;
+#[path = "../../../tests/shared/postgres_server.rs"]
+mod postgres_server;
 mod recall;
 #[path = "../../../tests/shared/recall_corpus.rs"]
 mod recall_corpus;
@@ -57,6 +59,7 @@ fn start(task: WorkbenchTask) -> Result<()> {
         WorkbenchTask::Fuzz { payloads: Some(count), seed, .. } => fuzz::run_payloads(&workspace, count, seed),
         WorkbenchTask::Fuzz { payloads: None, seconds, .. } => fuzz::run(&workspace, seconds.unwrap_or_default()),
         WorkbenchTask::Bench { snapshots: Some(files), json, .. } => bench::run_snapshots(&workspace, files, json),
+        WorkbenchTask::Bench { sync: Some(count), json, .. } => bench::run_sync(&workspace, count, json),
         WorkbenchTask::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),
         WorkbenchTask::Bench { large: Some(count), json, .. } => bench::run_large(&workspace, count, json),
         WorkbenchTask::Bench { runs, report: true, .. } => bench::run(&workspace, runs, bench::Output::Page),

@@ -13,9 +13,6 @@ const AFTER_TURN: Duration = Duration::from_secs(60);
 /// At the start of a session, at most once in this time.
 const AT_START: Duration = Duration::from_secs(10 * 60);
 
-/// At the end of a session, at most once in this time: several sessions may end together.
-const AT_END: Duration = Duration::from_secs(5);
-
 /// Before the page of the session is made: what other machines did since may be on it the next time.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     hook.start_exchange(AT_START)
@@ -29,9 +26,9 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     hook.start_exchange(AFTER_TURN)
 }
 
-/// At the end of a session.
+/// At the end of a session, however recent the last exchange is: it may be the last one for days.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
-    hook.start_exchange(AT_END)
+    hook.start_exchange(Duration::ZERO)
 }
 
 impl<E: HookEvent<'static>> Hook<E> {

@@ -24,6 +24,7 @@ cargo xtask bench             # the table, as text; --json for programs
 cargo xtask bench --report    # the table and the plots: writes this page
 cargo xtask bench --large     # a million observations: search, size
 cargo xtask bench --worker    # the worker: time to its first answer, memory use
+cargo xtask bench --sync      # an exchange of 10,000 observations through PostgreSQL: time, memory, size
 cargo xtask bench --snapshots # snapshots of 100,000 files: time, size
 cargo xtask recall --report   # how well questions are answered: writes that section of this page
 ```

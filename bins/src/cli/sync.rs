@@ -1,0 +1,94 @@
+//! `longhaul sync`.
+
+mod hosts;
+mod projects;
+mod status;
+
+use longhaul_core::Env;
+use longhaul_runtime::sync::EXECUTABLE;
+use longhaul_runtime::{Home, become_sibling};
+use longhaul_store::{Store, SyncSelf};
+
+use super::Exit;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Make a circle in a PostgreSQL database or a folder, and print what another machine has to type
+    Init {
+        /// `postgres://USER@HOST/DATABASE` or `folder:PATH`; `-` reads it from standard input
+        address: String,
+    },
+    /// Join the circle of another machine, after key and engine were checked
+    Join {
+        /// The code that `init` or `code` printed on another machine; `-` reads it from standard input
+        code: String,
+        /// Another address of the same engine, such as one with your own user
+        #[arg(long)]
+        url: Option<String>,
+    },
+    /// Exchange records now
+    Now,
+    /// Show the circle, the last exchange and what is left to do; exit 1 if the last exchange has failed
+    Status(status::Args),
+    /// List the machines of the circle with their names and when they were last seen
+    Hosts(hosts::Args),
+    /// Share the project in this folder with the circle from now on
+    Share(projects::ShareArgs),
+    /// Stop sharing the project in this folder; what was sent stays with the others
+    Unshare,
+    /// List the shared projects, and those that others share
+    Projects(projects::ListArgs),
+    /// Give the circle a new key, for when somebody leaves
+    Rotate,
+    /// Leave the circle; what was fetched stays here
+    Leave,
+    /// Print the key as words
+    Key {
+        /// Print it as a QR code
+        #[arg(long)]
+        qr: bool,
+    },
+    /// Print what another machine has to type to join
+    Code {
+        /// Without the password of the database, for a team in which everyone has a user
+        #[arg(long)]
+        without_password: bool,
+    },
+}
+
+pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Init { address } => engine(&["init", address]),
+        Command::Join { code, url: None } => engine(&["join", code]),
+        Command::Join { code, url: Some(url) } => engine(&["join", code, "--url", url]),
+        Command::Now => engine(&["now"]),
+        Command::Rotate => engine(&["rotate"]),
+        Command::Leave => engine(&["leave"]),
+        Command::Key { qr: false } => engine(&["key"]),
+        Command::Key { qr: true } => engine(&["key", "--qr"]),
+        Command::Code { without_password: false } => engine(&["code"]),
+        Command::Code { without_password: true } => engine(&["code", "--without-password"]),
+        Command::Status(args) => status::run(env, args),
+        Command::Hosts(args) => hosts::run(env, args),
+        Command::Share(args) => projects::share(env, args),
+        Command::Unshare => projects::unshare(env),
+        Command::Projects(args) => projects::list(env, args),
+    }
+}
+
+/// Becomes the executable that contains the engines. Returns only if that fails.
+fn engine(arguments: &[&str]) -> anyhow::Result<Exit> {
+    let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+    Err(become_sibling(EXECUTABLE, &arguments).into())
+}
+
+/// Returns the database and this machine as its circle knows it; an error without a circle.
+fn circle(env: &Env) -> anyhow::Result<(Store, SyncSelf)> {
+    let store = Home::of(env)?.existing_store()?;
+    let own = store.as_ref().map(Store::sync_self).transpose()?.flatten();
+    store.zip(own).ok_or_else(|| {
+        anyhow::anyhow!(
+            "this machine has no circle: `longhaul sync init` makes one, `longhaul sync join CODE` joins one"
+        )
+    })
+}

@@ -1,0 +1,42 @@
+//! `longhaul-sync exchange`: started by a hook and detached. No process reads its output.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use longhaul_core::Env;
+use longhaul_runtime::sync::{self, ExchangeState};
+use longhaul_runtime::{ErrorLog, Home, leave_session};
+
+use super::CommandError;
+use super::context::Context;
+use super::now::exchange_and_record;
+
+/// How long an exchange that runs already is waited for.
+const OTHER_EXCHANGE: Duration = Duration::from_secs(30);
+
+/// Exchanges records, unless the last exchanges have failed and the pause has not ended.
+pub(super) fn run(env: &Env) -> ExitCode {
+    leave_session();
+    let log = ErrorLog::new(env, "sync");
+    match attempt(env) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            log.write(&error.chain());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn attempt(env: &Env) -> Result<(), CommandError> {
+    let home = Home::of(env)?;
+    if !sync::is_on(&home) || !ExchangeState::read(&home).may_start(env.now) {
+        return Ok(());
+    }
+    let context = Context::open(env)?;
+    if !context.config.sync.enabled {
+        return Ok(());
+    }
+    // An exchange that runs already may have missed what this one is for.
+    let Some(_lock) = context.lock(OTHER_EXCHANGE)? else { return Ok(()) };
+    exchange_and_record(&context, &mut |_| {}).map(drop)
+}

@@ -1,0 +1,34 @@
+//! `longhaul sync leave`.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use longhaul_runtime::sync;
+
+use super::CommandError;
+use super::context::Context;
+
+/// How long an exchange that a hook has started may take.
+const OTHER_EXCHANGE: Duration = Duration::from_secs(120);
+
+/// Leaves the circle. What was fetched stays here, and what was sent stays with the others.
+pub(super) fn run(context: &Context) -> Result<(), CommandError> {
+    let own = context.store.sync_self()?.ok_or(crate::ExchangeError::NoCircle)?;
+    // Hooks start no exchange from here on.
+    sync::turn_off(&context.home)?;
+    let Some(_lock) = context.lock(OTHER_EXCHANGE)? else { return Err(CommandError::Busy) };
+    // Leaving works without the engine, too. The others then see an old last sight.
+    let removed = context.engine().and_then(|mut engine| Ok(engine.remove_host(own.host)?));
+    context.store.leave_circle()?;
+    sync::remove_secrets(&context.env, &context.home)?;
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "This machine has left the circle. What it has fetched stays here, what it has sent stays with the others."
+    )?;
+    if let Err(error) = removed {
+        writeln!(out, "The others still list it: {}", error.chain())?;
+    }
+    writeln!(out, "It knew the key: run `longhaul sync rotate` on another machine if it must not read new records.")?;
+    Ok(())
+}

@@ -1,0 +1,321 @@
+//! The exchange: compares what is here with what the engine has, fetches, applies, sends and erases.
+//!
+//! It may end anywhere, and be repeated: every page is one transaction here and one statement there.
+
+mod own_id;
+
+use longhaul_core::Millis;
+use longhaul_runtime::files;
+use longhaul_store::{Scan, Store, SyncSelf, TakenIn};
+use longhaul_sync::{
+    CircleError, CircleKey, IdxRange, Incoming, KeyRing, NONCE_RANDOM, OwnRecordsAhead, SEAL_RANDOM, SealedRecord,
+    open_host_name, plan, seal_host_name,
+};
+
+use crate::{Engine, EngineError, EngineHost, Overview, PageLimit, RecordPlace};
+
+/// How old the last sight of this host in the engine may become, if there is nothing to exchange.
+const SEEN_MS: u64 = 10 * 60_000;
+
+/// A smaller difference between two clocks is the time that a request takes.
+const CLOCK_TOLERANCE_MS: i64 = 5_000;
+
+/// How many records are read or erased at once.
+const AT_ONCE: usize = 500;
+
+/// How often an exchange begins again because this host got a new id.
+const ATTEMPTS: usize = 3;
+
+/// What an exchange needs to know of this machine.
+#[derive(Debug)]
+pub struct Participant<'a> {
+    /// The database.
+    pub store: &'a Store,
+    /// The key of the circle.
+    pub key: &'a CircleKey,
+    /// What identifies the machine.
+    pub machine: String,
+    /// The name that others see.
+    pub name: String,
+    /// The time, and whether raw tool text is sent.
+    pub scan: Scan,
+}
+
+/// What an exchange has done.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Exchanged {
+    /// Records that were sent.
+    pub sent: u64,
+    /// Records that were fetched.
+    pub fetched: u64,
+    /// Of these, the records that have changed the memory.
+    pub applied: u64,
+    /// Entities that were forgotten because another host has forgotten them.
+    pub forgotten: u64,
+    /// Payloads that were erased in the engine, or by their owner before.
+    pub erased: u64,
+    /// What the user should know.
+    pub remarks: Vec<String>,
+}
+
+/// How far the fetching is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Records that were fetched so far.
+    pub fetched: u64,
+    /// Records to fetch.
+    pub total: u64,
+}
+
+/// Why an exchange has failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ExchangeError {
+    /// This machine has no circle.
+    #[error("this machine has no circle: `longhaul sync init` makes one, `longhaul sync join CODE` joins one")]
+    NoCircle,
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] longhaul_store::StoreError),
+    /// A file failed.
+    #[error(transparent)]
+    File(#[from] longhaul_runtime::Error),
+    /// The engine has records under the id of this host again and again.
+    #[error(
+        "this machine got a new id {ATTEMPTS} times: another machine seems to use a copy of its memory at the same time"
+    )]
+    TooManyCopies,
+}
+
+impl From<CircleError> for ExchangeError {
+    fn from(error: CircleError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+/// Exchanges records with the engine until both sides have the same.
+pub fn exchange(
+    engine: &mut dyn Engine,
+    participant: &Participant<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Exchanged, ExchangeError> {
+    let mut exchanged = Exchanged::default();
+    for _ in 0..ATTEMPTS {
+        let mut run = Run { engine, participant, progress, exchanged: &mut exchanged };
+        match run.once() {
+            Ok(()) => return Ok(exchanged),
+            // Another copy of this host has written meanwhile.
+            Err(Interruption::SameId) => own_id::renew(participant, &mut exchanged)?,
+            Err(Interruption::Failed(error)) => return Err(error),
+        }
+    }
+    Err(ExchangeError::TooManyCopies)
+}
+
+/// Opens a circle with its key. Fails if it is another circle than `expected`.
+pub fn unlock(overview: &Overview, expected: longhaul_sync::CircleId, key: &CircleKey) -> Result<KeyRing, CircleError> {
+    if overview.header.circle != expected {
+        return Err(CircleError::OtherCircle);
+    }
+    overview.header.unlock(key)
+}
+
+/// Why an exchange does not go on.
+enum Interruption {
+    /// The engine has records under the id of this host that are not of this host.
+    SameId,
+    /// It has failed.
+    Failed(ExchangeError),
+}
+
+impl<E: Into<ExchangeError>> From<E> for Interruption {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// One attempt.
+struct Run<'a, 'b> {
+    engine: &'a mut dyn Engine,
+    participant: &'a Participant<'b>,
+    progress: &'a mut dyn FnMut(Progress),
+    exchanged: &'a mut Exchanged,
+}
+
+impl Run<'_, '_> {
+    fn once(&mut self) -> Result<(), Interruption> {
+        let own = self.participant.store.sync_self()?.ok_or(ExchangeError::NoCircle)?;
+        let overview = self.engine.overview()?;
+        let overview = overview.ok_or_else(|| EngineError::NoCircle(self.engine.shown_address()))?;
+        let ring = unlock(&overview, own.circle, self.participant.key)?;
+        own_id::check(self.engine, self.participant, &own, &overview)?;
+        let ahead = self.clock_ahead(&own, &overview);
+        if ahead != own.clock_ahead || own.name != self.participant.name {
+            self.participant.store.note_host(own.host, &self.participant.name, None, ahead)?;
+        }
+        self.participant.store.log_changes(self.participant.scan, &mut || random_bytes())?;
+        let planned = plan(&self.participant.store.sync_heads()?, &overview.heads, own.host);
+        let planned = planned.map_err(|OwnRecordsAhead { .. }| Interruption::SameId)?;
+        let is_due = self.is_sight_due(&own)?;
+        if is_due || !planned.fetch.is_empty() {
+            self.note_hosts(&ring, &own)?;
+        }
+        // Fetching first: it works where nothing can be written.
+        let total = planned.fetch_len();
+        for range in &planned.fetch {
+            self.fetch(&ring, *range, total)?;
+        }
+        self.apply_waiting(&ring)?;
+        if is_due || planned.send.is_some() || own.name != self.participant.name {
+            self.show_host(&ring, &own)?;
+        }
+        if let Some(range) = planned.send {
+            self.send(&ring, range)?;
+        }
+        self.erase()
+    }
+
+    fn now(&self) -> Millis {
+        self.participant.scan.now
+    }
+
+    /// Returns how far the clock of this host is ahead of the engine's.
+    fn clock_ahead(&self, own: &SyncSelf, overview: &Overview) -> i64 {
+        let Some(time) = overview.time_ms else { return own.clock_ahead };
+        let ahead = i64::try_from(self.now().0).unwrap_or_default() - i64::try_from(time).unwrap_or_default();
+        let ahead = if ahead.abs() < CLOCK_TOLERANCE_MS { 0 } else { ahead };
+        if (ahead - own.clock_ahead).abs() < CLOCK_TOLERANCE_MS { own.clock_ahead } else { ahead }
+    }
+
+    /// Returns whether the engine's last sight of this host is too old.
+    fn is_sight_due(&self, own: &SyncSelf) -> Result<bool, Interruption> {
+        let hosts = self.participant.store.sync_hosts()?;
+        let seen = hosts.iter().find(|host| host.host == own.host).and_then(|host| host.seen_at);
+        // At joining, the time is recorded here only.
+        Ok(seen.is_none_or(|seen| seen == own.joined_at || seen.0.abs_diff(self.now().0) >= SEEN_MS))
+    }
+
+    /// Stores the names of the other hosts.
+    fn note_hosts(&mut self, ring: &KeyRing, own: &SyncSelf) -> Result<(), Interruption> {
+        for host in self.engine.hosts()?.into_iter().filter(|host| host.host != own.host) {
+            // A name that cannot be read is not worth an error.
+            let name = open_host_name(ring, host.host, &host.name).unwrap_or_default();
+            let seen = Some(Millis(host.seen_ms));
+            let ahead = if host.clock_ahead_ms.abs() < CLOCK_TOLERANCE_MS { 0 } else { host.clock_ahead_ms };
+            self.participant.store.note_host(host.host, &name, seen, ahead)?;
+        }
+        Ok(())
+    }
+
+    /// Shows this host to the others.
+    fn show_host(&mut self, ring: &KeyRing, own: &SyncSelf) -> Result<(), Interruption> {
+        let name = &self.participant.name;
+        let sealed = seal_host_name(ring, own.host, name, &files::random::<NONCE_RANDOM>()?);
+        let entry = EngineHost { host: own.host, name: sealed, seen_ms: self.now().0, clock_ahead_ms: 0 };
+        self.engine.put_host(&entry)?;
+        let ahead = self.participant.store.sync_self()?.map_or(0, |own| own.clock_ahead);
+        self.participant.store.note_host(own.host, name, Some(self.now()), ahead)?;
+        Ok(())
+    }
+
+    fn fetch(&mut self, ring: &KeyRing, mut range: IdxRange, total: u64) -> Result<(), Interruption> {
+        while !range.is_empty() {
+            let page = self.engine.fetch(range, PageLimit::EXCHANGE)?;
+            // In a folder, a file may not be complete yet.
+            let Some(last) = page.last() else { return Ok(()) };
+            range.after = last.idx;
+            let page: Vec<Incoming> = page.into_iter().map(|sealed| Incoming::open(ring, sealed)).collect();
+            let taken = self.participant.store.take_in_records(&page, self.now())?;
+            self.exchanged.fetched += taken.records;
+            self.count(&taken);
+            (self.progress)(Progress { fetched: self.exchanged.fetched, total });
+            if taken.records < page.len() as u64 {
+                // Another process takes in the same records.
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies what has waited until its project was shared here, or this version was installed.
+    fn apply_waiting(&mut self, ring: &KeyRing) -> Result<(), Interruption> {
+        let store = self.participant.store;
+        let mut after = None;
+        loop {
+            let page = store.records_that_wait(after.as_ref(), AT_ONCE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.clone());
+            let page: Vec<Incoming> = page.into_iter().map(|sealed| Incoming::open(ring, sealed)).collect();
+            let taken = store.take_in_waiting(&page)?;
+            self.count(&taken);
+        }
+    }
+
+    fn count(&mut self, taken: &TakenIn) {
+        self.exchanged.applied += taken.applied;
+        self.exchanged.forgotten += taken.forgotten;
+    }
+
+    fn send(&mut self, ring: &KeyRing, mut range: IdxRange) -> Result<(), Interruption> {
+        while !range.is_empty() {
+            let page = self.participant.store.records_to_send(range, AT_ONCE, self.participant.scan)?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            let mut sealed = Vec::with_capacity(page.len());
+            for outgoing in page {
+                sealed.push(outgoing.seal(ring, &files::random::<SEAL_RANDOM>()?));
+            }
+            for page in pages(&sealed, PageLimit::EXCHANGE) {
+                match self.engine.insert(page) {
+                    Err(EngineError::Clash { .. }) => return Err(Interruption::SameId),
+                    inserted => inserted?,
+                }
+                range.after = page.last().map_or(range.through, |last| last.idx);
+                self.participant.store.confirm_sent(range.after)?;
+                self.exchanged.sent += page.len() as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the payloads of forgotten records from the engine, as far as this user may.
+    fn erase(&mut self) -> Result<(), Interruption> {
+        loop {
+            let places = self.participant.store.records_to_erase(AT_ONCE)?;
+            if places.is_empty() {
+                return Ok(());
+            }
+            let places: Vec<RecordPlace> =
+                places.iter().map(|record| RecordPlace { host: record.host, idx: record.idx, id: record.id }).collect();
+            self.exchanged.erased += self.engine.erase(&places)?.len() as u64;
+            // What another user has added, that user or the owner erases.
+            let ids: Vec<_> = places.iter().map(|place| place.id).collect();
+            self.participant.store.note_erased(&ids)?;
+        }
+    }
+}
+
+/// Returns random bytes.
+fn random_bytes<const N: usize>() -> [u8; N] {
+    files::random().expect("/dev/urandom can be read")
+}
+
+/// Splits records into pages.
+fn pages(records: &[SealedRecord], limit: PageLimit) -> impl Iterator<Item = &[SealedRecord]> {
+    let mut rest = records;
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let length = rest.iter().take(limit.records).take_while(|record| {
+            bytes += record.payload.as_ref().map_or(0, Vec::len);
+            bytes <= limit.bytes
+        });
+        // A record that is larger than a page is a page.
+        let length = length.count().max(1).min(rest.len());
+        let (page, after) = rest.split_at(length);
+        rest = after;
+        (!page.is_empty()).then_some(page)
+    })
+}

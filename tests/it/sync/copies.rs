@@ -1,0 +1,84 @@
+//! A home that was copied, one that was restored from a backup, and a clock that is wrong.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::machine::Machine;
+use super::postgres_server::PostgresServer;
+use crate::sandbox::Sandbox;
+
+fn copy(from: &Path, to: &Path) {
+    let _ = std::fs::remove_dir_all(to);
+    assert!(Command::new("cp").args(["-a", "--"]).args([from, to]).status().unwrap().success());
+}
+
+/// Two machines that began with the same home write at the same time; neither loses anything.
+#[test]
+fn a_copied_home_gets_an_id_of_its_own() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (a, b, c) = (Machine::new("a"), Machine::new("b"), Machine::new("c"));
+    a.init(&server.new_database("team"));
+    c.join(&a);
+    a.work("before the copy", "x");
+    a.done(&["now"]);
+    copy(&a.sandbox.data_dir(), &b.sandbox.data_dir());
+    a.work("on the original", "x");
+    a.done(&["now"]);
+    b.done(&["share"]);
+    b.work("on the copy", "x");
+    let printed = b.done(&["now"]);
+    assert!(printed.contains("got a new id"), "{printed}");
+    assert!(b.sync(&["status"]).stdout.contains("got a new id"));
+    for machine in [&a, &b, &c] {
+        machine.done(&["now"]);
+    }
+    for machine in [&a, &b, &c] {
+        for text in ["before the copy", "on the original", "on the copy"] {
+            assert!(machine.remembers(text), "{} does not remember {text}", machine.name);
+        }
+    }
+    assert_eq!(server.sql("team", "SELECT count(DISTINCT host) FROM longhaul.records"), "2");
+}
+
+/// After a restored backup, what was sent since comes back from the engine.
+#[test]
+fn a_restored_backup_gets_back_what_it_had_sent() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&server.new_database("team"));
+    b.join(&a);
+    a.work("before the backup", "x");
+    a.done(&["now"]);
+    let backup = a.sandbox.path("backup");
+    copy(&a.sandbox.data_dir(), &backup);
+    a.work("after the backup", "x");
+    a.done(&["now"]);
+    copy(&backup, &a.sandbox.data_dir());
+    assert!(!a.remembers("after the backup"));
+    a.work("after the restore", "x");
+    a.done(&["now"]);
+    b.done(&["now"]);
+    for machine in [&a, &b] {
+        for text in ["before the backup", "after the backup", "after the restore"] {
+            assert!(machine.remembers(text), "{} does not remember {text}", machine.name);
+        }
+    }
+}
+
+/// A clock that is an hour ahead is noticed, and nothing is lost or in the wrong order.
+#[test]
+fn a_clock_that_is_an_hour_ahead_is_named() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (a, mut b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&server.new_database("team"));
+    b.join(&a);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    b.sandbox = std::mem::replace(&mut b.sandbox, Sandbox::new()).at(now + 3_600_000);
+    b.work("from the future", "x");
+    b.done(&["now"]);
+    a.work("from the present", "x");
+    a.done(&["now"]);
+    assert!(a.remembers("from the future"));
+    let hosts = a.done(&["hosts"]);
+    assert!(hosts.contains("min ahead"), "{hosts}");
+}

@@ -1,0 +1,172 @@
+//! An engine that is down, slow, cut off, or refuses: hooks go on, `sync status` names it, and the next exchange goes on.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::machine::Machine;
+use super::postgres_server::PostgresServer;
+use super::proxy::{Proxy, Trouble};
+
+#[track_caller]
+fn status_names(machine: &Machine, expected: &str) {
+    let status = machine.sync(&["status"]);
+    assert_eq!(status.status, Some(1), "{status:?}");
+    assert!(status.stdout.contains("Last error:") && status.stdout.contains(expected), "{}", status.stdout);
+    assert!(!status.stdout.contains("hunter2"), "{}", status.stdout);
+    let doctor = machine.sandbox.longhaul(&["doctor"]).stdout;
+    assert!(doctor.contains("the last exchange failed"), "{doctor}");
+}
+
+#[test]
+fn a_server_that_is_down_is_named_and_the_next_exchange_goes_on() {
+    let Some(mut server) = PostgresServer::start() else { return };
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&server.new_database("team"));
+    b.join(&a);
+    a.work("find the kingfisher", "Found.");
+    server.stop();
+    let error = a.refused(&["now"]);
+    assert!(error.contains("cannot reach postgres://admin@") && !error.contains("hunter2"), "{error}");
+    status_names(&a, "cannot reach postgres://admin@");
+    a.work("find the dipper", "Found.");
+    server.resume();
+    a.done(&["now"]);
+    b.done(&["now"]);
+    assert!(b.remembers("kingfisher") && b.remembers("dipper"));
+    assert_eq!(a.sync(&["status"]).status, Some(0));
+    server.kill();
+    server.resume();
+    assert_eq!(b.done(&["now"]), "sent 0 records, fetched 0 records\n");
+}
+
+/// The connection ends in the middle of an answer, and of a request; then everything is there once.
+#[test]
+fn a_connection_that_is_cut_loses_nothing() {
+    let Some(server) = PostgresServer::start() else { return };
+    let url = server.new_database("team");
+    let proxy = Proxy::start(&server.socket_dir().join(".s.PGSQL.5432"));
+    let through = url.replace(&server.socket_dir().display().to_string(), &proxy.dir().display().to_string());
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&url);
+    b.join(&a);
+    for number in 0..6 {
+        a.work(&format!("long task {number} {}", "word ".repeat(400)), "Done.");
+    }
+    // Through the proxy, and cut after more and more bytes.
+    a.sandbox.write_config(&json!({ "sync": { "name": "a", "enabled": false, "url": through } }).to_string());
+    b.sandbox.write_config(&json!({ "sync": { "name": "b", "enabled": false, "url": through } }).to_string());
+    for machine in [&a, &b] {
+        let mut bytes = 200;
+        loop {
+            proxy.set(Trouble::CutAfter(bytes));
+            let outcome = machine.sync(&["now"]);
+            if outcome.status == Some(0) {
+                break;
+            }
+            assert!(outcome.stderr.contains("postgres://"), "{outcome:?}");
+            bytes = bytes * 3 / 2;
+        }
+    }
+    proxy.set(Trouble::None);
+    assert_eq!(a.memory(), b.memory());
+    assert_eq!(server.sql("team", "SELECT count(*) - count(DISTINCT id) FROM longhaul.records"), "0");
+}
+
+/// Two seconds for each answer: the exchange takes its time, and a hook takes none of it.
+#[test]
+fn a_slow_server_slows_down_no_hook() {
+    let Some(server) = PostgresServer::start() else { return };
+    let url = server.new_database("team");
+    let proxy = Proxy::start(&server.socket_dir().join(".s.PGSQL.5432"));
+    let through = url.replace(&server.socket_dir().display().to_string(), &proxy.dir().display().to_string());
+    let a = Machine::with_config("a", &json!({ "sync": { "name": "a" } }));
+    a.init(&url);
+    a.sandbox.write_config(&json!({ "sync": { "name": "a", "url": through } }).to_string());
+    proxy.set(Trouble::Delay(Duration::from_secs(2)));
+    a.fire("s", "UserPromptSubmit", json!({ "prompt": "find the wren" }));
+    let started = Instant::now();
+    a.fire("s", "Stop", json!({ "last_assistant_message": "Found." }));
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    a.fire("s", "SessionEnd-prompt_input_exit", json!({}));
+    a.done(&["now"]);
+    assert_ne!(server.sql("team", "SELECT count(payload) FROM longhaul.records"), "0");
+}
+
+#[test]
+fn what_a_server_or_a_circle_refuses_is_named() {
+    let Some(server) = PostgresServer::start() else { return };
+    let a = Machine::new("a");
+    let url = server.new_database("team");
+    a.init(&url);
+    let with_url = |url: &str| {
+        a.sandbox.write_config(&json!({ "sync": { "name": "a", "enabled": false, "url": url } }).to_string());
+    };
+    with_url(&url.replace("hunter2-admin", "hunter2-wrong"));
+    assert!(a.refused(&["now"]).contains("refused the login"));
+    status_names(&a, "refused the login");
+    with_url(&format!("{url}&sslmode=verify-full"));
+    assert!(a.sync(&["now"]).status == Some(0), "a socket has no TLS");
+    with_url(&url);
+
+    // Another key, of the right form.
+    let key = a.sandbox.data_dir().join("sync.key");
+    let words = std::fs::read_to_string(&key).unwrap();
+    std::fs::write(&key, format!("{} art", "abandon ".repeat(23).trim())).unwrap();
+    let records = server.sql("team", "SELECT count(*) FROM longhaul.records");
+    a.work("with a wrong key", "x");
+    assert!(a.refused(&["now"]).contains("the key does not open the circle"));
+    assert_eq!(server.sql("team", "SELECT count(*) FROM longhaul.records"), records, "nothing was written");
+    std::fs::write(&key, "not a key").unwrap();
+    assert!(a.refused(&["now"]).contains("a key has 24 words"));
+    std::fs::write(&key, words).unwrap();
+
+    server.sql("team", "INSERT INTO longhaul.schema VALUES (99)");
+    assert!(a.refused(&["now"]).contains("update longhaul"));
+    status_names(&a, "schema 99");
+    server.sql("team", "DELETE FROM longhaul.schema WHERE version = 99");
+    a.done(&["now"]);
+}
+
+/// The key is replaced: a machine that has left cannot read on, one that joins again reads everything.
+#[test]
+fn after_a_rotation_only_the_new_key_opens_the_circle() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&server.new_database("team"));
+    b.join(&a);
+    a.work("before the rotation", "x");
+    a.done(&["now"]);
+    a.done(&["rotate"]);
+    a.work("after the rotation", "y");
+    a.done(&["now"]);
+    assert!(b.refused(&["now"]).contains("join again"));
+    assert!(!b.remembers("after the rotation"));
+    b.join(&a);
+    b.done(&["now"]);
+    assert!(b.remembers("before the rotation") && b.remembers("after the rotation"));
+    b.done(&["leave"]);
+    assert!(b.refused(&["now"]).contains("has no circle"));
+    assert!(b.remembers("after the rotation"), "what was fetched stays");
+    assert!(!b.sandbox.data_dir().join("sync.key").exists());
+}
+
+/// A disk of the server that is full is named; what was fetched before stays.
+#[test]
+fn a_read_only_server_still_gives_what_it_has() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&server.new_database("team"));
+    b.join(&a);
+    a.work("find the siskin", "Found.");
+    a.done(&["now"]);
+    b.work("find the serin", "Found.");
+    server.sql("team", "ALTER DATABASE team SET default_transaction_read_only = on");
+    assert!(b.refused(&["now"]).contains("no permission"));
+    assert!(b.remembers("siskin"));
+    server.sql("postgres", "ALTER DATABASE team SET default_transaction_read_only = off");
+    b.done(&["now"]);
+    a.done(&["now"]);
+    assert!(a.remembers("serin"));
+}

@@ -1,0 +1,70 @@
+//! A folder as the engine: two machines at once, and a disk that is read-only or full.
+
+use std::process::Stdio;
+
+use super::machine::Machine;
+use crate::small_disk::Small;
+
+#[test]
+fn two_machines_may_write_to_a_folder_at_once() {
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    let folder = format!("folder:{}", a.sandbox.path("circle").display());
+    a.init(&folder);
+    b.join(&a);
+    for round in 0..5 {
+        a.work(&format!("task {round} of a"), "Done.");
+        b.work(&format!("task {round} of b"), "Done.");
+        let both = [&a, &b].map(|machine| machine.exchange().stdout(Stdio::null()).spawn().unwrap());
+        for mut child in both {
+            assert!(child.wait().unwrap().success());
+        }
+    }
+    for machine in [&a, &b, &a] {
+        machine.done(&["now"]);
+    }
+    assert_eq!(a.memory(), b.memory());
+    assert_eq!(a.memory().iter().filter(|row| row.starts_with("prompt ")).count(), 10, "{:#?}", a.memory());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_still_gives_what_it_has() {
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    let mounted = a.sandbox.path("disk");
+    let Some(small) = Small::mount(&a.sandbox, &mounted, "4m") else { return };
+    a.init(&format!("folder:{}/circle", mounted.display()));
+    b.join(&a);
+    a.work("find the nuthatch", "Found.");
+    a.done(&["now"]);
+    b.work("find the treecreeper", "Found.");
+    small.remount(&a.sandbox, "ro");
+    let error = b.refused(&["now"]);
+    assert!(error.contains("no permission"), "{error}");
+    assert!(b.remembers("nuthatch"));
+    small.remount(&a.sandbox, "rw");
+
+    // Full: nothing half written is left, and the rest is sent when there is space again.
+    let filler = mounted.join("filler");
+    let _ = std::fs::write(&filler, vec![1; 4 << 20]);
+    let error = b.refused(&["now"]);
+    assert!(error.contains("no space left"), "{error}");
+    std::fs::remove_file(&filler).unwrap();
+    b.done(&["now"]);
+    a.done(&["now"]);
+    assert!(a.remembers("treecreeper"));
+}
+
+/// A folder that is not mounted is not taken for an empty one.
+#[test]
+fn a_missing_folder_is_named_and_not_created() {
+    let a = Machine::new("a");
+    let path = a.sandbox.path("circle");
+    a.init(&format!("folder:{}", path.display()));
+    std::fs::rename(&path, a.sandbox.path("away")).unwrap();
+    assert!(a.refused(&["now"]).contains("is it mounted?"));
+    assert!(!path.exists());
+    std::fs::create_dir(&path).unwrap();
+    assert!(a.refused(&["now"]).contains("holds no circle"), "an empty mount point");
+    std::fs::remove_dir(&path).unwrap();
+    std::fs::rename(a.sandbox.path("away"), &path).unwrap();
+    a.done(&["now"]);
+}

@@ -1,0 +1,149 @@
+//! A machine of a circle: a home of its own, with a clone of the project.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::sandbox::{Outcome, Sandbox, payload};
+
+/// The remote that all clones have. No machine connects to it.
+const REMOTE: &str = "https://git.example/team/app.git";
+
+/// A home with a clone of the project.
+pub(super) struct Machine {
+    pub(super) sandbox: Sandbox,
+    pub(super) name: &'static str,
+    sessions: AtomicUsize,
+}
+
+impl Machine {
+    /// Makes a machine that exchanges only when it is asked to.
+    pub(super) fn new(name: &'static str) -> Self {
+        Self::with_config(name, &json!({ "sync": { "name": name, "enabled": false } }))
+    }
+
+    pub(super) fn with_config(name: &'static str, config: &Value) -> Self {
+        let machine = Self { sandbox: Sandbox::new(), name, sessions: AtomicUsize::new(0) };
+        machine.sandbox.write_config(&config.to_string());
+        machine.git(&["init", "-q", "-b", "main"]);
+        machine.git(&["remote", "add", "origin", REMOTE]);
+        // The same first commit everywhere: author, time and content are the same.
+        machine.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+        machine
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let mut git = self.sandbox.program("git");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(arguments);
+        git.envs([("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z"), ("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")]);
+        let outcome = Outcome::of(&mut git, b"");
+        assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    }
+
+    /// Runs `longhaul sync`.
+    pub(super) fn sync(&self, arguments: &[&str]) -> Outcome {
+        self.sandbox.longhaul(&[&["sync"], arguments].concat())
+    }
+
+    /// Runs `longhaul sync`, which must succeed. Returns what it prints.
+    #[track_caller]
+    pub(super) fn done(&self, arguments: &[&str]) -> String {
+        let outcome = self.sync(arguments);
+        assert_eq!(outcome.status, Some(0), "{} sync {arguments:?}: {outcome:?}", self.name);
+        outcome.stdout
+    }
+
+    /// Runs `longhaul sync`, which must fail. Returns the message.
+    #[track_caller]
+    pub(super) fn refused(&self, arguments: &[&str]) -> String {
+        let outcome = self.sync(arguments);
+        assert_eq!(outcome.status, Some(1), "{} sync {arguments:?}: {outcome:?}", self.name);
+        outcome.stderr
+    }
+
+    /// Makes a circle, and shares the project.
+    #[track_caller]
+    pub(super) fn init(&self, address: &str) {
+        self.done(&["init", address]);
+        self.done(&["share"]);
+    }
+
+    /// Joins the circle of another machine, and shares the project.
+    #[track_caller]
+    pub(super) fn join(&self, other: &Self) {
+        let printed = other.done(&["code"]);
+        let code = printed.trim().rsplit(' ').next().unwrap().to_owned();
+        self.done(&["join", &code]);
+        self.done(&["share"]);
+    }
+
+    /// A session of one prompt with a command and a reply, from its start to its end.
+    pub(super) fn work(&self, prompt: &str, reply: &str) {
+        let number = self.sessions.fetch_add(1, Ordering::Relaxed);
+        let session = format!("{}-{number}", self.name);
+        self.fire(&session, "SessionStart", json!({ "source": "startup" }));
+        self.fire(&session, "UserPromptSubmit", json!({ "prompt": prompt }));
+        let call = json!({
+            "tool_name": "Bash", "tool_use_id": format!("{session}-t"),
+            "tool_input": { "command": format!("check {session}") }, "tool_response": { "stdout": "fine", "stderr": "" },
+        });
+        self.fire(&session, "PostToolUse", call);
+        self.fire(&session, "Stop", json!({ "last_assistant_message": reply }));
+        self.fire(&session, "SessionEnd-prompt_input_exit", json!({}));
+    }
+
+    /// Runs a hook. Returns its answer.
+    pub(super) fn fire(&self, session: &str, name: &str, changes: Value) -> Value {
+        let event = name.split('-').next().unwrap();
+        let executable = event.chars().fold("longhaul".to_owned(), |name, c| {
+            if c.is_ascii_uppercase() { format!("{name}-{}", c.to_ascii_lowercase()) } else { format!("{name}{c}") }
+        });
+        let project = self.sandbox.project();
+        let mut all = json!({
+            "session_id": session, "cwd": project, "prompt_id": format!("{session}-p"), "transcript_path": "/nowhere.jsonl",
+        });
+        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let mut command = self.sandbox.executable(&executable);
+        command.env("CLAUDE_PROJECT_DIR", &project);
+        let outcome = Outcome::of(&mut command, payload(name, all).as_bytes());
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+        outcome.json()
+    }
+
+    /// Returns everything that is remembered of the project, without what differs between machines: ids and paths.
+    pub(super) fn memory(&self) -> Vec<String> {
+        let mut rows = self.rows(
+            "SELECT 'prompt ' || s.session_id || ' ' || u.prompt FROM user_prompts u JOIN sessions s ON s.id = u.session_id
+             UNION ALL
+             SELECT 'observation ' || coalesce(s.session_id, '-') || ' ' || o.kind || ' ' || o.title || ' ' || o.narrative
+             FROM observations o LEFT JOIN sessions s ON s.id = o.session_id
+             UNION ALL
+             SELECT 'summary ' || s.session_id || ' ' || m.request || ' ' || m.completed
+             FROM session_summaries m JOIN sessions s ON s.id = m.session_id",
+        );
+        rows.sort();
+        rows
+    }
+
+    /// Returns the first column of a query.
+    pub(super) fn rows(&self, sql: &str) -> Vec<String> {
+        let database = Connection::open(self.sandbox.data_dir().join("longhaul.db")).unwrap();
+        let mut statement = database.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    /// Returns whether something with this word is remembered here.
+    pub(super) fn remembers(&self, word: &str) -> bool {
+        self.memory().iter().any(|row| row.contains(word))
+    }
+
+    /// Returns a command that exchanges records.
+    pub(super) fn exchange(&self) -> Command {
+        let mut command = self.sandbox.executable("longhaul-sync");
+        command.arg("now");
+        command
+    }
+}

@@ -1,0 +1,97 @@
+//! What can be read where: nothing in the engine, nothing of the password in messages, the key for its owner only.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::machine::Machine;
+use super::postgres_server::PostgresServer;
+
+/// Returns whether a file below `dir` contains one of the texts.
+fn found(dir: &Path, texts: &[&str]) -> Vec<String> {
+    let mut hits = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            hits.extend(found(&path, texts));
+        } else if let Ok(bytes) = fs::read(&path) {
+            let contains = |text: &&&str| memchr_find(&bytes, text.as_bytes());
+            hits.extend(texts.iter().filter(contains).map(|text| format!("{text} in {}", path.display())));
+        }
+    }
+    hits
+}
+
+fn memchr_find(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
+
+#[test]
+fn the_tables_and_the_write_ahead_log_contain_no_text() {
+    let Some(mut server) = PostgresServer::start() else { return };
+    let (a, b) = (Machine::new("magpie-host"), Machine::new("jackdaw-host"));
+    a.init(&server.new_database("team"));
+    b.join(&a);
+    a.work("why does the capercaillie fly", "Because of the ptarmigan.");
+    a.done(&["now"]);
+    b.done(&["now"]);
+    assert!(b.remembers("capercaillie"));
+    server.stop();
+    let texts = ["capercaillie", "ptarmigan", "magpie-host", "jackdaw-host", "git.example", "team/app", "check magpie"];
+    assert_eq!(found(&server.data(), &texts), [""; 0]);
+    // The search itself works: the name of the table is there.
+    assert!(!found(&server.data(), &["longhaul_member"]).is_empty());
+}
+
+#[test]
+fn key_and_address_are_for_their_owner_only_and_come_from_commands_too() {
+    let Some(server) = PostgresServer::start() else { return };
+    let a = Machine::new("a");
+    let url = server.new_database("team");
+    a.init(&url);
+    for name in ["sync.key", "sync/circle.json"] {
+        let mode = fs::metadata(a.sandbox.data_dir().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    let words = a.done(&["key"]);
+    assert_eq!(words.split_whitespace().filter(|word| word.chars().all(char::is_alphabetic)).count(), 24);
+    assert!(a.done(&["key", "--qr"]).contains('█'));
+    assert!(!a.done(&["status"]).contains("hunter2"));
+
+    // The same from commands of a password manager.
+    let (key, address) = (a.sandbox.path("key"), a.sandbox.path("address"));
+    fs::rename(a.sandbox.data_dir().join("sync.key"), &key).unwrap();
+    assert!(a.refused(&["now"]).contains("no key"));
+    fs::write(&address, &url).unwrap();
+    fs::remove_file(a.sandbox.data_dir().join("sync/circle.json")).unwrap();
+    let config = serde_json::json!({ "sync": {
+        "name": "a", "enabled": false, "key_command": ["cat", key], "url_command": ["cat", address],
+    }});
+    a.sandbox.write_config(&config.to_string());
+    a.done(&["now"]);
+    assert!(a.done(&["status"]).contains("sync.url_command"));
+    assert!(!a.sandbox.error_log().contains("hunter2"));
+}
+
+/// A code for a team has no password; each member adds an address with a user of their own.
+#[test]
+fn a_member_of_a_team_joins_with_a_user_of_their_own() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (owner, anna) = (Machine::new("owner"), Machine::new("anna"));
+    owner.init(&server.new_database("team"));
+    server.sql("team", "CREATE ROLE anna LOGIN PASSWORD 'a' IN ROLE longhaul_member");
+    let code = owner.done(&["code", "--without-password"]);
+    let code = code.trim().rsplit(' ').next().unwrap();
+    assert!(anna.refused(&["join", code]).contains("refused the login"));
+    assert!(!anna.sandbox.data_dir().join("sync.key").exists(), "nothing is stored before the engine was checked");
+    anna.done(&["join", code, "--url", &server.url_of("anna", "a", "team")]);
+    anna.done(&["share"]);
+    anna.work("by anna", "x");
+    anna.done(&["now"]);
+    owner.done(&["now"]);
+    assert!(owner.remembers("by anna"));
+    assert!(anna.refused(&["rotate"]).contains("no permission"));
+    anna.done(&["now"]);
+    let damaged = format!("{}x", &code[..code.len() - 1]);
+    assert!(anna.refused(&["join", &damaged]).contains("typing error"));
+}
