@@ -93,6 +93,23 @@ fn a_session_of_gemini_is_tracked_remembered_and_handed_over() {
 }
 
 #[test]
+fn after_a_clear_gemini_is_shown_the_handoff_with_the_first_prompt() {
+    let gemini = Agent::new("gemini");
+    gemini.send("SessionStart", json!({}));
+    gemini.send("BeforeAgent", json!({ "prompt": "where are the beans kept?" }));
+    gemini.send("AfterAgent", json!({ "prompt_response": "The beans are kept in the blue jar." }));
+    gemini.send("SessionEnd-clear", json!({}));
+    let start = gemini.send("SessionStart-clear", json!({ "session_id": "next" })).json();
+    assert_eq!(start["hookSpecificOutput"], Value::Null, "it would be ignored");
+    let prompt = |text: &str| gemini.send("BeforeAgent", json!({ "session_id": "next", "prompt": text })).json();
+    let shown = prompt("and where now?")["hookSpecificOutput"].clone();
+    assert_eq!(shown["hookEventName"], "BeforeAgent");
+    assert!(shown["additionalContext"].as_str().unwrap().contains("in the blue jar."), "{shown}");
+    let again = prompt("and now?");
+    assert!(!again.to_string().contains("Last reply"), "it is shown once: {again}");
+}
+
+#[test]
 fn every_turn_of_gemini_is_stored_for_itself() {
     let gemini = Agent::new("gemini");
     gemini.send("SessionStart", json!({}));

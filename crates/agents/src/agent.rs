@@ -28,6 +28,8 @@ pub struct Agent {
     pub prompt_ids: PromptIds,
     /// Where the use of the context comes from.
     pub usage: UsageSource,
+    /// The way of starting a session at which it does not show the model what the hook answers.
+    pub deaf_at_start: Option<&'static str>,
     /// The unit of the timeouts in its configuration.
     pub timeout: TimeoutUnit,
     /// The file that an installation changes.

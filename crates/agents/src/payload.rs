@@ -103,6 +103,12 @@ impl Payload {
         self.members.insert("prompt_id".to_owned(), id.into());
     }
 
+    /// Returns whether the agent does not show the model what the hook answers to this event.
+    pub fn is_not_shown(&self) -> bool {
+        self.event == EventName::SessionStart
+            && self.agent.deaf_at_start.is_some_and(|source| self.text("source") == Some(source))
+    }
+
     /// Returns the use of the context, if the payload reports it.
     pub fn usage(&self) -> Option<ReportedUse> {
         let number = |name: &str| self.members.get(name).and_then(Value::as_u64).filter(|number| *number > 0);

@@ -1,7 +1,7 @@
 //! One call of a hook by an agent other than Claude Code and Codex: its payload is translated by the agent's table, and the
 //! jobs then see what Claude Code would have sent.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use longhaul_agents::{Agent, Payload, ReportedUse, UsageSource, find, newest_use};
 use longhaul_core::event::{EventName, HookEvent, utf8};
@@ -25,6 +25,8 @@ pub struct AgentCall {
     pub(crate) log: ErrorLog,
     pub(crate) deadline: Deadline,
     pub(crate) payload: Payload,
+    /// The file for a text that the model is shown with its first prompt, because the agent ignores it at the start.
+    pub(crate) held_back: PathBuf,
 }
 
 impl AgentCall {
@@ -48,7 +50,8 @@ impl AgentCall {
             return None;
         };
         let deadline = Deadline::after(catalog::time_allowed(payload.event()).saturating_sub(MARGIN));
-        let mut call = Self { env: env_of(agent, env), log, deadline, payload };
+        let held_back = Home::of(&env).map(|home| home.session_file(payload.session(), "context")).unwrap_or_default();
+        let mut call = Self { env: env_of(agent, env), log, deadline, payload, held_back };
         if let Err(error) = call.complete(agent) {
             call.log.write(&format!("session {}: {}", call.payload.session(), error.chain()));
         }
@@ -63,6 +66,16 @@ impl AgentCall {
     /// Runs `jobs`, prints the answer, and then runs `afterwards`.
     pub fn run<E: HookEvent<'static>>(self, jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
         Hook::<E>::run_translated(self, jobs, afterwards);
+    }
+
+    /// Returns the text that was held back at the start, and forgets it.
+    pub(crate) fn take_held_back(&self) -> Option<String> {
+        if self.event() != EventName::UserPromptSubmit {
+            return None;
+        }
+        let text = bounded_read::text(&self.held_back, bounded_read::SMALL).ok()?;
+        std::fs::remove_file(&self.held_back).ok()?;
+        Some(text)
     }
 
     /// Answers an event for which there is no job.

@@ -1,6 +1,8 @@
 //! The frame of every hook executable: reads the payload, runs the jobs in order, prints one JSON object and exits 0,
 //! whatever happens.
 
+mod translated;
+
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,7 +18,6 @@ use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::{ChainId, Store, StoreError};
 
-use crate::agent_call::AgentCall;
 use crate::memory::upkeep;
 use crate::shared_store::SharedStore;
 use crate::tracker::Unfinished;
@@ -138,24 +139,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         };
         let log = ErrorLog::new(&env, E::NAME.as_str());
         answer_even_after_a_panic(log.clone());
-        Self::finish(Self::receive(client, env, &log, deadline), None, jobs, afterwards);
-    }
-
-    /// Runs `jobs` for a payload that was read and translated already. `named` is the event in the answer.
-    pub(crate) fn run_translated(call: AgentCall, jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
-        let AgentCall { env, log, deadline, payload, .. } = call;
-        let named = payload.theirs();
-        let event = Self::event_of(payload.to_claude(), Client::Agent);
-        let hook = event.transpose().and_then(|event| Self::assemble(event, env, &log, deadline, Vec::new()));
-        Self::finish(hook, Some(named), jobs, afterwards);
-    }
-
-    fn finish(hook: Option<Self>, named: Option<&'static str>, jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
-        let Some(mut hook) = hook else { return answer(reply::PLAIN) };
+        let Some(mut hook) = Self::receive(client, env, &log, deadline) else { return answer(reply::PLAIN) };
         hook.work(jobs);
-        if let Some((output, name)) = hook.reply.hook_specific_output.as_mut().zip(named) {
-            output.hook_event_name = name;
-        }
         answer(&hook.reply.to_json());
         hook.work(afterwards);
         // The process ends here, and the system frees its memory and locks at once. Dropping the value would free the

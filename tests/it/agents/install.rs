@@ -63,3 +63,24 @@ fn an_agent_that_was_never_used_is_named() {
     assert_eq!(outcome.status, Some(1), "{outcome:?}");
     assert!(outcome.stderr.contains(".gemini does not exist: start gemini once"), "{outcome:?}");
 }
+
+#[test]
+fn the_doctor_reports_a_hook_that_is_missing_or_switched_off() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.home().join(".qwen/settings.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let doctor = || {
+        let findings: Value = serde_json::from_str(&longhaul(&sandbox, &["doctor", "--json"]).stdout).unwrap();
+        findings.to_string()
+    };
+    assert!(!doctor().contains("Qwen Code"), "an agent without Longhaul is not reported");
+    assert_eq!(longhaul(&sandbox, &["install", "--agent", "qwen"]).status, Some(0));
+    assert!(doctor().contains("Qwen Code: its hooks are registered, and none has run yet"));
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("--agent qwen PostToolUse\"", "--other\"")).unwrap();
+    let found = doctor();
+    assert!(found.contains("Qwen Code: no hook is registered for PostToolUse"), "{found}");
+    assert!(found.contains("longhaul install --agent qwen"), "{found}");
+    fs::write(&path, text.replacen('{', "{\"disableAllHooks\":true,", 1)).unwrap();
+    assert!(doctor().contains("Qwen Code: its settings disable every hook"));
+}

@@ -45,6 +45,8 @@ pub(super) const AGENT: Agent = Agent {
     ],
     prompt_ids: PromptIds::TimeOfPrompt,
     usage: UsageSource::Transcript { window: 1_048_576 },
+    // The answer is only added to the history when the program starts.
+    deaf_at_start: Some("clear"),
     timeout: TimeoutUnit::Milliseconds,
     config: ConfigFile { folder: Folder::Home(".gemini"), file: "settings.json", shape: ConfigShape::HookGroups },
     resume: &["--resume"],

@@ -48,6 +48,7 @@ pub(super) const AGENT: Agent = Agent {
     ],
     prompt_ids: PromptIds::Sent,
     usage: UsageSource::StopPayload,
+    deaf_at_start: None,
     timeout: TimeoutUnit::Milliseconds,
     config: ConfigFile { folder: Folder::Config("opencode"), file: "plugin/longhaul.js", shape: ConfigShape::Module },
     resume: &["--session"],

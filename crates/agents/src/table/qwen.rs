@@ -45,6 +45,7 @@ pub(super) const AGENT: Agent = Agent {
     dialogs: &[],
     prompt_ids: PromptIds::Sent,
     usage: UsageSource::StopPayload,
+    deaf_at_start: None,
     // A timeout of 1000 or more is read as milliseconds, as before version 0.24.
     timeout: TimeoutUnit::Milliseconds,
     config: ConfigFile { folder: Folder::Home(".qwen"), file: "settings.json", shape: ConfigShape::HookGroups },

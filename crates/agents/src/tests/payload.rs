@@ -41,6 +41,13 @@ fn gemini_starts_and_ends() {
 }
 
 #[test]
+fn gemini_shows_the_model_nothing_after_a_clear() {
+    assert!(translated(recorded!("gemini", "SessionStart-clear")).unwrap().is_not_shown());
+    assert!(!translated(recorded!("gemini", "SessionStart")).unwrap().is_not_shown());
+    assert!(!translated(recorded!("qwen", "SessionStart-clear")).unwrap().is_not_shown());
+}
+
+#[test]
 fn geminis_prompt_is_identified_by_its_time() {
     let payload = translated(recorded!("gemini", "BeforeAgent")).unwrap();
     assert_eq!(payload.event(), EventName::UserPromptSubmit);
