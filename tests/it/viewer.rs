@@ -4,6 +4,7 @@ mod asking;
 mod costs;
 mod on_its_way;
 mod opening;
+mod other_agents;
 mod pictures;
 mod scene;
 mod several;

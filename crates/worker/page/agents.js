@@ -44,7 +44,8 @@ function draw() {
 function card(agent) {
   const { status, age_seconds, reason, branch, prompt, subagents, tasks, cost } = agent;
   const waits = status === "blocked";
-  const extra = [!waits && reason, subagents > 0 && count(subagents, "subagent"), tasks > 0 && count(tasks, "task")].filter(Boolean);
+  const other = agent.client !== "claude" && agent.client;
+  const extra = [other, !waits && reason, subagents > 0 && count(subagents, "subagent"), tasks > 0 && count(tasks, "task")].filter(Boolean);
   return h("li", { "data-id": agent.session },
     h("a", { class: "agent", href: address({ view: "session", id: agent.session }) },
       h("span", { class: "agent-top" }, stateMark(status), since(age_seconds)),
