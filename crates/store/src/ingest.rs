@@ -8,7 +8,7 @@ use longhaul_handoff::MAX_MERGES;
 use longhaul_transcript::{Batch, Cursor, PromptOrigin, Turn, may_rewind};
 use rusqlite::{Connection, OptionalExtension};
 
-use self::links::{mark_replaced, store_links};
+use self::links::{mark_replaced, roll_back, store_links, undo_rollbacks};
 use self::turn_rows::store_turn;
 use crate::row_ids::Time;
 use crate::{Sanitizer, Session, Store, StoreError, forgotten_prompts, pending_replies};
@@ -53,7 +53,14 @@ fn store_batch(
     // What was forgotten does not come back with a part of the file that was not read then.
     let is_forgotten = |turn: &Turn| turn.at.map(Time).zip(forgotten).is_some_and(|(at, forgotten)| at <= forgotten);
     let mut before = session.cursor.turn.as_deref();
-    for turn in &batch.turns {
+    if session.cursor.offset == 0 {
+        undo_rollbacks(connection, id)?;
+    }
+    let mut rollbacks = batch.rollbacks.iter().peekable();
+    for (number, turn) in batch.turns.iter().enumerate() {
+        while let Some(rollback) = rollbacks.next_if(|rollback| rollback.after <= number) {
+            roll_back(connection, id, before.unwrap_or_default(), rollback.turns)?;
+        }
         let is_hidden = is_hidden(connection, id, turn, before, sanitizer)?;
         before = Some(&turn.id);
         if is_hidden {
@@ -63,6 +70,9 @@ fn store_batch(
         {
             store_turn(connection, &owner, id, turn, sanitizer, now)?;
         }
+    }
+    for rollback in rollbacks {
+        roll_back(connection, id, before.unwrap_or_default(), rollback.turns)?;
     }
     let replies: Vec<String> = batch
         .turns

@@ -12,6 +12,12 @@ pub(crate) const REPLACED: i64 = 1;
 /// The same for the turn to which the user went back, until that was reported.
 pub(crate) const UNREPORTED: i64 = 2;
 
+/// The same for a turn that a line of the same rollout of Codex took back.
+pub(crate) const ROLLED_BACK: i64 = 3;
+
+/// The same for a turn that a later rollout of the same session of Codex leaves out.
+pub(crate) const LEFT_OUT: i64 = 4;
+
 /// A rewind that was not reported yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewind {
@@ -39,6 +45,19 @@ impl Store {
                    ORDER BY created_at LIMIT 1";
         let snapshot = self.connection.query_row(sql, (session, at), |row| row.get(0)).optional().map_err(failed)?;
         Ok(Some(Rewind { at: at.0, snapshot }))
+    }
+
+    /// Records that a later rollout of Codex leaves these turns of a session out; returns how many were part of it.
+    pub fn leave_out(&self, session: &str, turns: &[String]) -> Result<usize, StoreError> {
+        self.write("record a rewind of Codex", |connection| {
+            let sql = "UPDATE turns SET replaced = ?3 WHERE origin_session_id = ?1 AND turn_id = ?2 AND replaced = 0";
+            let mut statement = connection.prepare(sql)?;
+            let mut count = 0;
+            for turn in turns {
+                count += statement.execute((session, turn, LEFT_OUT))?;
+            }
+            Ok(count)
+        })
     }
 
     /// Records that the rewind of a session was reported; returns whether this call did.

@@ -1,6 +1,6 @@
 //! Reading a transcript in pieces of any size.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::branch::Link;
 use crate::cursor::Cursor;
@@ -23,8 +23,35 @@ pub struct Batch {
     pub links: Vec<Link>,
     /// The entries of subagents' conversations, which belong to no turn.
     pub sidechains: Vec<Entry>,
+    /// Where the last turns were taken back, in the order of the file. Only rollouts of Codex report that.
+    pub rollbacks: Vec<Rollback>,
     /// The number of complete lines that are not JSON or too long. Lines without a uuid are common and not counted.
     pub broken_lines: u64,
+}
+
+/// A place in a transcript at which the last turns were taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rollback {
+    /// The number of turns of the batch before it.
+    pub after: usize,
+    /// The number of turns that were taken back. They may begin before the batch.
+    pub turns: usize,
+}
+
+impl Batch {
+    /// Returns the ids of the turns of this batch that were taken back in it.
+    pub fn rolled_back(&self) -> HashSet<&str> {
+        let mut live: Vec<&str> = Vec::new();
+        let mut gone = HashSet::new();
+        let mut rollbacks = self.rollbacks.iter().peekable();
+        for at in 0..=self.turns.len() {
+            while let Some(rollback) = rollbacks.next_if(|rollback| rollback.after <= at) {
+                gone.extend(live.drain(live.len().saturating_sub(rollback.turns)..));
+            }
+            live.extend(self.turns.get(at).map(|turn| turn.id.as_str()));
+        }
+        gone
+    }
 }
 
 /// Reads a transcript, from its beginning (`default()`) or from the end of an earlier read (`resume`).
@@ -145,6 +172,10 @@ impl Reader {
                 // A rollout has no branches: every entry follows the one before it.
                 let parent = self.batch.cursor.tip.clone();
                 self.entry(Entry { parent, ..*entry });
+                true
+            }
+            Some(rollout::RolloutLine::RolledBack(turns)) => {
+                self.batch.rollbacks.push(Rollback { after: self.batch.turns.len(), turns });
                 true
             }
             Some(rollout::RolloutLine::Other) => true,

@@ -15,7 +15,7 @@ use crate::entry::{Block, Entry, EntryKind, trim};
 use crate::wire::read;
 
 pub(crate) use self::usage::{model, token_count};
-use self::wire::{ContentWire, LineWire, MetaWire, PayloadWire};
+use self::wire::{BaseWire, ContentWire, LineWire, MetaWire, PayloadWire};
 
 /// The beginnings of texts that Codex adds to the conversation in the user's name.
 const BOILERPLATE: [&str; 9] = [
@@ -44,6 +44,8 @@ const UNIQUE_CHARS: usize = 16;
 pub(crate) enum RolloutLine {
     /// An entry of the conversation. It follows the entry before it in the file.
     Entry(Box<Entry>),
+    /// The last turns of the conversation, this many, are taken back.
+    RolledBack(usize),
     /// Any other line.
     Other,
 }
@@ -60,6 +62,23 @@ pub struct SessionMeta {
     pub at: Option<longhaul_core::Millis>,
     /// Whether a subagent runs in it, not the user.
     pub is_subagent: bool,
+    /// Where the conversation continues an earlier rollout; `None` where it begins in this one.
+    pub base: Option<HistoryBase>,
+}
+
+/// The part of an earlier rollout that a rollout continues. Codex writes one when the user goes back to an earlier prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryBase {
+    /// Codex's id of the session of the earlier rollout.
+    pub session: String,
+    /// The number of the first line of the earlier rollout that is no longer part of the conversation.
+    pub end: u64,
+}
+
+/// Returns the number of a line of a rollout, which later rollouts of the session continue; `None` in older versions.
+pub fn line_number(line: &[u8]) -> Option<u64> {
+    let wire: LineWire<'_> = serde_json::from_slice(trim(line)).ok()?;
+    read(wire.ordinal)
 }
 
 impl SessionMeta {
@@ -77,6 +96,8 @@ impl SessionMeta {
             cwd: meta.cwd.map(|cwd| cwd.into_owned()).filter(|cwd| !cwd.is_empty()),
             at: read::<std::borrow::Cow<'_, str>>(wire.timestamp).as_deref().and_then(parse_timestamp),
             is_subagent: named(meta.source) || named(meta.thread_source),
+            base: read::<BaseWire<'_>>(meta.history_base)
+                .and_then(|base| Some(HistoryBase { session: base.thread_id?.into_owned(), end: base.end? })),
         })
     }
 }
@@ -87,6 +108,9 @@ pub(crate) fn parse(line: &[u8]) -> Option<RolloutLine> {
     let wire: LineWire<'_> = serde_json::from_str(&text).ok()?;
     let (kind, raw) = (wire.kind.as_deref()?, wire.payload?);
     let Some(payload) = read::<PayloadWire<'_>>(Some(raw)) else { return Some(RolloutLine::Other) };
+    if kind == "event_msg" && payload.kind.as_deref() == Some("thread_rolled_back") {
+        return Some(read(payload.num_turns).map_or(RolloutLine::Other, RolloutLine::RolledBack));
+    }
     let (kind, blocks) = match kind {
         "response_item" => item(&payload),
         "event_msg" => event(&payload),
@@ -117,19 +141,37 @@ pub(crate) fn parse(line: &[u8]) -> Option<RolloutLine> {
     })))
 }
 
+/// How a turn of Codex goes, by the newest event about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TurnEvent {
+    Started,
+    Completed,
+    Aborted,
+}
+
 /// Returns whether the newest turn at the end of a rollout was aborted.
 pub(crate) fn ends_aborted(tail: &[u8]) -> bool {
+    newest_turn_event(tail) == Some(TurnEvent::Aborted)
+}
+
+/// Returns whether the newest turn at the end of a rollout is over. The Stop hook runs before that.
+pub fn is_turn_over(tail: &[u8]) -> bool {
+    matches!(newest_turn_event(tail), Some(TurnEvent::Completed | TurnEvent::Aborted))
+}
+
+fn newest_turn_event(tail: &[u8]) -> Option<TurnEvent> {
     let turn_event = |line: &[u8]| {
         let wire: LineWire<'_> =
             serde_json::from_slice(line).ok().filter(|wire: &LineWire<'_>| wire.payload.is_some())?;
         let payload: PayloadWire<'_> = read(wire.payload.filter(|_| wire.kind.as_deref() == Some("event_msg")))?;
         match payload.kind.as_deref()? {
-            "turn_aborted" => Some(true),
-            "task_started" | "task_complete" | "turn_started" | "turn_complete" => Some(false),
+            "turn_aborted" => Some(TurnEvent::Aborted),
+            "task_started" | "turn_started" => Some(TurnEvent::Started),
+            "task_complete" | "turn_complete" => Some(TurnEvent::Completed),
             _ => None,
         }
     };
-    tail.rsplit(|byte| *byte == b'\n').find_map(turn_event).unwrap_or_default()
+    tail.rsplit(|byte| *byte == b'\n').find_map(turn_event)
 }
 
 type Parsed = Option<(EntryKind, Vec<Block>)>;

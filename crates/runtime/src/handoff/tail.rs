@@ -32,7 +32,11 @@ pub(crate) fn unread_turns(
     }
     let replaced: HashSet<&str> = replaced_turns(&batch.links).into_iter().collect();
     let mut turns = Vec::new();
-    for turn in batch.turns.iter().filter(|turn| !replaced.contains(turn.id.as_str())) {
+    let rolled_back = batch.rolled_back();
+    let is_live = |turn: &&longhaul_transcript::Turn| {
+        !replaced.contains(turn.id.as_str()) && !rolled_back.contains(turn.id.as_str())
+    };
+    for turn in batch.turns.iter().filter(is_live) {
         if !store.has_turn(&session.session, &turn.id)? && !store.has_turn(heir, &turn.id)? {
             turns.extend(shown(session, turn, sanitizer));
         }

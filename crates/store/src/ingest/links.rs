@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use longhaul_transcript::{Link, replaced_turns};
 use rusqlite::Connection;
 
-use crate::rewinds::{REPLACED, UNREPORTED};
+use crate::rewinds::{REPLACED, ROLLED_BACK, UNREPORTED};
 
 /// Stores where entries stand in the conversation; `offset` is where their read began.
 pub(super) fn store_links(connection: &Connection, session: &str, offset: u64, links: &[Link]) -> rusqlite::Result<()> {
@@ -21,6 +21,23 @@ pub(super) fn store_links(connection: &Connection, session: &str, offset: u64, l
         statement.execute((session, &link.uuid, position, &link.parent, &link.turn))?;
     }
     Ok(())
+}
+
+/// Marks the `count` newest turns up to the turn `last` as taken back by a line of Codex's rollout.
+pub(super) fn roll_back(connection: &Connection, session: &str, last: &str, count: usize) -> rusqlite::Result<()> {
+    let sql = "UPDATE turns SET replaced = ?2 WHERE origin_session_id = ?1 AND turn_id IN
+                   (SELECT turn_id FROM turns
+                    WHERE origin_session_id = ?1 AND replaced = 0 AND turn_number <=
+                        (SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND turn_id = ?4)
+                    ORDER BY turn_number DESC LIMIT ?3)";
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    connection.execute(sql, (session, ROLLED_BACK, count, last)).map(drop)
+}
+
+/// Unmarks the turns that [`roll_back`] has marked, before the rollout is read again from its beginning.
+pub(super) fn undo_rollbacks(connection: &Connection, session: &str) -> rusqlite::Result<()> {
+    let sql = "UPDATE turns SET replaced = 0 WHERE origin_session_id = ?1 AND replaced = ?2";
+    connection.execute(sql, (session, ROLLED_BACK)).map(drop)
 }
 
 /// Marks the turns that a rewind took back, and unmarks those that it did not.
@@ -41,7 +58,8 @@ pub(super) fn mark_replaced(connection: &Connection, session: &str) -> rusqlite:
     // A private turn is not stored: if there is one before it, the user may have gone back to that one.
     let is_sure = |at: &usize| at.checked_sub(1).is_none_or(|before| marks.contains_key(replaced[before]));
     let target = first.filter(is_sure).map(|at| replaced[at]);
-    connection.execute("UPDATE turns SET replaced = 0 WHERE origin_session_id = ?1", [session])?;
+    let sql = "UPDATE turns SET replaced = 0 WHERE origin_session_id = ?1 AND replaced <= ?2";
+    connection.execute(sql, (session, UNREPORTED))?;
     let sql = "UPDATE turns SET replaced = ?3 WHERE origin_session_id = ?1 AND turn_id = ?2";
     let mut statement = connection.prepare(sql)?;
     for turn in replaced {

@@ -16,6 +16,8 @@ pub(super) struct LineWire<'a> {
     pub(super) kind: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub(super) payload: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) ordinal: Option<&'a RawValue>,
 }
 
 /// The payload of an item or event: the fields of all types.
@@ -49,6 +51,8 @@ pub(super) struct PayloadWire<'a> {
     pub(super) message: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) turn_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) num_turns: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "internal_chat_message_metadata_passthrough")]
     pub(super) passthrough: Option<PassthroughWire<'a>>,
 }
@@ -87,4 +91,14 @@ pub(super) struct MetaWire<'a> {
     pub(super) source: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) thread_source: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) history_base: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct BaseWire<'a> {
+    #[serde(borrow, default)]
+    pub(super) thread_id: Option<Cow<'a, str>>,
+    #[serde(default, rename = "end_ordinal_exclusive")]
+    pub(super) end: Option<u64>,
 }

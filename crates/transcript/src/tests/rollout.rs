@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::read;
-use crate::{Batch, PromptOrigin, Reader, SessionMeta, Turn, ends_in_interrupt, latest_usage, merge_turns};
+use crate::{
+    Batch, HistoryBase, PromptOrigin, Reader, Rollback, SessionMeta, Turn, ends_in_interrupt, is_turn_over,
+    latest_usage, line_number, merge_turns,
+};
 
 /// Two turns, the second after a resume.
 const RECORDED: &str = include_str!("rollout.jsonl");
@@ -313,4 +316,42 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_rollback_takes_the_last_turns_back() {
+    let back = |turns: usize| line("event_msg", json!({ "type": "thread_rolled_back", "num_turns": turns }));
+    let prompts = |texts: &[&str]| texts.iter().map(|text| user(text)).collect::<String>();
+    let batch =
+        read((prompts(&["a", "b", "c"]) + &back(1) + &prompts(&["d"]) + &back(2) + &prompts(&["e"])).as_bytes());
+    assert_eq!(batch.rollbacks, [Rollback { after: 3, turns: 1 }, Rollback { after: 4, turns: 2 }]);
+    let gone = batch.rolled_back();
+    let live = batch.turns.iter().filter(|turn| !gone.contains(turn.id.as_str()));
+    let live: Vec<&str> = live.map(|turn| turn.prompt.as_ref().unwrap().text.as_str()).collect();
+    assert_eq!((live, batch.broken_lines), (vec!["a", "e"], 0));
+    let more = read((prompts(&["a"]) + &back(7)).as_bytes());
+    assert_eq!(more.rolled_back().len(), 1, "turns before the batch are not in it");
+    let unknown = read(line("event_msg", json!({ "type": "thread_rolled_back" })).as_bytes());
+    assert!(unknown.rollbacks.is_empty());
+}
+
+#[test]
+fn a_rollout_that_continues_another_says_where() {
+    let base = json!({ "thread_id": "t", "end_ordinal_exclusive": 30, "end_byte_offset": 62216 });
+    let meta = line("session_meta", json!({ "id": "t", "history_base": base }));
+    let base = SessionMeta::parse(meta.as_bytes()).unwrap().base;
+    assert_eq!(base, Some(HistoryBase { session: "t".to_owned(), end: 30 }));
+    let plain = line("session_meta", json!({ "id": "t", "history_base": null }));
+    assert_eq!(SessionMeta::parse(plain.as_bytes()).unwrap().base, None);
+    assert_eq!(line_number(b"{\"ordinal\":31,\"type\":\"event_msg\"}\n"), Some(31));
+    assert_eq!(line_number(meta.as_bytes()), None);
+}
+
+#[test]
+fn a_turn_is_over_after_its_last_event_only() {
+    assert!(is_turn_over(RECORDED.as_bytes()));
+    let event = |kind: &str| line("event_msg", json!({ "type": kind }));
+    assert!(!is_turn_over((event("task_complete") + &event("task_started") + &user("go on")).as_bytes()));
+    assert!(is_turn_over((event("task_started") + &event("turn_aborted")).as_bytes()));
+    assert!(!is_turn_over(user("go on").as_bytes()));
 }
