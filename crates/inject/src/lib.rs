@@ -18,6 +18,7 @@ mod wezterm;
 mod zellij;
 
 mod ansi;
+mod codex_screen;
 mod input_box;
 mod inspection;
 mod permission_dialog;
@@ -26,6 +27,7 @@ mod screen_state;
 
 pub use crate::ansi::plain_rows;
 pub use crate::chord::Chord;
+pub use crate::codex_screen::{codex_has_prompts, codex_screen_state, codex_shows_prompt};
 pub use crate::delivery_method::{DeliveryMethod, Errand, delivery_method};
 pub use crate::gnu_screen::ScreenWindow;
 pub use crate::inspection::{Inspection, parse_inspection};

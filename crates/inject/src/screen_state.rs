@@ -124,14 +124,8 @@ impl ScreenState {
 
 /// Returns the state of Claude Code on a captured screen; `editor` is the editing mode of its input.
 pub fn screen_state(inspection: &Inspection, editor: EditorMode) -> ScreenState {
-    if inspection.dead {
-        return ScreenState::Unsafe(UnsafeScreen::PaneDead);
-    }
-    if inspection.in_mode {
-        return ScreenState::Unsafe(UnsafeScreen::PaneInMode);
-    }
-    if inspection.synchronized {
-        return ScreenState::Unsafe(UnsafeScreen::PaneSynchronized);
+    if let Some(danger) = pane_danger(inspection) {
+        return ScreenState::Unsafe(danger);
     }
     let rows = ansi::rows(&inspection.screen);
     let Some(input) = InputBox::find(&rows) else {
@@ -147,6 +141,16 @@ pub fn screen_state(inspection: &Inspection, editor: EditorMode) -> ScreenState 
             agents: input.below.iter().any(|row| row.content().first().is_some_and(|cell| cell.ch == '◯')),
         },
     }
+}
+
+/// Returns why the pane itself cannot be typed into, whatever runs in it.
+pub(crate) fn pane_danger(inspection: &Inspection) -> Option<UnsafeScreen> {
+    let dangers = [
+        (inspection.dead, UnsafeScreen::PaneDead),
+        (inspection.in_mode, UnsafeScreen::PaneInMode),
+        (inspection.synchronized, UnsafeScreen::PaneSynchronized),
+    ];
+    dangers.into_iter().find(|(is_there, _)| *is_there).map(|(_, danger)| danger)
 }
 
 fn find_danger(input: &InputBox<'_>, cursor_row: Option<usize>, editor: EditorMode) -> Option<UnsafeScreen> {

@@ -1,4 +1,5 @@
 mod argv;
+mod codex_screen;
 mod delivery_method;
 mod panes;
 mod permission_dialog;

@@ -11,6 +11,7 @@ mod options;
 mod script;
 mod status_line;
 
+mod codex_window;
 mod processes;
 mod reap;
 mod reconcile;
@@ -18,6 +19,7 @@ mod scan;
 
 pub use crate::agent::{Agent, Pane};
 pub use crate::attention_order::{Attention, attention};
+pub use crate::codex_window::{CodexWindow, codex_window};
 pub use crate::menu::{Menu, MenuItem, menu};
 pub use crate::options::{OPTIONS, OptionName, Options};
 pub use crate::processes::{Process, agent_below, client_name, is_below};

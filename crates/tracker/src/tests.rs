@@ -1,5 +1,6 @@
 //! Tables: what goes in, what comes out.
 
+mod codex_window;
 mod menu;
 mod options;
 mod processes;
