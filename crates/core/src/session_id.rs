@@ -80,10 +80,13 @@ fn split(text: &str, separator: char) -> Option<(&'static str, &str)> {
     Some((agent, own))
 }
 
-/// Returns a short form of a session id: its first eight characters, after a prefix such as `codex:`.
+/// Returns a short form of a session id: its first eight characters; of an id with a prefix such as `codex:`, the prefix
+/// and thirteen characters.
+///
+/// Codex's ids begin with the time: sessions of the same minute have the same first eight characters.
 pub fn short_session(id: &str) -> &str {
-    let start = id.find(':').map_or(0, |colon| colon + 1);
-    let end = id[start..].char_indices().nth(8).map_or(id.len(), |(at, _)| start + at);
+    let (start, length) = id.find(':').map_or((0, 8), |colon| (colon + 1, 13));
+    let end = id[start..].char_indices().nth(length).map_or(id.len(), |(at, _)| start + at);
     &id[..end]
 }
 

@@ -61,10 +61,10 @@ fn a_codex_session_has_a_prefix_and_a_safe_file_name() {
 }
 
 #[test]
-fn a_short_id_keeps_prefix_and_eight_characters() {
+fn a_short_id_keeps_its_prefix_and_tells_sessions_apart() {
     for (id, short) in [
         ("890a2a53-a8c1-4c6e", "890a2a53"),
-        ("codex:019a2b3c-d4e5-7f60", "codex:019a2b3c"),
+        ("codex:019a2b3c-d4e5-7f60", "codex:019a2b3c-d4e5"),
         ("codex:019a", "codex:019a"),
         ("ab", "ab"),
         ("", ""),

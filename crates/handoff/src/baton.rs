@@ -8,10 +8,14 @@ use longhaul_core::Millis;
 pub(crate) const TTL_MS: u64 = 60 * 60 * 1000;
 
 /// The commands that leave a baton, with their triggers.
-const COMMANDS: [(&str, BatonTrigger); 4] = [
+///
+/// Those with `$` are for Codex, which accepts no unknown command that begins with a slash.
+const COMMANDS: [(&str, BatonTrigger); 6] = [
     ("/tl", BatonTrigger::Tl),
     ("/longhaul:tl", BatonTrigger::Tl),
     ("/longhaul-handoff:tl", BatonTrigger::Tl),
+    ("$longhaul handoff", BatonTrigger::Tl),
+    ("$longhaul-handoff", BatonTrigger::Tl),
     ("/clear", BatonTrigger::Clear),
 ];
 
@@ -31,6 +35,16 @@ pub enum BatonTrigger {
 impl BatonTrigger {
     /// Every trigger.
     pub const ALL: [Self; 4] = [Self::Tl, Self::Clear, Self::SessionEnd, Self::Continuation];
+
+    /// Returns whether the user asked for the baton, so that a session of any agent in the project may take it.
+    ///
+    /// The other batons only connect two sessions of the same agent.
+    pub fn is_on_purpose(self) -> bool {
+        match self {
+            Self::Tl => true,
+            Self::Clear | Self::SessionEnd | Self::Continuation => false,
+        }
+    }
 
     /// Returns the stored name of the trigger.
     pub fn as_str(self) -> &'static str {
@@ -86,7 +100,12 @@ impl Baton {
 ///
 /// The command must be followed by white space or nothing: `/tldr`, `/cleared` and `/clearcache` are other commands.
 pub fn baton_command(prompt: &str) -> Option<BatonTrigger> {
-    let prompt = prompt.trim();
-    let command = prompt.split([' ', '\n', '\r', '\t']).next()?;
-    COMMANDS.into_iter().find(|(name, _)| *name == command).map(|(_, trigger)| trigger)
+    let words = prompt.split_ascii_whitespace();
+    let is_command = |name: &str| name.split(' ').eq(words.clone().take(name.split(' ').count()));
+    COMMANDS.into_iter().find(|(name, _)| is_command(name)).map(|(_, trigger)| trigger)
+}
+
+/// Returns the name of the agent that runs a session, by the prefix of its id: `claude`, `codex` and so on.
+pub(crate) fn agent_of(session: &str) -> &str {
+    session.split_once(':').map_or("claude", |(agent, _)| agent)
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use longhaul_core::Millis;
 
-use crate::baton::{Baton, BatonTrigger};
+use crate::baton::{Baton, agent_of};
 
 /// Whether the client process that left a baton is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,17 +76,18 @@ pub struct BatonChoice {
 /// Chooses among the project's batons. Call it in the transaction that deletes the chosen and expired ones.
 ///
 /// A baton of the session's own client process comes first, so that two windows of one project that are cleared at the same
-/// time do not swap. Then comes the newest baton whose client process is gone or unknown, or that was left by `/tl`, which
-/// may be meant for any window. A baton that the session left itself is neither taken nor discarded: a resumed or compacted
+/// time do not swap. Then comes the newest baton whose client process is gone or unknown, or that was left on purpose, by
+/// `/tl`, which may be meant for any window and any agent. Other batons are only for the agent that left them. A baton that the session left itself is neither taken nor discarded: a resumed or compacted
 /// session starts again with the same id, and its baton is for another session.
 pub fn choose(offers: &[BatonOffer], taker: BatonTaker<'_>) -> BatonChoice {
     let own_client = |offer: &BatonOffer| taker.client_pid != 0 && offer.baton.client_pid == taker.client_pid;
     let open = |offer: &BatonOffer| {
-        own_client(offer)
-            || match offer.client {
-                ClientProcess::Gone | ClientProcess::Unknown => true,
-                ClientProcess::Alive => offer.baton.trigger == BatonTrigger::Tl,
-            }
+        let is_free = match offer.client {
+            ClientProcess::Gone | ClientProcess::Unknown => true,
+            ClientProcess::Alive => own_client(offer),
+        };
+        let is_same_agent = agent_of(&offer.baton.session) == agent_of(taker.session);
+        offer.baton.trigger.is_on_purpose() || (is_free && is_same_agent)
     };
     let mut order: Vec<usize> = (0..offers.len()).filter(|index| open(&offers[*index])).collect();
     order.sort_by_key(|index| (!own_client(&offers[*index]), Reverse(offers[*index].baton.at)));

@@ -6,6 +6,7 @@ pub mod bridge;
 mod choose;
 pub mod continuation;
 mod layout;
+mod other_agent;
 mod predecessor;
 mod render;
 mod render_input;

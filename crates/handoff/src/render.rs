@@ -10,6 +10,7 @@ use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::{counted, short_session};
 
 use crate::layout::TurnLayout;
+use crate::other_agent;
 use crate::render_input::{RenderInput, TimedText, TurnView};
 use crate::turn_text::{block, is_cut, message};
 
@@ -139,6 +140,7 @@ impl<'a> Top<'a> {
         let replied = newest(|turn| turn.replied.says_something());
         let mut text =
             format!("Recorded from the session before this one ({}).\n", defuse(short_session(context.session)));
+        text.push_str(&other_agent::about(context.session, context.reader));
         for (label, said) in
             [("Last request", asked.map(|turn| turn.asked)), ("Last reply", replied.map(|turn| turn.replied))]
         {

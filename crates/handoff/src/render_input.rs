@@ -8,6 +8,10 @@ use longhaul_core::Millis;
 pub struct RenderInput<'a> {
     /// The id of the session that is inherited.
     pub session: &'a str,
+    /// The id of the session that is shown the text; empty where that is not known.
+    ///
+    /// Where another agent runs it, the text names the agent of `session` and its tools.
+    pub reader: &'a str,
     /// Its turns, oldest first, including those that it inherited. Turns that a rewind took back are not included.
     pub turns: &'a [TurnView<'a>],
     /// The number of older turns that the caller did not load.

@@ -10,7 +10,7 @@ fn check(prompt: &str, expected: Option<BatonTrigger>) {
 
 #[test]
 fn commands_stand_alone_or_before_a_blank() {
-    for command in ["/tl", "/longhaul:tl", "/longhaul-handoff:tl"] {
+    for command in ["/tl", "/longhaul:tl", "/longhaul-handoff:tl", "$longhaul handoff", "$longhaul-handoff"] {
         check(command, Some(BatonTrigger::Tl));
         check(&format!("{command} and go on"), Some(BatonTrigger::Tl));
         check(&format!("{command}\ngo on"), Some(BatonTrigger::Tl));
@@ -30,6 +30,9 @@ fn other_words_are_other_commands() {
         "tl",
         "clear",
         "/tldr",
+        "$longhaul",
+        "$longhaul memory",
+        "$longhaul-handoffs",
         "/cleared",
         "/clearcache",
         "/clear-all",

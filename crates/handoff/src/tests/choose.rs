@@ -94,3 +94,21 @@ fn two_windows_cleared_together_never_swap() {
         check(&offers[1..], 1, Err(NoBaton::None), &[]);
     }
 }
+
+#[test]
+fn another_agent_takes_only_what_was_passed_on_purpose() {
+    for (left, taker) in [("claude-session", "codex:new"), ("codex:old", "new"), ("codex:old", "gemini:new")] {
+        for trigger in BatonTrigger::ALL {
+            for client in [ClientProcess::Alive, ClientProcess::Gone, ClientProcess::Unknown] {
+                let offers = [offer(left, 7, client, trigger, 5)];
+                // Even the same process id is that of another program.
+                let taken = choose(&offers, BatonTaker { session: taker, client_pid: 7, now: Millis(NOW) }).taken;
+                let expected = if trigger == BatonTrigger::Tl { Ok(vec![0]) } else { Err(NoBaton::None) };
+                assert_eq!(taken, expected, "{left} {trigger} {client:?}");
+            }
+        }
+    }
+    let offers = [offer("codex:old", 7, ClientProcess::Alive, BatonTrigger::Continuation, 5)];
+    let taken = choose(&offers, BatonTaker { session: "codex:new", client_pid: 7, now: Millis(NOW) }).taken;
+    assert_eq!(taken, Ok(vec![0]));
+}

@@ -190,7 +190,7 @@ fn turns_of_another_day_say_which() {
     let rendered =
         render(&RenderInput { session: SESSION, turns: &turns, now: Millis(START), ..RenderInput::default() });
     assert!(rendered.text.contains("\n[2026-11-13 09:53:20] [Last request] words\n"), "{}", rendered.text);
-    assert!(rendered.text.contains("longhaul detail TIME --session codex:01234567 ("), "{}", rendered.text);
+    assert!(rendered.text.contains("longhaul detail TIME --session codex:0123456789abc ("), "{}", rendered.text);
 }
 
 #[test]
@@ -316,5 +316,29 @@ proptest! {
         let said = kept.iter().filter(|turn| turn.asked.chars().chain(turn.replied.chars()).any(char::is_alphanumeric)).count();
         prop_assert_eq!(rendered.quoted + rendered.in_a_line + rendered.omitted, said);
         prop_assert!(with_context(&kept, render).chars <= CONTEXT_CHARS);
+    }
+}
+
+#[test]
+fn another_agent_is_named_with_its_tools() {
+    let said = TimedText { at: Millis(START), text: "words" };
+    let shown = |session: &'static str, reader: &'static str| {
+        let turns = [TurnView { session, role: "user", asked: said, replied: said, ..TurnView::default() }];
+        let input = RenderInput { session, reader, turns: &turns, now: Millis(START), ..RenderInput::default() };
+        render(&input).text.lines().find(|line| line.starts_with("That session")).map(str::to_owned)
+    };
+    let codex = shown("codex:01", "01").unwrap();
+    assert!(
+        codex.starts_with("That session ran in Codex, another agent. Its tools are called exec_command"),
+        "{codex}"
+    );
+    let claude = shown("01", "codex:01").unwrap();
+    assert!(
+        claude.starts_with("That session ran in Claude Code, another agent. Its tools are called Bash,"),
+        "{claude}"
+    );
+    assert_eq!(shown("other:1", "01").as_deref(), Some("That session ran in other, another agent."));
+    for (session, reader) in [("01", "02"), ("codex:01", "codex:02"), ("codex:01", "")] {
+        assert_eq!(shown(session, reader), None);
     }
 }
