@@ -19,7 +19,7 @@ use super::{Exit, agent_name, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Install the hooks and the skill for Codex, and nothing for Claude Code
+    /// Install the hooks, the MCP server and the skill for Codex, and nothing for Claude Code
     #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     codex: bool,
     /// Install the hooks for this agent (gemini, qwen or opencode), and nothing for Claude Code
@@ -73,7 +73,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     if args.codex {
         let paths = InstallPaths::of(env, &shell)?;
         let _lock = lock_installation(&paths.home)?;
-        let plan = Codex::read(env)?.install(env, &exe)?;
+        let plan = Codex::read(env, &shell)?.install(env, &exe)?;
         carry_out(&plan, &paths, None, env, args.dry_run)?;
         return Ok(Exit::Success);
     }

@@ -34,7 +34,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let paths = InstallPaths::of(env, &shell)?;
     let _lock = lock_installation(&paths.home)?;
     if args.codex {
-        carry_out(&Codex::read(env)?.uninstall()?, &paths, None, env, args.dry_run)?;
+        carry_out(&Codex::read(env, &shell)?.uninstall()?, &paths, None, env, args.dry_run)?;
         return Ok(Exit::Success);
     }
     if let Some(agent) = args.agent {
@@ -49,7 +49,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     }
     let mut plan = plan(&state, if args.purge { Data::Purge } else { Data::Keep })?;
     if Codex::is_there(env) {
-        match Codex::read(env).and_then(|codex| codex.uninstall()) {
+        match Codex::read(env, &shell).and_then(|codex| codex.uninstall()) {
             Ok(codex) => plan.steps.extend(codex.steps),
             // Everything else is still removed; `uninstall --codex` can be run later.
             Err(error) => out::message(&format!("longhaul: Codex's hooks were not removed: {error:#}")),

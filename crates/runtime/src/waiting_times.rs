@@ -50,6 +50,12 @@ pub const CLAUDE_PLUGIN: Duration = Duration::from_secs(120);
 /// The list of plugins, in the doctor. Claude Code starts within one or two seconds, and a person waits.
 pub const CLAUDE_PLUGIN_LIST_FOR_DOCTOR: Duration = Duration::from_secs(6);
 
+/// `codex mcp add` and `codex mcp remove`. If Codex does not answer, its file is changed instead.
+pub const CODEX_MCP: Duration = Duration::from_secs(20);
+
+/// The version and the features of Codex, while a person waits for the doctor.
+pub const CODEX_FOR_DOCTOR: Duration = Duration::from_secs(4);
+
 /// The version of another `longhaul` on the path.
 pub const OTHER_VERSION: Duration = Duration::from_secs(2);
 

@@ -1,18 +1,19 @@
-//! The installation for Codex: hooks in its hooks.json, and a skill.
+//! The installation for Codex: hooks in its hooks.json, an MCP server in its config.toml, and a skill.
 
 mod hooks;
+mod mcp;
 mod skill;
 
-#[cfg(test)]
-pub(crate) use self::hooks::is_ours;
-pub(crate) use self::hooks::{with_hooks, without_hooks};
+pub(crate) use self::hooks::{is_ours, with_hooks, without_hooks};
+pub(crate) use self::mcp::{is_registered, with_server, without_server};
 pub(crate) use self::skill::{with_skill, without_skill};
 
 use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
-use longhaul_runtime::{bounded_read, shared_file};
+use longhaul_runtime::{Shell, shared_file};
 
+use self::mcp::SERVER;
 use crate::install::{InstallPlan, edit};
 use crate::paths::{LINK, stable_path};
 use crate::step::{Edit, InstallStep};
@@ -29,6 +30,10 @@ const AS_PLUGIN: &str = "\"longhaul@";
 pub struct Codex {
     /// Its hooks.json.
     hooks: FileText,
+    /// Its config.toml.
+    config: FileText,
+    /// Its executable.
+    program: Option<PathBuf>,
     /// The skill.
     skill: FileText,
     /// `longhaul` on the path.
@@ -44,22 +49,24 @@ impl Codex {
     }
 
     /// Reads the files that an installation changes.
-    pub fn read(env: &Env) -> Result<Self> {
+    pub fn read(env: &Env, shell: &Shell) -> Result<Self> {
         let home = env.home_dir.as_ref().ok_or(Error::NoHome)?;
         let folder = env.codex_dir.clone().ok_or(Error::NoHome)?;
         if !folder.is_dir() {
             return Err(Error::NoCodex { folder });
         }
+        let config = FileText::read(folder.join("config.toml"))?;
         Ok(Self {
             hooks: FileText::read(folder.join("hooks.json"))?,
             skill: FileText::read(home.join(SKILL))?,
             link: home.join(LINK),
-            has_plugin: bounded_read::text(&folder.join("config.toml"), bounded_read::LARGE)
-                .is_ok_and(|text| text.contains(AS_PLUGIN)),
+            has_plugin: config.text.as_deref().is_some_and(|text| text.contains(AS_PLUGIN)),
+            program: shell.find("codex").into_iter().next(),
+            config,
         })
     }
 
-    /// Plans to add the hooks and the skill. The hooks start `exe`, by a path that stays the same after an update if there
+    /// Plans to add the hooks, the MCP server and the skill. The hooks and the server start `exe`, by a path that stays the same after an update if there
     /// is one.
     pub fn install(&self, env: &Env, exe: &Path) -> Result<InstallPlan> {
         let mut plan = InstallPlan::default();
@@ -70,6 +77,8 @@ impl Codex {
                 "Codex only runs hooks that you trust: start codex and answer its question, or type /hooks there.";
             plan.notes.push(trust.to_owned());
         }
+        let add = ["mcp", "add", SERVER, "--", &program.to_string_lossy(), "mcp"].map(str::to_owned);
+        self.register(&mut plan, &add, Edit::AddCodexMcp(program.clone()))?;
         self.skill.edit(&mut plan, Edit::AddSkill)?;
         if program != self.link {
             plan.notes.push(format!(
@@ -88,6 +97,8 @@ impl Codex {
     pub fn uninstall(&self) -> Result<InstallPlan> {
         let mut plan = InstallPlan::default();
         self.hooks.edit(&mut plan, Edit::RemoveCodexHooks)?;
+        let remove = ["mcp", "remove", SERVER].map(str::to_owned);
+        self.register(&mut plan, &remove, Edit::RemoveCodexMcp)?;
         let before = plan.steps.len();
         self.skill.edit(&mut plan, Edit::RemoveSkill)?;
         if plan.steps.len() > before {
@@ -95,6 +106,22 @@ impl Codex {
             plan.steps.extend(folders.map(|folder| InstallStep::RemoveIfEmpty(folder.to_owned())));
         }
         Ok(plan)
+    }
+
+    /// Plans a change of config.toml, made by Codex's own command if there is one.
+    fn register(&self, plan: &mut InstallPlan, arguments: &[String], change: Edit) -> Result<()> {
+        let mut planned = InstallPlan::default();
+        if let Err(Error::Refused { path, refusal }) = self.config.edit(&mut planned, change) {
+            let command = arguments.join(" ");
+            plan.notes.push(format!("{} {refusal}; or run `codex {command}`. The rest is done.", path.display()));
+        }
+        plan.steps.extend(planned.steps.into_iter().map(|step| match (step, &self.program) {
+            (InstallStep::Edit(file, edit), Some(program)) => {
+                InstallStep::Codex { program: program.clone(), arguments: arguments.to_vec(), file, edit }
+            }
+            (step, _) => step,
+        }));
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`Facts::collect`] reads everything without changing it. [`judge`] turns the facts into findings and is pure.
 
 mod agents;
+mod codex;
 mod conditions;
 mod facts;
 mod judge;
@@ -15,6 +16,7 @@ mod snapshots;
 mod sync;
 mod tmux;
 
+pub use self::codex::CodexFacts;
 pub use self::facts::{BridgeFacts, Client, Database, Facts, TmuxFacts, Worker};
 pub use self::judge::judge;
 pub use self::keys::KeyFacts;

@@ -10,10 +10,10 @@ use longhaul_core::Env;
 use longhaul_inject::TerminalCommand as Program;
 use longhaul_runtime::shared_file::{self, NewFile};
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{bounded_read, run_program, waiting_times, worker};
+use longhaul_runtime::{bounded_read, run_program, run_program_in, waiting_times, worker};
 
 use crate::paths::InstallPaths;
-use crate::step::InstallStep;
+use crate::step::{Edit, InstallStep};
 use crate::{Error, Result, client, installed_files};
 
 /// The lock that only one process that installs or uninstalls can hold.
@@ -55,11 +55,13 @@ pub fn perform(step: &InstallStep, paths: &InstallPaths, client: Option<&Path>, 
             let Some(program) = client else { return Ok(()) };
             client::run(program, dir, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
         }
-        InstallStep::Edit(path, edit) => {
-            let refused = |refusal| Error::Refused { path: path.clone(), refusal };
-            let how = (edit.backup(), NewFile::Private);
-            shared_file::change(path, how, |text| edit.apply(text).map_err(refused)).map(drop)
+        InstallStep::Codex { program, arguments, file, edit } => {
+            let argv = std::iter::once(program.display().to_string()).chain(arguments.iter().cloned()).collect();
+            // In the current folder it would read the configuration of a project that the user may not trust.
+            let _ = run_program_in(Path::new(client::ROOT), &Program { argv, stdin: None }, waiting_times::CODEX_MCP);
+            change(file, edit)
         }
+        InstallStep::Edit(path, edit) => change(path, edit),
         InstallStep::SetUpTmux => {
             let argv = [&paths.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();
             Ok(run_program(&Program { argv, stdin: None }, waiting_times::TMUX_SETUP).map(drop)?)
@@ -73,6 +75,13 @@ pub fn perform(step: &InstallStep, paths: &InstallPaths, client: Option<&Path>, 
             Ok(())
         }
     }
+}
+
+/// Changes a file of the user, if the change is not made yet.
+fn change(path: &Path, edit: &Edit) -> Result<()> {
+    let refused = |refusal| Error::Refused { path: path.to_owned(), refusal };
+    let how = (edit.backup(), NewFile::Private);
+    shared_file::change(path, how, |text| edit.apply(text).map_err(refused)).map(drop)
 }
 
 fn make_own_dir(path: &Path) -> Result<()> {

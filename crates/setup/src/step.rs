@@ -61,6 +61,10 @@ pub enum Edit {
     RemoveModule,
     /// Records the settings of an agent before they are changed.
     RecordConfig(ConfigRecord),
+    /// Adds the MCP server to Codex's config.toml. Codex starts this program.
+    AddCodexMcp(PathBuf),
+    /// Removes the MCP server from Codex's config.toml.
+    RemoveCodexMcp,
     /// Adds the skill.
     AddSkill,
     /// Removes the skill.
@@ -85,6 +89,7 @@ impl Edit {
             Self::AddCodexHooks(_) | Self::RemoveCodexHooks | Self::AddSkill | Self::RemoveSkill => Backup::None,
             Self::AddAgent(..) | Self::RemoveAgent(_) | Self::AddModule(..) | Self::RemoveModule => Backup::None,
             Self::RecordConfig(_) => Backup::None,
+            Self::AddCodexMcp(_) | Self::RemoveCodexMcp => Backup::None,
             Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveChords { .. } => Backup::None,
             Self::RemoveEmpty(..) | Self::RemoveTmuxLine => Backup::None,
             // The file is Longhaul's own.
@@ -104,6 +109,7 @@ impl Edit {
             Self::AddAgent(agent, program) => agents::with_agent(text, agent, program),
             Self::AddModule(_, program) => agents::with_module(text, program),
             Self::RecordConfig(record) => Ok(Some(record.to_text())),
+            Self::AddCodexMcp(program) => codex::with_server(text, program),
             Self::AddSkill => codex::with_skill(text),
             Self::AddNotifications(way) => notify_config::with_notifications(text, *way),
             // Nothing can be removed from a file that is missing or empty.
@@ -116,6 +122,7 @@ impl Edit {
             Self::RemoveTmuxLine => Ok(tmux_conf::without_line(old)),
             Self::RemoveNotifications => notify_config::without_notifications(old),
             Self::RemoveCodexHooks => codex::without_hooks(old),
+            Self::RemoveCodexMcp => Ok(codex::without_server(old)),
             Self::RemoveSkill => Ok(codex::without_skill(old)),
             Self::RemoveAgent(record) => agents::restored(old, record.as_ref()),
             Self::RemoveModule => Ok(agents::without_module(old)),
@@ -143,6 +150,8 @@ pub enum InstallStep {
     Link { link: PathBuf, to: PathBuf },
     /// Runs `claude` in a folder.
     Client { arguments: Vec<String>, dir: PathBuf },
+    /// Runs `codex`, which makes the change itself. If it cannot, the file is changed.
+    Codex { program: PathBuf, arguments: Vec<String>, file: PathBuf, edit: Edit },
     /// Changes a file of the user.
     Edit(PathBuf, Edit),
     /// Sets up the tmux server in which this process runs.
@@ -183,6 +192,7 @@ impl fmt::Display for InstallStep {
                 write!(f, "claude {}", arguments.join(" "))
             }
             Self::Client { arguments, dir } => write!(f, "claude {} in {}", arguments.join(" "), show(dir)),
+            Self::Codex { arguments, .. } => write!(f, "codex {}", arguments.join(" ")),
             Self::Edit(path, edit) => {
                 let what = match edit {
                     Edit::AddHooks(_) | Edit::AddCodexHooks(_) | Edit::AddAgent(..) => "add the hooks to",
@@ -199,6 +209,8 @@ impl fmt::Display for InstallStep {
                     Edit::AddModule(..) => "write the module to",
                     Edit::RemoveModule => "remove the module",
                     Edit::RecordConfig(_) => "record the settings before the change in",
+                    Edit::AddCodexMcp(_) => "add the MCP server to",
+                    Edit::RemoveCodexMcp => "remove the MCP server from",
                     Edit::AddSkill => "write the skill to",
                     Edit::RemoveSkill => "remove the skill",
                 };

@@ -1,5 +1,6 @@
 mod agents;
 mod codex;
+mod codex_mcp;
 mod keybindings;
 mod notify_config;
 mod settings;

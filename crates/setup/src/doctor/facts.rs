@@ -16,6 +16,7 @@ use longhaul_store::Health;
 use longhaul_universal_bundle::Location;
 
 use super::agents::AgentFacts;
+use super::codex::CodexFacts;
 use super::keys::KeyFacts;
 use super::model::ModelFacts;
 use super::notify::NotifyFacts;
@@ -173,6 +174,8 @@ pub struct Facts {
     pub bridge: BridgeFacts,
     /// The key that submits what is typed.
     pub keys: KeyFacts,
+    /// Codex; `None` if it was never used here.
+    pub codex: Option<CodexFacts>,
 }
 
 impl Facts {
@@ -230,6 +233,7 @@ impl Facts {
             model: ModelFacts::collect(env, &paths, exe, program.as_deref()),
             bridge: bridge(env, &paths),
             keys: KeyFacts::collect(env, &paths, program.as_deref().filter(|_| matches!(client, Client::Found(_)))),
+            codex: CodexFacts::collect(env, shell, &paths),
             client,
             paths,
         })

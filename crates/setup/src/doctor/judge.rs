@@ -42,6 +42,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     super::model::model,
     bridge,
     super::keys::keys,
+    super::codex::check,
 ];
 
 /// Runs every check.

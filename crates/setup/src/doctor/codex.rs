@@ -1,0 +1,147 @@
+//! Checks the installation for Codex: its version, the hooks, whether they are trusted, and the MCP server.
+
+use std::path::Path;
+
+use longhaul_core::Env;
+use longhaul_core::catalog::CODEX_REGISTRATIONS;
+use longhaul_inject::TerminalCommand;
+use longhaul_runtime::{Shell, bounded_read, run_program_in, waiting_times};
+use serde_json::Value;
+
+use super::Finding;
+use super::facts::Facts;
+use super::judge::{ago, few};
+use super::sessions::SessionFacts;
+use crate::codex::{is_ours, is_registered};
+use crate::paths::InstallPaths;
+
+/// The feature of Codex that runs hooks.
+const FEATURE: &str = "hooks";
+
+/// The command that repairs everything that Longhaul has added to Codex.
+const INSTALL: &str = "run `longhaul install --codex`";
+
+/// What is known of Codex.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CodexFacts {
+    /// What it prints as its version; `None` if it is not on the path or does not answer.
+    pub version: Option<String>,
+    /// Events whose hook is registered.
+    pub hooks: Vec<String>,
+    /// Events whose hook is registered and not trusted.
+    pub untrusted: Vec<String>,
+    /// Features that Longhaul needs and that are switched off.
+    pub features_off: Vec<String>,
+    /// Whether the MCP server is registered.
+    pub has_server: bool,
+    /// When a hook of Codex last ran.
+    pub last_event: Option<u64>,
+}
+
+impl CodexFacts {
+    /// Collects the facts; `None` if Codex was never used here.
+    pub(super) fn collect(env: &Env, shell: &Shell, paths: &InstallPaths) -> Option<Self> {
+        let folder = env.codex_dir.as_deref().filter(|folder| folder.is_dir())?;
+        let text = |name: &str| bounded_read::text(&folder.join(name), bounded_read::LARGE).unwrap_or_default();
+        let config = text("config.toml");
+        let hooks: Value = serde_json::from_str(&text("hooks.json")).unwrap_or_default();
+        let registered: Vec<(String, String)> = registered(&hooks).collect();
+        let program = shell.find("codex").into_iter().next();
+        let ask = |arguments: &[&str]| program.as_deref().and_then(|program| ask(program, arguments));
+        let features = if registered.is_empty() { None } else { ask(&["features", "list"]) };
+        Some(Self {
+            version: ask(&["--version"]).map(|printed| longhaul_inject::printable(printed.trim())),
+            untrusted: registered
+                .iter()
+                .filter(|(_, place)| !is_trusted(&config, place))
+                .map(|(event, _)| event.clone())
+                .collect(),
+            hooks: registered.into_iter().map(|(event, _)| event).collect(),
+            features_off: features
+                .filter(|list| is_off(list, FEATURE))
+                .map(|_| FEATURE.to_owned())
+                .into_iter()
+                .collect(),
+            has_server: is_registered(&config),
+            last_event: SessionFacts::collect(&paths.data, "codex:").iter().filter_map(|facts| facts.last_hook).max(),
+        })
+    }
+}
+
+/// Runs Codex outside of any project, whose configuration the user may not trust.
+fn ask(program: &Path, arguments: &[&str]) -> Option<String> {
+    let words = std::iter::once(program.to_str()?).chain(arguments.iter().copied());
+    let step = TerminalCommand { argv: words.map(str::to_owned).collect(), stdin: None };
+    run_program_in(Path::new("/"), &step, waiting_times::CODEX_FOR_DOCTOR).ok()
+}
+
+/// Returns the events with a hook of Longhaul in hooks.json, each with its place as Codex names it.
+fn registered(hooks: &Value) -> impl Iterator<Item = (String, String)> + '_ {
+    let known = CODEX_REGISTRATIONS.iter();
+    known.filter_map(|hook| {
+        let event = hook.event.as_str();
+        let groups = hooks["hooks"][event].as_array()?;
+        let place = groups.iter().enumerate().find_map(|(group, content)| {
+            let commands = content["hooks"].as_array()?.iter();
+            let own = commands.map(|hook| hook["command"].as_str().is_some_and(is_ours)).position(|is_ours| is_ours)?;
+            Some(format!("hooks.json:{}:{group}:{own}", hook.argument.replace('-', "_")))
+        })?;
+        Some((event.to_owned(), place))
+    })
+}
+
+/// Returns whether config.toml records that the user trusts the hook at `place`.
+fn is_trusted(config: &str, place: &str) -> bool {
+    let end = format!("{place}\"]");
+    let mut lines = config.lines().map(str::trim);
+    let found = lines.any(|line| line.starts_with("[hooks.state.\"") && line.ends_with(&end));
+    found && lines.take_while(|line| !line.starts_with('[')).any(|line| line.starts_with("trusted_hash"))
+}
+
+/// Returns whether the list of features says that one is off.
+fn is_off(list: &str, feature: &str) -> bool {
+    let mut rows = list.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    rows.any(|words| words.first() == Some(&feature) && words.last() == Some(&"false"))
+}
+
+/// Checks Codex.
+pub(super) fn check(facts: &Facts) -> Vec<Finding> {
+    let check = "codex";
+    let Some(codex) = &facts.codex else { return Vec::new() };
+    let version = codex.version.as_deref().unwrap_or("Codex");
+    if codex.hooks.is_empty() {
+        let what = format!("{version} does not run Longhaul's hooks; `longhaul install --codex` adds them");
+        return vec![Finding::note(check, what)];
+    }
+    let mut found = Vec::new();
+    let is_missing = |event: &&str| !codex.hooks.iter().any(|known| known == event);
+    let missing: Vec<&str> = CODEX_REGISTRATIONS.iter().map(|hook| hook.event.as_str()).filter(is_missing).collect();
+    if !missing.is_empty() {
+        let names = few(missing.iter().map(|name| (*name).to_owned()));
+        found.push(Finding::warning(check, format!("hooks.json has no hook of Longhaul for {names}"), INSTALL));
+    }
+    if !codex.untrusted.is_empty() {
+        let what = format!(
+            "hooks that are not trusted, so that Codex does not run them: {}",
+            few(codex.untrusted.iter().cloned())
+        );
+        found.push(Finding::warning(check, what, "type /hooks in Codex, and trust them"));
+    }
+    for feature in &codex.features_off {
+        let what = format!("the feature {feature:?} of Codex is switched off, so that no hook runs");
+        found.push(Finding::warning(check, what, format!("run `codex features enable {feature}`")));
+    }
+    if !codex.has_server {
+        found.push(Finding::warning(check, "the MCP server is not registered in config.toml", INSTALL));
+    }
+    if codex.version.is_none() {
+        found.push(Finding::note(check, "`codex` is not on the PATH, or does not answer"));
+    }
+    if found.is_empty() {
+        let heard = codex
+            .last_event
+            .map_or("no hook has run yet".to_owned(), |at| format!("last event {}", ago(facts.now, at)));
+        found.push(Finding::ok(check, format!("{version}: hooks trusted, MCP server registered, {heard}")));
+    }
+    found
+}
