@@ -27,6 +27,7 @@ mod paint;
 mod progress;
 mod reopen;
 mod restore;
+mod resume;
 mod send;
 mod session_numbers;
 mod sessions;
@@ -100,6 +101,8 @@ enum Command {
     Notify(notify::Command),
     /// Reopen the sessions that were alive when their tmux server died, each in its window, with its conversation
     Reopen(reopen::Args),
+    /// Continue a session in this terminal, with the agent that ran it and its own command
+    Resume(resume::Args),
     /// Show the sessions in tmux: setup, menu, and counts in tmux's status line
     #[command(subcommand)]
     Tmux(tmux::Command),
@@ -176,6 +179,7 @@ fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Goto(args) => goto::run(env, &args),
         Command::Notify(command) => notify::run(env, &command),
         Command::Reopen(args) => reopen::run(env, &args),
+        Command::Resume(args) => resume::run(env, &args),
         Command::Tmux(command) => tmux::run(env, command),
         Command::Detail(args) => detail::run(env, &args),
         Command::Handoff(command) => handoff::run(env, command),

@@ -81,7 +81,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
 }
 
 /// Finds the session that is named, or else the project's newest session with a turn.
-fn find(store: &Store, project: &Project, prefix: Option<&str>) -> anyhow::Result<Session> {
+pub(crate) fn find(store: &Store, project: &Project, prefix: Option<&str>) -> anyhow::Result<Session> {
     if let Some(prefix) = prefix {
         return only_one(prefix, store.sessions_like(prefix)?, |session| &session.session);
     }

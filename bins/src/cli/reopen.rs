@@ -130,7 +130,7 @@ fn candidates(env: &Env, store: &Store, args: &Args) -> Result<Vec<Candidate>> {
 }
 
 /// Returns the command that resumes a session: for an agent with a table, the one in the table.
-fn resume(program: &str, place: &SessionPlace) -> Resume {
+pub(crate) fn resume(program: &str, place: &SessionPlace) -> Resume {
     let other = SessionId::new(&place.session).and_then(|id| longhaul_agents::resume_command(&id));
     match other {
         Some(words) => {

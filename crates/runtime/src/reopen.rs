@@ -14,6 +14,7 @@ use longhaul_store::Store;
 use longhaul_tracker::ClientRecord;
 
 use crate::tmux::{Server, server_pid};
+use crate::transcript_file::transcript_place;
 use crate::{Error, Home, Shell, bounded_read, client, files, process, usage};
 
 /// Adds the process and the tmux server of the session in which this hook runs.
@@ -63,6 +64,11 @@ pub fn client_env(env: &Env, place: &SessionPlace) -> Env {
     env
 }
 
+/// Returns whether the process that was recorded for the session still runs.
+pub fn is_running(place: &SessionPlace) -> bool {
+    place.pid.is_some() && process_runs(place)
+}
+
 /// Returns whether the process that showed the session still runs. If it is not known, its tmux server decides.
 fn process_runs(place: &SessionPlace) -> bool {
     match place.pid {
@@ -98,7 +104,11 @@ pub fn facts(place: &SessionPlace, shell: &Shell) -> Facts {
     };
     Facts {
         folder: folder_state(place),
-        has_transcript: place.transcript.as_ref().is_some_and(|path| bounded_read::open(Path::new(path)).is_ok()),
+        has_transcript: place
+            .transcript
+            .as_ref()
+            .and_then(|path| transcript_place(Path::new(path)))
+            .is_some_and(|path| bounded_read::open(&path).is_ok()),
         program: program.and_then(|path| path.to_str().map(str::to_owned)),
     }
 }
