@@ -117,6 +117,7 @@ pub fn render_session(
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
     let said = |turn: &Turn| tokens_of_chars((turn.asked.len() + turn.replied.len()) as u64);
     let mut context = RenderInput::new(session.as_str(), &views, env.now);
+    context.reader = handover.heir.unwrap_or_default();
     context.older_turns = older_turns;
     context.offset_seconds = offset_seconds;
     context.said_tokens = turns.iter().map(said).sum();

@@ -48,6 +48,10 @@ pub struct Hook<E> {
     pub(crate) errand: Option<ChainId>,
     /// The session whose last messages the model was already shown.
     pub(crate) inherited: Option<String>,
+    /// Whether the window of the session is not known yet, so that its predecessor is not, either.
+    pub(crate) awaits_window: bool,
+    /// Whether the session began with `/clear`, in a window that was not known then.
+    pub(crate) was_cleared: bool,
     /// The handoff that the model was already shown.
     pub(crate) handed_over: Option<String>,
     /// What tmux may not show yet.
@@ -215,6 +219,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             appended: RefCell::default(),
             errand: None,
             inherited: None,
+            awaits_window: false,
+            was_cleared: false,
             handed_over: None,
             unfinished_display: None,
             has_reported_storage: false,

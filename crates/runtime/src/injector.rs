@@ -12,7 +12,7 @@ use longhaul_inject::{Terminal, TypeWhen};
 use longhaul_store::ChainId;
 
 use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
-use crate::{clock_and_env, continuation, process, waiting_times};
+use crate::{clock_and_env, codex_continuation, continuation, process, waiting_times};
 
 /// Interval at which the database is checked for the errand.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -54,6 +54,18 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
         && let Ok(chain) = chain.parse()
     {
         return match continuation::deliver(&env, &log, ChainId(chain)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                log.write(&format!("session {session}: {}", error.chain()));
+                ExitCode::FAILURE
+            }
+        };
+    }
+    if let [session, kind, place @ ..] = args.as_slice()
+        && kind == codex_continuation::KIND
+        && let Some(session) = SessionId::new(session)
+    {
+        return match codex_continuation::deliver(&env, &log, &session, place) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 log.write(&format!("session {session}: {}", error.chain()));

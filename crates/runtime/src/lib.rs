@@ -9,6 +9,7 @@ pub mod bridge;
 mod client;
 mod clock_and_env;
 mod codex;
+mod codex_continuation;
 pub mod continuation;
 mod deadline;
 mod error_log;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_core::SessionId;
-use longhaul_core::event::SessionStart;
+use longhaul_core::event::{SessionStart, StartSource};
 use longhaul_inject::Terminal;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,9 @@ pub struct SessionRecord {
     /// The process id of the client.
     #[serde(default)]
     pub client_pid: Option<u32>,
+    /// Whether it began with `/clear`.
+    #[serde(default)]
+    pub cleared: bool,
     /// The working directory.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
@@ -39,7 +42,8 @@ impl SessionRecord {
         let common = &hook.event.common;
         let detected = match common.session.client() {
             "claude" => Terminal::detect(&hook.env).map_err(|problem| problem.to_string()),
-            "codex" => Err("nothing is typed into Codex".to_owned()),
+            // A bookmark and a prompt from elsewhere are for Claude Code. Continuing has its own way to type.
+            "codex" => Err("nothing is typed into Codex, except to continue near the limit".to_owned()),
             // The layout of its screen is not known.
             client => Err(format!("nothing is typed into {client}")),
         };
@@ -49,6 +53,7 @@ impl SessionRecord {
             no_terminal: detected.as_ref().err().cloned(),
             terminal: detected.ok(),
             client_pid: hook.env.client_pid,
+            cleared: hook.event.source == StartSource::Clear,
             cwd: common.cwd.clone(),
             transcript: common.transcript.clone(),
         }

@@ -18,6 +18,12 @@ pub(crate) fn ends_in_interrupt(transcript: &Path) -> bool {
     tail.is_some_and(|(tail, _)| longhaul_transcript::ends_in_interrupt(&tail))
 }
 
+/// Returns whether the newest turn in a rollout of Codex is over.
+pub(crate) fn is_turn_over(rollout: &Path) -> bool {
+    let tail = bounded_read::open(rollout).ok().and_then(|file| files::tail(&file, MAX_TAIL).ok());
+    tail.is_some_and(|(tail, _)| longhaul_transcript::is_turn_over(&tail))
+}
+
 /// Returns the usage of the newest reply; `None` if the transcript is missing or contains none.
 pub(crate) fn newest(transcript: Option<&Path>) -> Option<Usage> {
     let file = bounded_read::open(transcript?).ok()?;

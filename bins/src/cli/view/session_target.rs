@@ -54,6 +54,7 @@ pub(crate) fn of_session(home: &Home, session: &str) -> anyhow::Result<Target> {
 fn target(home: &Home, agent: Agent) -> Target {
     let record = SessionId::new(&agent.session).and_then(|session| SessionRecord::load(home, &session));
     let record = record.unwrap_or_else(|| SessionRecord {
+        cleared: false,
         session: agent.session.clone(),
         started_at: agent.started_at.saturating_mul(1000),
         terminal: agent

@@ -32,15 +32,25 @@ const fn register(
 
 /// Every registered event of Codex, in the order in which a session usually sends them.
 pub const CODEX_REGISTRATIONS: &[CodexRegistration] = &[
-    register(EventName::SessionStart, "session-start", 5, "Records the session; shows the project's memory"),
+    register(
+        EventName::SessionStart,
+        "session-start",
+        5,
+        "Records the session; shows what it continues, and the project's memory",
+    ),
     register(
         EventName::UserPromptSubmit,
         "user-prompt-submit",
         3,
-        "A turn begins: working; records the prompt, and adds what other sessions said about it",
+        "A turn begins: working; records the prompt, writes a baton for `$longhaul handoff`, and adds what other sessions said about it",
     ),
     register(EventName::PermissionRequest, "permission-request", 3, "The session waits for an answer: blocked"),
     register(EventName::PostToolUse, "post-tool-use", 3, "The answer was given: working"),
-    register(EventName::Stop, "stop", 5, "The turn is over: completed; stores and summarizes it from the rollout"),
+    register(
+        EventName::Stop,
+        "stop",
+        5,
+        "The turn is over: completed; stores and summarizes it from the rollout; writes a baton near the limit of the context",
+    ),
     register(EventName::SessionEnd, "session-end", 3, "Removes the session from the counts in tmux"),
 ];

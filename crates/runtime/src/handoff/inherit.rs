@@ -106,10 +106,11 @@ impl Heir<'_> {
 
     fn fall_back(&self, store: &Store) -> Result<Option<Claim>, Error> {
         let sessions = store.sessions_of(&self.session.project_key)?;
-        // A session without turns has nothing to hand over, and `/clear` cannot have cleared a session of Codex.
-        let is_codex = |session: &Session| SessionId::new(&session.session).is_some_and(|id| id.is_codex());
-        let others: Vec<&Session> =
-            sessions.iter().filter(|session| session.session != self.session.session && !is_codex(session)).collect();
+        // A session without turns has nothing to hand over, and `/clear` cannot have cleared a session of another agent.
+        let agent = |session: &Session| SessionId::new(&session.session).map(|id| id.client());
+        let is_other =
+            |session: &&Session| session.session != self.session.session && agent(session) == agent(self.session);
+        let others: Vec<&Session> = sessions.iter().filter(is_other).collect();
         let mut with_turns: Vec<&Session> = Vec::new();
         for session in &others {
             if session.prompts > 0 || store.has_turns(&session.session)? {

@@ -1,5 +1,9 @@
 //! Jobs for Codex only: its sessions are remembered from their rollouts.
 
+mod context_limit;
+mod rewind;
+mod window;
+
 use std::io::Read;
 use std::path::Path;
 
@@ -14,6 +18,10 @@ use crate::handoff::{register, resume};
 use crate::memory::{clean_prompt, recorded_call, store_calls};
 use crate::transcript_file::TranscriptFile;
 use crate::{Error, Flow, Hook};
+
+pub use self::context_limit::near_limit;
+pub use self::rewind::follow_rewind;
+pub use self::window::{find_window, find_window_of_prompt, find_window_of_start};
 
 /// Maximum number of bytes read. Of a longer turn, only the beginning is remembered.
 const MOST: u64 = 64 * 1024 * 1024;

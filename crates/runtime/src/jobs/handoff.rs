@@ -38,7 +38,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     }
     let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
-    if hook.event.source == StartSource::Compact || session.prompts > 0 {
+    if hook.event.source == StartSource::Compact || session.prompts > 0 || hook.awaits_window {
         return Ok(Flow::Next);
     }
     let cleared = hook.event.source == StartSource::Clear;
@@ -88,7 +88,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     if session.inherits.is_none() {
         // Another session of this client was shown the memory but never used, so this one is shown it now.
-        if let Some((text, message)) = hook.inherit(&store, &session, false)? {
+        if let Some((text, message)) = hook.inherit(&store, &session, hook.was_cleared)? {
             hook.show(&text);
             hook.notify(&message);
         }
@@ -257,10 +257,6 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Claims a predecessor. Returns the text for the session and the message for the user.
     fn inherit(&self, store: &Store, session: &Session, cleared: bool) -> Result<Option<(String, String)>, Error> {
-        // A baton is for the next session of the same client program.
-        if self.event.common().session.is_codex() {
-            return Ok(None);
-        }
         let heir = Heir { session, env: &self.env };
         if cleared {
             self.or_log(session, self.take_in_unprompted(store, session));
