@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::dialect::Dialect;
 use crate::http::{self, Request};
+use crate::responses;
 use crate::script::{self, Rule};
 use crate::shown::Shown;
 
@@ -88,11 +89,27 @@ impl State {
                 http::plain(out, request, 200, &json!({ "input_tokens": (size / 4).max(10) }))
             }
             ("POST", "/v1/messages") => self.reply(request, out),
+            ("POST", "/v1/responses") => self.respond(request, out),
             ("POST", path) if path.ends_with(":countTokens") => {
                 http::plain(out, request, 200, &json!({ "totalTokens": size / 4 }))
             }
             ("POST", path) if Dialect::of(path).is_some() => self.reply(request, out),
             _ => http::plain(out, request, 404, &error("not_found_error", "there is only a model here")),
+        }
+    }
+
+    /// Answers a request of the Responses API.
+    fn respond(&self, request: &Request, out: &mut impl io::Write) -> io::Result<()> {
+        let shown = responses::shown(serde_json::from_slice(&request.body).unwrap_or_default());
+        let reply = script::answer(&shown, &self.rules);
+        let number = {
+            let mut all = self.shown();
+            all.push(shown);
+            all.len()
+        };
+        match reply.error {
+            Some(status) => http::plain(out, request, status, &error("api_error", "an error was ordered")),
+            None => responses::stream(&reply, number, request.body.len(), out),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod agent_program;
 mod client;
+mod codex;
 mod scenarios;
 mod session;
 mod world;

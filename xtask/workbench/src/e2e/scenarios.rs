@@ -2,6 +2,7 @@
 
 mod agents;
 mod chord;
+mod codex;
 mod handover;
 mod inputs;
 mod inputs_in_turn;
@@ -96,6 +97,17 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("exit", "after /exit and SIGKILL the session is gone and remembered", life::exit),
     scenario("resume", "a resumed session keeps its id, a fork gets its own", life::resume),
     scenario("reopen", "six sessions are back in their windows after the tmux server was killed", reopen::reopen),
+    scenario(
+        "codex-setup",
+        "longhaul install --codex: hooks, MCP server, doctor; uninstalled to the byte",
+        codex::setup,
+    ),
+    scenario("codex-handover", "Codex goes on with what Claude Code began, and Claude Code with that", codex::handover),
+    scenario("codex-clear", "a /clear in Codex is continued by Codex, and by no other agent", codex::clear),
+    scenario("codex-windows", "two windows of Codex in one folder, each with its own state and baton", codex::windows),
+    scenario("codex-rewind", "a turn of Codex that was taken back is not handed over", codex::rewind),
+    scenario("codex-limit", "near Codex's limit the baton is written and reported, and /new goes on", codex::limit),
+    scenario("codex-typed", "the same, with /clear and the first prompt typed", codex::continuation),
     scenario("compact", "/compact is noted, and the session goes on", life::compact),
     scenario("subagents", "working until the last background subagent has returned", life::subagents),
     scenario("gemini", "Gemini CLI: a session from its start to its end, continued by Claude Code", agents::gemini),

@@ -41,7 +41,7 @@ const WITNESSED: &[&str] =
     &["SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "PostCompact", "SessionEnd"];
 
 /// The recording hook: writes its payload to a file named by the time, and renames it when it is complete.
-const WITNESS: &str = "f=\"$HOME/events/$(date +%s%N)-$$\"; cat > \"$f.part\" && mv \"$f.part\" \"$f.json\"";
+pub(crate) const WITNESS: &str = "f=\"$HOME/events/$(date +%s%N)-$$\"; cat > \"$f.part\" && mv \"$f.part\" \"$f.json\"";
 
 /// What the scenarios share.
 pub(crate) struct Cast {
@@ -164,6 +164,16 @@ impl World {
         self.wait("the session to start", || Ok(self.events("SessionStart").len() > started))?;
         self.wait("an empty input", || session.awaits_prompt())?;
         Ok(session)
+    }
+
+    /// Starts a program in a pane. Words such as `NAME=value` before it set its variables.
+    pub(crate) fn start(&self, words: &[&str]) -> Result<Session<'_>> {
+        Ok(Session { world: self, tmux: &self.tmux, pane: self.tmux.open(words, &self.variables())? })
+    }
+
+    /// Returns the temporary home.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
     }
 
     /// Returns the session in a window.

@@ -1,0 +1,203 @@
+//! Codex: handing over to it and back, its windows, rewinds, and the limit of its context.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use xtask::run;
+
+use super::super::codex::{Codex, Window};
+use super::super::world::{Cast, World};
+
+/// What A began in Claude Code, Codex goes on with; what Codex did, Claude Code goes on with.
+pub(crate) fn handover(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({ "memory": { "enabled": false } }), Vec::new())?;
+    let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
+    let claude = world.open(&[])?;
+    claude.say("SAY:the beans are in the jar")?;
+    claude.submit("/longhaul:tl")?;
+    claude.wait_for("baton written")?;
+    let window = codex.open(&[])?;
+    let id = window.say("RUN:echo counting;;SAY:there are nine of them")?;
+    check_shown(&world, "there are nine", &["the beans are in the jar", "ran in Claude Code", "called Bash, Read"])?;
+    window.submit("$longhaul handoff")?;
+    window.session.wait_for("baton written")?;
+    let heir = world.open(&[])?;
+    heir.say("SAY:and the lid is shut")?;
+    check_shown(&world, "the lid is shut", &["there are nine of them", "ran in Codex", "exec_command"])?;
+    let shown = world.longhaul(&["handoff", "show", "--session", &heir.id()?])?;
+    ensure!(shown.contains("nine of them") && shown.contains("the beans"), "one chain, both agents: {shown}");
+    let details = world.longhaul_json(&["detail", "1", "--session", &format!("codex:{id}")])?;
+    ensure!(details.to_string().contains("counting"), "no details of Codex's turn: {details}");
+    let resume = world.longhaul(&["resume", &format!("codex:{id}"), "--dry-run"])?;
+    ensure!(resume.contains("codex' 'resume'") && resume.contains(&id), "{resume}");
+    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
+    Ok(())
+}
+
+/// A `/clear` in Codex is continued by Codex only.
+pub(crate) fn clear(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({ "memory": { "enabled": false } }), Vec::new())?;
+    let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
+    let window = codex.open(&[])?;
+    let old = window.say("SAY:apples in the cellar")?;
+    start_anew(&world, &window, "/clear")?;
+    let claude = world.open(&[])?;
+    claude.say("SAY:is anything here")?;
+    let shown = world.shown("is anything here").context("the prompt has not reached the model")?;
+    ensure!(!shown.mentions("apples in the cellar"), "Claude Code has continued a session that Codex has cleared");
+    let new = window.say("SAY:and pears in the attic")?;
+    ensure!(new != old, "/clear has kept the session");
+    check_shown(&world, "pears in the attic", &["apples in the cellar"])
+}
+
+/// Two windows in one folder: each has its own state and pane, and continues its own session.
+pub(crate) fn windows(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({ "memory": { "enabled": false } }), Vec::new())?;
+    let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
+    let (left, right) = (codex.open(&[])?, codex.open(&[])?);
+    let ask =
+        "TOOL:exec_command {\"cmd\":\"true\",\"sandbox_permissions\":\"require_escalated\",\"justification\":\"now\"}";
+    let first = left.say("SAY:apples on the left")?;
+    let second = right.say("SAY:pears on the right")?;
+    check_pane(&world, &first, &left, "completed")?;
+    check_pane(&world, &second, &right, "completed")?;
+    right.submit(ask)?;
+    world.wait_for_state(&format!("codex:{second}"), "blocked")?;
+    check_pane(&world, &second, &right, "blocked")?;
+    check_pane(&world, &first, &left, "completed")?;
+    right.answer("y", "Would you like to run")?;
+    world.wait_for_state(&format!("codex:{second}"), "completed")?;
+    world.wait("an empty input", || right.awaits_prompt())?;
+    start_anew(&world, &left, "/clear")?;
+    start_anew(&world, &right, "/clear")?;
+    let second = right.say("SAY:which fruit here")?;
+    let first = left.say("SAY:which fruit there")?;
+    check_pane(&world, &first, &left, "completed")?;
+    check_pane(&world, &second, &right, "completed")?;
+    for (prompt, own, other) in [("fruit here", "pears", "apples"), ("fruit there", "apples", "pears")] {
+        let shown = world.shown(prompt).with_context(|| format!("{prompt:?} has not reached the model"))?;
+        ensure!(shown.mentions(own) && !shown.mentions(other), "the session of {prompt:?} is not shown its {own} only");
+    }
+    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
+    Ok(())
+}
+
+/// A turn that the user took back is not handed over.
+pub(crate) fn rewind(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({ "memory": { "enabled": false } }), Vec::new())?;
+    let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
+    let window = codex.open(&[])?;
+    window.say("SAY:the first bean")?;
+    window.say("SAY:the second bean")?;
+    let id = window.say("SAY:a bad bean")?;
+    window.session.press(&["Escape"])?;
+    window.session.wait_for("esc again")?;
+    window.session.press(&["Escape"])?;
+    window.session.wait_for("Browsing transcript")?;
+    window.session.press(&["Enter"])?;
+    world.wait("the prompt in the input", || Ok(window.look()?.holds("SAY:a bad bean")))?;
+    window.session.press(&["C-u"])?;
+    world.wait("an empty input", || window.awaits_prompt())?;
+    let same = window.say("SAY:a better bean")?;
+    ensure!(same == id, "a rewind has started another session");
+    let shown = world.longhaul(&["handoff", "show", "--session", &format!("codex:{id}")])?;
+    let expected = shown.contains("second bean") && shown.contains("better bean") && !shown.contains("bad bean");
+    ensure!(expected, "not the conversation as it is now: {shown}");
+    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
+    Ok(())
+}
+
+/// Near the limit, the baton is written, the user is informed, and `/new` goes on.
+pub(crate) fn limit(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({ "memory": { "enabled": false } }), Vec::new())?;
+    let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
+    let window = codex.open(&[])?;
+    let old = window.say("SAY:the jar is small")?;
+    ensure!(!window.session.shows("% full")?, "a nearly empty context is reported");
+    window.say("USAGE:240000 SAY:the jar is nearly full")?;
+    window.session.wait_for("the baton is written")?;
+    start_anew(&world, &window, "/new")?;
+    let new = window.say("SAY:a second jar")?;
+    ensure!(new != old, "/new has kept the session");
+    check_shown(&world, "a second jar", &["the jar is nearly full"])
+}
+
+/// The same with `continuation.enabled`: `/clear` and the first prompt are typed.
+pub(crate) fn continuation(cast: &Cast, home: &Path) -> Result<()> {
+    let config = json!({ "memory": { "enabled": false }, "continuation": { "enabled": true, "prompt": "SAY:on with the second jar" } });
+    let world = World::new(cast, home, &config, Vec::new())?;
+    let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
+    let window = codex.open(&[])?;
+    let stops = world.events("Stop").len();
+    window.submit("USAGE:240000 SAY:the first jar is nearly full")?;
+    world.wait("the turn of the new session", || Ok(world.events("Stop").len() > stops + 1))?;
+    check_shown(&world, "on with the second jar", &["the first jar is nearly full"])?;
+    let shown = world.shown("on with the second jar").context("the prompt has not reached the model")?;
+    let fresh = shown.messages().iter().all(|message| message["role"] != "assistant");
+    ensure!(fresh, "the old conversation was not cleared");
+    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
+    Ok(())
+}
+
+/// Installing for Codex registers hooks and MCP server, the doctor finds them, and uninstalling leaves every byte.
+pub(crate) fn setup(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({}), Vec::new())?;
+    let Some(codex) = Codex::without_longhaul(cast, &world)? else { return Ok(()) };
+    let before = (codex.file("config.toml")?, codex.file("hooks.json")?);
+    world.longhaul(&["install", "--codex"])?;
+    world.longhaul(&["uninstall", "--codex"])?;
+    ensure!((codex.file("config.toml")?, codex.file("hooks.json")?) == before, "uninstalling has left something");
+    world.longhaul(&["install", "--codex"])?;
+    ensure!(finding(&world)?.contains("not trusted"), "the doctor does not see that the hooks are new");
+    let window = codex.open(&[])?;
+    window.say("SAY:all is well")?;
+    let shown = world.shown("all is well").context("the prompt has not reached the model")?;
+    let tools = shown.tools().iter().any(|tool| tool["name"].as_str().is_some_and(|name| name.contains("longhaul")));
+    ensure!(tools, "Codex does not offer Longhaul's tools");
+    let found = finding(&world)?;
+    ensure!(found.contains("hooks trusted, MCP server registered, last event"), "the doctor says: {found}");
+    world.longhaul(&["uninstall", "--codex"])?;
+    let (config, hooks) = (codex.file("config.toml")?, codex.file("hooks.json")?);
+    ensure!(hooks == before.1 && config.starts_with(&before.0), "uninstalling has changed what is not Longhaul's");
+    ensure!(!config.contains("mcp_servers"), "the MCP server is still registered: {config}");
+    Ok(())
+}
+
+/// Returns what the doctor finds about Codex.
+fn finding(world: &World) -> Result<String> {
+    // The exit status reports other problems, too: Claude Code's plugin is not installed here.
+    let doctor = world.home().join(".local/bin/longhaul").display().to_string();
+    let mut shell = run::program("sh");
+    shell.args(["-c", "\"$0\" doctor --json || true", &doctor]).current_dir(&world.project);
+    let text = run::output(shell.env_clear().envs(world.variables()))?;
+    let findings: Value = serde_json::from_str(&text).with_context(|| format!("the doctor prints no JSON: {text}"))?;
+    let all = findings.as_array().or_else(|| findings["findings"].as_array()).into_iter().flatten();
+    let own = all.filter(|finding| finding["check"] == "codex").filter_map(|finding| finding["what"].as_str());
+    Ok(own.collect::<Vec<_>>().join("\n"))
+}
+
+/// Types a command that starts a new session, and waits for the empty screen.
+fn start_anew(world: &World, window: &Window<'_>, command: &str) -> Result<()> {
+    window.submit(command)?;
+    let is_new = || Ok(window.awaits_prompt()? && !window.session.shows("Worked for")?);
+    world.wait("a new conversation", is_new)
+}
+
+/// Checks that the request with `prompt` also shows all of `texts`.
+fn check_shown(world: &World, prompt: &str, texts: &[&str]) -> Result<()> {
+    let shown = world.shown(prompt).with_context(|| format!("{prompt:?} has not reached the model"))?;
+    let missing: Vec<&&str> = texts.iter().filter(|text| !shown.mentions(text)).collect();
+    ensure!(missing.is_empty(), "the session of {prompt:?} is not shown {missing:?}");
+    Ok(())
+}
+
+/// Checks the state of a session, and that the tracker shows it in the pane of `window`.
+fn check_pane(world: &World, id: &str, window: &Window<'_>, status: &str) -> Result<()> {
+    world.wait_for_state(&format!("codex:{id}"), status)?;
+    let rows = world.longhaul_json(&["status"])?;
+    let own = rows.as_array().into_iter().flatten().find(|row| row["session"] == format!("codex:{id}").as_str());
+    let pane = own.map(|row| row["pane"].clone()).unwrap_or_default();
+    ensure!(pane == window.session.pane.as_str(), "session {id} is not in its pane: {rows}");
+    Ok(())
+}
