@@ -1,15 +1,13 @@
 //! `longhaul resume`: continues a session in this terminal, with the agent that ran it.
 
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, bail};
 use longhaul_core::{Env, SessionId};
-use longhaul_inject::{printable, shell_single_quote};
+use longhaul_inject::{TerminalCommand, printable, shell_single_quote};
 use longhaul_reopen::{Refusal, SessionPlace, refusal};
 use longhaul_runtime::handoff::Project;
-use longhaul_runtime::{Home, Shell, reopen};
+use longhaul_runtime::{Home, Shell, reopen, run_program_in_terminal};
 use longhaul_store::{Session, Store};
 
 use super::{Exit, handoff, out};
@@ -46,11 +44,10 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     if reopen::is_running(&place) {
         bail!("session {} is open already: `longhaul goto {}` shows its window", session.session, session.session);
     }
-    let (program, arguments) = resume.argv.split_first().context("there is no command")?;
-    let variables = resume.variables.iter().filter_map(|variable| variable.split_once('='));
-    #[expect(clippy::disallowed_methods, reason = "this process is replaced: no child process is started")]
-    let error = Command::new(program).args(arguments).envs(variables).current_dir(Path::new(folder)).exec();
-    Err(error).with_context(|| format!("cannot run {program}"))
+    std::env::set_current_dir(folder).with_context(|| format!("cannot enter {folder}"))?;
+    let words = std::iter::once("env".to_owned()).chain(resume.variables).chain(resume.argv);
+    let is_done = run_program_in_terminal(&TerminalCommand { argv: words.collect(), stdin: None })?;
+    Ok(if is_done { Exit::Success } else { Exit::Problem })
 }
 
 /// Returns where a session ran: as its hooks recorded it, or else by its project.
