@@ -10,7 +10,7 @@ pub struct Kept {
     pub id: i64,
     /// When it was taken.
     pub at: Millis,
-    /// How many bytes it added to the store.
+    /// How many bytes it added to the store; `u64::MAX` if that is not known.
     pub bytes: u64,
     /// Whether it goes last: a bookmark with a note, or the state before a restore.
     pub is_pinned: bool,
@@ -26,18 +26,23 @@ impl Kept {
 /// Returns the numbers of the snapshots that are dropped.
 ///
 /// Dropped are those that are older than `max_age_ms` (0: none) and not pinned. If the store is `excess` bytes too large,
-/// more follow: the oldest first, the pinned ones last, until they have added that many bytes. The newest snapshot
-/// always stays.
+/// more follow: the oldest first, until they have added that many bytes. Pinned ones follow only if nothing else is dropped:
+/// otherwise the store is to be measured again first. The newest snapshot always stays.
 pub fn retention(snapshots: &[Kept], now: Millis, max_age_ms: u64, excess: u64) -> Vec<i64> {
     let mut order: Vec<&Kept> = snapshots.iter().collect();
     order.sort_by_key(|kept| (kept.is_pinned, kept.at, kept.id));
     let newest = snapshots.iter().max_by_key(|kept| (kept.at, kept.id)).map(|kept| kept.id);
-    let mut freed = 0;
+    let mut has_dropped_others = false;
+    let mut freed = 0_u64;
     let mut dropped = Vec::new();
     for kept in order.into_iter().filter(|kept| Some(kept.id) != newest) {
+        if kept.is_pinned && has_dropped_others {
+            break;
+        }
         let is_old = max_age_ms > 0 && !kept.is_pinned && now.since(kept.at) > max_age_ms;
         if is_old || freed < excess {
-            freed += kept.bytes;
+            freed = freed.saturating_add(kept.bytes);
+            has_dropped_others |= !kept.is_pinned;
             dropped.push(kept.id);
         }
     }

@@ -229,7 +229,11 @@ fn old_snapshots_go_first_and_pinned_ones_last() {
     assert_eq!(retention(&all, Millis(600), 350, 0), [2]);
     assert_eq!(retention(&all, Millis(600), 0, 0), [0; 0]);
     assert_eq!(retention(&all, Millis(600), 0, 15), [2, 3]);
-    assert_eq!(retention(&all, Millis(600), 0, 1000), [2, 3, 4, 1], "the newest stays");
+    assert_eq!(retention(&all, Millis(600), 0, 1000), [2, 3, 4], "the newest stays, and the store is measured again");
+    let left = [all[0].clone(), all[4].clone()];
+    assert_eq!(retention(&left, Millis(600), 0, 1000), [1], "the pinned one goes when no other is left");
+    all[1].bytes = u64::MAX;
+    assert_eq!(retention(&all, Millis(600), 0, 1000), [2], "after one of unknown size, the store is measured again");
     assert_eq!(retention(&all, Millis(100_000), 1, 0), [2, 3, 4], "a pinned one does not expire");
 }
 
