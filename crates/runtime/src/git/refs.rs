@@ -66,6 +66,8 @@ pub fn branch(dir: &Path) -> Option<String> {
     match head.trim().strip_prefix("ref: ") {
         // git allows no control characters in a name, and this one may be written to a terminal.
         Some(name) if name.len() > MAX_NAME || name.contains(char::is_control) => None,
+        // References that are stored as a table are not in files; only git itself can read them.
+        Some("refs/heads/.invalid") => None,
         Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
         None => Some(hash(&head)?.chars().take(8).collect()),
     }

@@ -30,6 +30,11 @@ fn branch_and_commit_are_read_from_loose_and_packed_references() {
 }
 
 #[test]
+fn a_branch_in_a_table_of_references_is_not_known() {
+    check(&[(".git/HEAD", "ref: refs/heads/.invalid\n")], (None, None));
+}
+
+#[test]
 fn a_reference_does_not_lead_out_of_its_folder() {
     for name in ["refs/../../../secret", "../../secret", "refs/heads/../../../../secret"] {
         let head = format!("ref: {name}\n");
