@@ -69,7 +69,9 @@ pub fn on_resume(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 
 /// Shows or does what `/longhaul:restore` asks for, without a request to the model.
 pub fn on_restore_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
-    let Some(words) = restore_command(&hook.event.prompt) else { return Ok(Flow::Next) };
+    // A subagent is no person who wants the files back.
+    let command = restore_command(&hook.event.prompt).filter(|_| !in_subagent(&hook.event.common));
+    let Some(words) = command else { return Ok(Flow::Next) };
     if !hook.config.snapshots.enabled {
         // No other job, and no model, has an answer to this command.
         hook.answer(Reply::end(DISABLED));
