@@ -228,6 +228,7 @@ fn nothing_runs(disguise: Disguise) {
     sandbox.write_config(r#"{"continuation":{"enabled":true},"guard":{"enabled":true}}"#);
     let transcript = "{\"type\":\"assistant\",\"message\":{\"usage\":{\"input_tokens\":41500}}}\n";
     fs::write(sandbox.path("t.jsonl"), transcript).unwrap();
+    let is_bare = matches!(disguise, Disguise::Bare);
     let hostile = Hostile::new(&sandbox, disguise);
     // The repository is armed: git itself runs the script.
     let mut status = Command::new("git");
@@ -263,7 +264,9 @@ fn nothing_runs(disguise: Disguise) {
     });
     fs::write(hostile.cwd.join("data.bin"), "changed\n").unwrap();
     let restored = hostile.run("longhaul", &["restore", "last", "--yes", "--session", "hostile"], "");
-    assert!(restored.stdout.contains("Restored 1 file"), "{restored:?}");
+    // Nothing in a bare repository is read or changed.
+    let expected = if is_bare { "not in the snapshot: vendor/docs (another repository)" } else { "Restored 1 file" };
+    assert!(restored.stdout.contains(expected), "{restored:?}");
     let bookmarks = hostile.run("longhaul", &["bookmarks", "--json"], "").json();
     let bookmarks = bookmarks.as_array().unwrap();
     assert_eq!(bookmarks.len(), 2, "{bookmarks:?}");

@@ -53,6 +53,14 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let store = home.existing_store()?.context("no snapshot was taken yet")?;
     let (session, from_session) = (args.session.as_deref(), args.from_session.as_deref());
     let choice = Choice { env, store: &store, place: &place, session, from_session };
+    if args.undo && unfinished(&place) == Some(0) {
+        // To take back what was half taken back would lead to a state that never was.
+        if args.dry_run {
+            bail!("{}", interrupted(&place));
+        }
+        finish_interrupted(env, &place)?;
+        return Ok(Exit::Success);
+    }
     let mut prepared = if args.undo {
         print("Taking back the last restore")?;
         prepare_undo(env, &place, &limits).map_err(failed)?

@@ -138,7 +138,8 @@ pub(crate) fn finish_interrupted(env: &Env, place: &Place) -> Result<()> {
     let recovered =
         recover(env, place).map_err(|error| anyhow::anyhow!("{}. {}", error.chain(), interrupted(place)))?;
     let Some(done) = recovered else { return Ok(()) };
-    out::message("A restore of this work tree was interrupted. It is finished now.");
+    let what = if done.snapshot == 0 { "Taking back a restore" } else { "A restore" };
+    out::message(&format!("{what} of this work tree was interrupted. It is finished now."));
     for path in done.conflicts {
         out::message(&format!("Not touched, because it was changed since: {}", longhaul_snapshot::shown_path(&path)));
     }
@@ -147,13 +148,13 @@ pub(crate) fn finish_interrupted(env: &Env, place: &Place) -> Result<()> {
 
 /// Returns the message about a restore that was interrupted.
 pub(crate) fn interrupted(place: &Place) -> String {
-    let what = match unfinished(place) {
-        Some(0) | None => "Taking back a restore".to_owned(),
-        Some(number) => format!("The restore of snapshot {number}"),
-    };
-    format!(
-        "{what} was interrupted: `longhaul restore NUMBER` finishes it first, `longhaul restore --undo` takes it back."
-    )
+    match unfinished(place) {
+        Some(0) | None => "Taking back a restore was interrupted: `longhaul restore --undo` finishes it.".to_owned(),
+        Some(number) => format!(
+            "The restore of snapshot {number} was interrupted: `longhaul restore NUMBER` finishes it first, \
+             `longhaul restore --undo` takes it back."
+        ),
+    }
 }
 
 /// The snapshots of a work tree, from which an argument chooses one.
@@ -231,6 +232,9 @@ pub(crate) fn inside(place: &Place, paths: &[OsString]) -> Result<Vec<Vec<u8>>> 
     paths
         .iter()
         .map(|path| {
+            if path.is_empty() {
+                bail!("an empty path names no file: leave it out to restore everything");
+            }
             let mut full = PathBuf::new();
             for part in dir.join(path).components() {
                 match part {

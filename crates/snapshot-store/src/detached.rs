@@ -147,7 +147,7 @@ fn serve_all(
     events: &[Event],
     log: &ErrorLog,
 ) -> Result<(), Error> {
-    let skip = if journal::exists(place) {
+    let skip = if journal::exists(&place.dir) {
         Error::Unfinished
     } else {
         match take_locked(env, place, store, limits, events, LIMIT) {

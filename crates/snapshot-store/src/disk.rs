@@ -1,21 +1,32 @@
 //! Reads and changes files of the work tree. No link is followed, neither of a file nor of a folder above it.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use longhaul_snapshot::{Disk, OnDisk};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
+
+use crate::Error;
+use crate::place::Place;
+use crate::repository_folders::own_folders;
+use crate::staged_file::{NewFile, StagedFile};
 
 /// The files of a work tree.
 #[derive(Debug)]
 pub(crate) struct Files {
     top: OwnedFd,
     path: PathBuf,
+    /// The git folders of the repository itself, relative to the top.
+    own: Vec<Vec<u8>>,
+    /// The permissions of folders that are created, where they are unusual.
+    pub(crate) folder_modes: BTreeMap<Vec<u8>, u32>,
+    /// Folders that are not removed when they become empty.
+    pub(crate) kept_folders: BTreeSet<Vec<u8>>,
 }
 
 /// The state of a file, by which a later change is noticed.
@@ -40,7 +51,7 @@ impl FileState {
     }
 
     fn file_type(self) -> FileType {
-        FileType::from_raw_mode(self.mode as rustix::fs::RawMode)
+        FileType::from_raw_mode(self.mode as RawMode)
     }
 
     /// Returns the mode that git stores for it; `None` if it stores none.
@@ -66,25 +77,20 @@ impl FileState {
 /// The mode of a link in a tree.
 pub(crate) const LINK: u32 = 0o120_000;
 
-/// How many files are many, for which the whole file system is synced.
-#[cfg(target_os = "linux")]
-const MANY: usize = 24;
-
-/// What is written.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum NewFile {
-    /// A regular file with these permissions.
-    File(u32),
-    /// A symbolic link; the content is its target.
-    Link,
-}
-
-const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// How folders are opened: no link is followed.
+pub(crate) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Files {
-    pub(crate) fn open(top: &Path) -> io::Result<Self> {
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { top: rustix::fs::open(top, flags, Mode::empty())?, path: top.to_owned() })
+    pub(crate) fn of(place: &Place) -> Result<Self, Error> {
+        let path = place.tree.top.clone();
+        let opened = rustix::fs::open(&path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        Ok(Self {
+            top: opened.map_err(|errno| Error::change(&path)(errno.into()))?,
+            path,
+            own: own_folders(&place.tree),
+            folder_modes: BTreeMap::new(),
+            kept_folders: BTreeSet::new(),
+        })
     }
 
     /// Returns the path for a message.
@@ -119,18 +125,46 @@ impl Files {
         temporary: String,
     ) -> io::Result<StagedFile> {
         let (folder, name) = self.parent(path, Missing::Create)?;
-        let mut staged = StagedFile { folder, name: name.to_owned(), temporary, file: None, is_placed: false };
-        staged.remove();
-        staged.file = create(&staged.folder, &staged.temporary, kind, content)?;
-        Ok(staged)
+        StagedFile::write(folder, name, kind, content, temporary)
     }
 
-    /// Changes the permissions of a file.
-    pub(crate) fn set_permissions(&self, path: &[u8], permissions: u32) -> io::Result<()> {
-        let (folder, name) = self.parent(path, Missing::Report)?;
-        let mode = Mode::from_raw_mode(permissions as rustix::fs::RawMode);
-        // The type was checked: `chmodat` would follow a link.
-        Ok(rustix::fs::chmodat(&folder, name, mode, AtFlags::empty())?)
+    /// Changes the permissions of a file, if it is still in the given state.
+    pub(crate) fn set_permissions(
+        &self,
+        path: &[u8],
+        expected: Option<FileState>,
+        permissions: u32,
+    ) -> io::Result<ModeChange> {
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let (folder, name) = match self.parent(path, Missing::Report) {
+            Err(error) if is_absent(&error) => return Ok(ModeChange::Conflict),
+            found => found?,
+        };
+        let open = |access: OFlags| rustix::fs::openat(&folder, name, flags | access, Mode::empty());
+        // A file may be opened without being followed only for reading or writing, and its owner may have neither.
+        let file = match open(OFlags::RDONLY).or_else(|_| open(OFlags::WRONLY)) {
+            Ok(file) => file,
+            Err(Errno::ACCESS | Errno::PERM) => return Ok(ModeChange::NotPermitted),
+            Err(errno) if is_absent(&errno.into()) => return Ok(ModeChange::Conflict),
+            Err(errno) => return Err(errno.into()),
+        };
+        if Some(FileState::of(&rustix::fs::fstat(&file)?)) != expected {
+            return Ok(ModeChange::Conflict);
+        }
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(permissions as RawMode))?;
+        Ok(ModeChange::Done)
+    }
+
+    /// Gives the folders that were created their permissions, after everything in them is written.
+    pub(crate) fn set_folder_permissions(&self) {
+        for (path, mode) in self.folder_modes.iter().rev() {
+            let opened = self
+                .parent(path, Missing::Report)
+                .and_then(|(above, name)| Ok(rustix::fs::openat(&above, name, FOLDER, Mode::empty())?));
+            if let Ok(folder) = opened {
+                let _ = rustix::fs::fchmod(&folder, Mode::from_raw_mode(*mode as RawMode));
+            }
+        }
     }
 
     /// Deletes a file or link, and the folders above it that become empty.
@@ -146,6 +180,9 @@ impl Files {
         let mut above = path;
         while let Some(at) = above.iter().rposition(|byte| *byte == b'/') {
             above = &above[..at];
+            if self.kept_folders.contains(above) {
+                break;
+            }
             let (folder, name) = self.parent(above, Missing::Report)?;
             // A folder that is not empty stays, and all above it.
             if rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR).is_err() {
@@ -162,18 +199,31 @@ impl Files {
         }
     }
 
+    /// Returns whether a folder is a repository: one with `.git`, a bare one, or the git folder of the work tree itself.
+    fn is_repository(&self, path: &[u8]) -> bool {
+        let within = |name: &[u8]| self.state(&[path, b"/", name].concat());
+        let is_folder = |name: &[u8]| within(name).is_ok_and(|found| found.is_some_and(FileState::is_folder));
+        self.own.iter().any(|own| own == path)
+            || !matches!(within(b".git"), Ok(None))
+            || (matches!(within(b"HEAD"), Ok(Some(_))) && is_folder(b"objects") && is_folder(b"refs"))
+    }
+
     /// Opens the folder of a path; returns it with the name in it.
     fn parent<'p>(&self, path: &'p [u8], missing: Missing) -> io::Result<(OwnedFd, &'p OsStr)> {
         let mut names = path.split(|byte| *byte == b'/').map(OsStr::from_bytes);
         let last = names.next_back().filter(|name| is_name(name)).ok_or(io::ErrorKind::InvalidInput)?;
         let mut folder = self.top.try_clone()?;
+        let mut length = 0;
         for name in names {
+            length += name.len() + usize::from(length > 0);
             if !is_name(name) {
                 return Err(io::ErrorKind::InvalidInput.into());
             }
             folder = match rustix::fs::openat(&folder, name, FOLDER, Mode::empty()) {
                 Err(Errno::NOENT) if missing == Missing::Create => {
-                    match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+                    // Until all files are written, the owner may write, and others no more than in the end.
+                    let mode = self.folder_modes.get(&path[..length]).map_or(0o777, |mode| (mode & 0o777) | 0o700);
+                    match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(mode as RawMode)) {
                         Ok(()) | Err(Errno::EXIST) => {}
                         Err(error) => return Err(error.into()),
                     }
@@ -186,80 +236,14 @@ impl Files {
     }
 }
 
-/// A file that was written beside its place. Removed when dropped: on a full disk, half of a file would keep it full.
-#[derive(Debug)]
-pub(crate) struct StagedFile {
-    folder: OwnedFd,
-    name: OsString,
-    temporary: String,
-    /// `None` for a link.
-    pub(crate) file: Option<File>,
-    is_placed: bool,
-}
-
-impl StagedFile {
-    /// Renames it to its place, which never holds half of it.
-    pub(crate) fn place(mut self) -> io::Result<()> {
-        // An empty folder may be in its place.
-        if rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| is_folder(&stat)) {
-            remove_empty_folders(self.folder.as_fd(), &self.name)?;
-        }
-        rustix::fs::renameat(&self.folder, &self.temporary, &self.folder, &self.name)?;
-        self.is_placed = true;
-        Ok(())
-    }
-
-    fn remove(&self) {
-        let _ = rustix::fs::unlinkat(&self.folder, &self.temporary, AtFlags::empty());
-    }
-}
-
-impl Drop for StagedFile {
-    fn drop(&mut self) {
-        if !self.is_placed {
-            self.remove();
-        }
-    }
-}
-
-/// Waits until the content of files, which are on one file system, is on the disk.
-pub(crate) fn sync_all<'f>(files: impl IntoIterator<Item = &'f File>) -> io::Result<()> {
-    let files: Vec<&File> = files.into_iter().collect();
-    match files.first() {
-        Some(first) if sync_many(first, files.len())? => Ok(()),
-        _ => files.into_iter().try_for_each(File::sync_data),
-    }
-}
-
-/// Waits until everything on the file system of `one` is on the disk, if that takes less time than to wait for each of
-/// `count` files. Returns whether it did.
-pub(crate) fn sync_many(one: &File, count: usize) -> io::Result<bool> {
-    #[cfg(target_os = "linux")]
-    if count >= MANY {
-        rustix::fs::syncfs(one)?;
-        return Ok(true);
-    }
-    let _ = (one, count);
-    Ok(false)
-}
-
-/// Creates a file, which is returned, or a link.
-fn create(folder: &OwnedFd, name: &str, kind: NewFile, content: &mut dyn Read) -> io::Result<Option<File>> {
-    match kind {
-        NewFile::File(permissions) => {
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let mut file = File::from(rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?);
-            io::copy(content, &mut file)?;
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(permissions as rustix::fs::RawMode))?;
-            Ok(Some(file))
-        }
-        NewFile::Link => {
-            let mut target = Vec::new();
-            content.read_to_end(&mut target)?;
-            rustix::fs::symlinkat(OsString::from_vec(target), folder, name)?;
-            Ok(None)
-        }
-    }
+/// What became of a change of permissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModeChange {
+    Done,
+    /// Something else is there now.
+    Conflict,
+    /// The file cannot be opened, so it must be written again.
+    NotPermitted,
 }
 
 /// What happens if a folder does not exist.
@@ -276,10 +260,8 @@ impl Disk for Files {
             Ok(Some(state)) => match state.file_type() {
                 FileType::RegularFile => OnDisk::File,
                 FileType::Symlink => OnDisk::Link,
-                FileType::Directory => {
-                    let git = [path, b"/.git"].concat();
-                    if matches!(self.state(&git), Ok(None)) { OnDisk::Folder } else { OnDisk::Repository }
-                }
+                FileType::Directory if self.is_repository(path) => OnDisk::Repository,
+                FileType::Directory => OnDisk::Folder,
                 _ => OnDisk::Other,
             },
             // What cannot be inspected is not touched.
@@ -315,22 +297,6 @@ fn list(folder: &OwnedFd, path: &[u8], found: &mut Vec<Vec<u8>>) -> io::Result<(
         }
     }
     Ok(())
-}
-
-/// Removes a folder that contains only empty folders.
-fn remove_empty_folders(above: impl AsFd, name: &OsStr) -> io::Result<()> {
-    let folder = rustix::fs::openat(&above, name, FOLDER, Mode::empty())?;
-    for entry in Dir::read_from(&folder)? {
-        let entry = entry?;
-        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            remove_empty_folders(folder.as_fd(), OsStr::from_bytes(entry.file_name().to_bytes()))?;
-        }
-    }
-    Ok(rustix::fs::unlinkat(&above, name, AtFlags::REMOVEDIR)?)
-}
-
-fn is_folder(stat: &Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
 /// Returns whether a part of a path is a name. Paths come from git, which allows nothing else.

@@ -8,14 +8,17 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use longhaul_runtime::bounded_read;
+use longhaul_runtime::git::WorkTree;
 use longhaul_snapshot::{Candidate, FileKind, ancestors};
 
+use crate::repository_folders::{is_repository, own_folders};
 use crate::tracked::Tracked;
 
 /// Finds out what the files of a work tree are. Inspects each folder once.
 pub(crate) struct FileKinds<'a> {
     top: &'a Path,
     tracked: &'a Tracked,
+    own: Vec<Vec<u8>>,
     folders: HashMap<Vec<u8>, FolderKind>,
 }
 
@@ -28,12 +31,13 @@ enum FolderKind {
 }
 
 impl<'a> FileKinds<'a> {
-    pub(crate) fn new(top: &'a Path, tracked: &'a Tracked) -> Self {
-        Self { top, tracked, folders: HashMap::new() }
+    pub(crate) fn new(tree: &'a WorkTree, tracked: &'a Tracked) -> Self {
+        Self { top: &tree.top, tracked, own: own_folders(tree), folders: HashMap::new() }
     }
 
-    /// Returns what is at a path; `None` if nothing is, or only behind a link, or a folder.
-    pub(crate) fn at<'p>(&mut self, path: &'p [u8]) -> Option<(Metadata, Candidate<'p>)> {
+    /// Returns what is at a path; `None` if nothing is, or only behind a link, or a folder. There is no metadata of a file in
+    /// a folder that may not be searched.
+    pub(crate) fn at<'p>(&mut self, path: &'p [u8]) -> Option<(Option<Metadata>, Candidate<'p>)> {
         let (path, is_folder) = path.strip_suffix(b"/").map_or((path, false), |path| (path, true));
         let mut is_in_other_repository = false;
         for folder in ancestors(path) {
@@ -44,7 +48,15 @@ impl<'a> FileKinds<'a> {
             }
         }
         let full = self.top.join(OsStr::from_bytes(path));
-        let metadata = std::fs::symlink_metadata(&full).ok()?;
+        let metadata = match std::fs::symlink_metadata(&full) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                let mut candidate = Candidate::new(path, FileKind::File, 0);
+                candidate.is_readable = false;
+                return Some((None, candidate));
+            }
+            Err(_) => return None,
+        };
         let kind = match metadata.file_type() {
             kind if kind.is_file() => FileKind::File,
             kind if kind.is_symlink() => FileKind::Link,
@@ -60,7 +72,7 @@ impl<'a> FileKinds<'a> {
         candidate.is_tracked = self.tracked.contains(path);
         candidate.is_in_other_repository = is_in_other_repository;
         candidate.is_readable = kind != FileKind::File || bounded_read::open(&full).is_ok();
-        Some((metadata, candidate))
+        Some((Some(metadata), candidate))
     }
 
     fn folder(&mut self, path: &[u8]) -> FolderKind {
@@ -70,9 +82,9 @@ impl<'a> FileKinds<'a> {
         let full = self.top.join(OsStr::from_bytes(path));
         let kind = match std::fs::symlink_metadata(&full) {
             Ok(found) if found.is_dir() => {
-                let is_repository =
-                    full.join(".git").symlink_metadata().is_ok() || self.tracked.submodules.contains(path);
-                if is_repository { FolderKind::Repository } else { FolderKind::Folder }
+                let is_own = self.own.iter().any(|own| own == path);
+                let is_other = is_own || is_repository(&full) || self.tracked.submodules.contains(path);
+                if is_other { FolderKind::Repository } else { FolderKind::Folder }
             }
             _ => FolderKind::None,
         };

@@ -8,8 +8,17 @@ use longhaul_runtime::git::PrivateGit;
 use crate::Error;
 use crate::temporary_folder::TemporaryFolder;
 
-/// Returns the ids that regular files have as objects, without storing them.
-pub(crate) fn hashes(git: &PrivateGit, files: &[&[u8]]) -> Result<Vec<String>, Error> {
+/// What happens to contents whose ids are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// They are only read.
+    Read,
+    /// They are also stored, unless the store has them.
+    Store,
+}
+
+/// Returns the ids that regular files have as objects.
+pub(crate) fn hashes(git: &PrivateGit, files: &[&[u8]], contents: Contents) -> Result<Vec<String>, Error> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
@@ -26,25 +35,29 @@ pub(crate) fn hashes(git: &PrivateGit, files: &[&[u8]]) -> Result<Vec<String>, E
         }
         input.extend(b"\"\n");
     }
-    let ids = git.run(&["hash-object", "--no-filters", "--stdin-paths"], &input)?;
+    let args: &[&str] = match contents {
+        Contents::Read => &["hash-object", "--no-filters", "--stdin-paths"],
+        Contents::Store => &["hash-object", "-w", "--no-filters", "--stdin-paths"],
+    };
+    let ids = git.run(args, &input)?;
     let ids: Vec<String> = String::from_utf8_lossy(&ids).lines().map(str::to_owned).collect();
     if ids.len() == files.len() { Ok(ids) } else { Err(Error::Output) }
 }
 
-/// Returns the ids that contents have as objects, without storing them.
-pub(crate) fn content_hashes(git: &PrivateGit, contents: &[Vec<u8>]) -> Result<Vec<String>, Error> {
-    if contents.is_empty() {
+/// Returns the ids that the targets of links have as objects.
+pub(crate) fn target_hashes(git: &PrivateGit, targets: &[Vec<u8>], contents: Contents) -> Result<Vec<String>, Error> {
+    if targets.is_empty() {
         return Ok(Vec::new());
     }
     // One process for all of them: git reads many contents only from files.
     let folder = TemporaryFolder::for_links(&git.git_dir)?;
     let mut paths = Vec::new();
-    for (number, content) in contents.iter().enumerate() {
+    for (number, content) in targets.iter().enumerate() {
         let path = folder.path().join(number.to_string());
         files::replace(&path, content)?;
         paths.push(path);
     }
-    hashes(git, &paths.iter().map(|path| path.as_os_str().as_bytes()).collect::<Vec<_>>())
+    hashes(git, &paths.iter().map(|path| path.as_os_str().as_bytes()).collect::<Vec<_>>(), contents)
 }
 
 /// Returns the paths of a list that zero bytes divide.

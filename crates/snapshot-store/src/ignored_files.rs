@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use longhaul_runtime::files;
 use longhaul_runtime::git::PrivateGit;
-use longhaul_snapshot::{Refusal, RestorePlan, ancestors};
+use longhaul_snapshot::{Refusal, RestorePlan, ancestors, decoded_path};
 
 use crate::Error;
 use crate::git_output::listed_paths;
@@ -26,11 +26,13 @@ pub(crate) fn ignored_of(git: &PrivateGit, paths: &[&[u8]]) -> Result<BTreeSet<V
     Ok(listed_paths(&ignored).into_iter().map(plain).collect())
 }
 
-/// Returns which of `deleted` the ignore rules of the target match: such a file may have existed then.
+/// Returns which of `deleted` the ignore rules of the target match: such a file may have existed then. `further` are the rules
+/// of then that are not in the work tree.
 pub(crate) fn ignored_then(
     place: &Place,
     git: &PrivateGit,
     target: &str,
+    further: Option<&str>,
     deleted: &[&[u8]],
 ) -> Result<Vec<Vec<u8>>, Error> {
     if deleted.is_empty() {
@@ -53,11 +55,18 @@ pub(crate) fn ignored_then(
     let found = rules.iter().zip(found.lines()).filter_map(|(path, line)| Some((path, line.strip_prefix("blob ")?)));
     let (rules, ids): (Vec<&Vec<u8>>, Vec<String>) = found.map(|(path, id)| (path, id.to_owned())).unzip();
     let folder = TemporaryFolder::for_rules(&place.dir)?;
+    // The rules of the top come after them, so that they count more.
+    let mut top = further.map(decoded_path).unwrap_or_default();
+    files::replace(&folder.path().join(".gitignore"), &top)?;
     git.contents(&ids, |at, _, content| {
         let mut text = Vec::new();
         let path = folder.path().join(OsStr::from_bytes(rules[at]));
         let read = content.read_to_end(&mut text);
         read.map_err(|source| longhaul_runtime::Error::Read { path: path.clone(), source })?;
+        if rules[at] == b".gitignore" {
+            top.push(b'\n');
+            text.splice(..0, top.drain(..));
+        }
         files::replace(&path, &text)
     })?;
     let git = PrivateGit { work_tree: folder.path().to_owned(), ..git.clone() };

@@ -1,10 +1,14 @@
 //! What a restore is about to do, written down before it begins, so that it can be finished or taken back.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use longhaul_runtime::{bounded_read, files};
 use longhaul_snapshot::{Entry, Step, decoded_path, encoded_path};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::disk::Files;
 use crate::place::Place;
 
 /// Maximum size of a journal.
@@ -23,12 +27,26 @@ pub(crate) struct Journal {
     pub(crate) temporary: String,
     /// The steps, in their order.
     pub(crate) steps: Vec<JournalStep>,
+    /// The permissions of folders that are created, where they are unusual.
+    #[serde(default)]
+    pub(crate) folder_modes: BTreeMap<String, u32>,
+    /// Folders that are not removed when they become empty.
+    #[serde(default)]
+    pub(crate) kept_folders: Vec<String>,
 }
 
 impl Journal {
     /// Returns the name of the temporary file of a step.
     pub(crate) fn temporary_name(&self, step: usize) -> String {
         format!("{}-{step}", self.temporary)
+    }
+
+    /// Opens the work tree, with what the journal says about its folders.
+    pub(crate) fn files(&self, place: &Place) -> Result<Files, Error> {
+        let mut files = Files::of(place)?;
+        files.folder_modes = self.folder_modes.iter().map(|(path, mode)| (decoded_path(path), *mode)).collect();
+        files.kept_folders = self.kept_folders.iter().map(|path| decoded_path(path)).collect();
+        Ok(files)
     }
 }
 
@@ -54,23 +72,25 @@ impl JournalStep {
     }
 }
 
-/// Returns whether a restore of the work tree was begun and not finished.
-pub(crate) fn exists(place: &Place) -> bool {
-    place.dir.join("journal.json").exists()
+/// Returns whether a restore of a work tree was begun and not finished, given the folder of its store.
+pub(crate) fn exists(dir: &Path) -> bool {
+    dir.join("journal.json").exists() && read(dir, "journal.json").is_some()
 }
 
 /// Returns the restore that was begun and not finished.
+///
+/// A journal that cannot be read was not written to the end, so that the restore has changed nothing.
 pub(crate) fn unfinished(place: &Place) -> Option<Journal> {
-    read(place, "journal.json")
+    read(&place.dir, "journal.json")
 }
 
 /// Returns the last restore, finished or not.
 pub(crate) fn last(place: &Place) -> Option<Journal> {
-    unfinished(place).or_else(|| read(place, "last-restore.json"))
+    unfinished(place).or_else(|| read(&place.dir, "last-restore.json"))
 }
 
-fn read(place: &Place, name: &str) -> Option<Journal> {
-    serde_json::from_slice(&bounded_read::bytes(&place.dir.join(name), MAX).ok()?).ok()
+fn read(dir: &Path, name: &str) -> Option<Journal> {
+    serde_json::from_slice(&bounded_read::bytes(&dir.join(name), MAX).ok()?).ok()
 }
 
 /// Writes down a restore that is about to begin.
@@ -89,7 +109,6 @@ pub(crate) fn finish(place: &Place) -> Result<(), Error> {
 }
 
 /// Returns the commit of the state before the last restore of a work tree, given the folder of its store.
-pub(crate) fn before_of(tree: &std::path::Path) -> Option<String> {
-    let json = bounded_read::bytes(&tree.join("last-restore.json"), MAX).ok()?;
-    serde_json::from_slice::<Journal>(&json).ok().map(|journal| journal.before)
+pub(crate) fn before_of(dir: &Path) -> Option<String> {
+    read(dir, "last-restore.json").map(|journal| journal.before)
 }

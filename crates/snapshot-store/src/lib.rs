@@ -7,22 +7,30 @@ mod compare;
 mod detached;
 mod disk;
 mod file_kinds;
+mod folders;
 mod git_output;
 mod ignored_files;
 mod journal;
 mod lock;
 mod metadata;
 mod place;
+mod repository_folders;
 mod restore;
+mod restore_journal;
+mod restore_objects;
 mod restore_steps;
+mod rules;
 mod scan;
 mod scan_state;
+mod staged_file;
 mod take;
 mod temporary_folder;
 mod temporary_objects;
 mod tidy;
 mod tracked;
+mod unreadable_folders;
 mod upkeep;
+mod user_index;
 
 pub use crate::compare::{
     FileChange, FilePatch, count_between, counts, file_changes, file_patch, first_file_changes, show_diff,
@@ -106,6 +114,8 @@ pub enum Skip {
     HomeOrRoot,
     /// The session's folder is not in the work tree that git reports.
     Outside,
+    /// The work tree lies in the git folder of its repository.
+    InGitFolder,
     /// The data folder of Longhaul is in the work tree.
     HoldsStore,
     /// There are too many files.
@@ -124,6 +134,7 @@ impl std::fmt::Display for Skip {
             Self::NoWorkTree(why) => f.write_str(why),
             Self::HomeOrRoot => f.write_str("the work tree is, or contains, the home folder or the whole file system"),
             Self::Outside => f.write_str("the folder is not in the work tree of its repository"),
+            Self::InGitFolder => f.write_str("the work tree lies in the git folder of its repository"),
             Self::HoldsStore => f.write_str("the work tree contains LONGHAUL_HOME"),
             Self::TooManyFiles(files) => write!(f, "the work tree has too many files: {files}"),
             Self::TooManyBytes(bytes) => {

@@ -21,9 +21,30 @@ pub(crate) struct Metadata {
     pub(crate) modes: BTreeMap<String, u32>,
     /// The permissions that a new file does not get.
     pub(crate) umask: u32,
+    /// Whether too many files have unusual permissions to store them.
+    pub(crate) has_no_modes: bool,
+    /// Permissions of folders that differ from those of a new folder.
+    pub(crate) folder_modes: BTreeMap<String, u32>,
+    /// Folders that contained no file, as far as they were found.
+    pub(crate) empty_folders: Vec<String>,
+    /// The ignore rules that are not in the work tree; `None` if they were not stored.
+    pub(crate) rules: Option<String>,
+    /// The version of this format: from 1 on, the modes of files are those on the disk, whatever the repository says.
+    pub(crate) version: u32,
 }
 
+/// The version of the format that is written.
+pub(crate) const VERSION: u32 = 1;
+
+/// Maximum number of files, and of folders, of which it is stored that they have unusual permissions.
+pub(crate) const MAX_MODES: usize = 50_000;
+
 impl Metadata {
+    /// Returns whether the permissions of all files are known. An earlier version has stored only the first of many.
+    pub(crate) fn has_modes(&self) -> bool {
+        !self.has_no_modes && self.modes.len() < MAX_MODES
+    }
+
     /// Returns what was left out.
     pub(crate) fn left_out(&self) -> Vec<LeftOut> {
         let one = |(path, reason): &(String, String)| LeftOut {

@@ -10,7 +10,7 @@ use longhaul_runtime::git::{NoWorkTree, PrivateGit, WorkTree};
 use longhaul_runtime::{Home, bounded_read, files};
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Skip, temporary_folder};
+use crate::{Error, Skip, temporary_folder, user_index};
 
 /// Attributes that switch off every conversion, so that the bytes of a file are stored as they are. They come before
 /// those of the work tree.
@@ -22,8 +22,9 @@ const FIND: Duration = Duration::from_secs(10);
 /// Maximum size of a file of ignore rules.
 const MAX_RULES: u64 = 4 << 20;
 
-/// Settings of the repository that describe its file system, and are needed to read the files correctly.
-const FILE_SYSTEM: [&str; 4] = ["core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode"];
+/// Settings of the repository that describe how its file system treats names. Linux compares them byte for byte, whatever the
+/// repository says: with another value, git would confuse two files.
+const FILE_NAMES: [&str; 2] = ["core.ignorecase", "core.precomposeunicode"];
 
 /// Returns the folder of all snapshots.
 pub fn snapshots_dir(home: &Home) -> PathBuf {
@@ -55,6 +56,9 @@ impl Place {
         let home_dir = env.home_dir.as_deref().and_then(|home| home.canonicalize().ok());
         if tree.top.parent().is_none() || home_dir.is_some_and(|home| home.starts_with(&tree.top)) {
             return Err(Skip::HomeOrRoot.into());
+        }
+        if tree.top.starts_with(&tree.git_dir) || tree.top.starts_with(&tree.common_dir) {
+            return Err(Skip::InGitFolder.into());
         }
         if !dir.starts_with(&tree.top) {
             return Err(Skip::Outside.into());
@@ -93,12 +97,15 @@ impl Place {
             false => "[core]\n\trepositoryformatversion = 0\n",
             true => "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n",
         };
+        // Another number makes every index be built again. The first had entries that are left out now.
         let mut config = format!(
-            "{format}[core]\n\tbare = false\n\tsharedRepository = 0600\n\tlogAllRefUpdates = false\n\tsplitIndex = false\n\tuntrackedCache = false\n\
+            "# 2\n{format}[core]\n\tbare = false\n\tsharedRepository = 0600\n\tlogAllRefUpdates = false\n\tsplitIndex = false\n\tuntrackedCache = false\n\
              \tpreloadIndex = true\n\tfsync = none\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[index]\n\tversion = 4\n\
              \tskipHash = true\n"
         );
-        for key in FILE_SYSTEM {
+        // With the values of the repository, git might store another mode than a file has, or take a link for a file.
+        config.push_str("[core]\n\tfilemode = true\n\tsymlinks = true\n");
+        for key in FILE_NAMES.into_iter().filter(|_| !cfg!(target_os = "linux")) {
             let name = key.strip_prefix("core.").unwrap_or(key);
             if let Some(value @ (b"true" | b"false")) = self.tree.setting(key) {
                 config.push_str(&format!("[core]\n\t{name} = {}\n", String::from_utf8_lossy(value)));
@@ -128,15 +135,17 @@ impl Place {
 
     /// Removes what a process that was killed has left. No other process uses it, because the lock is held.
     fn remove_leftovers(&self) -> Result<(), Error> {
-        for name in ["index.lock", "user-index", "user-index.lock"] {
+        for name in ["index.lock", "user-index.lock"] {
             remove(&self.dir.join(name))?;
         }
         for name in temporary_folder::NAMES {
             let _ = std::fs::remove_dir_all(self.dir.join(name));
         }
         for entry in std::fs::read_dir(&self.dir).into_iter().flatten().flatten() {
-            // `files::replace` writes to a file with such a name first.
-            if entry.path().extension().is_some_and(|extension| extension.as_bytes().starts_with(b"tmp")) {
+            // `files::replace` writes to a file with such an extension first.
+            let is_temporary =
+                entry.path().extension().is_some_and(|extension| extension.as_bytes().starts_with(b"tmp"));
+            if is_temporary || user_index::is_copy(&entry.file_name()) {
                 remove(&entry.path())?;
             }
         }

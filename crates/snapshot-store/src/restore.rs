@@ -1,23 +1,24 @@
 //! Restores a snapshot: plans it, writes the plan down, carries it out, and finishes or takes back what was interrupted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
-use longhaul_runtime::bounded_read;
 use longhaul_runtime::git::PrivateGit;
 use longhaul_snapshot::{Change, Disk, Entry, LeftOut, Limits, OnDisk, RestorePlan, Step, decoded_path, is_selected};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
-use crate::disk::{Files, sync_many};
-use crate::git_output::listed_paths;
+use crate::disk::Files;
+use crate::git_output::{Contents, listed_paths};
 use crate::ignored_files::{ignored_then, refuse_ignored};
-use crate::journal::{self, Journal, JournalStep};
+use crate::journal;
 use crate::lock::Lock;
-use crate::metadata::{Metadata, permissions};
+use crate::metadata::{MAX_MODES, Metadata};
 use crate::place::Place;
+use crate::restore_journal::journal;
+use crate::restore_objects::{check_objects, store_trees, sync_objects};
 use crate::restore_steps::{carry_out, remove_temporary_files, states};
-use crate::scan::{Scanned, scan};
+use crate::scan::{Pause, Scanned, scan};
 use crate::take::{Event, add_snapshots, prepared, read_commit};
 use crate::{Error, compare};
 
@@ -44,12 +45,16 @@ pub struct Prepared {
 
 /// What is restored.
 #[derive(Debug, Clone)]
-struct Goal {
+pub(crate) struct Goal {
     /// The number of the snapshot; 0 if a restore is taken back.
-    snapshot: i64,
+    pub(crate) snapshot: i64,
     commit: String,
     /// The files and folders that are restored; empty for all.
     selected: Vec<Vec<u8>>,
+    /// The permissions of files, where they are known better than from the snapshot.
+    pub(crate) permissions: BTreeMap<Vec<u8>, u32>,
+    /// The state to which taking back this restore leads; `None` for the present one.
+    before: Option<String>,
 }
 
 /// A restore that was carried out.
@@ -81,17 +86,26 @@ pub fn prepare(
     selected: Vec<Vec<u8>>,
 ) -> Result<Prepared, Error> {
     let commit = target.commit.clone().ok_or(Error::Gone(target.id))?;
-    plan_for(env, place, limits, Goal { snapshot: target.id, commit, selected })
+    plan_for(
+        env,
+        place,
+        limits,
+        Goal { snapshot: target.id, commit, selected, permissions: BTreeMap::new(), before: None },
+    )
 }
 
 /// Plans to take back the last restore: the files that it has changed become what they were before.
+///
+/// If that restore was interrupted, its files are those of no snapshot. To take back twice does not lead there again.
 pub fn prepare_undo(env: &Env, place: &Place, limits: &Limits) -> Result<Prepared, Error> {
     let last = journal::last(place).ok_or(Error::NothingToUndo)?;
     let selected: Vec<Vec<u8>> = last.steps.iter().map(|step| step.step().path).collect();
     if selected.is_empty() {
         return Err(Error::NothingToUndo);
     }
-    plan_for(env, place, limits, Goal { snapshot: 0, commit: last.before, selected })
+    let permissions = last.steps.iter().filter_map(|step| Some((step.step().path, step.permissions.0?))).collect();
+    let before = journal::exists(&place.dir).then(|| last.before.clone());
+    plan_for(env, place, limits, Goal { snapshot: 0, commit: last.before, selected, permissions, before })
 }
 
 /// Returns the number of the snapshot whose restore was interrupted; 0 if a restore was being taken back.
@@ -101,15 +115,15 @@ pub fn unfinished(place: &Place) -> Option<i64> {
 
 /// Finishes a restore that was interrupted. Returns `None` if there is none.
 pub fn recover(env: &Env, place: &Place) -> Result<Option<Recovery>, Error> {
-    if !journal::exists(place) {
+    if !journal::exists(&place.dir) {
         return Ok(None);
     }
     let _lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
     let Some(journal) = journal::unfinished(place) else { return Ok(None) };
     place.prepare(env)?;
     let git = place.git(Instant::now() + LIMIT);
-    let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
-    let states = states(&git, &files, &journal)?;
+    let files = journal.files(place)?;
+    let states = states(&git, &files, &journal, Contents::Read)?;
     let conflicts = carry_out(&git, &files, &journal, &states)?;
     journal::finish(place)?;
     Ok(Some(Recovery { snapshot: journal.snapshot, conflicts }))
@@ -122,12 +136,12 @@ fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<Pre
     if let Some(journal) = journal::unfinished(place) {
         remove_temporary_files(place, &journal)?;
     }
-    let scanned = scan(place, &git, env, limits)?;
+    let scanned = scan(place, &git, env, limits, Pause::Ignore)?;
     let (plan, then) = plan(place, &git, &goal, &scanned)?;
-    if goal.snapshot != 0 && plan == RestorePlan::default() {
+    if goal.snapshot != 0 {
         check_selection(place, &git, &goal)?;
     }
-    if goal.snapshot == 0 && plan.steps.is_empty() && journal::exists(place) {
+    if goal.snapshot == 0 && plan.steps.is_empty() && journal::exists(&place.dir) {
         // It was interrupted before its first change.
         journal::finish(place)?;
     }
@@ -162,14 +176,15 @@ impl Prepared {
             is_pinned: true,
         };
         let before = add_snapshots(place, store, &git, &scanned, &[event], started)?.pop().ok_or(Error::Output)?;
-        let journal = self.journal(env, before.commit.clone().ok_or(Error::Output)?, &scanned);
-        let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
-        let states = states(&git, &files, &journal)?;
+        let undo = self.goal.before.clone().or(before.commit.clone()).ok_or(Error::Output)?;
+        let journal = journal(env, &self.goal, steps, undo, &scanned, &self.then, &Files::of(place)?);
+        let files = journal.files(place)?;
+        let states = states(&store_trees(&git, &scanned.tree)?, &files, &journal, Contents::Store)?;
         let changed = steps.iter().zip(&states).find(|(step, state)| state.entry != step.before);
         if let Some((step, _)) = changed {
             return Err(Error::Changed(step.path.clone()));
         }
-        sync_objects(place, steps);
+        sync_objects(place);
         journal::begin(place, &journal)?;
         let conflicts = carry_out(&git, &files, &journal, &states)?;
         journal::finish(place)?;
@@ -181,7 +196,7 @@ impl Prepared {
         let place = &self.place;
         let lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
         place.prepare(env)?;
-        let scanned = scan(place, git, env, limits)?;
+        let scanned = scan(place, git, env, limits, Pause::Ignore)?;
         let (plan, _) = plan(place, git, &self.goal, &scanned)?;
         if plan != self.plan {
             let is_new = |step: &&Step| !self.plan.steps.contains(step);
@@ -190,25 +205,6 @@ impl Prepared {
         }
         Ok((lock, scanned))
     }
-
-    /// Returns what is written down before the first change.
-    fn journal(&self, env: &Env, before: String, now: &Scanned) -> Journal {
-        let of = |entry: &Option<Entry>, path: &[u8], modes, umask| {
-            let entry = entry.as_ref().filter(|entry| !entry.is_link())?;
-            Some(permissions(modes, umask, path, entry.is_executable()))
-        };
-        let both = |step: &Step| {
-            let before = of(&step.before, &step.path, &now.modes, now.umask);
-            (before, of(&step.after, &step.path, &self.then.modes, self.then.umask))
-        };
-        Journal {
-            snapshot: self.goal.snapshot,
-            before,
-            started_at: env.now.0,
-            temporary: format!(".longhaul-restore-{}-{}", env.now.0, std::process::id()),
-            steps: self.plan.steps.iter().map(|step| JournalStep::new(step, both(step))).collect(),
-        }
-    }
 }
 
 /// Plans the way from the scanned state to the goal. Also returns what the goal's snapshot knows.
@@ -216,11 +212,14 @@ fn plan(place: &Place, git: &PrivateGit, goal: &Goal, now: &Scanned) -> Result<(
     let (target, then) = read_commit(git, &goal.commit).map_err(|_| Error::Gone(goal.snapshot))?;
     let mut changes = compare::changes(git, &now.tree, &target)?;
     changes.retain(|change| is_selected(&change.path, &goal.selected));
+    if then.version == 0 && place.tree.setting("core.filemode") == Some(b"false") {
+        keep_modes(&mut changes);
+    }
     add_permissions(git, &target, goal, now, &then, &mut changes)?;
     let deleted: Vec<&[u8]> =
         changes.iter().filter(|change| change.after.is_none()).map(|change| change.path.as_slice()).collect();
-    let ignored = ignored_then(place, git, &target, &deleted)?;
-    let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
+    let ignored = ignored_then(place, git, &target, then.rules.as_deref(), &deleted)?;
+    let files = Files::of(place)?;
     let mut plan = RestorePlan::new(&changes, &then.left_out(), &ignored, &files);
     refuse_ignored(place, git, &mut plan)?;
     Ok((plan, then))
@@ -229,7 +228,7 @@ fn plan(place: &Place, git: &PrivateGit, goal: &Goal, now: &Scanned) -> Result<(
 /// Checks that every selected path is in the snapshot or in the work tree, so that a wrong one is not taken for a file that
 /// does not differ.
 fn check_selection(place: &Place, git: &PrivateGit, goal: &Goal) -> Result<(), Error> {
-    let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
+    let files = Files::of(place)?;
     for path in goal.selected.iter().filter(|path| !path.is_empty()) {
         let name = [goal.commit.as_bytes(), b":", path].concat();
         let is_in_snapshot = || match str::from_utf8(&name) {
@@ -244,6 +243,17 @@ fn check_selection(place: &Place, git: &PrivateGit, goal: &Goal) -> Result<(), E
     Ok(())
 }
 
+/// Keeps the modes of all files: an earlier version stored those that the repository wanted, not those on the disk.
+fn keep_modes(changes: &mut Vec<Change>) {
+    changes.retain_mut(|change| match (&change.before, &mut change.after) {
+        (Some(before), Some(after)) if !before.is_link() && !after.is_link() => {
+            after.mode = before.mode;
+            before != after
+        }
+        _ => true,
+    });
+}
+
 /// Adds the files whose content is the same and whose permissions differ.
 fn add_permissions(
     git: &PrivateGit,
@@ -253,6 +263,9 @@ fn add_permissions(
     then: &Metadata,
     changes: &mut Vec<Change>,
 ) -> Result<(), Error> {
+    if !then.has_modes() || now.modes.len() >= MAX_MODES {
+        return Ok(());
+    }
     let known: BTreeSet<&[u8]> = changes.iter().map(|change| change.path.as_slice()).collect();
     let either: BTreeSet<&String> = now.modes.keys().chain(then.modes.keys()).collect();
     let differ = |path: &&&String| now.modes.get(**path) != then.modes.get(**path);
@@ -280,33 +293,4 @@ fn add_permissions(
     }
     changes.extend(found);
     Ok(())
-}
-
-/// Checks that everything that a restore writes is in the store or the repository.
-fn check_objects(git: &PrivateGit, steps: &[Step]) -> Result<(), Error> {
-    let ids: BTreeSet<&str> = steps.iter().filter_map(|step| Some(step.after.as_ref()?.id.as_str())).collect();
-    let list: Vec<&str> = ids.into_iter().collect();
-    let found = git.run(&["cat-file", "--batch-check=%(objecttype)"], list.join("\n").as_bytes())?;
-    let found = String::from_utf8_lossy(&found);
-    let missing = list.iter().zip(found.lines()).find(|(_, kind)| *kind != "blob");
-    match missing {
-        Some((id, _)) => Err(longhaul_runtime::Error::MissingObject { id: (*id).to_owned() }.into()),
-        None => Ok(()),
-    }
-}
-
-/// Writes the objects that hold the present content to the disk, before that content is replaced.
-fn sync_objects(place: &Place, steps: &[Step]) {
-    let folder = place.objects();
-    if bounded_read::open_dir(&folder).is_ok_and(|folder| sync_many(&folder, steps.len()).unwrap_or(false)) {
-        return;
-    }
-    for id in steps.iter().filter_map(|step| Some(&step.before.as_ref()?.id)) {
-        // An object that is in no file of its own is in a pack, which git has synced.
-        if let Some((first, rest)) = id.split_at_checked(2)
-            && let Ok(file) = bounded_read::open(&folder.join(first).join(rest))
-        {
-            let _ = file.sync_all();
-        }
-    }
 }

@@ -7,10 +7,11 @@ use longhaul_runtime::git::PrivateGit;
 use longhaul_snapshot::{Entry, Step, StepKind};
 
 use crate::Error;
-use crate::disk::{FileState, Files, LINK, NewFile, StagedFile, sync_all};
-use crate::git_output::{content_hashes, hashes};
+use crate::disk::{FileState, Files, LINK, ModeChange};
+use crate::git_output::{Contents, hashes, target_hashes};
 use crate::journal::{Journal, JournalStep};
 use crate::place::Place;
+use crate::staged_file::{NewFile, StagedFile, sync_all};
 
 /// How many files are written before they are renamed to their places.
 const AT_A_TIME: usize = 64;
@@ -28,8 +29,13 @@ pub(crate) struct PathState {
     is_other: bool,
 }
 
-/// Reads what is at the path of each step.
-pub(crate) fn states(git: &PrivateGit, files: &Files, journal: &Journal) -> Result<Vec<PathState>, Error> {
+/// Reads what is at the path of each step. `contents` says whether that is also stored.
+pub(crate) fn states(
+    git: &PrivateGit,
+    files: &Files,
+    journal: &Journal,
+    contents: Contents,
+) -> Result<Vec<PathState>, Error> {
     let steps: Vec<Step> = journal.steps.iter().map(JournalStep::step).collect();
     let mut found = Vec::new();
     for step in &steps {
@@ -48,9 +54,9 @@ pub(crate) fn states(git: &PrivateGit, files: &Files, journal: &Journal) -> Resu
             None => {}
         }
     }
-    let hashed = hashes(git, &to_hash)?;
+    let hashed = hashes(git, &to_hash, contents)?;
     let mut ids: BTreeMap<&[u8], String> = to_hash.into_iter().zip(hashed).collect();
-    ids.extend(links.into_iter().zip(content_hashes(git, &targets)?));
+    ids.extend(links.into_iter().zip(target_hashes(git, &targets, contents)?));
     let mut states = Vec::new();
     for (step, file) in steps.iter().zip(found) {
         let id = ids.get(step.path.as_slice()).cloned();
@@ -104,15 +110,21 @@ pub(crate) fn carry_out(
                     conflicts.push(step.path.clone());
                 }
             }
-            StepKind::Write | StepKind::Create => match stored.permissions.1 {
-                Some(permissions) if state.entry == step.after => {
-                    files.set_permissions(&step.path, permissions).map_err(&failed)?;
+            StepKind::Write | StepKind::Create => {
+                let changed = match stored.permissions.1.filter(|_| state.entry == step.after) {
+                    Some(mode) => files.set_permissions(&step.path, state.file, mode).map_err(&failed)?,
+                    None => ModeChange::NotPermitted,
+                };
+                match changed {
+                    ModeChange::Done => {}
+                    ModeChange::Conflict => conflicts.push(step.path.clone()),
+                    ModeChange::NotPermitted => writes.push(Write { step, stored, state, temporary }),
                 }
-                _ => writes.push(Write { step, stored, state, temporary }),
-            },
+            }
         }
     }
     write_all(git, files, &writes, &mut conflicts)?;
+    files.set_folder_permissions();
     Ok(conflicts)
 }
 
@@ -169,7 +181,7 @@ fn failure(files: &Files, write: &Write<'_>) -> impl Fn(io::Error) -> longhaul_r
 
 /// Removes the temporary files of an interrupted restore.
 pub(crate) fn remove_temporary_files(place: &Place, journal: &Journal) -> Result<(), Error> {
-    let files = Files::open(&place.tree.top).map_err(Error::change(&place.tree.top))?;
+    let files = Files::of(place)?;
     for (number, step) in journal.steps.iter().enumerate() {
         files.remove_temporary(&step.step().path, &journal.temporary_name(number));
     }

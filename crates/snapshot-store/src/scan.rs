@@ -9,22 +9,36 @@ use std::path::Path;
 use longhaul_core::Env;
 use longhaul_runtime::git::PrivateGit;
 use longhaul_runtime::{bounded_read, files};
-use longhaul_snapshot::{FileKind, LeftOut, Limits, decoded_path, encoded_path};
+use longhaul_snapshot::{FileKind, LeftOut, LeftOutReason, Limits, ancestors, decoded_path, encoded_path};
 
 use crate::file_kinds::FileKinds;
-use crate::git_output::{hashes, listed_paths, object_id};
+use crate::folders::{self, Folders};
+use crate::git_output::{Contents, hashes, listed_paths, object_id};
 use crate::ignored_files::ignored_of;
 use crate::place::{Place, remove};
+use crate::rules::{self, NotAllowed, outer_rules};
 use crate::scan_state::ScanState;
 use crate::temporary_objects::remove_temporary_objects;
 use crate::tracked::{Tracked, version_of};
+use crate::unreadable_folders::unreadable_folders;
+use crate::upkeep::size;
 use crate::{Error, Skip};
 
 /// How long a work tree that exceeds a limit is not scanned again.
 const PAUSE_MS: u64 = 10 * 60 * 1000;
 
-/// Maximum number of entries of which it is stored that they have unusual permissions.
-const MAX_MODES: usize = 50_000;
+/// How many changed files, and how many bytes, are few: they are stored also if the repository has them, because it may prune
+/// what was staged and not committed.
+const FEW: (usize, u64) = (1000, 16 << 20);
+
+/// Whether a work tree that exceeded a limit a short time ago is scanned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// Not yet: no person waits for it.
+    Respect,
+    /// It is: a person has asked.
+    Ignore,
+}
 
 /// The files of a work tree, as a tree in the store.
 #[derive(Debug, Clone)]
@@ -35,15 +49,25 @@ pub(crate) struct Scanned {
     pub(crate) umask: u32,
     pub(crate) bytes: u64,
     pub(crate) index_tree: Option<String>,
+    pub(crate) folders: Folders,
+    /// The ignore rules that are not in the work tree.
+    pub(crate) rules: String,
 }
 
 /// Scans the work tree. The lock must be held, and the place prepared.
-pub(crate) fn scan(place: &Place, git: &PrivateGit, env: &Env, limits: &Limits) -> Result<Scanned, Error> {
+pub(crate) fn scan(
+    place: &Place,
+    git: &PrivateGit,
+    env: &Env,
+    limits: &Limits,
+    pause: Pause,
+) -> Result<Scanned, Error> {
     let path = place.dir.join("state.json");
     let stored = bounded_read::bytes(&path, bounded_read::LARGE).ok();
     let mut state: ScanState = stored.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
     if let Some((until, why)) = state.pause.take_if(|(until, _)| until.saturating_sub(env.now.0) <= PAUSE_MS)
         && until > env.now.0
+        && pause == Pause::Respect
     {
         return Err(Skip::StillTooLarge(why).into());
     }
@@ -77,6 +101,7 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
     let tracked = Tracked::read(place, git).unwrap_or_default();
     let is_new = !index.exists();
     let mut work = Work::find(place, git, limits, state, &tracked, is_new)?;
+    let stored_before = if is_new { size(&place.objects()) } else { 0 };
     if work.bytes > limits.max_new_bytes {
         let bytes = new_bytes(git, &work)?;
         if bytes > limits.max_new_bytes {
@@ -87,7 +112,7 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
     let known = state.tree.clone().filter(|_| is_same && state.index.is_some() && state.index == version_of(&index));
     let tree = match known {
         Some(tree) => tree,
-        None => work.store(git)?,
+        None => work.store(git, is_new)?,
     };
     let written = std::fs::metadata(&index).map_or(i64::MAX, |found| found.mtime());
     // The index is not written if nothing has changed, and then the same files are recent.
@@ -101,10 +126,13 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
     Ok(Scanned {
         tree,
         left_out: work.left_out,
-        modes: state.modes.iter().take(MAX_MODES).map(|(path, mode)| (path.clone(), *mode)).collect(),
+        modes: state.modes.clone(),
         umask,
-        bytes: if is_new { 0 } else { work.bytes },
+        // Most files of a first snapshot are borrowed.
+        bytes: if is_new { size(&place.objects()).saturating_sub(stored_before) } else { work.bytes },
         index_tree: tracked.index_tree,
+        folders: folders::inspect(&place.tree.top, &mut state.folders, umask, &work.removed),
+        rules: outer_rules(place),
     })
 }
 
@@ -135,10 +163,11 @@ impl Work {
         is_new: bool,
     ) -> Result<Self, Error> {
         let others = ["ls-files", "-z", "--others", "--exclude-standard"];
-        let (changed, others) = if is_new {
+        let (changed, (others, messages)) = if is_new {
             state.modes.clear();
             state.forced.clear();
-            (Vec::new(), git.run(&others, b"")?)
+            state.folders.clear();
+            (Vec::new(), git.run_with_messages(&others)?)
         } else {
             git.run_both(&["diff-files", "-z", "--name-only"], &others)?
         };
@@ -148,12 +177,22 @@ impl Work {
             return Err(Skip::TooManyFiles(total).into());
         }
         let top = &place.tree.top;
-        let mut kinds = FileKinds::new(top, tracked);
+        let mut kinds = FileKinds::new(&place.tree, tracked);
         let present: Vec<&[u8]> = changed.iter().copied().filter(|path| kinds.at(path).is_some()).collect();
         let ignored = ignored_of(git, &present)?;
         let forced: Vec<&[u8]> =
             tracked.ignored.iter().map(Vec::as_slice).filter(|path| state.has_changed(top, path)).collect();
         let mut work = Self::default();
+        let unreadable = unreadable_folders(&messages, top).into_iter();
+        work.left_out.extend(unreadable.map(|path| LeftOut { path, reason: LeftOutReason::Unreadable }));
+        let rules = Some(rules::identity(place, limits, tracked));
+        let have_changed = state.rules != rules || changed.iter().chain(&others).any(|path| rules::holds_rules(path));
+        state.rules = rules;
+        if have_changed && !is_new {
+            let not_allowed = NotAllowed::find(git, limits, tracked)?;
+            work.removed.extend(not_allowed.ignored);
+            not_allowed.left_out.iter().for_each(|path| work.consider(path, true, &mut kinds, limits, state));
+        }
         for path in changed {
             if ignored.contains(path) && !tracked.ignored.contains(path) {
                 // It was stored before it was ignored.
@@ -191,9 +230,12 @@ impl Work {
             };
             self.left_out.push(LeftOut { path, reason });
             state.modes.remove(&encoded);
+            // It is considered again by the next scan, so that it is said again.
+            state.forced.remove(&encoded);
             self.removed.extend(is_stored.then(|| candidate.path.to_owned()));
             return;
         }
+        state.folders.extend(ancestors(path).map(encoded_path));
         self.added.insert(path.to_owned());
         if candidate.kind == FileKind::Link {
             self.links.insert(path.to_owned());
@@ -201,12 +243,15 @@ impl Work {
             return;
         }
         self.bytes += candidate.size;
+        let Some(metadata) = metadata else { return };
         self.changed_at.push((encoded.clone(), metadata.ctime()));
         state.record_mode(encoded, &metadata);
     }
 
     /// Updates the index and writes its tree.
-    fn store(&self, git: &PrivateGit) -> Result<String, Error> {
+    fn store(&self, git: &PrivateGit, is_new: bool) -> Result<String, Error> {
+        let is_few = !is_new && self.added.len() <= FEW.0 && self.bytes <= FEW.1;
+        let writer = PrivateGit { borrowed: git.borrowed.clone().filter(|_| !is_few), ..git.clone() };
         let list = |paths: &BTreeSet<Vec<u8>>| {
             paths.iter().flat_map(|path| [path.as_slice(), b"\0"]).flatten().copied().collect::<Vec<u8>>()
         };
@@ -215,7 +260,7 @@ impl Work {
         }
         if !self.added.is_empty() {
             let args = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
-            git.run(&args, &list(&self.added))?;
+            writer.run(&args, &list(&self.added))?;
         }
         let id = git.run(&["write-tree"], b"")?;
         object_id(&id)
@@ -225,7 +270,7 @@ impl Work {
 /// Returns how many bytes the files have whose content is not in the store or the repository yet.
 fn new_bytes(git: &PrivateGit, work: &Work) -> Result<u64, Error> {
     let files: Vec<&[u8]> = work.added.difference(&work.links).map(Vec::as_slice).collect();
-    let ids = hashes(git, &files)?;
+    let ids = hashes(git, &files, Contents::Read)?;
     let found = git.run(&["cat-file", "--batch-check=%(objectname)"], ids.join("\n").as_bytes())?;
     let found = String::from_utf8_lossy(&found);
     let is_missing = found.lines().map(|line| line.ends_with(" missing"));

@@ -29,6 +29,10 @@ pub(crate) struct ScanState {
     /// Files that were changed within the last second of the scan. git compares whole seconds, and would not notice that
     /// their permissions change in the same second.
     pub(crate) recent: BTreeSet<String>,
+    /// The folders of the stored files.
+    pub(crate) folders: BTreeSet<String>,
+    /// Identifies the rules by which the stored files were chosen.
+    pub(crate) rules: Option<String>,
     /// Until when the work tree is not scanned, and why.
     pub(crate) pause: Option<(u64, String)>,
 }

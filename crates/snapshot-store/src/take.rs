@@ -1,5 +1,6 @@
 //! Takes a snapshot.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -11,9 +12,9 @@ use longhaul_store::{Snapshot, SnapshotKind, Store};
 
 use crate::git_output::object_id;
 use crate::lock::Lock;
-use crate::metadata::{Metadata, encoded};
+use crate::metadata::{MAX_MODES, Metadata, VERSION, encoded};
 use crate::place::Place;
-use crate::scan::{Scanned, scan};
+use crate::scan::{Pause, Scanned, scan};
 use crate::{Error, compare, journal};
 
 /// How many files that were left out are stored as text for the list.
@@ -60,7 +61,7 @@ pub fn take(
     limit: Duration,
 ) -> Result<Vec<Snapshot>, Error> {
     let lock = Lock::take(&prepared(place)?.dir, patience)?;
-    if journal::exists(place) {
+    if journal::exists(&place.dir) {
         return Err(Error::Unfinished);
     }
     let taken = take_locked(env, place, store, limits, events, limit);
@@ -78,7 +79,7 @@ pub fn now_tree(
 ) -> Result<(String, Vec<LeftOut>), Error> {
     let _lock = Lock::take(&prepared(place)?.dir, patience)?;
     place.prepare(env)?;
-    let scanned = scan(place, &place.git(Instant::now() + limit), env, limits)?;
+    let scanned = scan(place, &place.git(Instant::now() + limit), env, limits, Pause::Ignore)?;
     Ok((scanned.tree, scanned.left_out))
 }
 
@@ -100,7 +101,7 @@ pub(crate) fn take_locked(
     let started = Instant::now();
     place.prepare(env)?;
     let git = place.git(started + limit);
-    let scanned = scan(place, &git, env, limits)?;
+    let scanned = scan(place, &git, env, limits, Pause::Respect)?;
     add_snapshots(place, store, &git, &scanned, events, started)
 }
 
@@ -175,13 +176,23 @@ fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, 
         kind: event.kind.name().to_owned(),
         created_at: event.created_at,
         left_out: encoded(&scanned.left_out),
-        modes: scanned.modes.clone(),
+        has_no_modes: scanned.modes.len() >= MAX_MODES,
+        modes: few(&scanned.modes),
         umask: scanned.umask,
+        folder_modes: few(&scanned.folders.modes),
+        empty_folders: scanned.folders.empty.clone(),
+        rules: Some(scanned.rules.clone()),
+        version: VERSION,
     };
     let message = serde_json::to_vec(&metadata).map_err(|_| Error::Output)?;
     let date = format!("@{} +0000", event.created_at / 1000);
     let dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].map(|name| (name, Path::new(&date)));
     object_id(&git.run_with(&["commit-tree", &scanned.tree, "-F", "-"], &dates, &message)?)
+}
+
+/// Returns permissions as they are stored: all of them, or none if there are too many.
+fn few(modes: &BTreeMap<String, u32>) -> BTreeMap<String, u32> {
+    if modes.len() < MAX_MODES { modes.clone() } else { BTreeMap::new() }
 }
 
 /// Writes the references that keep the objects of a snapshot.

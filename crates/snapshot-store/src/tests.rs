@@ -15,9 +15,12 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod folders;
 mod random_trees;
 mod repositories;
 mod restoring;
+mod rules_of_then;
+mod taking_back;
 mod untouched_repository;
 mod upkeep;
 

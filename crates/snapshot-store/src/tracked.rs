@@ -9,10 +9,8 @@ use longhaul_runtime::{bounded_read, files};
 use longhaul_snapshot::looks_secret;
 
 use crate::Error;
-use crate::place::{Place, remove};
-
-/// Maximum size of an index that is read.
-const MAX_INDEX: u64 = 512 << 20;
+use crate::place::Place;
+use crate::user_index::{MAX_INDEX, UserIndex};
 
 /// The tracked files that would be left out if they were not tracked, and the submodules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,12 +34,8 @@ impl Tracked {
         if let Some(known) = Self::stored(&stored, &version) {
             return Ok(known);
         }
-        let copy = place.dir.join("user-index");
-        let content = bounded_read::bytes(&index, MAX_INDEX);
-        let content = content.map_err(|source| longhaul_runtime::Error::Read { path: index, source })?;
-        files::replace(&copy, &content)?;
-        let shared = copy_shared_parts(place)?;
-        let variables: [(&str, &Path); 1] = [("GIT_INDEX_FILE", &copy)];
+        let copy = UserIndex::copy(place)?;
+        let variables: [(&str, &Path); 1] = [("GIT_INDEX_FILE", copy.path())];
         let mut tracked = Self::default();
         let listed = git.run_with(&["ls-files", "-z", "--stage"], &variables, b"")?;
         for entry in listed.split(|byte| *byte == 0) {
@@ -60,10 +54,6 @@ impl Tracked {
         // It fails during a merge conflict, and for entries that have no object yet.
         let tree = git.run_with(&["write-tree"], &variables, b"").ok();
         tracked.index_tree = tree.and_then(|id| String::from_utf8(id).ok()).map(|id| id.trim().to_owned());
-        remove(&copy)?;
-        for path in shared {
-            remove(&path)?;
-        }
         files::replace(&stored, &tracked.to_bytes(&version))?;
         Ok(tracked)
     }
@@ -113,20 +103,4 @@ pub(crate) fn version_of(path: &Path) -> Option<String> {
     let found = std::fs::symlink_metadata(path).ok()?;
     let (mtime, ctime) = ((found.mtime(), found.mtime_nsec()), (found.ctime(), found.ctime_nsec()));
     Some(format!("{}.{} {}.{} {} {}", mtime.0, mtime.1, ctime.0, ctime.1, found.size(), found.ino()))
-}
-
-/// Copies the shared parts of a split index, which git expects in its own folder.
-fn copy_shared_parts(place: &Place) -> Result<Vec<std::path::PathBuf>, Error> {
-    let mut copied = Vec::new();
-    for entry in std::fs::read_dir(&place.tree.git_dir).into_iter().flatten().flatten() {
-        if !entry.file_name().as_encoded_bytes().starts_with(b"sharedindex.") {
-            continue;
-        }
-        if let Ok(content) = bounded_read::bytes(&entry.path(), MAX_INDEX) {
-            let path = place.dir.join(entry.file_name());
-            files::replace(&path, &content)?;
-            copied.push(path);
-        }
-    }
-    Ok(copied)
 }

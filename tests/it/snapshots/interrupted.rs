@@ -100,7 +100,7 @@ fn a_restore_that_is_killed_is_finished_or_taken_back_by_the_next_command() {
 }
 
 #[test]
-fn an_undo_that_is_killed_is_finished_or_taken_back_by_the_next_command() {
+fn an_undo_that_is_killed_is_finished_by_the_next_command() {
     let this = Interrupted::new();
     let mut dice = Dice(11);
     for round in 0..ROUNDS / 3 {
@@ -109,7 +109,7 @@ fn an_undo_that_is_killed_is_finished_or_taken_back_by_the_next_command() {
         this.check_not_half(round);
         if this.is_unfinished() && round % 4 < 2 {
             this.session.run(&["restore", "--undo", "--yes"]);
-            assert_eq!(this.session.files(), this.then, "the undo was taken back in round {round}");
+            assert_eq!(this.session.files(), this.now, "the undo was finished in round {round}");
         } else {
             this.session.run(&["restore", &this.snapshot, "--yes"]);
             assert_eq!(this.session.files(), this.then, "the undo was finished first in round {round}");
@@ -117,6 +117,22 @@ fn an_undo_that_is_killed_is_finished_or_taken_back_by_the_next_command() {
         assert!(!this.is_unfinished());
         this.change();
     }
+}
+
+#[test]
+fn an_undo_that_was_interrupted_is_finished_by_another_undo_and_not_taken_back() {
+    let this = Interrupted::new();
+    this.session.run(&["restore", &this.snapshot, "--yes"]);
+    this.session.run(&["restore", "--undo", "--yes"]);
+    // As if it had been killed before its last changes.
+    let tree = glob(&this.session.sandbox.data_dir().join("snapshots"), "trees").remove(0);
+    fs::rename(tree.join("last-restore.json"), tree.join("journal.json")).unwrap();
+    (0..9).for_each(|file| this.session.write(&format!("d{}/f{file}", file % 7), "then\n"));
+    let shown = this.session.sandbox.longhaul(&["restore", "--undo", "--dry-run"]);
+    assert!(shown.status == Some(1) && shown.stderr.contains("`longhaul restore --undo` finishes it"), "{shown:?}");
+    let done = this.session.run(&["restore", "--undo", "--yes"]);
+    assert!(done.stderr.contains("It is finished now"), "{done:?}");
+    assert_eq!(this.session.files(), this.now);
 }
 
 #[test]

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 use super::closed;
 use crate::{Error, process};
 
+/// The output of a command, and its messages.
+type Printed = (Vec<u8>, Vec<u8>);
+
 /// git with a git folder of our own.
 ///
 /// It reads no configuration but that of the git folder, so that nothing of the repository is executed, and writes
@@ -61,10 +64,16 @@ impl PrivateGit {
         }
     }
 
-    /// Runs two commands at the same time and returns both outputs.
-    pub fn run_both(&self, first: &[&str], second: &[&str]) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    /// Runs git like [`PrivateGit::run`], and returns its output and its messages, such as warnings.
+    pub fn run_with_messages(&self, args: &[&str]) -> Result<Printed, Error> {
+        let (status, out, err) = self.finish(args, &[], b"")?;
+        if status.success() { Ok((out, err)) } else { Err(failure(&err)) }
+    }
+
+    /// Runs two commands at the same time. Returns the output of the first, and output and messages of the second.
+    pub fn run_both(&self, first: &[&str], second: &[&str]) -> Result<(Vec<u8>, Printed), Error> {
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| self.run(second, b""));
+            let other = scope.spawn(|| self.run_with_messages(second));
             let first = self.run(first, b"");
             let second = other.join().unwrap_or_else(|_| Err(failure(b"a thread has panicked")));
             Ok((first?, second?))

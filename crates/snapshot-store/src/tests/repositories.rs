@@ -336,7 +336,7 @@ fn the_users_own_ignore_rules_count() {
     fs::write(world.path("home").join("own"), "*.tmp\n").unwrap();
     world.write("a", "2");
     world.write("b.tmp", "2");
-    assert_eq!(names(&world.take()), "a\na.swp\nkept.tmp\n");
+    assert_eq!(names(&world.take()), "a\na.swp\n");
     // Tracked files are not ignored.
     world.write("notes", "tracked");
     world.git(&["add", "-f", "notes"]);

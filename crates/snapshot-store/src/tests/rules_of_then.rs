@@ -1,0 +1,98 @@
+//! What was left out or ignored when a snapshot was taken, and what is now.
+
+use super::*;
+use longhaul_snapshot::KeptReason;
+
+impl World {
+    /// Returns the paths of a snapshot.
+    fn names(&self, snapshot: &Snapshot) -> Vec<String> {
+        let git = self.place().git(std::time::Instant::now() + Duration::from_secs(10));
+        let listed = git.run(&["ls-tree", "-r", "--name-only", snapshot.tree.as_deref().unwrap()], b"").unwrap();
+        String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn what_rules_outside_of_the_work_tree_ignored_then_is_kept() {
+    let world = World::new();
+    let exclude = world.top().join(".git/info/exclude");
+    fs::write(&exclude, "data/\n*.keep\n").unwrap();
+    let own = world.path("home/.config/git/ignore");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    fs::write(&own, "notes\n").unwrap();
+    world.write(".gitignore", "!b.keep\n");
+    for path in ["data/x", "notes", "a.keep", "b.keep"] {
+        world.write(path, "then");
+    }
+    let then = world.take();
+    assert_eq!(world.names(&then), [".gitignore", "b.keep"]);
+    fs::write(&exclude, "").unwrap();
+    fs::write(&own, "").unwrap();
+    world.write("new", "now");
+    let plan = world.plan(&then).plan;
+    let kept: Vec<_> = plan.kept.iter().map(|(path, why)| (String::from_utf8_lossy(path), *why)).collect();
+    let expected = ["a.keep", "data/x", "notes"].map(|path| (path.into(), KeptReason::IgnoredThen));
+    assert_eq!(kept, expected);
+    world.restore(&then);
+    assert!(world.top().join("data/x").exists() && !world.top().join("new").exists());
+}
+
+#[test]
+fn a_file_that_is_ignored_excluded_or_no_longer_tracked_is_not_in_the_next_snapshot() {
+    let mut world = World::new();
+    for path in [".env", "plain", "tracked", "kept"] {
+        world.write(path, "1");
+    }
+    world.git(&["add", "--force", "."]);
+    assert_eq!(world.names(&world.take()), [".env", "kept", "plain", "tracked"]);
+    world.git(&["rm", "-q", "--cached", ".env", "plain"]);
+    world.write(".gitignore", "plain\n");
+    let second = world.take();
+    assert_eq!(world.names(&second), [".gitignore", "kept", "tracked"]);
+    assert_eq!(second.left_out_some.as_deref(), Some(".env (looks like a secret)"));
+    world.limits.exclude = vec!["track*".to_owned()];
+    assert_eq!(world.names(&world.take()), [".gitignore", "kept"]);
+    assert_eq!(world.take().left_out, 2, "it is said again");
+}
+
+#[test]
+fn a_tracked_and_ignored_file_that_is_too_large_is_said_in_every_snapshot() {
+    let mut world = World::new();
+    world.limits.max_file = 100;
+    world.write("big.bin", vec![0; 200]);
+    world.write(".gitignore", "*.bin\n");
+    world.git(&["add", "--force", "."]);
+    for number in 0..3 {
+        world.write("a", number.to_string());
+        let taken = world.take();
+        assert_eq!(taken.left_out_some.as_deref(), Some("big.bin (larger than snapshots.max_file)"), "{number}");
+    }
+}
+
+#[test]
+fn a_person_is_not_refused_because_a_limit_was_exceeded_before() {
+    let mut world = World::new();
+    world.limits.max_new_bytes = 1000;
+    world.write("a", "1");
+    let then = world.take();
+    world.write("big", vec![b'x'; 2000]);
+    assert!(matches!(world.try_take(), Err(Error::Skipped(Skip::TooManyBytes(_)))));
+    world.remove("big");
+    assert!(matches!(world.try_take(), Err(Error::Skipped(Skip::StillTooLarge(_)))));
+    world.write("a", "2");
+    let limit = Duration::from_secs(60);
+    assert!(now_tree(&world.env(), &world.place(), &world.limits, limit, limit).is_ok());
+    world.restore(&then);
+    assert_eq!(fs::read_to_string(world.top().join("a")).unwrap(), "1");
+}
+
+#[test]
+fn a_wrong_path_beside_a_right_one_is_an_error() {
+    let world = World::new();
+    world.write("a", "1");
+    let then = world.take();
+    world.write("a", "2");
+    let selected = vec![b"a".to_vec(), b"b".to_vec()];
+    let planned = prepare(&world.env(), &world.place(), &world.limits, &then, selected);
+    assert!(matches!(planned, Err(Error::Unknown(path)) if path == b"b"));
+}
