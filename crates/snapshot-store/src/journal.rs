@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::disk::Files;
-use crate::place::Place;
+use crate::place::{Place, remove};
 
 /// Maximum size of a journal.
 const MAX: u64 = 1 << 30;
@@ -111,4 +111,9 @@ pub(crate) fn finish(place: &Place) -> Result<(), Error> {
 /// Returns the commit of the state before the last restore of a work tree, given the folder of its store.
 pub(crate) fn before_of(dir: &Path) -> Option<String> {
     read(dir, "last-restore.json").map(|journal| journal.before)
+}
+
+/// Makes it impossible to take back the last restore of a work tree, given the folder of its store.
+pub(crate) fn forget_last(dir: &Path) -> Result<(), Error> {
+    remove(&dir.join("last-restore.json"))
 }

@@ -14,6 +14,7 @@ mod journal;
 mod lock;
 mod metadata;
 mod place;
+mod prune;
 mod repository_folders;
 mod restore;
 mod restore_journal;
@@ -39,7 +40,7 @@ pub use crate::detached::{limits, run as run_detached, serve as serve_requests};
 pub use crate::place::{Place, snapshots_dir, stored_git};
 pub use crate::restore::{Prepared, Recovery, Restored, prepare, prepare_undo, recover, unfinished};
 pub use crate::take::{Event, now_tree, take};
-pub use crate::upkeep::{StoreSize, last_failure, store_size, upkeep};
+pub use crate::upkeep::{Dropped, StoreSize, UPKEEP_FAILURE, last_failure, store_size, upkeep};
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -13,15 +13,15 @@ pub(crate) fn remove_temporary_objects(place: &Place) {
     let others = folders(&place.repository_dir.join("trees")).into_iter().filter(|tree| *tree != place.dir);
     let locks: Option<Vec<Lock>> = others.map(|tree| Lock::try_take(&tree).ok().flatten()).collect();
     if locks.is_some() {
-        remove_temporary_files(&place.objects());
+        remove_temporary_files(&place.objects(), |_| true);
     }
 }
 
-/// Removes the temporary files in the folders of objects. No git may be writing.
-pub(crate) fn remove_temporary_files(objects: &Path) {
+/// Removes the temporary files in the folders of objects. No git may be writing one that `is_left`.
+pub(crate) fn remove_temporary_files(objects: &Path, is_left: impl Fn(&Path) -> bool) {
     for folder in folders(objects) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            if entry.file_name().as_encoded_bytes().starts_with(b"tmp_") {
+            if entry.file_name().as_encoded_bytes().starts_with(b"tmp_") && is_left(&entry.path()) {
                 let _ = remove(&entry.path());
             }
         }

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use super::*;
 
 mod folders;
+mod forgotten;
 mod random_trees;
 mod repositories;
 mod restoring;

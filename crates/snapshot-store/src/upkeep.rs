@@ -11,7 +11,8 @@ use longhaul_store::{Snapshot, Store};
 
 use crate::Error;
 use crate::place::{Place, folders, remove, snapshots_dir};
-use crate::tidy::tidy;
+use crate::prune::pack_loose;
+use crate::tidy::{Tidied, tidy};
 
 /// Time limit for packing new objects after a snapshot.
 const PACKING: Duration = Duration::from_secs(60);
@@ -23,7 +24,10 @@ const MANY: usize = 32;
 const SAMPLE: [&str; 4] = ["17", "5a", "9c", "e3"];
 
 /// How many rounds of dropping and packing are made to get below the cap.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
+
+/// What the description of a failure of upkeep begins with.
+pub const UPKEEP_FAILURE: &str = "the upkeep of the snapshots";
 
 /// How large the store of all snapshots is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,15 +44,17 @@ pub fn store_size(home: &Home) -> StoreSize {
     StoreSize { bytes: repositories.iter().map(|dir| size(dir)).sum(), repositories: repositories.len() }
 }
 
-/// Returns the last failure of a snapshot that no later one has followed: the time, and a description.
+/// Returns the last failure of a snapshot, or of the upkeep of a store, that no success has followed: the time, and a
+/// description.
 pub fn last_failure(home: &Home) -> Option<(Millis, String)> {
-    let trees = repositories(home).into_iter().flat_map(|dir| folders(&dir.join("trees")));
+    let repositories = repositories(home).into_iter();
+    let dirs = repositories.flat_map(|dir| folders(&dir.join("trees")).into_iter().chain([dir]));
     let read = |dir: PathBuf| {
         let text = bounded_read::text(&dir.join("failure"), bounded_read::SMALL).ok()?;
         let (at, why) = text.split_once(' ')?;
         Some((Millis(at.parse().ok()?), why.trim().to_owned()))
     };
-    trees.filter_map(read).max_by_key(|(at, _)| *at)
+    dirs.filter_map(read).max_by_key(|(at, _)| *at)
 }
 
 /// Records that a snapshot of a work tree failed.
@@ -69,14 +75,25 @@ pub(crate) fn pack_if_many(place: &Place) {
     if SAMPLE.into_iter().map(count).sum::<usize>() >= MANY {
         let git = PrivateGit { git_dir: place.repository_dir.clone(), ..place.git(Instant::now() + PACKING) };
         // If it fails, upkeep tries again.
-        let _ = git.run(&["repack", "-q", "-d", "-l", "--no-write-bitmap-index"], b"");
+        let _ = pack_loose(&git);
     }
 }
 
-/// Drops snapshots that are too old or too many, and deletes what no snapshot needs. Returns how many were dropped.
-pub fn upkeep(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<usize, Error> {
+/// What upkeep has done.
+#[derive(Debug, Default)]
+pub struct Dropped {
+    /// How many snapshots were dropped.
+    pub snapshots: usize,
+    /// The stores whose files could not be deleted, and why. The other stores are not affected.
+    pub failures: Vec<String>,
+    /// How many stores are in use: their files are deleted by the next upkeep.
+    pub in_use: usize,
+}
+
+/// Drops snapshots that are too old or too many, and deletes what no snapshot needs.
+pub fn upkeep(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<Dropped, Error> {
     let settings = &config.snapshots;
-    let mut dropped = 0;
+    let mut dropped = Dropped::default();
     for round in 0..ROUNDS {
         let excess = store_size(home).bytes.saturating_sub(settings.max_store.0);
         let snapshots = store.snapshots(None)?;
@@ -86,16 +103,30 @@ pub fn upkeep(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<
         if drop.is_empty() && round > 0 {
             break;
         }
-        dropped += store.drop_snapshots(&drop)?;
+        dropped.snapshots += store.drop_snapshots(&drop)?;
+        (dropped.in_use, dropped.failures) = (0, Vec::new());
         for dir in repositories(home) {
-            tidy(&dir, store, settings.max_store.0)?;
+            match tidy(&dir, store, settings.max_store.0) {
+                Ok(tidied) => {
+                    dropped.in_use += usize::from(tidied == Tidied::Later);
+                    let _ = remove(&dir.join("failure"));
+                }
+                Err(error) => {
+                    let why = format!("{UPKEEP_FAILURE} in {} failed: {}", dir.display(), error.chain());
+                    let _ = files::replace(&dir.join("failure"), format!("{} {why}", env.now.0).as_bytes());
+                    dropped.failures.push(why);
+                }
+            }
         }
     }
     Ok(dropped)
 }
 
 fn kept(snapshot: &Snapshot) -> Kept {
-    let mut kept = Kept::new(snapshot.id, Millis(snapshot.created_at), snapshot.bytes.max(1));
+    // An earlier version did not record the size of the first one.
+    let is_unknown = snapshot.changed.is_none() && snapshot.commit.is_some() && snapshot.bytes == 0;
+    let bytes = if is_unknown { u64::MAX } else { snapshot.bytes.max(1) };
+    let mut kept = Kept::new(snapshot.id, Millis(snapshot.created_at), bytes);
     kept.is_pinned = snapshot.is_pinned;
     kept
 }

@@ -203,6 +203,12 @@ impl Store {
         self.connection.query_row(&sql, [tree_key], read).optional().map_err(cannot("read the snapshot"))
     }
 
+    /// Returns whether everything of a session was deleted at the user's request.
+    pub fn is_forgotten(&self, session: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE session_id = ?1 AND forgotten_at IS NOT NULL)";
+        self.connection.query_row(sql, [session], |row| row.get(0)).map_err(cannot("read the session"))
+    }
+
     /// Deletes snapshots by number; returns how many there were.
     pub fn drop_snapshots(&self, ids: &[i64]) -> Result<usize, StoreError> {
         self.write("drop snapshots", |connection| {

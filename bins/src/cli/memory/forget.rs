@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::ids;
 use super::open_memory::Memory;
-use super::upkeep::drop_old_snapshots;
+use super::upkeep::forget_files;
 use crate::cli::ask::confirm;
 use crate::cli::sessions::only_one;
 use crate::cli::{Exit, out};
@@ -55,11 +55,6 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         return report(args, &format!("Deleted {folder}: {sessions} sessions."), &what);
     }
     records(&store, args)
-}
-
-/// Deletes the files of snapshots whose sessions were forgotten.
-fn forget_files(memory: &Memory<'_>) -> Result<()> {
-    drop_old_snapshots(memory).map(drop).map_err(|error| anyhow::anyhow!("{}", error.chain()))
 }
 
 fn records(store: &Store, args: &Args) -> Result<Exit> {

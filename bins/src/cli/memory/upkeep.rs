@@ -7,13 +7,14 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::ErrorLog;
 use longhaul_runtime::memory::folder_of;
 use longhaul_runtime::memory::meaning::{Effort, Meaning};
 use longhaul_runtime::memory::upkeep::{build_index, cut_long_texts, drop_old_text, merge_index};
+use longhaul_snapshot_store::Dropped;
 use longhaul_store::{IndexProgress, KnownProject, Stats, Store, VectorStats};
 use serde_json::{Value, json};
 
@@ -211,7 +212,7 @@ pub(crate) fn purge(memory: &Memory<'_>, args: &Purge) -> Result<Exit> {
             confirm(&format!("Delete everything, in {} projects?", projects.len()), args.yes)?;
             let sessions = store.forget_everything(memory.env.now)?;
             memory.remove_handoffs(|_| true);
-            drop_old_snapshots(memory).map_err(|error| anyhow::anyhow!("{}", error.chain()))?;
+            forget_files(memory)?;
             format!("{sessions} sessions in {} projects", projects.len())
         }
     };
@@ -240,9 +241,16 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
     if let Err(error) = merge_index(&memory.home) {
         log(&error);
     }
-    match drop_old_snapshots(memory) {
-        Ok(dropped) => out::message(&format!("Dropped {dropped} snapshots.")),
-        Err(error) => ErrorLog::new(memory.env, "upkeep").write(&error.chain()),
+    let failures = match drop_old_snapshots(memory) {
+        Ok(dropped) => {
+            out::message(&format!("Dropped {} snapshots.", dropped.snapshots));
+            dropped.failures
+        }
+        Err(error) => vec![error.chain()],
+    };
+    for failure in &failures {
+        ErrorLog::new(memory.env, "upkeep").write(failure);
+        out::message(&format!("longhaul: {failure}"));
     }
     if let Err(error) = drop_old_notifications(memory) {
         log(&error);
@@ -252,13 +260,27 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
         Ok(None) => {}
         Err(error) => log(&error),
     }
-    Ok(Exit::Success)
+    Ok(if failures.is_empty() { Exit::Success } else { Exit::Problem })
 }
 
-/// Drops old snapshots, and deletes the files of those that are no longer listed. Returns how many were dropped.
-pub(super) fn drop_old_snapshots(memory: &Memory<'_>) -> Result<usize, longhaul_snapshot_store::Error> {
-    let Some(store) = memory.home.existing_store()? else { return Ok(0) };
+/// Drops old snapshots, and deletes the files of those that are no longer listed.
+fn drop_old_snapshots(memory: &Memory<'_>) -> Result<Dropped, longhaul_snapshot_store::Error> {
+    let Some(store) = memory.home.existing_store()? else { return Ok(Dropped::default()) };
     longhaul_snapshot_store::upkeep(memory.env, &memory.home, &memory.config, &store)
+}
+
+/// Deletes the files of snapshots whose sessions were forgotten. It is an error if some remain.
+pub(super) fn forget_files(memory: &Memory<'_>) -> Result<()> {
+    let remain = "everything else is deleted, but files of its snapshots may remain";
+    let again = "`longhaul memory upkeep` deletes them";
+    let dropped = drop_old_snapshots(memory).map_err(|error| anyhow!("{remain}: {}; {again}", error.chain()))?;
+    if let Some(failure) = dropped.failures.first() {
+        bail!("{remain}: {failure}; {again}");
+    }
+    if dropped.in_use > 0 {
+        bail!("{remain}, because a snapshot is being taken or restored, or a restore was interrupted; later, {again}");
+    }
+    Ok(())
 }
 
 /// Deletes old rows of the log of notifications.

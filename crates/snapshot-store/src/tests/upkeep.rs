@@ -3,9 +3,22 @@
 use super::*;
 use longhaul_core::Config;
 
-fn upkeep_at(world: &World, now: u64, config: &Config) -> usize {
+pub(super) fn upkeep_at(world: &World, now: u64, config: &Config) -> usize {
     world.now.set(now);
-    crate::upkeep(&world.env(), &world.home(), config, &world.store()).unwrap()
+    let dropped = crate::upkeep(&world.env(), &world.home(), config, &world.store()).unwrap();
+    assert_eq!(dropped.failures, Vec::<String>::new());
+    assert_eq!(dropped.in_use, 0);
+    dropped.snapshots
+}
+
+/// Returns bytes that cannot be compressed.
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed + 1;
+    let noise = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    });
+    noise.take(length).collect()
 }
 
 #[test]
@@ -36,12 +49,7 @@ fn a_store_above_its_cap_drops_the_oldest_and_pinned_ones_last() {
     let world = World::new();
     let mut taken = Vec::new();
     for seed in 0..4_u64 {
-        let mut state = seed + 1;
-        let noise = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 56) as u8
-        });
-        world.write("noise", noise.take(200_000).collect::<Vec<u8>>());
+        world.write("noise", noise(seed, 200_000));
         taken.push(world.take());
     }
     let config = Config::from_json(r#"{"snapshots": {"max_store": 300000}}"#).0;
@@ -49,6 +57,24 @@ fn a_store_above_its_cap_drops_the_oldest_and_pinned_ones_last() {
     let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|one| one.id).collect();
     assert_eq!(left.last(), Some(&taken[3].id), "the newest stays: {left:?}");
     assert!(store_size(&world.home()).bytes < 450_000, "{:?}", store_size(&world.home()));
+}
+
+#[test]
+fn a_large_first_snapshot_is_dropped_alone_if_that_is_enough() {
+    let world = World::new();
+    world.write("noise", noise(1, 600_000));
+    let first = world.take();
+    assert!(first.bytes >= 600_000, "{}", first.bytes);
+    world.remove("noise");
+    let mut others = Vec::new();
+    for number in 0..4 {
+        world.write("a", format!("{number}\n"));
+        others.push(world.take().id);
+    }
+    let config = Config::from_json(r#"{"snapshots": {"max_store": 500000}}"#).0;
+    assert_eq!(upkeep_at(&world, 10_000_000, &config), 1);
+    let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|one| one.id).collect();
+    assert_eq!(left, others);
 }
 
 #[test]

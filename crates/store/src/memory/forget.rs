@@ -83,6 +83,8 @@ impl Store {
             }
             connection.execute("DELETE FROM observations", [])?;
             connection.execute("UPDATE sessions SET forgotten_at = NULL WHERE host_id IS NOT NULL", [])?;
+            // Those of sessions that the memory does not know.
+            connection.execute("DELETE FROM snapshots", [])?;
             Ok(sessions.len())
         })
     }
