@@ -15,6 +15,7 @@ use crate::sandbox::{Outcome, Sandbox, payload};
 mod full_disk;
 mod interrupted;
 mod many_sessions;
+mod refused;
 mod rewound;
 
 /// A session in a repository.

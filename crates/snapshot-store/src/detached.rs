@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use longhaul_core::{Config, Env};
+use longhaul_core::{Config, Env, Millis};
 use longhaul_runtime::{ErrorLog, Home, bounded_read, files, leave_session, waiting_times};
 use longhaul_snapshot::Limits;
 use longhaul_store::{Snapshot, SnapshotKind, Store};
@@ -23,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Interval at which the lock is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// After this time, a request is not served any more: the files are those of a later time.
+const IN_TIME: Duration = Duration::from_secs(120);
 
 /// Maximum number of files of a work tree.
 pub(crate) const MAX_FILES: u64 = 500_000;
@@ -92,14 +95,15 @@ fn serve_event(env: &Env, event: &Event, folder: &Path, log: &ErrorLog) -> Resul
     let (config, _) = longhaul_runtime::config(env)?;
     let place = match Place::find(env, &home, folder) {
         Ok(place) => place,
-        Err(Error::Skipped(skip)) => {
+        Err(error) => {
+            // The list says why there is no snapshot, for example because there is no git.
             let store = home.store(waiting_times::DATABASE)?;
             let mut snapshot = Snapshot::new(&event.session, event.created_at, event.kind);
             snapshot.prompt_id.clone_from(&event.prompt_id);
             snapshot.work_tree = Some(folder.to_string_lossy().into_owned());
-            return note(&store, snapshot, &skip);
+            note(&store, snapshot, &error.chain())?;
+            return if matches!(error, Error::Skipped(_)) { Ok(()) } else { Err(error) };
         }
-        Err(error) => return Err(error),
     };
     request(&place, event)?;
     serve(env, &home, &config, &place, log)
@@ -120,14 +124,15 @@ pub fn serve(env: &Env, home: &Home, config: &Config, place: &Place, log: &Error
             continue;
         };
         let requests = waiting(place);
-        let read = |path: &PathBuf| {
-            let text = bounded_read::text(path, bounded_read::SMALL).ok()?;
-            serde_json::from_str::<Request>(&text).ok()?.event()
-        };
-        let events: Vec<Event> = requests.iter().filter_map(read).collect();
-        if !events.is_empty() {
+        let (late, in_time) = events_of(&requests);
+        if !late.is_empty() || !in_time.is_empty() {
             let store = home.store(waiting_times::DATABASE)?;
-            serve_all(env, place, &store, &limits(config), &events, log)?;
+            if !in_time.is_empty() {
+                serve_all(env, place, &store, &limits(config), &in_time, log)?;
+            }
+            for event in &late {
+                note(&store, describe(place, event), &Skip::Late.to_string())?;
+            }
         }
         // Only now: a process that is killed before leaves its requests to the next one.
         for request in requests {
@@ -163,7 +168,7 @@ fn serve_all(
     for event in events {
         let mut snapshot = describe(place, event);
         match &skip {
-            Error::Skipped(skip) => note(store, snapshot, skip)?,
+            Error::Skipped(skip) => note(store, snapshot, &skip.to_string())?,
             error => {
                 snapshot.skipped = Some(error.chain());
                 store.add_snapshot(&snapshot)?;
@@ -178,15 +183,14 @@ fn serve_all(
 }
 
 /// Stores why there is no snapshot: for every bookmark, and otherwise once for each reason in a row.
-fn note(store: &Store, mut snapshot: Snapshot, skip: &Skip) -> Result<(), Error> {
-    let why = skip.to_string();
+fn note(store: &Store, mut snapshot: Snapshot, why: &str) -> Result<(), Error> {
     if snapshot.kind != SnapshotKind::Bookmark {
         let last = store.newest_snapshot(&snapshot.session)?;
-        if last.is_some_and(|last| last.skipped.as_ref() == Some(&why)) {
+        if last.is_some_and(|last| last.skipped.as_deref() == Some(why)) {
             return Ok(());
         }
     }
-    snapshot.skipped = Some(why);
+    snapshot.skipped = Some(why.to_owned());
     store.add_snapshot(&snapshot)?;
     Ok(())
 }
@@ -209,8 +213,36 @@ fn request(place: &Place, event: &Event) -> Result<(), Error> {
         pinned: event.is_pinned,
     };
     let json = serde_json::to_vec(&request).map_err(|_| Error::Output)?;
-    let name = format!("{}-{}.json", event.created_at, std::process::id());
+    let name = format!("{}{}", event.created_at, request_suffix());
     Ok(files::replace(&place.dir.join("requests").join(name), &json)?)
+}
+
+/// Returns how the names of the requests of this process end.
+fn request_suffix() -> String {
+    format!("-{}.json", std::process::id())
+}
+
+/// Reads requests. Returns the events that are too late for a snapshot, and the others.
+fn events_of(requests: &[PathBuf]) -> (Vec<Event>, Vec<Event>) {
+    let (own, now) = (request_suffix(), longhaul_runtime::env().now);
+    let (mut late, mut in_time) = (Vec::new(), Vec::new());
+    for path in requests {
+        let text = bounded_read::text(path, bounded_read::SMALL).ok();
+        let request = text.and_then(|text| serde_json::from_str::<Request>(&text).ok());
+        let Some(event) = request.and_then(Request::event) else { continue };
+        let is_own = path.to_string_lossy().ends_with(&own);
+        let events = if !is_own && is_late(path, &event, now) { &mut late } else { &mut in_time };
+        events.push(event);
+    }
+    (late, in_time)
+}
+
+/// Returns whether a request is so old that a snapshot would hold the files of a later time. The process that has made it was
+/// killed, or another one has taken a snapshot for very long.
+fn is_late(path: &Path, event: &Event, now: Millis) -> bool {
+    let age = std::fs::metadata(path).and_then(|found| found.modified()).ok().and_then(|at| at.elapsed().ok());
+    let limit = IN_TIME.as_millis() as u64;
+    now.0.saturating_sub(event.created_at) > limit || age.is_some_and(|age| age > IN_TIME)
 }
 
 /// Returns the files of the waiting requests.

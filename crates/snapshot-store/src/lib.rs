@@ -125,6 +125,8 @@ pub enum Skip {
     TooManyBytes(u64),
     /// The ignore rules of the user or of the repository cannot be read.
     IgnoreRules(PathBuf),
+    /// The request was served too late.
+    Late,
     /// A limit was exceeded a short time ago.
     StillTooLarge(String),
 }
@@ -142,6 +144,7 @@ impl std::fmt::Display for Skip {
                 write!(f, "{} of new files are more than snapshots.max_new_bytes", bytes_text(*bytes))
             }
             Self::IgnoreRules(path) => write!(f, "the ignore rules in {} cannot be read", path.display()),
+            Self::Late => f.write_str("it was not taken in time"),
             Self::StillTooLarge(why) => f.write_str(why),
         }
     }

@@ -96,3 +96,21 @@ fn a_wrong_path_beside_a_right_one_is_an_error() {
     let planned = prepare(&world.env(), &world.place(), &world.limits, &then, selected);
     assert!(matches!(planned, Err(Error::Unknown(path)) if path == b"b"));
 }
+
+#[test]
+fn a_request_that_was_left_long_ago_gets_no_snapshot_of_later_files() {
+    let world = World::new();
+    world.write("a", "1");
+    world.take();
+    let place = world.place();
+    let request = r#"{"session":"s","created_at":5000,"kind":"bookmark","prompt_id":null,"pinned":false}"#;
+    fs::create_dir_all(place.dir.join("requests")).unwrap();
+    fs::write(place.dir.join("requests/5000-1.json"), request).unwrap();
+    let (env, config) = (world.env(), longhaul_core::Config::default());
+    let log = longhaul_runtime::ErrorLog::new(&env, "snapshot");
+    serve_requests(&env, &world.home(), &config, &place, &log).unwrap();
+    let late = world.store().snapshots(None).unwrap().remove(0);
+    assert_eq!((late.created_at, late.commit), (5000, None));
+    assert_eq!(late.skipped.as_deref(), Some("it was not taken in time"));
+    assert_eq!(fs::read_dir(place.dir.join("requests")).unwrap().count(), 0);
+}
