@@ -19,6 +19,15 @@ fn temporary(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn the_doctor_reports_that_no_space_is_left_for_snapshots() {
+    let session = Session::new();
+    let data = session.sandbox.data_dir();
+    let Some(_small) = Small::mount(&session.sandbox, &data, "3m") else { return };
+    let found = session.sandbox.longhaul(&["doctor", "--json"]).stdout;
+    assert!(found.contains("kB are free where snapshots are stored"), "{found}");
+}
+
+#[test]
 fn a_store_on_a_full_disk_works_again_when_the_large_file_is_gone() {
     let session = Session::new();
     let data = session.sandbox.data_dir();

@@ -1,10 +1,11 @@
 //! Checks whether snapshots of the files can be taken.
 
+use std::path::Path;
 use std::time::Duration;
 
 use longhaul_core::{Env, Millis};
 use longhaul_runtime::git::{self, GitVersion};
-use longhaul_snapshot_store::{last_failure, store_size};
+use longhaul_snapshot_store::{UPKEEP_FAILURE, last_failure, store_size};
 
 use super::Finding;
 use super::facts::Facts;
@@ -17,6 +18,9 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// By how much the store may exceed its cap until upkeep runs.
 const SLACK: u64 = 5;
 
+/// With less free space than this, a snapshot may fail.
+const LEAST_FREE: u64 = 16 << 20;
+
 /// The facts about snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotFacts {
@@ -26,6 +30,8 @@ pub struct SnapshotFacts {
     pub bytes: u64,
     /// The largest size that the configuration allows.
     pub max_bytes: u64,
+    /// How many bytes are free on the file system of the store, if that is known.
+    pub free_bytes: Option<u64>,
     /// The last failure, if no snapshot of that work tree has succeeded since.
     pub failure: Option<(Millis, String)>,
 }
@@ -38,9 +44,16 @@ impl SnapshotFacts {
             git: git::version(LIMIT).map_err(|error| error.chain()),
             bytes: store_size(&paths.data).bytes,
             max_bytes: config.snapshots.max_store.0,
+            free_bytes: free_bytes(paths.data.dir()),
             failure: last_failure(&paths.data),
         })
     }
+}
+
+/// Returns how many bytes are free on the file system of a folder, which need not exist yet.
+fn free_bytes(dir: &Path) -> Option<u64> {
+    let found = dir.ancestors().find_map(|dir| rustix::fs::statvfs(dir).ok())?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 /// Checks the snapshots.
@@ -60,8 +73,18 @@ pub(super) fn check(facts: &Facts) -> Vec<Finding> {
         }
         Ok(_) => {}
     }
+    // A process that has no space left cannot record that either.
+    if let Some(free) = snapshots.free_bytes.filter(|free| *free < LEAST_FREE) {
+        let what = format!("only {} kB are free where snapshots are stored: one may fail", free / 1000);
+        return vec![Finding::warning(check, what, "free some space on the file system of LONGHAUL_HOME")];
+    }
     if let Some((at, why)) = &snapshots.failure {
-        let what = format!("the last snapshot failed, {}: {why}", ago(facts.now, at.0));
+        let ago = ago(facts.now, at.0);
+        let what = if why.starts_with(UPKEEP_FAILURE) {
+            format!("{ago}, {why}")
+        } else {
+            format!("the last snapshot failed, {ago}: {why}")
+        };
         return vec![Finding::warning(check, what, "see longhaul.log; the next prompt tries again")];
     }
     if snapshots.bytes > snapshots.max_bytes.saturating_add(snapshots.max_bytes / SLACK) {
