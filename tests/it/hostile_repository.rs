@@ -274,6 +274,10 @@ fn nothing_runs(disguise: Disguise) {
     assert!(bookmarks.iter().all(|one| one["git_commit"].is_string() && one["git_dirty"] == true), "{bookmarks:?}");
     let input = json!({ "workspace": { "current_dir": hostile.cwd }, "session_id": "hostile" }).to_string();
     let stop = payload("Stop", json!({ "session_id": "hostile", "cwd": hostile.cwd }));
+    let circle = sandbox.path("circle");
+    fs::create_dir(&circle).unwrap();
+    let made = hostile.run("longhaul", &["sync", "init", &format!("folder:{}", circle.display())], "");
+    assert_eq!(made.status, Some(0), "{made:?}");
     for args in COMMANDS {
         let stdin = match args[0] {
             "statusline" => &input,

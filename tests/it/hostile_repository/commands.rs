@@ -3,7 +3,7 @@
 use crate::sandbox::Sandbox;
 
 /// Every command, with arguments that lead into its work. Those that ask the user for something get an answer.
-pub(super) const COMMANDS: [&[&str]; 76] = [
+pub(super) const COMMANDS: [&[&str]; 89] = [
     &["install", "--dry-run"],
     &["install", "--no-tmux", "--no-statusline"],
     &["update"],
@@ -25,6 +25,7 @@ pub(super) const COMMANDS: [&[&str]; 76] = [
     &["notify", "test"],
     &["notify", "log"],
     &["reopen", "--yes"],
+    &["resume", "--dry-run"],
     &["monitor", "--json"],
     &["monitor", "--vscode-task"],
     &["statusline"],
@@ -60,6 +61,18 @@ pub(super) const COMMANDS: [&[&str]; 76] = [
     &["memory", "forget", "P1", "--yes"],
     &["memory", "purge", "--older-than", "30"],
     &["memory", "upkeep"],
+    &["sync", "init", "folder:circle"],
+    &["sync", "join", "nothing"],
+    &["sync", "share", "--past"],
+    &["sync", "now"],
+    &["sync", "status"],
+    &["sync", "hosts"],
+    &["sync", "projects"],
+    &["sync", "key"],
+    &["sync", "code"],
+    &["sync", "rotate"],
+    &["sync", "unshare"],
+    &["sync", "leave"],
     &["mcp"],
     &["worker", "start"],
     &["worker", "status"],

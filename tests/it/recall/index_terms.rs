@@ -81,7 +81,11 @@ fn what_is_forgotten_leaves_no_term_in_an_index_of_another_version() {
 #[test]
 fn the_index_of_an_earlier_version_is_built_again_and_nothing_is_lost() {
     let sandbox = remembering();
-    let before = "DROP TRIGGER agents_removed; DROP TABLE session_places; DROP TABLE notifications;
+    let before = "DROP TRIGGER user_prompts_forgotten; DROP TRIGGER observations_forgotten;
+                  DROP TRIGGER session_summaries_forgotten; DROP TRIGGER bookmarks_forgotten;
+                  DROP TABLE sync_entities; DROP TABLE sync_log; DROP TABLE sync_projects; DROP TABLE sync_self;
+                  DROP TABLE sync_hosts; ALTER TABLE sessions DROP COLUMN host_id;
+                  DROP TRIGGER agents_removed; DROP TABLE session_places; DROP TABLE notifications;
                   ALTER TABLE agents DROP COLUMN wants; ALTER TABLE agents DROP COLUMN prompt_ms;
                   DROP TABLE passage_index; DROP TABLE forgotten_prompts; DROP TABLE snapshots;
                   ALTER TABLE session_summaries DROP COLUMN exchanges; PRAGMA user_version = 14;

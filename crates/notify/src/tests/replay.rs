@@ -203,7 +203,7 @@ impl World {
 
     /// Returns what the user does at the time `now` with the pane of a session that changed `at`, from the history alone.
     fn attention_at(&self, session: usize, at: u64, now: u64) -> Attention {
-        let until = |now: u64| self.history.iter().filter(move |(when, _)| *when <= now);
+        let until = |now: u64| self.history.iter().filter(move |(when, _)| *when < now);
         let looked =
             until(now).rev().find_map(|(_, change)| if let Change::Look(on) = change { Some(*on) } else { None });
         if looked.flatten() != Some(session) {
@@ -215,7 +215,8 @@ impl World {
 
     /// Returns whether the status of a session did not change between two times.
     fn lasted(&self, session: usize, at: u64, until: u64) -> bool {
-        let is_later = |(when, _): &&(u64, Change)| *when > at && *when <= until;
+        // What happens in the millisecond of the decision comes after it.
+        let is_later = |(when, _): &&(u64, Change)| *when > at && *when < until;
         let mut later = self.history.iter().filter(is_later);
         !later.any(|(_, change)| matches!(change, Change::Status(one, _) if *one == session))
     }
