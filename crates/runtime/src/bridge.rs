@@ -4,9 +4,11 @@
 //! actions of the answer. Its parent process is Claude Code; hooks recognise the bridge by that process id.
 
 mod ask_when_full;
+mod bridge_event;
 mod line_parts;
 
 pub(crate) use self::ask_when_full::measure;
+pub use self::bridge_event::BridgeEvent;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -38,44 +40,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Maximum length of an error message of the bridge that is stored.
 const TROUBLE_CHARS: usize = 300;
-
-/// An event that the bridge reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BridgeEvent {
-    /// The bridge was loaded.
-    Start,
-    /// A turn of the main loop ended.
-    Turn,
-    /// The requested `/clear` is done.
-    Cleared,
-    /// The session ended.
-    End,
-    /// A requested action failed.
-    Failed,
-    /// The user submitted a prompt, or a turn began, before a requested action could be performed.
-    Overtaken,
-    /// The bridge got no answer, or one that it could not parse.
-    Trouble,
-}
-
-impl BridgeEvent {
-    /// Every event.
-    pub const ALL: [Self; 7] =
-        [Self::Start, Self::Turn, Self::Cleared, Self::End, Self::Failed, Self::Overtaken, Self::Trouble];
-
-    /// Returns the name of the event as the bridge writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Turn => "turn",
-            Self::Cleared => "cleared",
-            Self::End => "end",
-            Self::Failed => "failed",
-            Self::Overtaken => "overtaken",
-            Self::Trouble => "trouble",
-        }
-    }
-}
 
 /// A report of the bridge. Every field is optional, because the interface of Claude Code changes between versions.
 #[derive(Debug, Default, Deserialize)]

@@ -1,6 +1,7 @@
 //! The frame of every hook executable: reads the payload, runs the jobs in order, prints one JSON object and exits 0,
 //! whatever happens.
 
+mod failed_job;
 mod translated;
 
 use std::cell::RefCell;
@@ -16,9 +17,9 @@ use longhaul_core::catalog::{self, Job};
 use longhaul_core::config::WarningKind;
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
-use longhaul_store::{ChainId, Store, StoreError};
+use longhaul_store::{ChainId, Store};
 
-use crate::memory::upkeep;
+use self::failed_job::Retry;
 use crate::shared_store::SharedStore;
 use crate::tracker::Unfinished;
 use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, home, stdin};
@@ -77,17 +78,6 @@ pub enum Flow {
     Next,
     /// They do not run: this job has acted, and they would undo its effect.
     Done,
-}
-
-/// The values that are restored before a job runs again: reply, errand, inherited session and handoff.
-type Progress = (Reply, Option<ChainId>, Option<String>, Option<String>);
-
-/// Whether a failed job runs again.
-enum Retry {
-    /// It runs again, after this message to the user.
-    Yes(Option<String>),
-    /// It would fail again.
-    No,
 }
 
 /// The part of a job in a hook.
@@ -319,61 +309,6 @@ impl<E: HookEvent<'static>> Hook<E> {
                 Ok(Flow::Next) => {}
                 Ok(Flow::Done) => return,
                 Err(error) => self.write_error(&error),
-            }
-        }
-    }
-
-    /// Returns the values that a job changes here and that a second run would change again.
-    fn progress(&self) -> Progress {
-        let Self { reply, errand, inherited, handed_over, .. } = self;
-        (reply.clone(), *errand, inherited.clone(), handed_over.clone())
-    }
-
-    fn go_back_to(&mut self, before: Progress) {
-        (self.reply, self.errand, self.inherited, self.handed_over) = before;
-    }
-
-    /// Logs an error. Returns whether the job should run again because a damaged database was repaired or replaced.
-    fn judge(&mut self, error: Error) -> Retry {
-        let error = match error {
-            Error::Store(error) if error.is_index_damage() => return self.leave_index_to_upkeep(error),
-            Error::Store(error) => {
-                // A damaged file is renamed, and then no connection to it may be open.
-                self.store.close();
-                self.home.judge(error)
-            }
-            error => error,
-        };
-        if !matches!(error, Error::Busy) {
-            self.write_error(&error);
-        }
-        self.is_locked_out |= error.is_busy();
-        self.report_storage(&error);
-        if let Error::Store(StoreError::TooNew { .. }) = error
-            && E::NAME == EventName::SessionStart
-            && self.reply.system_message.as_ref().is_none_or(|message| !message.contains("newer version"))
-        {
-            self.notify(&format!("longhaul: {error}"));
-        }
-        match error {
-            Error::Damaged { .. } => Retry::Yes(Some(format!("longhaul: {error}"))),
-            // It was repaired in place, or another process has just replaced it.
-            error if error.is_damage() => Retry::Yes(None),
-            _ => Retry::No,
-        }
-    }
-
-    /// Marks a damaged search index, so that the job can run again without it. Upkeep builds it again, because that may
-    /// take minutes.
-    fn leave_index_to_upkeep(&self, error: StoreError) -> Retry {
-        let (session, error) = (&self.event.common().session, Error::from(error).chain());
-        self.log.write(&format!("session {session}: the search index is damaged, upkeep builds it again: {error}"));
-        let marked = self.store().and_then(|store| Ok(store.mark_index_damaged()?));
-        match marked.and_then(|is_new| if is_new { upkeep::start() } else { Ok(()) }) {
-            Ok(()) => Retry::Yes(None),
-            Err(error) => {
-                self.write_error(&error);
-                Retry::No
             }
         }
     }
