@@ -104,6 +104,14 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
     })
 }
 
+/// Removes a file. It may be missing.
+pub(crate) fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(Error::Write { path: path.to_owned(), source }),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Reads at most the last `most` bytes of a file. Also returns whether that is the whole file.
 pub(crate) fn tail(file: &File, most: usize) -> io::Result<(Vec<u8>, bool)> {
     let length = file.metadata()?.len();

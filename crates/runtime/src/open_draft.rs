@@ -2,9 +2,6 @@
 //!
 //! The file is `sessions/<id>.draft`. It contains the time, and nothing of the draft. It exists only while there is a draft.
 
-use std::fs;
-use std::io::ErrorKind;
-
 use longhaul_core::{Millis, SessionId};
 
 use crate::{Error, Home, bounded_read, files};
@@ -12,13 +9,7 @@ use crate::{Error, Home, bounded_read, files};
 /// Records whether the input is empty.
 pub(crate) fn note(home: &Home, session: &SessionId, is_empty: bool, now: Millis) -> Result<(), Error> {
     let path = home.session_file(session, "draft");
-    if !is_empty {
-        return files::replace(&path, now.0.to_string().as_bytes());
-    }
-    match fs::remove_file(&path) {
-        Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::Write { path, source }),
-        Ok(()) | Err(_) => Ok(()),
-    }
+    if is_empty { files::remove(&path) } else { files::replace(&path, now.0.to_string().as_bytes()) }
 }
 
 /// Returns when a draft was last reported; `None` if the input was empty.

@@ -13,8 +13,7 @@ mod machine;
 mod project_origin;
 mod secrets;
 
-use std::fs;
-use std::io;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use longhaul_core::Millis;
@@ -45,13 +44,8 @@ pub fn turn_on(home: &Home) -> Result<(), Error> {
 
 /// Records that this machine has no circle any more.
 pub fn turn_off(home: &Home) -> Result<(), Error> {
-    for path in [started_file(home), ExchangeState::file(home)] {
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(Error::Write { path, source }),
-            _ => {}
-        }
-    }
-    Ok(())
+    files::remove(&started_file(home))?;
+    files::remove(&ExchangeState::file(home))
 }
 
 /// Starts an exchange in the background, if this machine has a circle and none was started within `pause`.
@@ -71,6 +65,6 @@ pub(crate) fn start_exchange(home: &Home, now: Millis, pause: Duration) -> Resul
     process::spawn_sibling(EXECUTABLE, &[AUTOMATIC.to_owned()]).map(drop)
 }
 
-fn started_file(home: &Home) -> std::path::PathBuf {
+fn started_file(home: &Home) -> PathBuf {
     home.sync().join("started")
 }

@@ -1,6 +1,5 @@
 //! The address of the engine and the key of the circle: from files of mode 0600, or from commands of the user.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -90,13 +89,8 @@ pub fn write_key_words(env: &Env, words: &str) -> Result<(), Error> {
 
 /// Removes the files of the address and the key.
 pub fn remove_secrets(env: &Env, home: &Home) -> Result<(), Error> {
-    for path in [circle_file(home), key_file(env)?] {
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(Error::Write { path, source }),
-            _ => {}
-        }
-    }
-    Ok(())
+    files::remove(&circle_file(home))?;
+    files::remove(&key_file(env)?)
 }
 
 /// Returns the file of the key: `sync.key` beside the configuration.
