@@ -31,6 +31,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/19_notifications.sql"),
     include_str!("migrations/20_session_places.sql"),
     include_str!("migrations/21_sync.sql"),
+    include_str!("migrations/22_unreported_rewinds.sql"),
 ];
 
 /// The schema that has the index of passages.

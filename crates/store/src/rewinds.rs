@@ -18,6 +18,12 @@ pub(crate) const ROLLED_BACK: i64 = 3;
 /// The same for a turn that a later rollout of the same session of Codex leaves out.
 pub(crate) const LEFT_OUT: i64 = 4;
 
+/// The turns that are [`UNREPORTED`], by an index that SQLite would not choose: every end of a turn looks for them.
+const UNREPORTED_TURNS: &str = "turns INDEXED BY turns_with_unreported_rewind";
+
+/// Selects the turns of a session among [`UNREPORTED_TURNS`].
+const OF_SESSION: &str = "origin_session_id = ?1 AND replaced = 2";
+
 /// A rewind that was not reported yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rewind {
@@ -31,10 +37,9 @@ impl Store {
     /// Returns the rewind of a session that was not reported yet.
     pub fn unreported_rewind(&self, session: &str) -> Result<Option<Rewind>, StoreError> {
         let failed = cannot("look for a rewind");
-        let sql = "SELECT created_at FROM turns WHERE origin_session_id = ?1 AND replaced = ?2 LIMIT 1";
-        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
-        let at: Option<Time> =
-            statement.query_row((session, UNREPORTED), |row| row.get(0)).optional().map_err(&failed)?;
+        let sql = format!("SELECT created_at FROM {UNREPORTED_TURNS} WHERE {OF_SESSION} LIMIT 1");
+        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
+        let at: Option<Time> = statement.query_row([session], |row| row.get(0)).optional().map_err(&failed)?;
         let Some(at) = at else { return Ok(None) };
         // The client writes the time of a message before it starts the hook that takes the snapshot. If that failed, the
         // next snapshot is that of a later message.
@@ -63,8 +68,8 @@ impl Store {
     /// Records that the rewind of a session was reported; returns whether this call did.
     pub fn settle_rewind(&self, session: &str) -> Result<bool, StoreError> {
         self.write("record that a rewind was reported", |connection| {
-            let sql = "UPDATE turns SET replaced = ?3 WHERE origin_session_id = ?1 AND replaced = ?2";
-            Ok(connection.execute(sql, (session, UNREPORTED, REPLACED))? > 0)
+            let sql = format!("UPDATE {UNREPORTED_TURNS} SET replaced = ?2 WHERE {OF_SESSION}");
+            Ok(connection.execute(&sql, (session, REPLACED))? > 0)
         })
     }
 }
