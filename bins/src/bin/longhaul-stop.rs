@@ -6,13 +6,14 @@ use longhaul_runtime::{Hook, jobs};
 fn main() {
     Hook::<Stop>::run_then(
         &[
-            jobs::handoff::on_turn_end,
+            jobs::handoff::before_continuation,
             jobs::continuation::on_turn_end, // if it asks for a handoff, the turn is not over
             jobs::activity::on_turn_end,
             jobs::bookmarks::on_turn_end,
             jobs::tracker::on_turn_end,
             jobs::session_place::on_turn_end,
-            jobs::memory::on_turn_end, // while tmux shows that the turn is over
+            jobs::handoff::without_continuation, // while tmux shows that the turn is over
+            jobs::memory::on_turn_end,
             jobs::snapshots::on_turn_end,
             jobs::continuation::carry_on,     // if it clears, no bookmark is set
             jobs::context_guard::on_turn_end, // if it compacts, no bookmark is set

@@ -177,6 +177,11 @@ impl Hook<Stop> {
 
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns the settings of the continuation; `None` if it is switched off.
+    /// Returns whether continuation is enabled here.
+    pub(super) fn continues_by_itself(&mut self) -> bool {
+        self.serves(Job::Continuation) && settings(&self.config, &self.home, self.project_dir().as_deref()).enabled
+    }
+
     fn course(&mut self) -> Option<Course> {
         if !self.serves(Job::Continuation) {
             return None;

@@ -99,6 +99,16 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
+/// Ingests the turn if a continuation may follow, which reads the stored turns.
+pub fn before_continuation(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if hook.continues_by_itself() { on_turn_end(hook) } else { Ok(Flow::Next) }
+}
+
+/// Ingests the turn, unless [`before_continuation`] did.
+pub fn without_continuation(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if hook.continues_by_itself() { Ok(Flow::Next) } else { on_turn_end(hook) }
+}
+
 /// Ingests the turn. Its last reply is usually not in the transcript yet.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if !hook.keeps_turns() {
