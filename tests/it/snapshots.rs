@@ -284,8 +284,12 @@ fn only_a_persons_prompts_have_snapshots_and_none_if_they_are_disabled() {
 #[test]
 fn outside_of_a_repository_the_list_says_why_there_is_no_snapshot() {
     let session = Session { sandbox: Sandbox::new(), id: "abcdef01-one" };
+    // Only the start of a session and a bookmark start a process that says so.
+    session.send("a prompt");
     let snapshot = session.prompt("\u{b7}");
     assert_eq!(snapshot["skipped"], "not in a git repository");
+    assert_eq!(snapshot["kind"], "bookmark");
+    assert_eq!(session.snapshots().len(), 1);
     assert!(session.run(&["bookmarks"]).stdout.contains("not in a git repository"));
     assert!(session.run(&["snapshots"]).stdout.contains("no snapshot: not in a git repository"));
     let failed = session.sandbox.longhaul(&["diff", "last"]);

@@ -10,8 +10,8 @@ mod work_tree;
 
 pub(crate) use self::closed::{is_dirty, root_commit};
 pub use self::private_git::PrivateGit;
-pub(crate) use self::refs::common_dir;
 pub use self::refs::{branch, commit};
+pub(crate) use self::refs::{common_dir, is_in_repository};
 pub use self::work_tree::{GitVersion, NoWorkTree, WorkTree, version};
 
 #[cfg(test)]

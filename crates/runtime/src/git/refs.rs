@@ -54,6 +54,11 @@ impl Repository {
     }
 }
 
+/// Returns whether a repository contains `dir`.
+pub(crate) fn is_in_repository(dir: &Path) -> bool {
+    Repository::around(dir).is_some()
+}
+
 /// Returns the commit that is checked out in the work tree that contains `dir`.
 pub fn commit(dir: &Path) -> Option<String> {
     Repository::around(dir)?.commit()

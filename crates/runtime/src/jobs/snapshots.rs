@@ -8,7 +8,7 @@ use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_task_notif
 use longhaul_core::event::{HookEvent, SessionStart, StartSource, Stop, UserPromptSubmit};
 use longhaul_core::{Millis, Reply, counted, one_line};
 
-use crate::{Error, Flow, Hook, clock_and_env, process};
+use crate::{Error, Flow, Hook, clock_and_env, git, process};
 
 /// The slash command that restores a snapshot, in the complete bundle and in the bundle of the one job. Claude Code knows a
 /// command of a plugin only under such a name: `/restore` would be a command of the user's own.
@@ -45,6 +45,8 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let marker = hook.config.bookmarks.marker.as_str();
     match bookmark_note(prompt, marker).filter(|_| hook.config.bookmarks.enabled) {
         Some(note) => hook.start_snapshot("bookmark", note.is_some())?,
+        // Outside of a repository there is none, as the list says since the start of the session.
+        None if !hook.is_in_repository() => {}
         None => hook.start_snapshot("prompt", false)?,
     }
     Ok(Flow::Next)
@@ -177,6 +179,10 @@ impl<E: HookEvent<'static>> Hook<E> {
         // Without the seconds.
         let at = at.get(..5).unwrap_or(&at);
         Ok((files != Some(0)).then(|| rewind_message(at, files, snapshot)))
+    }
+
+    fn is_in_repository(&self) -> bool {
+        self.event.common().cwd.as_deref().is_some_and(git::is_in_repository)
     }
 
     /// Starts `longhaul-snapshot` in the background.
