@@ -181,7 +181,9 @@ impl<'a> Repository<'a> {
 
     fn git(&self, args: &[&str]) -> Command {
         let mut git = self.program(Path::new("git"));
-        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args);
+        // Otherwise a commit starts `git gc` in the background, which the next one refuses to run beside.
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+            .args(args);
         git
     }
 
