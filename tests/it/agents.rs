@@ -1,6 +1,7 @@
 //! The hooks of Gemini CLI, Qwen Code and opencode, with recorded payloads, through `longhaul hook --agent`.
 
 mod install;
+mod opencode_module;
 
 use std::fs;
 
@@ -195,6 +196,7 @@ fn a_session_of_opencode_is_tracked_remembered_and_handed_over() {
     opencode.is("working");
     opencode.send("tool.execute.after", json!({ "tool_input": { "command": "cat beans.txt" } }));
     opencode.send("tool.execute.after-failed", json!({}));
+    opencode.send("tool.execute.after-mcp", json!({}));
     opencode.send("session.idle", json!({ "last_assistant_message": "The beans are kept in the blue jar." }));
     opencode.is("completed");
     opencode.finds("blue jar", "blue jar");

@@ -1,32 +1,69 @@
 // Longhaul's module for opencode, written by `longhaul install --agent opencode`. It reports events to `longhaul hook`, and adds
 // the text in the answers to the prompt. All decisions are made there.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 
 const LONGHAUL = 'longhaul' /* the program */
 
-/** How long an answer may take, and how long one may take when opencode ends. */
+/** How long opencode waits for an answer, and how long when it ends: in total, however many sessions there are. */
 const LIMIT_MS = 6_000
 const LIMIT_AT_END_MS = 1_500
 
-const argv = (event) => ['hook', '--agent', 'opencode', event]
+/** The number of reports that may wait. Further results of tools are left out, so that a program that hangs fills no memory. */
+const MOST_WAITING = 100
 
-/** Runs `longhaul hook` and returns its answer; an empty one if there is none. */
+/** Runs `longhaul hook` and returns its answer; an empty one if there is none in time. */
 function run(event, payload) {
   return new Promise((resolve) => {
-    const child = spawn(LONGHAUL, argv(event), { stdio: ['pipe', 'pipe', 'ignore'], timeout: LIMIT_MS })
+    const input = JSON.stringify(payload)
+    const child = spawn(LONGHAUL, ['hook', '--agent', 'opencode', event], { stdio: ['pipe', 'pipe', 'ignore'] })
     let answer = ''
-    child.on('error', () => resolve({}))
-    child.stdout.on('data', (data) => (answer += data))
-    child.on('close', () => {
+    const end = () => {
+      clearTimeout(timer)
       try {
-        resolve(JSON.parse(answer))
+        resolve(JSON.parse(answer) ?? {})
       } catch {
         resolve({})
       }
-    })
+    }
+    // The output may stay open after the program has ended, if another process has inherited it.
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL')
+      child.stdout.destroy()
+      resolve({})
+    }, LIMIT_MS)
+    child.on('error', end)
+    child.on('close', end)
+    child.stdout.on('data', (data) => (answer += data))
     child.stdin.on('error', () => {})
-    child.stdin.end(JSON.stringify(payload))
+    child.stdin.end(input)
   }).catch(() => ({}))
+}
+
+/** Waits for a promise, for at most `ms`; an empty object if that is not enough. */
+function within(ms, promise) {
+  let timer
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, Math.max(ms, 0), {})))
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
+/** Returns hooks that never fail: opencode waits for each of them, and an error would end the user's request. */
+function guarded(hooks) {
+  const guard = (hook) => async (...args) => {
+    try {
+      await hook(...args)
+    } catch {
+      // An event of a shape that is not known is left out.
+    }
+  }
+  return Object.fromEntries(Object.entries(hooks).map(([name, hook]) => [name, guard(hook)]))
+}
+
+/** Returns the result of a tool. That of an MCP server is a list of contents. */
+function response(result) {
+  const { output, content, isError, metadata } = result ?? {}
+  const texts = content?.filter?.((part) => part?.type === 'text').map((part) => part.text)
+  const text = output ?? texts?.join('\n')
+  return isError ? { error: text || 'failed' } : { output: text, exit: metadata?.exit }
 }
 
 export const Longhaul = async ({ client, directory }) => {
@@ -43,16 +80,20 @@ export const Longhaul = async ({ client, directory }) => {
   let queue = Promise.resolve()
   let waiting = 0
   function report(event, id, more) {
+    if (waiting >= MOST_WAITING && event === 'tool.execute.after') return
     const payload = { session_id: id, cwd: directory, prompt_id: known(id).prompt, ...more }
     waiting += 1
     queue = queue.then(() => run(event, payload)).finally(() => (waiting -= 1))
     return queue
   }
 
-  function show(answer) {
-    const message = answer.systemMessage
+  /** Shows the user the message of an answer, and returns the text for the model. */
+  function show({ systemMessage, stopReason, hookSpecificOutput, ...answer }) {
+    const message = systemMessage ?? stopReason
     if (message) client.tui.showToast({ body: { message, variant: 'info' } }).catch(() => {})
-    return answer.hookSpecificOutput?.additionalContext
+    // opencode cannot withdraw a prompt that Longhaul has handled itself.
+    if (answer.continue === false) return `${message}. Nothing is left to do: reply with one short sentence.`
+    return hookSpecificOutput?.additionalContext
   }
 
   /** Reports the end of a turn, with its replies and the use of the context. */
@@ -105,7 +146,7 @@ export const Longhaul = async ({ client, directory }) => {
     },
   }
 
-  return {
+  return guarded({
     config: async (config) => {
       config.mcp ??= {}
       config.mcp.longhaul ??= { type: 'local', command: [LONGHAUL, 'mcp'], enabled: true }
@@ -116,28 +157,31 @@ export const Longhaul = async ({ client, directory }) => {
       const session = known(sessionID)
       if (session.parent) return
       const typed = parts.filter((part) => part.type === 'text' && !part.synthetic).map((part) => part.text)
-      const context = []
+      const until = Date.now() + LIMIT_MS
+      const reports = []
       if (!session.isReported) {
         session.isReported = true
         const more = { source: session.isNew ? 'startup' : 'resume', model: message.model?.modelID }
-        context.push(show(await report('session.start', sessionID, more)))
+        reports.push(report('session.start', sessionID, more))
       }
       Object.assign(session, { prompt: message.id, answer: undefined, texts: new Map() })
-      context.push(show(await report('chat.message', sessionID, { prompt: typed.join('\n') })))
+      reports.push(report('chat.message', sessionID, { prompt: typed.join('\n') }))
+      const context = []
+      for (const reported of reports) context.push(show(await within(until - Date.now(), reported)))
       const text = context.filter(Boolean).join('\n\n')
       const id = `${parts.at(-1)?.id ?? 'prt_'}_longhaul`
       if (text) parts.push({ id, sessionID, messageID: message.id, type: 'text', text, synthetic: true })
     },
-    'tool.execute.after': async ({ tool, sessionID, callID, args }, { output, metadata }) => {
-      const more = { tool_name: tool, tool_use_id: callID, tool_input: args }
-      report('tool.execute.after', root(sessionID), { ...more, tool_response: { output, exit: metadata?.exit } })
+    'tool.execute.after': async ({ tool, sessionID, callID, args }, result) => {
+      const more = { tool_name: tool, tool_use_id: callID, tool_input: args, tool_response: response(result) }
+      report('tool.execute.after', root(sessionID), more)
     },
     dispose: async () => {
-      if (waiting) await Promise.race([queue, new Promise((resolve) => setTimeout(resolve, LIMIT_AT_END_MS))])
-      for (const [id, { isReported }] of sessions) {
-        const input = JSON.stringify({ session_id: id, cwd: directory, reason: 'exit' })
-        if (isReported) spawnSync(LONGHAUL, argv('session.end'), { input, timeout: LIMIT_AT_END_MS })
-      }
+      const until = Date.now() + LIMIT_AT_END_MS
+      if (waiting) await within(LIMIT_AT_END_MS / 2, queue)
+      const reported = [...sessions].filter(([, { isReported }]) => isReported)
+      const ends = reported.map(([id]) => run('session.end', { session_id: id, cwd: directory, reason: 'exit' }))
+      await within(until - Date.now(), Promise.all(ends))
     },
-  }
+  })
 }
