@@ -30,6 +30,8 @@ pub struct Agent {
     pub usage: UsageSource,
     /// The way of starting a session at which it does not show the model what the hook answers.
     pub deaf_at_start: Option<&'static str>,
+    /// How many sessions one process runs.
+    pub sessions: SessionsAtOnce,
     /// The unit of the timeouts in its configuration.
     pub timeout: TimeoutUnit,
     /// The file that an installation changes.
@@ -133,6 +135,15 @@ pub enum UsageSource {
     },
 }
 
+/// How many sessions a process of an agent runs at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionsAtOnce {
+    /// One: a new session ends the one before.
+    One,
+    /// Several: a session goes on while the user is in another one.
+    Several,
+}
+
 /// The unit of the timeouts in an agent's configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeoutUnit {
@@ -158,6 +169,8 @@ impl TimeoutUnit {
 pub struct ConfigFile {
     /// The agent's folder. It exists if the agent was ever used.
     pub folder: Folder,
+    /// The variable that names another place for the folder.
+    pub variable: Option<FolderVariable>,
     /// The path of the file below that folder.
     pub file: &'static str,
     /// Its content.
@@ -171,6 +184,15 @@ pub enum Folder {
     Home(&'static str),
     /// Below `$XDG_CONFIG_HOME`, or `~/.config`.
     Config(&'static str),
+}
+
+/// A variable of the environment that an agent reads for the place of its folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderVariable {
+    /// It names the folder itself.
+    Folder(&'static str),
+    /// It names the directory that is used instead of the home directory.
+    Home(&'static str),
 }
 
 /// The content of a configuration file.

@@ -9,8 +9,8 @@ mod tool_call;
 mod usage;
 
 pub use crate::agent::{
-    Agent, Alias, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, PromptIds, Support,
-    TimeoutUnit, UsageSource,
+    Agent, Alias, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, FolderVariable, PromptIds,
+    SessionsAtOnce, Support, TimeoutUnit, UsageSource,
 };
 pub use crate::payload::{Payload, PayloadError};
 pub use crate::resume::resume_command;

@@ -27,7 +27,7 @@ pub use crate::env::{Env, Platform};
 pub use crate::one_line::one_line;
 pub use crate::reply::Reply;
 pub use crate::secret_address::may_receive_secret;
-pub use crate::session_id::{OTHER_AGENTS, SessionId, short_session};
+pub use crate::session_id::{AGENTS_WITH_SEVERAL_SESSIONS, OTHER_AGENTS, SessionId, short_session};
 pub use crate::status::Status;
 pub use crate::time::Millis;
 pub use crate::timestamp::parse_timestamp;

@@ -9,6 +9,9 @@ const MAX_CHARS: usize = 200;
 /// Code's.
 pub const OTHER_AGENTS: [&str; 4] = ["codex", "gemini", "qwen", "opencode"];
 
+/// The agents of which one process, in one terminal, can run several sessions at the same time.
+pub const AGENTS_WITH_SEVERAL_SESSIONS: [&str; 1] = ["opencode"];
+
 /// A session id of 1 to 200 characters out of `[A-Za-z0-9_-]`. Before the id of a session of another agent than Claude Code
 /// are the agent's name and a colon, as in `codex:` or `gemini:`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

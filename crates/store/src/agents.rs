@@ -5,7 +5,7 @@
 mod questions;
 mod upkeep;
 
-use longhaul_core::{Millis, Status};
+use longhaul_core::{AGENTS_WITH_SEVERAL_SESSIONS, Millis, Status};
 use longhaul_tracker::{Agent, Pane, Transition};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
@@ -85,8 +85,9 @@ const CHANGED: &str =
 impl Store {
     /// Adds a session that begins, or updates where a known one runs without touching its status.
     ///
-    /// Any other session in its pane is removed: `/clear` changes the session in the same pane. A session that was resumed in
-    /// another process begins anew. Returns whether a row was added or removed.
+    /// Any other session in its pane is removed: `/clear` changes the session in the same pane. (A busy one of a client that
+    /// runs several sessions stays.) A session that was resumed in another process begins anew. Returns whether a row was
+    /// added or removed.
     pub fn add_agent(&self, seen: &Sighting<'_>, status: Status, reason: Option<&str>) -> Result<bool, StoreError> {
         self.write("add the session", |tx| {
             let evicted = evict(tx, seen)?;
@@ -305,11 +306,16 @@ impl NewRow<'_> {
 }
 
 /// Removes the other sessions that are recorded in the pane; returns how many.
+///
+/// A session of the same process that works, or waits for an answer, goes on in the background if the client can run several
+/// sessions: its row stays.
 fn evict(connection: &Connection, seen: &Sighting<'_>) -> rusqlite::Result<usize> {
     let Some(pane) = seen.pane else { return Ok(0) };
+    let may_go_on = seen.pid.is_some() && AGENTS_WITH_SEVERAL_SESSIONS.contains(&seen.client);
     connection.execute(
-        "DELETE FROM agents WHERE tmux_socket = ?1 AND tmux_pane = ?2 AND session_id <> ?3",
-        (&pane.socket, &pane.id, seen.session),
+        "DELETE FROM agents WHERE tmux_socket = ?1 AND tmux_pane = ?2 AND session_id <> ?3
+            AND NOT (?4 AND agent_client = ?5 AND pid IS ?6 AND status IN ('working', 'blocked'))",
+        (&pane.socket, &pane.id, seen.session, may_go_on, seen.client, seen.pid),
     )
 }
 

@@ -3,8 +3,8 @@
 use longhaul_core::event::EventName;
 
 use crate::agent::{
-    Agent, Alias, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, PromptIds, Support,
-    TimeoutUnit, UsageSource, aliases,
+    Agent, Alias, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, FolderVariable, PromptIds,
+    SessionsAtOnce, Support, TimeoutUnit, UsageSource, aliases,
 };
 
 pub(super) const AGENT: Agent = Agent {
@@ -47,8 +47,14 @@ pub(super) const AGENT: Agent = Agent {
     usage: UsageSource::Transcript { window: 1_048_576 },
     // The answer is only added to the history when the program starts.
     deaf_at_start: Some("clear"),
+    sessions: SessionsAtOnce::One,
     timeout: TimeoutUnit::Milliseconds,
-    config: ConfigFile { folder: Folder::Home(".gemini"), file: "settings.json", shape: ConfigShape::HookGroups },
+    config: ConfigFile {
+        folder: Folder::Home(".gemini"),
+        variable: Some(FolderVariable::Home("GEMINI_CLI_HOME")),
+        file: "settings.json",
+        shape: ConfigShape::HookGroups,
+    },
     resume: &["--resume"],
     features: &[
         (

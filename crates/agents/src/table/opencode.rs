@@ -4,8 +4,8 @@
 use longhaul_core::event::EventName;
 
 use crate::agent::{
-    Agent, Alias, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, PromptIds, Support,
-    TimeoutUnit, UsageSource, aliases,
+    Agent, Alias, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, PromptIds, SessionsAtOnce,
+    Support, TimeoutUnit, UsageSource, aliases,
 };
 
 pub(super) const AGENT: Agent = Agent {
@@ -49,8 +49,15 @@ pub(super) const AGENT: Agent = Agent {
     prompt_ids: PromptIds::Sent,
     usage: UsageSource::StopPayload,
     deaf_at_start: None,
+    sessions: SessionsAtOnce::Several,
     timeout: TimeoutUnit::Milliseconds,
-    config: ConfigFile { folder: Folder::Config("opencode"), file: "plugin/longhaul.js", shape: ConfigShape::Module },
+    config: ConfigFile {
+        folder: Folder::Config("opencode"),
+        // `OPENCODE_CONFIG_DIR` names a further folder: modules in this one are still loaded.
+        variable: None,
+        file: "plugin/longhaul.js",
+        shape: ConfigShape::Module,
+    },
     resume: &["--session"],
     features: &[
         (Feature::Status, Support::Works),

@@ -3,8 +3,8 @@
 use longhaul_core::event::EventName;
 
 use crate::agent::{
-    Agent, Condition, ConfigFile, ConfigShape, EventRule, Feature, Folder, PromptIds, Support, TimeoutUnit,
-    UsageSource, aliases,
+    Agent, Condition, ConfigFile, ConfigShape, EventRule, Feature, Folder, FolderVariable, PromptIds, SessionsAtOnce,
+    Support, TimeoutUnit, UsageSource, aliases,
 };
 
 pub(super) const AGENT: Agent = Agent {
@@ -46,9 +46,15 @@ pub(super) const AGENT: Agent = Agent {
     prompt_ids: PromptIds::Sent,
     usage: UsageSource::StopPayload,
     deaf_at_start: None,
+    sessions: SessionsAtOnce::One,
     // A timeout of 1000 or more is read as milliseconds, as before version 0.24.
     timeout: TimeoutUnit::Milliseconds,
-    config: ConfigFile { folder: Folder::Home(".qwen"), file: "settings.json", shape: ConfigShape::HookGroups },
+    config: ConfigFile {
+        folder: Folder::Home(".qwen"),
+        variable: Some(FolderVariable::Folder("QWEN_HOME")),
+        file: "settings.json",
+        shape: ConfigShape::HookGroups,
+    },
     resume: &["--resume"],
     features: &[
         (

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
-use longhaul_core::{OTHER_AGENTS, SessionId};
+use longhaul_core::{AGENTS_WITH_SEVERAL_SESSIONS, OTHER_AGENTS, SessionId};
 
-use crate::{ALL, Condition, Feature, TimeoutUnit, find, newest_use, resume_command};
+use crate::{ALL, Condition, Feature, SessionsAtOnce, TimeoutUnit, find, newest_use, resume_command};
 
 #[test]
 fn every_agent_has_a_prefix_for_its_ids() {
@@ -11,6 +11,12 @@ fn every_agent_has_a_prefix_for_its_ids() {
         assert_eq!(find(agent.name), Some(agent));
     }
     assert_eq!(find("claude"), None);
+}
+
+#[test]
+fn the_agents_with_several_sessions_are_those_that_the_tracker_knows() {
+    let several = ALL.into_iter().filter(|agent| agent.sessions == SessionsAtOnce::Several).map(|agent| agent.name);
+    assert_eq!(several.collect::<Vec<_>>(), AGENTS_WITH_SEVERAL_SESSIONS);
 }
 
 #[test]

@@ -53,6 +53,26 @@ fn a_session_that_starts_again_keeps_its_status() {
 }
 
 #[test]
+fn a_busy_session_of_a_client_with_several_stays_in_its_pane() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    let one = pane("%1");
+    let seen = |session, pid| Sighting { client: "opencode", pid, ..sighting(session, Some(&one)) };
+    let sessions =
+        || store.agents().unwrap().into_iter().map(|row| row.session).collect::<std::collections::BTreeSet<_>>();
+    store.note_prompt(&seen("opencode:a", Some(7)), PromptOrigin::User, None).unwrap();
+    store.add_agent(&seen("opencode:b", Some(7)), Status::Idle, None).unwrap();
+    assert_eq!(sessions(), ["opencode:a", "opencode:b"].map(str::to_owned).into(), "the first one works");
+    store.note_prompt(&seen("opencode:c", Some(7)), PromptOrigin::User, None).unwrap();
+    assert_eq!(sessions(), ["opencode:a", "opencode:c"].map(str::to_owned).into(), "the idle one is replaced");
+    store.add_agent(&seen("opencode:d", Some(8)), Status::Idle, None).unwrap();
+    assert_eq!(sessions(), ["opencode:d"].map(str::to_owned).into(), "another process is in the pane now");
+    store.note_prompt(&seen("opencode:d", None), PromptOrigin::User, None).unwrap();
+    store.add_agent(&seen("opencode:e", None), Status::Idle, None).unwrap();
+    assert_eq!(sessions(), ["opencode:e"].map(str::to_owned).into(), "whether it is the same process is not known");
+}
+
+#[test]
 fn a_pane_holds_one_session() {
     let folder = folder();
     let store = open(&folder.path().join("l.db")).unwrap();
