@@ -9,13 +9,20 @@ use std::time::Duration;
 use rustix::fs::{CWD, RenameFlags};
 use rustix::io::Errno;
 
-use crate::{Error, bounded_read};
+use crate::{Error, bounded_read, process};
 
 /// Maximum number of attempts if other programs write in between.
 const TRIES: usize = 20;
 
 /// Time that a file is given to become complete.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// The name of a temporary file, around the number of the process.
+const TEMPORARY: &str = ".longhaul-";
+const EXTENSION: &str = ".tmp";
+
+/// The age at which a temporary file was left by a process that has ended.
+const LEFT_AFTER: Duration = Duration::from_secs(60);
 
 /// The mode bit that lets the owner write.
 const OWNER_WRITES: u32 = 0o200;
@@ -109,9 +116,10 @@ fn put(path: &Path, (backup, new_file): (Backup, NewFile), old: Option<&str>, ne
     if mode.is_some_and(|mode| mode & OWNER_WRITES == 0) {
         return Err(Error::ReadOnly { path: path.to_owned() });
     }
-    let temporary = path.with_file_name(format!(".longhaul-{}.tmp", std::process::id()));
-    let folders = DirBuilder::new().recursive(true).mode(0o755).create(path.parent().unwrap_or(path));
-    folders.map_err(failed)?;
+    let folder = path.parent().unwrap_or(path);
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(failed)?;
+    remove_leftovers(folder);
+    let temporary = path.with_file_name(format!("{TEMPORARY}{}{EXTENSION}", std::process::id()));
     let written = write_new(&temporary, new, mode).and_then(|()| {
         if let Some(old) = old.filter(|_| backup == Backup::Keep && !backup_of(path).exists()) {
             write_new(&backup_of(path), old, mode)?;
@@ -119,14 +127,28 @@ fn put(path: &Path, (backup, new_file): (Backup, NewFile), old: Option<&str>, ne
         if bounded_read::bytes(path, bounded_read::LARGE).ok().as_deref() != old.map(str::as_bytes) {
             return Ok(false);
         }
-        take_place(&temporary, path, old)
+        if new.is_empty() { take_away(&temporary, path, old) } else { take_place(&temporary, path, old) }
     });
-    // This name is now that of the new text, if another program was faster, or that of the replaced text.
-    let _ = fs::remove_file(&temporary);
-    if new.is_empty() && matches!(written, Ok(true)) {
-        fs::remove_file(path).map_err(failed)?;
+    // This name is now that of the new text, if another program was faster, or that of the replaced text. If a file could not
+    // be put back, it is the only one.
+    if written.is_ok() || !new.is_empty() {
+        let _ = fs::remove_file(&temporary);
     }
     written.map_err(failed)
+}
+
+/// Removes temporary files of processes that were killed.
+fn remove_leftovers(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)?.strip_suffix(EXTENSION));
+        let is_left = number.and_then(|pid| pid.parse().ok()).is_some_and(|pid| !process::is_alive(pid));
+        // The process may run in a container that shares this folder.
+        let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+        if is_left && age().is_some_and(|age| age > LEFT_AFTER) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Writes a new file and syncs it to disk. Without a mode, other users may read it as far as the umask allows.
@@ -169,6 +191,26 @@ fn take_place(new: &Path, path: &Path, old: Option<&str>) -> io::Result<bool> {
         // out, another program was faster again.
         is_ours = false;
         expected = std::mem::replace(&mut put_in, came_out);
+    }
+}
+
+/// Removes `path`, which contains `old`. Returns `false` if `path` contains something else by now.
+///
+/// It is renamed to `temporary` and checked then, so that no program reads an empty file, and a write since the last check
+/// is not lost. The caller removes `temporary`.
+fn take_away(temporary: &Path, path: &Path, old: Option<&str>) -> io::Result<bool> {
+    let Some(old) = old else { return Ok(true) };
+    match fs::rename(path, temporary) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        renamed => renamed?,
+    }
+    if bounded_read::bytes(temporary, bounded_read::LARGE).is_ok_and(|bytes| bytes == old.as_bytes()) {
+        return Ok(true);
+    }
+    match rename(temporary, path, RenameFlags::NOREPLACE) {
+        // Another program has written the file again meanwhile: its text is newer.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        renamed => renamed.map(|()| false),
     }
 }
 

@@ -142,3 +142,66 @@ fn an_empty_text_is_no_file_and_a_new_one_is_for_its_owner_alone() {
     assert!(change(&project, (Backup::None, NewFile::Usual), append).unwrap());
     assert_eq!(mode(&project), mode(&folder.path().join("usual")));
 }
+
+#[test]
+fn a_file_that_is_removed_is_never_seen_empty_and_what_others_write_meanwhile_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.json");
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            while !is_done.load(Relaxed) {
+                // Missing, or whole.
+                assert_ne!(fs::read_to_string(&path).ok().as_deref(), Some(""));
+            }
+        });
+        for _ in 0..200 {
+            fs::write(folder.path().join("theirs"), "ours\n").unwrap();
+            fs::rename(folder.path().join("theirs"), &path).unwrap();
+            assert!(change::<Error>(&path, PLAIN, |_| Ok(Some(String::new()))).unwrap());
+        }
+        is_done.store(true, Relaxed);
+        reader.join().unwrap();
+    });
+    fs::write(&path, "ours\n").unwrap();
+    let removed: Result<bool, Error> = change(&path, PLAIN, |text| match text {
+        Some("ours\n") => {
+            fs::write(&path, "theirs\n").unwrap();
+            Ok(Some(String::new()))
+        }
+        _ => Ok(None),
+    });
+    assert!(!removed.unwrap());
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs\n");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_changed_file_is_put_back_instead_of_being_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, temporary) = (folder.path().join("settings.json"), folder.path().join("t"));
+    fs::write(&path, "theirs\n").unwrap();
+    assert!(!super::take_away(&temporary, &path, Some("ours\n")).unwrap());
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs\n");
+    assert!(super::take_away(&temporary, &path, Some("theirs\n")).unwrap());
+    assert!(!path.exists() && temporary.exists());
+}
+
+#[test]
+fn what_a_killed_process_has_left_is_removed_with_the_next_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.json");
+    let leave = |name: &str, age: u64| {
+        let file = fs::File::create(folder.path().join(name)).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(age)).unwrap();
+    };
+    leave(".longhaul-2147483646.tmp", 1);
+    leave(".longhaul-2147483645.tmp", 9_000_000_000);
+    leave(&format!(".longhaul-{}.tmp", std::os::unix::process::parent_id()), 1);
+    leave(".longhaul-notes.tmp", 1);
+    change(&path, PLAIN, append).unwrap();
+    let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left.len(), 4, "{left:?}");
+    assert!(!folder.path().join(".longhaul-2147483646.tmp").exists());
+}
