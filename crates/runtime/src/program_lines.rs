@@ -1,7 +1,8 @@
 //! A running program whose output is read line by line.
 
-use std::io::Read;
-use std::process::{Child, ChildStdout, Stdio};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use longhaul_inject::TerminalCommand;
@@ -11,7 +12,7 @@ use rustix::time::Timespec;
 
 use crate::{Error, process};
 
-/// The maximum number of bytes that are read without the end of a line.
+/// The usual maximum number of bytes that are read without the end of a line.
 const MAX_LINE: usize = 4 * 1024;
 
 /// A running program. It is killed when this value is dropped.
@@ -20,6 +21,7 @@ pub struct ProgramLines {
     child: Child,
     out: ChildStdout,
     read: Vec<u8>,
+    max_line: usize,
 }
 
 /// What a program has printed next.
@@ -36,12 +38,29 @@ pub enum NextLine {
 impl ProgramLines {
     /// Starts a program.
     pub fn start(step: &TerminalCommand) -> Result<Self, Error> {
+        let (command, program) = process::command_of(step)?;
+        Self::spawn(command, program, MAX_LINE)
+    }
+
+    /// Starts a program in the folder `dir`, and writes its input, which stays open: many a program that answers requests
+    /// ends with its input, without an answer. A line of its output may have `max_line` bytes.
+    pub fn start_in(dir: &Path, step: &TerminalCommand, max_line: usize) -> Result<Self, Error> {
         let (mut command, program) = process::command_of(step)?;
+        command.current_dir(dir);
+        let mut started = Self::spawn(command, program, max_line)?;
+        if let (Some(pipe), Some(text)) = (&mut started.child.stdin, &step.stdin) {
+            // A program that does not read its input prints no answer.
+            let _ = pipe.write_all(text.as_bytes());
+        }
+        Ok(started)
+    }
+
+    fn spawn(mut command: Command, program: &str, max_line: usize) -> Result<Self, Error> {
         let failed = |source| Error::Start { program: program.to_owned(), source };
         let mut child = command.stderr(Stdio::null()).spawn().map_err(failed)?;
         let no_output = || failed(std::io::Error::other("it has no output"));
         let out = child.stdout.take().ok_or_else(no_output)?;
-        Ok(Self { child, out, read: Vec::new() })
+        Ok(Self { child, out, read: Vec::new(), max_line })
     }
 
     /// Waits for the next line, at most `limit`.
@@ -63,7 +82,7 @@ impl ProgramLines {
             }
             let mut buffer = [0; 512];
             match self.out.read(&mut buffer) {
-                Ok(count) if count > 0 && self.read.len() < MAX_LINE => self.read.extend(&buffer[..count]),
+                Ok(count) if count > 0 && self.read.len() < self.max_line => self.read.extend(&buffer[..count]),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Ok(_) | Err(_) => return self.ended(),
             }

@@ -4,6 +4,7 @@
 
 mod agents;
 mod codex;
+mod codex_trust;
 mod conditions;
 mod facts;
 mod judge;

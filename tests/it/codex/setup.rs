@@ -89,6 +89,12 @@ fn the_doctor_checks_hooks_trust_server_version_and_features() {
     let with_server = config(&codex);
     write(".codex/config.toml", &format!("{with_server}\n{}", trusted.concat()));
     finds(&codex, "codex-cli 0.166.0: hooks trusted, MCP server registered, no hook has run yet");
+    write(".codex/config.toml", &format!("{with_server}\n{}", trusted.concat().replace(&hooks, "/other/hooks.json")));
+    finds(&codex, "not trusted, so that Codex does not run them: SessionStart");
+    let disabled = trusted.concat().replacen("sha256:00\"", "sha256:00\"\nenabled = false", 1);
+    write(".codex/config.toml", &format!("{with_server}\n{disabled}"));
+    finds(&codex, "hooks that are disabled: SessionStart");
+    write(".codex/config.toml", &format!("{with_server}\n{}", trusted.concat()));
     codex.hook("SessionStart", "session-start", json!({ "source": "startup" }));
     finds(&codex, "last event");
     write("features", "hooks                 stable             false\n");
@@ -96,6 +102,30 @@ fn the_doctor_checks_hooks_trust_server_version_and_features() {
     write("features", "hooks stable true\n");
     write(".codex/config.toml", &trusted.concat());
     finds(&codex, "the MCP server is not registered");
+}
+
+/// Codex itself compares the hash of the command with the one that the user has trusted.
+#[test]
+fn the_doctor_asks_codex_whether_a_hook_is_trusted() {
+    let script = "case \"$1\" in --version) echo codex-cli 0.166.0 ;; features) echo hooks stable true ;; \
+                  app-server) read -r _; read -r _; read -r _; echo '{\"method\":\"x\"}'; cat \"$HOME/hooks-list\"; cat ;; esac";
+    let codex = with_program(configured(), script);
+    let home = codex.sandbox.home();
+    codex.sandbox.longhaul(&["install", "--codex"]);
+    let hooks = home.join(".codex/hooks.json").display().to_string();
+    let events = ["session_start", "user_prompt_submit", "permission_request", "post_tool_use", "stop", "session_end"];
+    let answer = |status_of_stop: &str| {
+        let hooks = events.map(|event| {
+            let status = if event == "stop" { status_of_stop } else { "trusted" };
+            json!({ "key": format!("{hooks}:{event}:0:0"), "enabled": true, "trustStatus": status })
+        });
+        let text = json!({ "id": 1, "result": { "data": [{ "cwd": "/", "hooks": hooks }] } });
+        fs::write(home.join("hooks-list"), format!("{text}\n")).unwrap();
+    };
+    answer("trusted");
+    finds(&codex, "hooks trusted, MCP server registered");
+    answer("modified");
+    finds(&codex, "not trusted, so that Codex does not run them: Stop");
 }
 
 #[test]

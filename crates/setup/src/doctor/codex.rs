@@ -9,6 +9,7 @@ use longhaul_runtime::{Shell, bounded_read, run_program_in, waiting_times};
 use serde_json::Value;
 
 use super::Finding;
+use super::codex_trust::{HookTrust, Trust};
 use super::facts::Facts;
 use super::judge::{ago, few};
 use super::sessions::SessionFacts;
@@ -28,8 +29,10 @@ pub struct CodexFacts {
     pub version: Option<String>,
     /// Events whose hook is registered.
     pub hooks: Vec<String>,
-    /// Events whose hook is registered and not trusted.
+    /// Events whose hook is registered and not trusted, or was changed since.
     pub untrusted: Vec<String>,
+    /// Events whose hook is registered and disabled.
+    pub disabled: Vec<String>,
     /// Features that Longhaul needs and that are switched off.
     pub features_off: Vec<String>,
     /// Whether the MCP server is registered.
@@ -48,14 +51,17 @@ impl CodexFacts {
         let registered: Vec<(String, String)> = registered(&hooks).collect();
         let program = shell.find("codex").into_iter().next();
         let ask = |arguments: &[&str]| program.as_deref().and_then(|program| ask(program, arguments));
-        let features = if registered.is_empty() { None } else { ask(&["features", "list"]) };
+        let asked = program.as_deref().filter(|_| !registered.is_empty());
+        let features = asked.and_then(|_| ask(&["features", "list"]));
+        let trust = HookTrust::ask(asked, &folder.join("hooks.json"), &config);
+        let with = |wanted: Trust| -> Vec<String> {
+            let found = registered.iter().filter(|(_, place)| trust.of(place) == wanted);
+            found.map(|(event, _)| event.clone()).collect()
+        };
         Some(Self {
             version: ask(&["--version"]).map(|printed| longhaul_inject::printable(printed.trim())),
-            untrusted: registered
-                .iter()
-                .filter(|(_, place)| !is_trusted(&config, place))
-                .map(|(event, _)| event.clone())
-                .collect(),
+            untrusted: with(Trust::Untrusted),
+            disabled: with(Trust::Disabled),
             hooks: registered.into_iter().map(|(event, _)| event).collect(),
             features_off: features
                 .filter(|list| is_off(list, FEATURE))
@@ -84,18 +90,10 @@ fn registered(hooks: &Value) -> impl Iterator<Item = (String, String)> + '_ {
         let place = groups.iter().enumerate().find_map(|(group, content)| {
             let commands = content["hooks"].as_array()?.iter();
             let own = commands.map(|hook| hook["command"].as_str().is_some_and(is_ours)).position(|is_ours| is_ours)?;
-            Some(format!("hooks.json:{}:{group}:{own}", hook.argument.replace('-', "_")))
+            Some(format!("{}:{group}:{own}", hook.argument.replace('-', "_")))
         })?;
         Some((event.to_owned(), place))
     })
-}
-
-/// Returns whether config.toml records that the user trusts the hook at `place`.
-fn is_trusted(config: &str, place: &str) -> bool {
-    let end = format!("{place}\"]");
-    let mut lines = config.lines().map(str::trim);
-    let found = lines.any(|line| line.starts_with("[hooks.state.\"") && line.ends_with(&end));
-    found && lines.take_while(|line| !line.starts_with('[')).any(|line| line.starts_with("trusted_hash"))
 }
 
 /// Returns whether the list of features says that one is off.
@@ -126,6 +124,10 @@ pub(super) fn check(facts: &Facts) -> Vec<Finding> {
             few(codex.untrusted.iter().cloned())
         );
         found.push(Finding::warning(check, what, "type /hooks in Codex, and trust them"));
+    }
+    if !codex.disabled.is_empty() {
+        let what = format!("hooks that are disabled: {}", few(codex.disabled.iter().cloned()));
+        found.push(Finding::warning(check, what, "type /hooks in Codex, and enable them"));
     }
     for feature in &codex.features_off {
         let what = format!("the feature {feature:?} of Codex is switched off, so that no hook runs");
