@@ -1,5 +1,6 @@
 //! `longhaul uninstall`: removes what an installation has added.
 
+use anyhow::Context;
 use longhaul_agents::Agent;
 use longhaul_core::Env;
 use longhaul_runtime::Shell;
@@ -56,10 +57,10 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         }
     }
     for agent in longhaul_agents::ALL.into_iter().filter(|agent| AgentSetup::is_there(agent, env, &shell)) {
-        match AgentSetup::read(agent, env, &shell, &paths).and_then(|setup| setup.uninstall()) {
-            Ok(agent) => plan.steps.splice(0..0, agent.steps).for_each(drop),
-            Err(error) => out::message(&format!("longhaul: the hooks of {} were not removed: {error:#}", agent.title)),
-        }
+        // Its hooks would start a program that is gone: nothing is uninstalled before they can be removed.
+        let removed = AgentSetup::read(agent, env, &shell, &paths).and_then(|setup| setup.uninstall());
+        let removed = removed.with_context(|| format!("the hooks of {} cannot be removed", agent.title))?;
+        plan.steps.splice(0..0, removed.steps).for_each(drop);
     }
     carry_out(&plan, &paths, state.client.as_deref(), env, args.dry_run)?;
     if !args.dry_run {

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use longhaul_agents::{ALL, Folder, FolderVariable};
+
 /// The variables that only the command line needs. Not part of `Env`, which every hook reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shell {
@@ -13,6 +15,8 @@ pub struct Shell {
     pub client: Option<PathBuf>,
     /// `$XDG_CONFIG_HOME`, if it is an absolute path.
     pub config_home: Option<PathBuf>,
+    /// The folders of agents that have a variable for the place of their settings, by the name of the agent.
+    pub agent_folders: Vec<(&'static str, PathBuf)>,
 }
 
 impl Shell {
@@ -20,10 +24,18 @@ impl Shell {
     #[expect(clippy::disallowed_methods, reason = "the environment is read here, in longhaul-runtime")]
     pub fn read() -> Self {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let folder = |name: &str| var(name).map(PathBuf::from).filter(|dir| dir.is_absolute());
+        let of_agent = |agent: &longhaul_agents::Agent| match (agent.config.variable?, agent.config.folder) {
+            (FolderVariable::Home(name), Folder::Home(below) | Folder::Config(below)) => {
+                Some(folder(name)?.join(below))
+            }
+            (FolderVariable::Folder(name), _) => folder(name),
+        };
         Self {
             path: var("PATH"),
             client: var("CLAUDE_BIN").map(PathBuf::from),
-            config_home: var("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute()),
+            config_home: folder("XDG_CONFIG_HOME"),
+            agent_folders: ALL.into_iter().filter_map(|agent| Some((agent.name, of_agent(agent)?))).collect(),
         }
     }
 

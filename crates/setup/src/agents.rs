@@ -2,11 +2,13 @@
 
 mod module;
 mod record;
+mod registered;
 mod settings_file;
 
 pub(crate) use self::module::{with_module, without_module};
 pub(crate) use self::record::ConfigRecord;
-pub(crate) use self::settings_file::{registered_events, restored, with_agent, without_agent};
+pub(crate) use self::registered::{Registered, RegisteredHooks, registered};
+pub(crate) use self::settings_file::{restored, with_agent, without_agent};
 
 use std::path::{Path, PathBuf};
 
@@ -35,6 +37,9 @@ pub struct AgentSetup {
 impl AgentSetup {
     /// Returns the folder of an agent's configuration.
     pub fn folder(agent: &Agent, env: &Env, shell: &Shell) -> Option<PathBuf> {
+        if let Some((_, folder)) = shell.agent_folders.iter().find(|(name, _)| *name == agent.name) {
+            return Some(folder.clone());
+        }
         let home = env.home_dir.as_ref()?;
         Some(match agent.config.folder {
             Folder::Home(folder) => home.join(folder),
@@ -65,16 +70,9 @@ impl AgentSetup {
         })
     }
 
-    /// Returns the events that start Longhaul, as the file registers them.
-    pub fn registered(&self) -> Vec<String> {
-        let text = self.text.as_deref().unwrap_or_default();
-        match self.agent.config.shape {
-            ConfigShape::HookGroups => registered_events(text),
-            ConfigShape::Module if module::is_ours(text) => {
-                self.agent.events.iter().map(|rule| rule.theirs.to_owned()).collect()
-            }
-            ConfigShape::Module => Vec::new(),
-        }
+    /// Returns what the file has of Longhaul.
+    pub(crate) fn registered(&self) -> Registered {
+        registered(self.agent, self.text.as_deref().unwrap_or_default())
     }
 
     /// Returns the file that an installation changes.
@@ -91,12 +89,9 @@ impl AgentSetup {
             ConfigShape::HookGroups => Edit::AddAgent(self.agent, program.clone()),
             ConfigShape::Module => Edit::AddModule(self.agent, program.clone()),
         };
-        let changed = change.apply(self.text.as_deref()).map_err(refused)?;
-        if let Some(after) = changed.filter(|_| self.agent.config.shape == ConfigShape::HookGroups) {
-            let record = ConfigRecord::needed(self.record.as_ref(), self.text.as_deref(), after);
-            if let Some(record) = record {
-                plan.steps.push(InstallStep::Edit(self.record_path.clone(), Edit::RecordConfig(record)));
-            }
+        if let Some(record) = change.apply(self.text.as_deref()).map_err(refused)?.and_then(|after| self.record(after))
+        {
+            plan.steps.push(InstallStep::Edit(self.record_path.clone(), Edit::RecordConfig(record)));
         }
         edit(&mut plan, &self.path, self.text.as_deref(), change)?;
         if !plan.steps.is_empty() {
@@ -109,17 +104,39 @@ impl AgentSetup {
         Ok(plan)
     }
 
+    /// Returns the record that is needed to restore the file once it has the text `after`.
+    fn record(&self, after: String) -> Option<ConfigRecord> {
+        match self.agent.config.shape {
+            ConfigShape::HookGroups => ConfigRecord::needed(self.record.as_ref(), self.text.as_deref(), after),
+            ConfigShape::Module => {
+                let is_new = self.text.is_none() && self.record.is_none();
+                (is_new && self.folder_of_file().is_dir()).then(|| ConfigRecord::of_folder(after))
+            }
+        }
+    }
+
+    fn folder_of_file(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
+    }
+
     /// Plans to remove what [`install`](Self::install) adds, and nothing else.
     pub fn uninstall(&self) -> Result<InstallPlan> {
         let mut plan = InstallPlan::default();
         let text = self.text.as_deref();
+        let record = self.record.as_ref();
         match self.agent.config.shape {
-            ConfigShape::HookGroups => edit(&mut plan, &self.path, text, Edit::RemoveAgent(self.record.clone()))?,
+            // A file that cannot be read, and does not name Longhaul, needs no change.
+            ConfigShape::HookGroups if !text.is_some_and(|text| text.contains(crate::PLUGIN)) => {}
+            ConfigShape::HookGroups => {
+                edit(&mut plan, &self.path, text, Edit::RemoveAgent(self.record.clone()))?;
+                if record.is_some_and(|record| text.is_some_and(|text| record.was_empty(text))) {
+                    plan.steps.push(InstallStep::CreateEmpty(self.path.clone()));
+                }
+            }
             ConfigShape::Module => {
                 edit(&mut plan, &self.path, text, Edit::RemoveModule)?;
-                if !plan.steps.is_empty() {
-                    let folder = self.path.parent().unwrap_or(&self.path).to_owned();
-                    plan.steps.push(InstallStep::RemoveIfEmpty(folder));
+                if !plan.steps.is_empty() && !record.is_some_and(ConfigRecord::had_folder) {
+                    plan.steps.push(InstallStep::RemoveIfEmpty(self.folder_of_file().to_owned()));
                 }
             }
         }

@@ -12,6 +12,7 @@ pub mod doctor;
 mod error;
 pub mod install;
 mod installed_files;
+mod json_comments;
 pub mod keybindings;
 mod manifest;
 pub mod notify_config;

@@ -1,8 +1,8 @@
 //! Does the steps of a plan.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use fs2::FileExt;
@@ -62,6 +62,7 @@ pub fn perform(step: &InstallStep, paths: &InstallPaths, client: Option<&Path>, 
             change(file, edit)
         }
         InstallStep::Edit(path, edit) => change(path, edit),
+        InstallStep::CreateEmpty(path) => create_empty(path),
         InstallStep::SetUpTmux => {
             let argv = [&paths.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();
             Ok(run_program(&Program { argv, stdin: None }, waiting_times::TMUX_SETUP).map(drop)?)
@@ -82,6 +83,13 @@ fn change(path: &Path, edit: &Edit) -> Result<()> {
     let refused = |refusal| Error::Refused { path: path.to_owned(), refusal };
     let how = (edit.backup(), NewFile::Private);
     shared_file::change(path, how, |text| edit.apply(text).map_err(refused)).map(drop)
+}
+
+fn create_empty(path: &Path) -> Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created.map(drop).map_err(|source| Error::Write { path: path.to_owned(), source }),
+    }
 }
 
 fn make_own_dir(path: &Path) -> Result<()> {

@@ -154,6 +154,8 @@ pub enum InstallStep {
     Codex { program: PathBuf, arguments: Vec<String>, file: PathBuf, edit: Edit },
     /// Changes a file of the user.
     Edit(PathBuf, Edit),
+    /// Creates an empty file, if there is none.
+    CreateEmpty(PathBuf),
     /// Sets up the tmux server in which this process runs.
     SetUpTmux,
     /// Undoes the setup of the tmux server in which this process runs.
@@ -216,6 +218,7 @@ impl fmt::Display for InstallStep {
                 };
                 write!(f, "{what} {}", show(path))
             }
+            Self::CreateEmpty(path) => write!(f, "leave {} empty, as it was", show(path)),
             Self::SetUpTmux => write!(f, "show the sessions in this tmux server"),
             Self::TearDownTmux => write!(f, "undo the setup of this tmux server"),
             Self::StopWorker => write!(f, "stop the worker"),

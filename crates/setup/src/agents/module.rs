@@ -1,6 +1,6 @@
 //! Longhaul's module for opencode.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::settings::{Change, Refusal};
 
@@ -32,4 +32,10 @@ pub(crate) fn without_module(text: &str) -> Option<String> {
 /// Returns whether Longhaul has written a file.
 pub(super) fn is_ours(text: &str) -> bool {
     text.starts_with(MARK)
+}
+
+/// Returns the program that a module starts.
+pub(super) fn program(text: &str) -> Option<PathBuf> {
+    let value = text.lines().find_map(|line| line.strip_prefix("const LONGHAUL = "))?;
+    serde_json::from_str::<String>(value).ok().map(PathBuf::from)
 }

@@ -14,6 +14,9 @@ pub struct ConfigRecord {
     before: Option<String>,
     /// Its text after. If it is another one now, the record is not used.
     after: String,
+    /// Whether the folder of the file existed before, if the installation could have created it.
+    #[serde(default)]
+    had_folder: bool,
 }
 
 impl ConfigRecord {
@@ -33,8 +36,24 @@ impl ConfigRecord {
                 Ok(None) | Err(_) => text.map(str::to_owned),
             },
         };
-        let restored = without_agent(&after).ok().flatten();
-        (restored.as_deref() != Some(before.as_deref().unwrap_or_default())).then_some(Self { before, after })
+        // A file in which nothing is left is removed: one that was empty before is another one.
+        let restored = without_agent(&after).ok().flatten().filter(|text| !text.is_empty());
+        (restored != before).then_some(Self { before, after, had_folder: false })
+    }
+
+    /// Returns the record of a file that did not exist, in a folder that did.
+    pub(super) fn of_folder(after: String) -> Self {
+        Self { before: None, after, had_folder: true }
+    }
+
+    /// Returns whether the folder of the file existed before.
+    pub(super) fn had_folder(&self) -> bool {
+        self.had_folder
+    }
+
+    /// Returns whether the file existed before the installation and was empty, and is now as the installation left it.
+    pub(super) fn was_empty(&self, text: &str) -> bool {
+        self.after == text && self.before.as_deref() == Some("")
     }
 
     /// Returns the text before the installation, if the file is as the installation left it. An empty text means that it did

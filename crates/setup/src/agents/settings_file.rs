@@ -8,17 +8,21 @@ use longhaul_inject::shell_single_quote;
 use serde_json::{Value, json};
 
 use super::ConfigRecord;
+use crate::json_comments::Commented;
 use crate::settings::{self, Change, Refusal, change_hooks, parse};
 
 /// The member with the MCP servers.
-const SERVERS: &str = "mcpServers";
+pub(super) const SERVERS: &str = "mcpServers";
+
+/// What follows the program in the command of a hook.
+pub(crate) const STARTS_HOOK: &str = " hook --agent ";
 
 /// Returns the settings with the hooks of `agent` and the MCP server, which start `program`.
 pub(crate) fn with_agent(text: Option<&str>, agent: &Agent, program: &Path) -> Change {
     let program = program.to_string_lossy();
     let word = word(&program);
     let group = |theirs: &str, seconds| {
-        let command = format!("{word} hook --agent {} {theirs}", agent.name);
+        let command = format!("{word}{STARTS_HOOK}{} {theirs}", agent.name);
         let timeout = agent.timeout.of_seconds(seconds);
         json!({ "hooks": [{ "name": "longhaul", "type": "command", "command": command, "timeout": timeout }] })
     };
@@ -29,12 +33,21 @@ pub(crate) fn with_agent(text: Option<&str>, agent: &Agent, program: &Path) -> C
     Ok(with_server.or(with_hooks))
 }
 
-/// Returns the settings without what [`with_agent`] adds, or an empty text if they hold nothing else.
+/// Returns the settings without what [`with_agent`] adds, or an empty text if they hold nothing else. Comments stay.
 pub(crate) fn without_agent(text: &str) -> Change {
+    match remove(text) {
+        Err(Refusal::NotJson) => {
+            let commented = Commented::parse(text).ok_or(Refusal::NotJson)?;
+            Ok(remove(&commented.json)?.map(|left| commented.restore(&left)))
+        }
+        left => Ok(left?.map(|left| if settings::names(&left).is_empty() { String::new() } else { left })),
+    }
+}
+
+fn remove(text: &str) -> Change {
     let hookless = change_hooks(Some(text), &[], is_ours)?;
     let serverless = change_server(Some(hookless.as_deref().unwrap_or(text)), None)?;
-    let left = serverless.or(hookless);
-    Ok(left.map(|left| if settings::names(&left).is_empty() { String::new() } else { left }))
+    Ok(serverless.or(hookless))
 }
 
 /// Returns the settings as they were before the installation.
@@ -45,21 +58,15 @@ pub(crate) fn restored(text: &str, record: Option<&ConfigRecord>) -> Change {
     }
 }
 
-/// Returns the events whose hooks start Longhaul.
-pub(crate) fn registered_events(text: &str) -> Vec<String> {
-    let settings: Value = serde_json::from_str(text).unwrap_or_default();
-    let starts_longhaul = |groups: &Value| {
-        let hooks = groups.as_array().into_iter().flatten().filter_map(|group| group["hooks"].as_array()).flatten();
-        hooks.filter_map(|hook| hook["command"].as_str()).any(is_ours)
-    };
-    let events = settings["hooks"].as_object().into_iter().flatten();
-    events.filter(|(_, groups)| starts_longhaul(groups)).map(|(event, _)| event.clone()).collect()
-}
-
 /// Returns whether a command is one of Longhaul's, of any version and in any folder.
 pub(crate) fn is_ours(command: &str) -> bool {
-    let program = command.split_once(" hook --agent ").map(|(program, _)| program.trim().trim_matches(['\'', '"']));
-    program.and_then(|program| program.rsplit('/').next()) == Some(crate::PLUGIN)
+    program_of(command).is_some_and(|program| program.rsplit('/').next() == Some(crate::PLUGIN))
+}
+
+/// Returns the program that a command of Longhaul's form starts.
+pub(super) fn program_of(command: &str) -> Option<String> {
+    let (program, _) = command.split_once(STARTS_HOOK)?;
+    Some(program.trim().trim_matches(['\'', '"']).replace("'\\''", "'"))
 }
 
 /// Adds, replaces or removes Longhaul's MCP server. A server of that name that Longhaul has not added stays.
@@ -87,7 +94,7 @@ fn change_server(text: Option<&str>, wanted: Option<&Value>) -> Change {
     Ok(Some(settings.write()))
 }
 
-fn is_our_server(server: &Value) -> bool {
+pub(super) fn is_our_server(server: &Value) -> bool {
     let program = server["command"].as_str().and_then(|command| command.rsplit('/').next());
     program == Some(crate::PLUGIN) && server["args"] == json!(["mcp"])
 }

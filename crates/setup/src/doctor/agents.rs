@@ -1,27 +1,34 @@
 //! Checks the hooks of the other agents.
 
-use longhaul_agents::{ALL, Agent, ConfigShape};
+use std::path::PathBuf;
+
+use longhaul_agents::{ALL, Agent};
 use longhaul_core::{Env, SessionId};
-use longhaul_runtime::{SessionRecord, Shell, bounded_read};
-use serde_json::Value;
+use longhaul_runtime::{SessionRecord, Shell, is_executable};
 
 use super::Finding;
 use super::facts::Facts;
 use super::judge::{ago, few};
 use crate::AgentSetup;
+use crate::agents::{Registered, RegisteredHooks};
 use crate::paths::InstallPaths;
+
+/// The name of the check.
+const CHECK: &str = "agents";
 
 /// The facts about an agent whose settings Longhaul's hooks are in.
 #[derive(Debug, Clone)]
 pub struct AgentFacts {
     /// The agent.
-    pub agent: &'static Agent,
-    /// The events that are not registered.
-    pub missing: Vec<&'static str>,
-    /// Whether its settings disable every hook.
-    pub is_switched_off: bool,
+    agent: &'static Agent,
+    /// The file with the hooks.
+    path: PathBuf,
+    /// The hooks; `None` if the file is not JSON.
+    hooks: Option<RegisteredHooks>,
+    /// The programs that are registered and cannot be run.
+    missing_programs: Vec<PathBuf>,
     /// When its newest session started, in milliseconds.
-    pub newest: Option<u64>,
+    newest: Option<u64>,
 }
 
 impl AgentFacts {
@@ -44,47 +51,66 @@ impl AgentFacts {
         records: &[SessionRecord],
     ) -> Option<Self> {
         let setup = AgentSetup::read(agent, env, shell, paths).ok()?;
-        let registered = setup.registered();
-        if registered.is_empty() {
-            return None;
-        }
-        let events = agent.events.iter().map(|rule| rule.theirs);
+        let hooks = match setup.registered() {
+            Registered::Nothing => return None,
+            Registered::Unreadable => None,
+            Registered::Hooks(hooks) => Some(hooks),
+        };
         let is_its =
             |record: &&SessionRecord| SessionId::new(&record.session).is_some_and(|id| id.client() == agent.name);
+        let programs = hooks.iter().flat_map(|hooks| &hooks.programs);
         Some(Self {
             agent,
-            missing: events.filter(|event| !registered.iter().any(|name| name == event)).collect(),
-            is_switched_off: agent.config.shape == ConfigShape::HookGroups && disables_hooks(&setup),
+            path: setup.path().to_owned(),
+            missing_programs: programs
+                .filter(|program| program.is_absolute() && !is_executable(program))
+                .cloned()
+                .collect(),
+            hooks,
             newest: records.iter().find(is_its).map(|record| record.started_at),
         })
     }
 }
 
-/// Returns whether settings disable every hook: Gemini CLI and Qwen Code have a setting for it.
-fn disables_hooks(setup: &AgentSetup) -> bool {
-    let text = bounded_read::bytes(setup.path(), bounded_read::LARGE).unwrap_or_default();
-    let settings: Value = serde_json::from_slice(&text).unwrap_or_default();
-    settings["hooksConfig"]["enabled"] == false || settings["disableAllHooks"] == true
-}
-
 /// Checks the hooks of each agent.
 pub(super) fn check(facts: &Facts) -> Vec<Finding> {
-    facts.agents.iter().map(|agent| of_agent(agent, facts.now)).collect()
+    facts.agents.iter().flat_map(|agent| of_agent(agent, facts.now)).collect()
 }
 
-fn of_agent(facts: &AgentFacts, now: u64) -> Finding {
-    let (check, title) = ("agents", facts.agent.title);
-    if facts.is_switched_off {
+fn of_agent(facts: &AgentFacts, now: u64) -> Vec<Finding> {
+    let title = facts.agent.title;
+    let warning = |what: &str, fix: String| Finding::warning(CHECK, format!("{title}: {what}"), fix);
+    let install = || format!("run `longhaul install --agent {}`", facts.agent.name);
+    let Some(hooks) = &facts.hooks else {
+        let what = format!("{} has hooks of Longhaul, but is not JSON", facts.path.display());
+        return vec![warning(&what, format!("correct {}", facts.path.display()))];
+    };
+    let mut found = Vec::new();
+    if hooks.all_disabled {
         let fix = "enable hooks in its settings: `hooksConfig.enabled`, or `disableAllHooks` for Qwen Code";
-        return Finding::warning(check, format!("{title}: its settings disable every hook"), fix);
+        found.push(warning("its settings disable every hook", fix.to_owned()));
     }
-    if !facts.missing.is_empty() {
-        let missing = few(facts.missing.iter().map(|event| (*event).to_owned()));
-        let fix = format!("run `longhaul install --agent {}`", facts.agent.name);
-        return Finding::warning(check, format!("{title}: no hook is registered for {missing}"), fix);
+    if hooks.is_disabled {
+        let fix = format!("type `/hooks enable longhaul` in {title}");
+        found.push(warning("its settings disable the hooks of Longhaul", fix));
     }
-    match facts.newest {
-        Some(at) => Finding::ok(check, format!("{title}: the newest session began {}", ago(now, at))),
-        None => Finding::note(check, format!("{title}: its hooks are registered, and none has run yet")),
+    let events = facts.agent.events.iter().map(|rule| rule.theirs.to_owned());
+    let missing: Vec<String> = events.filter(|event| !hooks.events.contains(event)).collect();
+    if !missing.is_empty() {
+        found.push(warning(&format!("no hook is registered for {}", few(missing.into_iter())), install()));
     }
+    if !facts.missing_programs.is_empty() {
+        let programs = few(facts.missing_programs.iter().map(|program| program.display().to_string()));
+        found.push(warning(&format!("its hooks start a program that does not exist: {programs}"), install()));
+    }
+    if !hooks.has_server {
+        found.push(warning("the MCP server is not registered, or is excluded", install()));
+    }
+    if found.is_empty() {
+        found.push(match facts.newest {
+            Some(at) => Finding::ok(CHECK, format!("{title}: the newest session began {}", ago(now, at))),
+            None => Finding::note(CHECK, format!("{title}: its hooks are registered, and none has run yet")),
+        });
+    }
+    found
 }
