@@ -10,7 +10,7 @@ use longhaul_inject::printable;
 use longhaul_runtime::Home;
 use longhaul_snapshot::ChangeCount;
 use longhaul_snapshot_store::{counts, stored_git};
-use longhaul_store::{Bookmark, Snapshot, SnapshotKind, Store};
+use longhaul_store::{Bookmark, Snapshot, SnapshotKind, Store, from_host};
 use serde_json::json;
 
 use super::{Exit, out, paint};
@@ -63,6 +63,7 @@ fn to_json(bookmark: &Bookmark, snapshots: &Snapshots) -> serde_json::Value {
     json!({
         "id": bookmark.id,
         "session": bookmark.session,
+        "host": bookmark.host,
         "created_at": timestamp(bookmark).to_string(),
         "created_at_ms": bookmark.created_at,
         "prompt_id": bookmark.prompt_id,
@@ -138,7 +139,8 @@ fn table(bookmarks: &[Bookmark], snapshots: &Snapshots) -> Vec<String> {
 
 fn row(bookmark: &Bookmark, snapshots: &Snapshots) -> [String; 7] {
     let time = timestamp(bookmark).to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string();
-    let session = short_session(&bookmark.session).to_owned();
+    let host = bookmark.host.as_ref().map(|host| format!(" {}", printable(&from_host(host)))).unwrap_or_default();
+    let session = format!("{}{host}", short_session(&bookmark.session));
     let dirty = if bookmark.git_dirty == Some(true) { "+" } else { "" };
     let commit = bookmark.git_commit.as_ref().map_or("-".to_owned(), |commit| format!("{:.8}{dirty}", commit));
     let context = bookmark.context_tokens.map_or("-".to_owned(), |tokens| format!("{}k", tokens.div_ceil(1000)));

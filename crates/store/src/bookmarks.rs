@@ -2,6 +2,7 @@
 
 use rusqlite::{Row, named_params};
 
+use crate::sync::host_of_bookmark;
 use crate::{Store, StoreError, cannot};
 
 /// A bookmark that has just been confirmed.
@@ -44,6 +45,8 @@ pub struct Bookmark {
     pub git_dirty: Option<bool>,
     /// Tokens in the context at that time.
     pub context_tokens: Option<u64>,
+    /// The other machine that it comes from; `None` if it was set here.
+    pub host: Option<String>,
 }
 
 impl Store {
@@ -89,6 +92,10 @@ impl Store {
             )
             .map_err(&failed)?;
         let rows = statement.query_map([session], read).map_err(&failed)?;
+        let rows = rows.map(|row| {
+            let row = row?;
+            Ok(Bookmark { host: host_of_bookmark(&self.connection, row.id)?, ..row })
+        });
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 }
@@ -104,5 +111,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Bookmark> {
         git_commit: row.get(6)?,
         git_dirty: row.get(7)?,
         context_tokens: row.get::<_, Option<i64>>(8)?.map(i64::unsigned_abs),
+        host: None,
     })
 }

@@ -28,4 +28,4 @@ pub use self::scan::{Logged, Scan};
 pub use self::take_in::TakenIn;
 
 pub(crate) use self::entities::keep_of_others;
-pub(crate) use self::origin::{HostFilter, host_of, host_row_of};
+pub(crate) use self::origin::{HostFilter, host_of, host_of_bookmark, host_row_of};

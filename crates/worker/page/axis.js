@@ -57,7 +57,7 @@ export function axis(open) {
     if (!quietly) node(item)?.focus();
   }
 
-  const tell = (item) => item && put(readout, h("strong", {}, clock(item.at)), ` ${nameOf(item)} · `, item.title || "(no text)",
+  const tell = (item) => item && put(readout, h("strong", {}, clock(item.at)), ` ${nameOf(item)}${origin(item)} · `, item.title || "(no text)",
     ` · ${lasting(item)}${item.snapshot ? "Enter compares it with the one before" : `${cost(item.tokens)} tokens`}`);
 
   const itemAt = (target) => state.items.find((item) => item.id === target.closest("[data-item]")?.dataset.item);
@@ -122,6 +122,7 @@ function step(key, { items, current }) {
 
 const laneOf = (item) => LANES.findIndex(([type]) => type === item.type);
 const nameOf = (item) => item.kind ?? item.type;
+const origin = (item) => (item.host ? ` @${item.host}` : "");
 const lasting = (item) => (item.until > item.at ? `${span(item.until - item.at)} · ` : "");
 
 function picture(items, { width, x, cuts, ticks }) {
@@ -144,7 +145,7 @@ function tickMark({ ms, x, step }) {
 function itemMark(item, x) {
   const y = (laneOf(item) + 0.5) * LANE;
   const from = x(item.at);
-  const label = `${clock(item.at)} ${nameOf(item)}: ${item.title} ${lasting(item)}`;
+  const label = `${clock(item.at)} ${nameOf(item)}${origin(item)}: ${item.title} ${lasting(item)}`;
   return s("g", { class: `item t-${item.type} k-${nameOf(item)}${item.is_error ? " is-error" : ""}`, "data-item": item.id, role: "button", tabindex: -1, "aria-label": label },
     shape(item, from, y, x));
 }

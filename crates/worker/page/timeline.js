@@ -109,7 +109,7 @@ function heading(session) {
   const heir = session.merged_into && h("a", { href: address({ view: "session", id: session.merged_into }) }, `continued in ${brief(session.merged_into)}`);
   return [
     h("p", { class: "crumb" }, h("a", { href: address({ view: "sessions" }) }, "Sessions"), " / ", h("span", { class: "num", title: session.session_id }, brief(session.session_id))),
-    h("div", { class: "bar-line" }, h("h1", {}, session.project), stateMark(stateOf(session)),
+    h("div", { class: "bar-line" }, h("h1", {}, session.project), session.host && h("span", { class: "dim" }, `@${session.host}`), stateMark(stateOf(session)),
       contextBar(session.context?.used_percent, contextNote(session.context))),
     session.first_prompt && h("p", { class: "lead" }, session.first_prompt),
     h("p", { class: "dim num" },
@@ -137,7 +137,7 @@ function entry(item) {
     h("time", { datetime: new Date(item.at).toISOString(), title: stamp(item.at) }, clock(item.at)),
     mark(item),
     h("span", { class: "title" }, ticked(item.title || "(no text)")),
-    h("span", { class: "where" }, item.until > item.at ? span(item.until - item.at) : item.is_error ? "failed" : ""),
+    h("span", { class: "where" }, item.host && `@${item.host} `, item.until > item.at ? span(item.until - item.at) : item.is_error ? "failed" : ""),
     h("span", { class: "cost num" }, item.tokens > 0 && [cost(item.tokens), h("span", { class: "unit" }, " tokens")]),
     h("span", { class: "id num" }, item.id),
   ];

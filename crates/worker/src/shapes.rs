@@ -85,6 +85,7 @@ pub(crate) fn moment(moment: &Moment) -> Value {
         "prompt_number": moment.prompt_number,
         "is_error": moment.is_error,
         "files": moment.files,
+        "host": moment.host,
     })
 }
 

@@ -3,6 +3,7 @@
 use longhaul_sync::host_name;
 use rusqlite::{Connection, OptionalExtension};
 
+use super::entities::EntityTable;
 use crate::What;
 
 /// Returns how the host that a record comes from is shown: `@laptop`.
@@ -12,9 +13,18 @@ pub fn from_host(name: &str) -> String {
 
 /// Returns the name of the other host that a record comes from; `None` if it was made here.
 pub(crate) fn host_of(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<String>> {
+    name_of(connection, number(what), id)
+}
+
+/// Returns the name of the other host that a bookmark comes from; `None` if it was made here.
+pub(crate) fn host_of_bookmark(connection: &Connection, id: i64) -> rusqlite::Result<Option<String>> {
+    name_of(connection, EntityTable::Bookmarks as i64, id)
+}
+
+fn name_of(connection: &Connection, table: i64, id: i64) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT iif(h.name = '', 'host', h.name) FROM sync_entities e JOIN sync_hosts h ON h.id = e.host_id
                WHERE e.what = ?1 AND e.row_id = ?2 AND h.is_own = 0 LIMIT 1";
-    connection.prepare_cached(sql)?.query_row((number(what), id), |row| row.get(0)).optional()
+    connection.prepare_cached(sql)?.query_row((table, id), |row| row.get(0)).optional()
 }
 
 /// Returns the row of the other host that a record comes from; `None` if it was made here.

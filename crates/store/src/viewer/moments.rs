@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row};
 
 use crate::memory::records::{raw_chars, texts};
 use crate::row_ids::Time;
+use crate::sync::{host_of, host_of_bookmark};
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// What an entry of the timeline is.
@@ -42,6 +43,8 @@ pub struct Moment {
     pub files: Vec<String>,
     /// Bytes of its whole text.
     pub bytes: u64,
+    /// The other machine that a record or a bookmark comes from; `None` if it was made here.
+    pub host: Option<String>,
 }
 
 /// The statements that read the entries of each kind.
@@ -126,6 +129,11 @@ fn gather(
         if let MomentId::Record(RecordId { what: What::Observation, id }) = moment.id {
             moment.bytes += raw_chars(connection, session, id)?;
         }
+        moment.host = match moment.id {
+            MomentId::Record(RecordId { what, id }) => host_of(connection, what, id)?,
+            MomentId::Bookmark(id) => host_of_bookmark(connection, id)?,
+            MomentId::Turn(_) => None,
+        };
     }
     Ok((found, more))
 }
@@ -162,5 +170,6 @@ fn read(source: usize, row: &Row<'_>) -> rusqlite::Result<Moment> {
         is_error: row.get(7)?,
         files: texts(&modified).into_iter().chain(texts(&read)).collect(),
         bytes: row.get::<_, i64>(10)?.unsigned_abs(),
+        host: None,
     })
 }
