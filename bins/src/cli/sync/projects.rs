@@ -64,7 +64,7 @@ pub(crate) fn unshare(env: &Env) -> anyhow::Result<Exit> {
         bail!("{} is not shared", project.name);
     }
     out::line(&paint::harmless(&format!(
-        "{} is not shared any more. What was sent stays with the others.",
+        "{} is not shared any more. What was sent stays with the others; what was not sent yet stays here.",
         project.name
     )))?;
     Ok(Exit::Success)

@@ -12,7 +12,8 @@ pub(super) struct RowContent {
     /// The project's key here.
     pub(super) project_key: String,
     session: Option<String>,
-    at: i64,
+    /// When it was made, in milliseconds of this host's clock.
+    pub(super) at: i64,
     body: Body,
 }
 

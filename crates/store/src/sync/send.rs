@@ -23,7 +23,8 @@ impl Store {
 
     /// Returns the own records of a range, at most `most`, in the order of their idx.
     ///
-    /// A record has no content if it was forgotten, if a newer version of it follows, or if its project is no longer shared.
+    /// A record has no content if it was forgotten, if a newer version of it follows, or if its project is no longer shared,
+    /// or was shared again since.
     pub fn records_to_send(&self, range: IdxRange, most: usize, scan: Scan) -> Result<Vec<Outgoing>, StoreError> {
         self.write("read the records to send", |tx| to_send(tx, range, most, scan))
     }
@@ -86,13 +87,13 @@ fn entry(connection: &Connection, entity: EntityId, record: RecordId, scan: Scan
     let known = entities::find(connection, entity)?.filter(|known| known.record == record);
     let Some(Known { table: Some(table), row: Some(row), version, .. }) = known else { return Ok(None) };
     let Some(content) = content::read(connection, table, row, scan.raw_text())? else { return Ok(None) };
-    let sql = "SELECT project, name FROM sync_projects WHERE project_key = ?1 AND is_shared = 1";
+    let sql = "SELECT project, name FROM sync_projects WHERE project_key = ?1 AND is_shared = 1 AND since <= ?2";
     let shared: Option<([u8; 16], String)> = connection
         .prepare_cached(sql)?
-        .query_row([&content.project_key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row((&content.project_key, content.at), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((project, name)) = shared else {
-        // If it is shared again, it becomes a record again.
+        // If it is shared again with its past, it becomes a record again.
         let sql = "UPDATE sync_entities SET digest = NULL WHERE entity = ?1";
         connection.prepare_cached(sql)?.execute([entity.as_bytes()])?;
         return Ok(None);
