@@ -1,5 +1,7 @@
 //! The one line that another machine types to join a circle.
 
+use std::fmt;
+
 use data_encoding::BASE64URL_NOPAD;
 use sha2::{Digest, Sha256};
 
@@ -10,7 +12,7 @@ const PREFIX: &str = "longhaul-join-1-";
 const CHECKSUM: usize = 4;
 
 /// What another machine needs to join a circle. It contains the key: it is as secret as the key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct JoinCode {
     /// The circle.
     pub circle: CircleId,
@@ -18,6 +20,13 @@ pub struct JoinCode {
     pub key: CircleKey,
     /// The address of the engine, such as `postgres://…` or `folder:PATH`.
     pub engine: String,
+}
+
+impl fmt::Debug for JoinCode {
+    /// The address may contain a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinCode").field("circle", &self.circle).finish_non_exhaustive()
+    }
 }
 
 /// Why a text is not a join code.

@@ -64,6 +64,9 @@ fn lines(
         let wait = state.not_before.saturating_sub(now.0).div_ceil(60_000);
         lines.push(format!("Next attempt:   in {wait} min, or now with `longhaul sync now`"));
     }
+    if let Some(incomplete) = &state.incomplete {
+        lines.push(format!("Not fetched:    {incomplete}"));
+    }
     if let Some(remark) = &state.remark {
         lines.push(format!("Remark:         {remark}"));
     }

@@ -10,6 +10,9 @@ use crate::{Error, Home, bounded_read, files};
 /// The pause after the first failure. Each further one doubles it.
 const FIRST_PAUSE_MS: u64 = 60_000;
 
+/// How much of a text is kept, in characters. A server can send more than the file may have.
+const TEXT: usize = 1_000;
+
 /// The longest pause after a failure.
 const LONGEST_PAUSE_MS: u64 = 60 * 60_000;
 
@@ -29,6 +32,8 @@ pub struct ExchangeState {
     pub not_before: u64,
     /// What the user should know, such as that this machine got a new id.
     pub remark: Option<String>,
+    /// What the last one could not fetch, although the engine has it; `None` if it fetched everything.
+    pub incomplete: Option<String>,
     /// How many records the last successful one has sent.
     pub sent: u64,
     /// How many records the last successful one has fetched.
@@ -56,17 +61,15 @@ impl ExchangeState {
     #[must_use]
     pub fn succeeded(self, now: Millis, sent: u64, fetched: u64, remark: Option<String>) -> Self {
         // A remark stays until the next one: it may have come while no one looked.
-        let remark = remark.or(self.remark);
-        Self {
-            at: Some(now.0),
-            succeeded_at: Some(now.0),
-            error: None,
-            failures: 0,
-            not_before: 0,
-            remark,
-            sent,
-            fetched,
-        }
+        let remark = remark.map(cut).or(self.remark);
+        let (at, succeeded_at) = (Some(now.0), Some(now.0));
+        Self { at, succeeded_at, remark, sent, fetched, ..Self::default() }
+    }
+
+    /// Returns the state with what could not be fetched.
+    #[must_use]
+    pub fn with_incomplete(self, incomplete: Option<String>) -> Self {
+        Self { incomplete: incomplete.map(cut), ..self }
     }
 
     /// Returns the state after a failure: the next attempt is after a pause that doubles, up to an hour.
@@ -74,7 +77,7 @@ impl ExchangeState {
     pub fn failed(self, now: Millis, error: String) -> Self {
         let pause = FIRST_PAUSE_MS.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE_MS);
         let failures = self.failures.saturating_add(1);
-        Self { at: Some(now.0), error: Some(error), failures, not_before: now.0 + pause, ..self }
+        Self { at: Some(now.0), error: Some(cut(error)), failures, not_before: now.0 + pause, ..self }
     }
 
     /// Returns whether an exchange may start by itself now.
@@ -84,11 +87,36 @@ impl ExchangeState {
     }
 }
 
+/// Returns the beginning of a text.
+fn cut(text: String) -> String {
+    match text.char_indices().nth(TEXT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use longhaul_core::Millis;
+    use longhaul_core::{Env, Millis, Platform};
+    use tempfile::tempdir;
 
     use super::ExchangeState;
+    use crate::Home;
+
+    /// A server decides how long its message is.
+    #[test]
+    fn a_long_error_does_not_make_the_state_unreadable() {
+        let dir = tempdir().unwrap();
+        let data = dir.path().to_str().unwrap().to_owned();
+        let env = Env::new(Millis(1), Platform::Unix, |name| (name == "LONGHAUL_HOME").then(|| data.clone()));
+        let home = Home::of(&env).unwrap();
+        let long = "é".repeat(100_000);
+        let state = ExchangeState::default().succeeded(Millis(1), 1, 1, Some(long.clone()));
+        let state = state.with_incomplete(Some(long.clone())).failed(Millis(1), long);
+        state.write(&home).unwrap();
+        assert_eq!(ExchangeState::read(&home), state);
+        assert!(!ExchangeState::read(&home).may_start(Millis(2)), "the pause is kept");
+    }
 
     #[test]
     fn the_pause_after_failures_doubles_up_to_an_hour() {

@@ -57,7 +57,7 @@ pub(super) fn check(facts: &Facts) -> Vec<Finding> {
     }
     let mut found = Vec::new();
     if let Some(file) = &sync.missing_key {
-        let fix = "`longhaul sync join CODE` stores it again; `longhaul sync code` on another machine prints the code";
+        let fix = "`longhaul sync join -` stores it again; `longhaul sync code` on another machine prints the code";
         found.push(Finding::broken(check, format!("the key is missing: {}", file.display()), fix));
     }
     if let Some(file) = &sync.open_key {
@@ -72,6 +72,10 @@ pub(super) fn check(facts: &Facts) -> Vec<Finding> {
             what,
             "`longhaul sync now` tries it again, `longhaul sync status` shows more",
         ));
+    }
+    if let Some(incomplete) = &sync.state.incomplete {
+        let fix = "wait until everything is copied; of a folder, delete the damaged file: its machine sends it again";
+        found.push(Finding::warning(check, incomplete.clone(), fix));
     }
     if found.is_empty() {
         let last = sync.state.succeeded_at.map_or_else(|| "never".to_owned(), |at| ago(facts.now, at));

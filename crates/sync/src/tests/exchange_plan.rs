@@ -46,6 +46,12 @@ fn own_records_beyond_the_confirmed_ones_are_compared() {
     assert_eq!(own_records(host(1), 4, 6), OwnRecords::Compare(range(1, 4, 6)));
 }
 
+#[test]
+fn an_engine_that_claims_too_much_does_not_overflow() {
+    let remote = heads(&[(2, u64::MAX), (3, u64::MAX)]);
+    assert_eq!(plan(&Heads::new(), &remote, host(1)).unwrap().fetch_len(), u64::MAX);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
