@@ -78,7 +78,16 @@ pub trait Engine {
     /// A record that this user may not erase keeps its payload, and is not returned.
     fn erase(&mut self, places: &[RecordPlace]) -> Result<Vec<RecordId>, EngineError>;
 
+    /// Returns the lowest number that two different records of a host have; `None` if there is none.
+    ///
+    /// Only an engine that several machines write to without seeing each other can have such numbers.
+    fn first_double(&mut self, _host: HostId) -> Result<Option<u64>, EngineError> {
+        Ok(None)
+    }
+
     /// Stores the name and the last sight of this host.
+    ///
+    /// Fails with [`EngineError::HostOfAnotherUser`] if another user has added it: only that user adds records of it.
     fn put_host(&mut self, host: &EngineHost) -> Result<(), EngineError>;
 
     /// Returns all hosts.
@@ -172,6 +181,14 @@ pub enum EngineError {
         host: HostId,
         /// The number.
         idx: u64,
+    },
+    /// Another user of the database has added this host.
+    #[error("{engine}: another user has added host {host}")]
+    HostOfAnotherUser {
+        /// Its address.
+        engine: String,
+        /// The host.
+        host: HostId,
     },
     /// Anything else.
     #[error("{engine}: {problem}")]

@@ -3,6 +3,7 @@
 //! It may end anywhere, and be repeated: every page is one transaction here and one statement there.
 
 mod own_id;
+mod record_size;
 
 use longhaul_core::Millis;
 use longhaul_runtime::files;
@@ -18,10 +19,13 @@ use crate::{Engine, EngineError, EngineHost, Overview, PageLimit, RecordPlace};
 const SEEN_MS: u64 = 10 * 60_000;
 
 /// A smaller difference between two clocks is the time that a request takes.
-const CLOCK_TOLERANCE_MS: i64 = 5_000;
+const CLOCK_TOLERANCE_MS: u64 = 5_000;
 
 /// How many records are read or erased at once.
 const AT_ONCE: usize = 500;
+
+/// How many payloads one exchange erases at most.
+const MAX_ERASED: usize = 20_000;
 
 /// How often an exchange begins again because this host got a new id.
 const ATTEMPTS: usize = 3;
@@ -56,6 +60,8 @@ pub struct Exchanged {
     pub erased: u64,
     /// What the user should know.
     pub remarks: Vec<String>,
+    /// Records of which the engine returned none, although it has them by its own account.
+    pub incomplete: Vec<IdxRange>,
 }
 
 /// How far the fetching is.
@@ -185,8 +191,8 @@ impl Run<'_, '_> {
     fn clock_ahead(&self, own: &SyncSelf, overview: &Overview) -> i64 {
         let Some(time) = overview.time_ms else { return own.clock_ahead };
         let ahead = i64::try_from(self.now().0).unwrap_or_default() - i64::try_from(time).unwrap_or_default();
-        let ahead = if ahead.abs() < CLOCK_TOLERANCE_MS { 0 } else { ahead };
-        if (ahead - own.clock_ahead).abs() < CLOCK_TOLERANCE_MS { own.clock_ahead } else { ahead }
+        let ahead = if ahead.unsigned_abs() < CLOCK_TOLERANCE_MS { 0 } else { ahead };
+        if ahead.abs_diff(own.clock_ahead) < CLOCK_TOLERANCE_MS { own.clock_ahead } else { ahead }
     }
 
     /// Returns whether the engine's last sight of this host is too old.
@@ -203,7 +209,8 @@ impl Run<'_, '_> {
             // A name that cannot be read is not worth an error.
             let name = open_host_name(ring, host.host, &host.name).unwrap_or_default();
             let seen = Some(Millis(host.seen_ms));
-            let ahead = if host.clock_ahead_ms.abs() < CLOCK_TOLERANCE_MS { 0 } else { host.clock_ahead_ms };
+            let is_right = host.clock_ahead_ms.unsigned_abs() < CLOCK_TOLERANCE_MS;
+            let ahead = if is_right { 0 } else { host.clock_ahead_ms };
             self.participant.store.note_host(host.host, &name, seen, ahead)?;
         }
         Ok(())
@@ -214,7 +221,11 @@ impl Run<'_, '_> {
         let name = &self.participant.name;
         let sealed = seal_host_name(ring, own.host, name, &files::random::<NONCE_RANDOM>()?);
         let entry = EngineHost { host: own.host, name: sealed, seen_ms: self.now().0, clock_ahead_ms: 0 };
-        self.engine.put_host(&entry)?;
+        match self.engine.put_host(&entry) {
+            // The address has another user than before.
+            Err(EngineError::HostOfAnotherUser { .. }) => return Err(Interruption::SameId),
+            put => put?,
+        }
         let ahead = self.participant.store.sync_self()?.map_or(0, |own| own.clock_ahead);
         self.participant.store.note_host(own.host, name, Some(self.now()), ahead)?;
         Ok(())
@@ -223,8 +234,11 @@ impl Run<'_, '_> {
     fn fetch(&mut self, ring: &KeyRing, mut range: IdxRange, total: u64) -> Result<(), Interruption> {
         while !range.is_empty() {
             let page = self.engine.fetch(range, PageLimit::EXCHANGE)?;
-            // In a folder, a file may not be complete yet.
-            let Some(last) = page.last() else { return Ok(()) };
+            // In a folder, a file may not be complete yet, or be damaged.
+            let Some(last) = page.last() else {
+                self.exchanged.incomplete.push(range);
+                return Ok(());
+            };
             range.after = last.idx;
             let page: Vec<Incoming> = page.into_iter().map(|sealed| Incoming::open(ring, sealed)).collect();
             let taken = self.participant.store.take_in_records(&page, self.now())?;
@@ -268,6 +282,7 @@ impl Run<'_, '_> {
             for outgoing in page {
                 sealed.push(outgoing.seal(ring, &files::random::<SEAL_RANDOM>()?));
             }
+            self.exchanged.remarks.extend(record_size::leave_out_large(&mut sealed));
             for page in pages(&sealed, PageLimit::EXCHANGE) {
                 match self.engine.insert(page) {
                     Err(EngineError::Clash { .. }) => return Err(Interruption::SameId),
@@ -282,19 +297,17 @@ impl Run<'_, '_> {
     }
 
     /// Removes the payloads of forgotten records from the engine, as far as this user may.
+    ///
+    /// What another user has added, that user or the owner erases. Until then it is tried again in each exchange.
     fn erase(&mut self) -> Result<(), Interruption> {
-        loop {
-            let places = self.participant.store.records_to_erase(AT_ONCE)?;
-            if places.is_empty() {
-                return Ok(());
-            }
-            let places: Vec<RecordPlace> =
-                places.iter().map(|record| RecordPlace { host: record.host, idx: record.idx, id: record.id }).collect();
-            self.exchanged.erased += self.engine.erase(&places)?.len() as u64;
-            // What another user has added, that user or the owner erases.
-            let ids: Vec<_> = places.iter().map(|place| place.id).collect();
-            self.participant.store.note_erased(&ids)?;
+        let records = self.participant.store.records_to_erase(MAX_ERASED)?;
+        let place = |record: &SealedRecord| RecordPlace { host: record.host, idx: record.idx, id: record.id };
+        for page in records.chunks(AT_ONCE) {
+            let erased = self.engine.erase(&page.iter().map(place).collect::<Vec<_>>())?;
+            self.exchanged.erased += erased.len() as u64;
+            self.participant.store.note_erased(&erased)?;
         }
+        Ok(())
     }
 }
 

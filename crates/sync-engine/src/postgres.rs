@@ -9,8 +9,10 @@ mod tls;
 
 use std::future::Future;
 use std::path::Path;
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use longhaul_sync::{CircleHeader, Heads, HostId, IdxRange, RecordId, SealedRecord};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::{ToSql, Type};
@@ -22,6 +24,12 @@ use crate::{Engine, EngineError, EngineHost, Overview, PageLimit, RecordPlace};
 
 /// How long one request may take. A page of a few megabytes over a slow line takes less.
 const REQUEST_LIMIT: Duration = Duration::from_secs(60);
+
+/// The most bytes that are read of one answer. The largest, a page of records, has a little more than 8 MB.
+const MAX_ANSWER: usize = 32 << 20;
+
+/// What a row takes apart from its values.
+const ROW_BYTES: usize = 200;
 
 /// A connection to a PostgreSQL database.
 pub struct Postgres {
@@ -63,7 +71,22 @@ impl Postgres {
     }
 
     fn query(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, EngineError> {
-        self.wait(self.client.query_typed(sql, parameters))
+        let rows = self.wait(async {
+            let parameters = parameters.iter().map(|(value, kind)| (*value, kind.clone()));
+            let mut answer = pin!(self.client.query_typed_raw(sql, parameters).await?);
+            let (mut rows, mut bytes) = (Vec::new(), 0);
+            while let Some(row) = answer.try_next().await? {
+                bytes += ROW_BYTES + row.raw_size_bytes();
+                if bytes > MAX_ANSWER {
+                    return Ok(None);
+                }
+                rows.push(row);
+            }
+            Ok(Some(rows))
+        })?;
+        // A server, or a member who has filled a table, decides how much there is: it must not fill the memory here.
+        let problem = || format!("an answer has more than {} MB", MAX_ANSWER >> 20);
+        rows.ok_or_else(|| EngineError::Other { engine: self.shown.clone(), problem: problem() })
     }
 
     fn execute(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<u64, EngineError> {
@@ -80,6 +103,16 @@ impl Postgres {
             Ok(Err(error)) if failure::is_missing_table(&error) => Ok(None),
             Ok(Err(error)) => Err(failure::of_request(&self.shown, &error)),
             Ok(Ok(rows)) => Ok(rows.first().and_then(|row| row.get(0))),
+            Err(_) => Err(EngineError::TimedOut { engine: self.shown.clone(), seconds: REQUEST_LIMIT.as_secs() }),
+        }
+    }
+
+    /// Brings tables of an older version up to date, if this user may. Members use them as they are until the owner exchanges.
+    fn update_schema(&mut self) -> Result<(), EngineError> {
+        let update = async { tokio::time::timeout(REQUEST_LIMIT, schema::bring_up_to_date(&mut self.client)).await };
+        match self.runtime.block_on(update) {
+            Ok(Err(error)) if !failure::is_refused(&error) => Err(failure::of_request(&self.shown, &error)),
+            Ok(_) => Ok(()),
             Err(_) => Err(EngineError::TimedOut { engine: self.shown.clone(), seconds: REQUEST_LIMIT.as_secs() }),
         }
     }
@@ -110,7 +143,11 @@ impl Engine for Postgres {
             }
         };
         let Some(first) = rows.first() else { return Ok(None) };
-        self.check_schema(first.get(0))?;
+        let found: Option<i64> = first.get(0);
+        self.check_schema(found)?;
+        if found.is_some_and(|found| found < schema::newest()) {
+            self.update_schema()?;
+        }
         let Some(header) = first.get::<_, Option<Vec<u8>>>(1) else { return Ok(None) };
         let head = |row: &Row| Some((host_id(row.get::<_, Option<Uuid>>(2)?), row.get::<_, Option<i64>>(3)?));
         let heads: Heads = rows.iter().filter_map(head).map(|(host, idx)| (host, idx.unsigned_abs())).collect();
@@ -213,7 +250,10 @@ impl Engine for Postgres {
         let (id, seen) = (Uuid::from_bytes(*host.host.as_bytes()), host.seen_ms as i64);
         let parameters: [(&(dyn ToSql + Sync), Type); 3] =
             [(&id, Type::UUID), (&host.name, Type::BYTEA), (&seen, Type::INT8)];
-        self.execute(statements::PUT_HOST, &parameters).map(drop)
+        match self.execute(statements::PUT_HOST, &parameters)? {
+            0 => Err(EngineError::HostOfAnotherUser { engine: self.shown.clone(), host: host.host }),
+            _ => Ok(()),
+        }
     }
 
     fn hosts(&mut self) -> Result<Vec<EngineHost>, EngineError> {

@@ -18,6 +18,11 @@ pub(super) fn check(
     if own.machine != participant.machine {
         return Err(Interruption::SameId);
     }
+    if let Some(double) = engine.first_double(own.host)? {
+        // From there on, other machines may have fetched either copy: everything is written again, under the new id.
+        participant.store.confirm_sent(own.confirmed.min(double - 1))?;
+        return Err(Interruption::SameId);
+    }
     let remote = overview.heads.get(&own.host).copied().unwrap_or_default();
     let OwnRecords::Compare(mut range) = own_records(own.host, own.confirmed, remote) else { return Ok(()) };
     while !range.is_empty() {
@@ -38,7 +43,8 @@ pub(super) fn renew(participant: &Participant<'_>, exchanged: &mut Exchanged) ->
     let host = HostId::random(files::random()?);
     participant.store.renew_host(host, &participant.machine, participant.scan.now)?;
     exchanged.remarks.push(
-        "This memory is a copy of another machine's, or was restored from a backup: it got a new id. Nothing is lost."
+        "This memory is a copy of another machine's, was restored from a backup, or exchanges as another user of the \
+         database: it got a new id. Nothing is lost."
             .to_owned(),
     );
     Ok(())

@@ -55,13 +55,15 @@ pub struct PostgresAddress {
 
 impl PostgresAddress {
     /// Reads an address. `sslmode` is `require` unless it is set, or the server is on this machine.
+    ///
+    /// As in PostgreSQL's own clients, `sslrootcert=system` requires `verify-full`.
     pub fn parse(text: &str) -> Result<Self, EngineError> {
         let (start, query) = text.split_once('?').map_or((text, None), |(start, query)| (start, Some(query)));
-        let (mut tls, mut root_certificates, mut others) = (None, None, Vec::new());
+        let (mut tls, mut root_certificates, mut is_system, mut others) = (None, None, false, Vec::new());
         for pair in query.into_iter().flat_map(|query| query.split('&')) {
             match pair.split_once('=') {
                 Some(("sslmode", mode)) => tls = Some(parse_mode(mode)?),
-                Some(("sslrootcert", "system")) => {}
+                Some(("sslrootcert", "system")) => is_system = true,
                 Some(("sslrootcert", path)) => root_certificates = Some(PathBuf::from(percent_decoded(path))),
                 _ => others.push(pair),
             }
@@ -74,7 +76,14 @@ impl PostgresAddress {
             return Err(EngineError::Address("the host is missing".to_owned()));
         }
         let default = if is_local(&config) { TlsMode::Prefer } else { TlsMode::Require };
-        let tls = tls.unwrap_or(default);
+        let tls = match tls {
+            None if is_system => TlsMode::VerifyFull,
+            Some(weak) if is_system && weak != TlsMode::VerifyFull => {
+                let problem = format!("sslrootcert=system needs sslmode=verify-full, not {}", weak.as_str());
+                return Err(EngineError::Address(problem));
+            }
+            mode => mode.unwrap_or(default),
+        };
         let is_socket = |host: &Host| matches!(host, Host::Unix(_));
         config.ssl_mode(match tls {
             // As in PostgreSQL's own clients: a socket leads to this machine, and has no TLS.
@@ -206,6 +215,17 @@ mod tests {
         let address =
             PostgresAddress::parse("postgres://a@db/t?sslrootcert=%2Fetc/ca.pem&sslmode=verify-full").unwrap();
         assert_eq!(address.root_certificates.unwrap().to_str(), Some("/etc/ca.pem"));
+    }
+
+    /// Whoever names the system's authorities wants the server to be checked.
+    #[test]
+    fn the_certificates_of_the_system_are_never_ignored() {
+        check("postgres://a@db/t?sslrootcert=system", "postgres://a@db/t", TlsMode::VerifyFull);
+        check("postgres://a@db/t?sslrootcert=system&sslmode=verify-full", "postgres://a@db/t", TlsMode::VerifyFull);
+        for weak in ["disable", "prefer", "require", "verify-ca"] {
+            let parsed = PostgresAddress::parse(&format!("postgres://a@db/t?sslmode={weak}&sslrootcert=system"));
+            assert!(parsed.unwrap_err().to_string().contains("needs sslmode=verify-full"), "{weak}");
+        }
     }
 
     #[test]

@@ -10,9 +10,17 @@ use crate::EngineError;
 /// How the library begins the message about a failed TLS handshake. It has no other way to recognise one.
 const TLS_FAILED: &str = "error performing TLS handshake";
 
+/// How much of a message of the server is shown, in characters.
+const MESSAGE: usize = 500;
+
 /// Returns whether a statement failed because a table or the schema does not exist.
 pub(super) fn is_missing_table(error: &Error) -> bool {
     matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME))
+}
+
+/// Returns whether a statement failed because this user may not do it, or because nothing can be written at all.
+pub(super) fn is_refused(error: &Error) -> bool {
+    matches!(error.code(), Some(&SqlState::INSUFFICIENT_PRIVILEGE | &SqlState::READ_ONLY_SQL_TRANSACTION))
 }
 
 /// Returns what an error while connecting means. `mode` is the value of `sslmode`.
@@ -39,7 +47,8 @@ pub(super) fn of_request(engine: &str, error: &Error) -> EngineError {
     let Some(server) = error.as_db_error() else {
         return EngineError::Unreachable { engine, problem: chain(error) };
     };
-    let problem: String = server.message().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let message = server.message().chars().take(MESSAGE);
+    let problem: String = message.map(|c| if c.is_control() { ' ' } else { c }).collect();
     match server.code() {
         &SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
             EngineError::Login { engine, problem }

@@ -5,7 +5,7 @@
 use tokio_postgres::{Client, Error};
 
 /// The steps. Their number is the version of the schema.
-const STEPS: &[&str] = &[include_str!("schema/1_records.sql")];
+const STEPS: &[&str] = &[include_str!("schema/1_records.sql"), include_str!("schema/2_own_hosts.sql")];
 
 /// The rights of members, repeated after every step.
 const RIGHTS: &str = include_str!("schema/rights.sql");

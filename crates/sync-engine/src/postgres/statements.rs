@@ -31,8 +31,10 @@ pub(super) const INSERT: &str = "
     SELECT (SELECT c.idx FROM clash c), (SELECT count(*) FROM added)";
 
 /// The next records of a host, up to a number of records and of bytes, and at least one.
+///
+/// A payload that is larger than [`longhaul_sync::MAX_PAYLOAD`] comes as an empty one, which counts as damaged.
 pub(super) const FETCH: &str = "
-    SELECT id, idx, time_ms, payload FROM (
+    SELECT id, idx, time_ms, CASE WHEN octet_length(payload) > 4194304 THEN ''::bytea ELSE payload END FROM (
         SELECT p.*, sum(coalesce(octet_length(payload), 0)) OVER (ORDER BY idx ROWS UNBOUNDED PRECEDING)
                     - coalesce(octet_length(payload), 0) AS bytes_before
         FROM (
@@ -55,12 +57,24 @@ pub(super) const ERASED: &str = "
     ON r.host = p.host AND r.idx = p.idx AND r.id = p.id
     WHERE r.payload IS NULL";
 
-/// Stores a host. One that another user has added is not changed.
+/// Stores a host. One that another user has added is not changed, and no row is counted.
 pub(super) const PUT_HOST: &str = "
     INSERT INTO longhaul.hosts (host, name, seen_ms, clock_ahead_ms)
     VALUES ($1, $2, $3, $3 - (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
     ON CONFLICT (host) DO UPDATE
-    SET name = excluded.name, seen_ms = excluded.seen_ms, clock_ahead_ms = excluded.clock_ahead_ms";
+    SET name = excluded.name, seen_ms = excluded.seen_ms, clock_ahead_ms = excluded.clock_ahead_ms
+    WHERE hosts.added_by = current_user";
 
 /// All hosts.
 pub(super) const HOSTS: &str = "SELECT host, name, seen_ms, clock_ahead_ms FROM longhaul.hosts ORDER BY host";
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_largest_payload_is_the_same_everywhere() {
+        assert_eq!(longhaul_sync::MAX_PAYLOAD, 4_194_304);
+        for sql in [super::FETCH, include_str!("schema/2_own_hosts.sql")] {
+            assert!(sql.contains("4194304"), "{sql}");
+        }
+    }
+}

@@ -36,10 +36,12 @@ fn members_have_no_right_to_delete() {
     server.sql("team", "CREATE ROLE eve LOGIN PASSWORD 'e'");
     let mut anna = connect(&server.url_of("anna", "a", "team")).unwrap();
     let mut bob = connect(&server.url_of("bob", "b", "team")).unwrap();
+    let entry =
+        |number, name: &str, seen_ms| EngineHost { host: host(number), name: name.into(), seen_ms, clock_ahead_ms: 0 };
+    anna.put_host(&entry(1, "anna", 1)).unwrap();
+    bob.put_host(&entry(2, "bob", 1)).unwrap();
     anna.insert(&records(host(1), 1..=4)).unwrap();
     bob.insert(&records(host(2), 1..=4)).unwrap();
-    let entry = |name: &str, seen_ms| EngineHost { host: host(1), name: name.into(), seen_ms, clock_ahead_ms: 0 };
-    anna.put_host(&entry("anna", 1)).unwrap();
     assert_eq!(payloads(&mut *bob, 1), 4);
 
     let stored = records(host(1), 1..=4);
@@ -50,7 +52,13 @@ fn members_have_no_right_to_delete() {
 
     let rotated = header();
     assert!(matches!(anna.replace_header(&rotated), Err(EngineError::NoPermission { .. })));
-    assert!(bob.put_host(&entry("bob", 2)).is_err(), "it is anna's");
+    assert!(matches!(bob.put_host(&entry(1, "bob", 2)), Err(EngineError::HostOfAnotherUser { .. })), "it is anna's");
+    // In the name of anna's machine, and of one that nobody has added.
+    for number in [1, 7] {
+        let added = bob.insert(&records(host(number), 5..=5));
+        assert!(matches!(added, Err(EngineError::NoPermission { .. })), "{added:?}");
+    }
+    assert_eq!(payloads(&mut *bob, 7), 0);
     for sql in [
         "DELETE FROM longhaul.records",
         "TRUNCATE longhaul.records",
@@ -104,7 +112,7 @@ fn tables_of_a_newer_version_are_refused_and_left_alone() {
     engine.create(&header()).unwrap();
     server.sql("team", "INSERT INTO longhaul.schema VALUES (7); ALTER TABLE longhaul.records RENAME TO entries");
     for error in [engine.overview().unwrap_err(), engine.create(&header()).unwrap_err()] {
-        assert!(matches!(error, EngineError::NewerSchema { found: 7, known: 1, .. }), "{error:?}");
+        assert!(matches!(error, EngineError::NewerSchema { found: 7, known: 2, .. }), "{error:?}");
     }
 }
 
@@ -151,4 +159,55 @@ fn a_server_that_went_away_is_reported_as_unreachable() {
     assert!(matches!(error, EngineError::Unreachable { .. }), "{error:?}");
     server.resume();
     connect(&url).unwrap().insert(&records(host(1), 1..=2)).unwrap();
+}
+
+/// Tables of the version before are brought up to date by their owner, and used as they are by members until then.
+#[test]
+fn the_owner_updates_older_tables() {
+    let Some(server) = PostgresServer::start() else { return };
+    let mut owner = connect(&server.new_database("team")).unwrap();
+    owner.create(&header()).unwrap();
+    server.sql("team", "CREATE ROLE anna LOGIN PASSWORD 'a' IN ROLE longhaul_member");
+    server.sql(
+        "team",
+        "DELETE FROM longhaul.schema WHERE version > 1;
+         ALTER TABLE longhaul.records DROP CONSTRAINT payload_size;
+         ALTER TABLE longhaul.hosts DROP CONSTRAINT name_size;
+         DROP POLICY add_records ON longhaul.records;
+         CREATE POLICY add_records ON longhaul.records FOR INSERT WITH CHECK (added_by = current_user);",
+    );
+    let mut anna = connect(&server.url_of("anna", "a", "team")).unwrap();
+    assert_eq!(anna.overview().unwrap().unwrap().header, header());
+    anna.insert(&records(host(1), 1..=1)).unwrap();
+    assert_eq!(server.sql("team", "SELECT max(version) FROM longhaul.schema"), "1");
+    assert_eq!(owner.overview().unwrap().unwrap().header, header());
+    assert_eq!(server.sql("team", "SELECT max(version) FROM longhaul.schema"), "2");
+    assert!(matches!(anna.insert(&records(host(1), 2..=2)), Err(EngineError::NoPermission { .. })));
+}
+
+/// What a server or another member has stored does not fill the memory here.
+#[test]
+fn answers_have_a_largest_size() {
+    let Some(server) = PostgresServer::start() else { return };
+    let mut engine = connect(&server.new_database("team")).unwrap();
+    engine.create(&header()).unwrap();
+    let mut large = records(host(1), 1..=1);
+    large[0].payload = Some(vec![1; longhaul_sync::MAX_PAYLOAD + 1]);
+    assert!(engine.insert(&large).unwrap_err().to_string().contains("payload_size"));
+    server.sql("team", "ALTER TABLE longhaul.records DROP CONSTRAINT payload_size");
+    engine.insert(&large).unwrap();
+    engine.insert(&records(host(1), 2..=2)).unwrap();
+    let range = IdxRange { host: host(1), after: 0, through: 2 };
+    let mut page = engine.fetch(range, PageLimit::EXCHANGE).unwrap();
+    page.extend(engine.fetch(IdxRange { after: page.len() as u64, ..range }, PageLimit::EXCHANGE).unwrap());
+    let sizes: Vec<usize> = page.iter().map(|record| record.payload.as_ref().unwrap().len()).collect();
+    assert_eq!(sizes, [0, records(host(1), 2..=2)[0].payload.as_ref().unwrap().len()], "the large one is damaged");
+
+    server.sql(
+        "team",
+        "INSERT INTO longhaul.hosts (host, name, seen_ms, clock_ahead_ms)
+         SELECT gen_random_uuid(), convert_to(repeat('x', 1000), 'UTF8'), 1, 0 FROM generate_series(1, 40000)",
+    );
+    let error = engine.hosts().unwrap_err();
+    assert!(error.to_string().contains("more than 32 MB"), "{error}");
 }
