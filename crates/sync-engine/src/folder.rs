@@ -17,6 +17,7 @@ mod segment;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use longhaul_runtime::bounded_read;
 use longhaul_sync::{CircleHeader, Heads, HostId, IdxRange, RecordId, SealedRecord};
@@ -30,16 +31,20 @@ const SCHEMA: i64 = 1;
 /// The file with the number of the layout.
 const SCHEMA_FILE: &str = "longhaul-sync-schema";
 
+/// How long another process may write records of the same host.
+const LOCK_LIMIT: Duration = Duration::from_secs(30);
+
 /// A folder as an engine.
 #[derive(Debug)]
 pub struct Folder {
     dir: PathBuf,
+    pub(crate) lock_limit: Duration,
 }
 
 impl Folder {
     /// Returns the engine in `dir`. Nothing is read yet.
     pub fn new(dir: &Path) -> Self {
-        Self { dir: dir.to_owned() }
+        Self { dir: dir.to_owned(), lock_limit: LOCK_LIMIT }
     }
 
     /// Returns the number of the layout; `None` if nothing was set up here.
@@ -68,7 +73,7 @@ impl Folder {
             return Ok(None);
         }
         let mut newest: Option<CircleHeader> = None;
-        for (_, path) in self.list("circle")? {
+        for (_, path) in self.list("circle")?.into_iter().filter(|(name, _)| !name.starts_with('.')) {
             let bytes = bounded_read::bytes(&path, bounded_read::LARGE);
             let header = bytes.ok().and_then(|bytes| CircleHeader::from_bytes(&bytes).ok());
             newest = newest.into_iter().chain(header).max_by_key(|header| header.epoch);
@@ -92,7 +97,7 @@ impl Folder {
     }
 
     fn records(&self, host: HostId) -> RecordFiles {
-        RecordFiles::new(self.dir.join("records").join(host.to_string()), host)
+        RecordFiles::new(self.dir.join("records").join(host.to_string()), host, self.lock_limit)
     }
 
     fn failed(&self, error: &io::Error) -> EngineError {
@@ -170,6 +175,14 @@ impl Engine for Folder {
             erased.extend(files.erase(of_host).map_err(|error| self.failed(&error))?);
         }
         Ok(erased)
+    }
+
+    fn first_double(&mut self, host: HostId) -> Result<Option<u64>, EngineError> {
+        match self.records(host).first_double() {
+            // Another process has replaced a file: the next exchange compares them.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            found => found.map_err(|error| self.failed(&error)),
+        }
     }
 
     fn put_host(&mut self, host: &EngineHost) -> Result<(), EngineError> {

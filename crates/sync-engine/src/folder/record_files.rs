@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use fs2::FileExt;
-use longhaul_runtime::{bounded_read, files};
+use longhaul_runtime::bounded_read;
 use longhaul_sync::{HostId, IdxRange, RecordId, SealedRecord};
 use sha2::{Digest, Sha256};
 
@@ -23,6 +25,9 @@ const MAX_FILE: u64 = 64 << 20;
 /// How often a folder is listed again because another process has replaced a file meanwhile.
 const ATTEMPTS: usize = 5;
 
+/// How often a lock that another process holds is tried again.
+const PAUSE: Duration = Duration::from_millis(10);
+
 const EXTENSION: &str = ".lhs";
 
 /// The files with the records of one host.
@@ -30,6 +35,7 @@ const EXTENSION: &str = ".lhs";
 pub(super) struct RecordFiles {
     dir: PathBuf,
     host: HostId,
+    lock_limit: Duration,
 }
 
 /// A file by its name. Its content may be damaged all the same.
@@ -41,8 +47,9 @@ struct NamedFile {
 }
 
 impl RecordFiles {
-    pub(super) fn new(dir: PathBuf, host: HostId) -> Self {
-        Self { dir, host }
+    /// `lock_limit` is how long another process may hold the lock.
+    pub(super) fn new(dir: PathBuf, host: HostId, lock_limit: Duration) -> Self {
+        Self { dir, host, lock_limit }
     }
 
     /// Returns the highest idx up to which no file is missing or incomplete.
@@ -55,6 +62,33 @@ impl RecordFiles {
             head = head.max(file.last);
         }
         Ok(head)
+    }
+
+    /// Returns the lowest number that has different records in two files: two copies of the host have written it.
+    pub(super) fn first_double(&self) -> io::Result<Option<u64>> {
+        let files = self.list()?;
+        let mut groups: Vec<Vec<&NamedFile>> = Vec::new();
+        let mut reach = 0;
+        for file in &files {
+            match groups.last_mut() {
+                Some(group) if file.first <= reach => group.push(file),
+                _ => groups.push(vec![file]),
+            }
+            reach = reach.max(file.last);
+        }
+        for group in groups.iter().filter(|group| group.len() > 1) {
+            let mut ids: BTreeMap<u64, RecordId> = BTreeMap::new();
+            let mut doubles = Vec::new();
+            for file in group {
+                let records = self.read(file)?.unwrap_or_default();
+                let is_other = |record: &&SealedRecord| *ids.entry(record.idx).or_insert(record.id) != record.id;
+                doubles.extend(records.iter().filter(is_other).map(|record| record.idx));
+            }
+            if let Some(first) = doubles.into_iter().min() {
+                return Ok(Some(first));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the files that have their full length, in the order of their first record.
@@ -217,16 +251,20 @@ impl RecordFiles {
     /// unless both erase; then both leave a file, which readers merge.
     fn lock(&self) -> io::Result<fs::File> {
         fs::create_dir_all(&self.dir)?;
-        let lock = files::open_append(&self.dir.join(".lock")).map_err(|error| match error {
-            longhaul_runtime::Error::Write { source, .. } => source,
-            other => io::Error::other(other.to_string()),
-        })?;
-        match lock.lock_exclusive() {
-            // A file system without locks.
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
-            locked => locked?,
+        let lock = durable_file::open_lock(&self.dir.join(".lock"))?;
+        let end = Instant::now() + self.lock_limit;
+        loop {
+            match lock.try_lock_exclusive() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < end => thread::sleep(PAUSE),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let problem = format!("another process locks {} for too long", self.dir.display());
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
+                }
+                // A file system without locks.
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(lock),
+                locked => return locked.map(|()| lock),
+            }
         }
-        Ok(lock)
     }
 }
 
@@ -244,6 +282,7 @@ fn parse_name(name: &str) -> Option<(NamedFile, u64)> {
     let mut parts = name.strip_suffix(EXTENSION)?.split('-');
     let mut number = || parts.next()?.parse::<u64>().ok();
     let (first, last, bytes) = (number()?, number()?, number()?);
-    let is_range = first > 0 && first <= last;
+    // Larger numbers cannot be stored.
+    let is_range = first > 0 && first <= last && i64::try_from(last).is_ok();
     is_range.then(|| (NamedFile { first, last, name: name.to_owned() }, bytes))
 }

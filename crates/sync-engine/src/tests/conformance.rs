@@ -34,6 +34,7 @@ fn check_engine(connect: &(dyn Fn() -> Box<dyn Engine> + Sync)) {
     refuses_a_second_record_with_the_same_number(engine);
     erases_payloads_for_good(engine);
     lists_hosts(engine);
+    assert_eq!(engine.first_double(host(3)).unwrap(), None);
     replaces_the_header_once(engine);
     several_write_at_once(connect);
 }

@@ -1,13 +1,16 @@
 //! A folder that another program copies: files arrive late, in parts and in any order.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use fs2::FileExt;
 use longhaul_sync::{HostId, IdxRange, SealedRecord};
 use tempfile::{TempDir, tempdir};
 
-use super::records::{header, host, records};
-use crate::{Engine, EngineError, Folder, PageLimit, RecordPlace};
+use super::records::{header, host, record, records};
+use crate::{Engine, EngineError, EngineHost, Folder, PageLimit, RecordPlace};
 
 fn circle() -> (TempDir, Folder) {
     let dir = tempdir().unwrap();
@@ -118,4 +121,69 @@ fn a_newer_layout_and_a_missing_folder_are_named() {
     let mut missing = Folder::new(&dir.path().join("not/there"));
     assert!(matches!(missing.overview(), Err(EngineError::Unreachable { .. })));
     assert!(missing.create(&header()).is_err(), "only the last folder of the path is created");
+}
+
+/// Another user who may write to the folder puts links there, to files that only this user may change.
+#[test]
+fn links_in_the_folder_are_not_followed() {
+    let (dir, mut folder) = circle();
+    folder.insert(&records(host(1), 1..=2)).unwrap();
+    let [hosts, victim, made] = ["hosts", "victim", "made"].map(|name| dir.path().join(name));
+    fs::create_dir(&hosts).unwrap();
+    fs::write(&victim, "mine").unwrap();
+    // A name that can be guessed.
+    symlink(&victim, hosts.join(format!(".unfinished-{}-{}", std::process::id(), host(1)))).unwrap();
+    folder.put_host(&EngineHost { host: host(1), name: b"x".into(), seen_ms: 1, clock_ahead_ms: 0 }).unwrap();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+    assert_eq!(folder.hosts().unwrap().len(), 1);
+
+    let lock = dir.path().join("records").join(host(1).to_string()).join(".lock");
+    fs::remove_file(&lock).unwrap();
+    symlink(&made, &lock).unwrap();
+    assert!(folder.insert(&records(host(1), 3..=3)).is_err());
+    assert!(!made.exists());
+}
+
+#[test]
+fn a_lock_that_is_never_released_is_named() {
+    let (dir, mut folder) = circle();
+    folder.insert(&records(host(1), 1..=2)).unwrap();
+    folder.lock_limit = Duration::from_millis(50);
+    let path = dir.path().join("records").join(host(1).to_string()).join(".lock");
+    let lock = fs::File::create(path).unwrap();
+    lock.lock_exclusive().unwrap();
+    let error = folder.insert(&records(host(1), 3..=3)).unwrap_err();
+    assert!(error.to_string().contains("another process locks"), "{error}");
+    drop(lock);
+    folder.insert(&records(host(1), 3..=3)).unwrap();
+}
+
+#[test]
+fn a_name_with_a_number_that_is_too_large_is_not_a_file_of_records() {
+    let (dir, mut folder) = circle();
+    folder.insert(&records(host(1), 1..=2)).unwrap();
+    let folder_of_host = dir.path().join("records").join(host(1).to_string());
+    for last in [u64::MAX, u64::MAX - 1, 1 << 63] {
+        fs::write(folder_of_host.join(format!("1-{last}-0-x.lhs")), "").unwrap();
+    }
+    assert_eq!(head(&mut folder, host(1)), Some(2));
+    folder.insert(&records(host(1), 3..=3)).unwrap();
+    assert_eq!(fetch(&mut folder, host(1)), records(host(1), 1..=3));
+}
+
+/// Two copies of a machine have written to their own copies of the folder, which are then joined.
+#[test]
+fn two_records_with_one_number_are_noticed() {
+    let ((one, mut first), (other, mut second)) = (circle(), circle());
+    first.insert(&records(host(1), 1..=600)).unwrap();
+    second.insert(&records(host(1), 1..=600)).unwrap();
+    first.insert(&records(host(1), 601..=605)).unwrap();
+    let others: Vec<SealedRecord> = (601..=603).map(|idx| record(host(1), idx, u8::from(idx > 601))).collect();
+    second.insert(&others).unwrap();
+    assert_eq!(first.first_double(host(1)).unwrap(), None);
+    for file in files_of(other.path(), host(1)) {
+        fs::copy(&file, one.path().join("records").join(host(1).to_string()).join(file.file_name().unwrap())).unwrap();
+    }
+    assert_eq!(first.first_double(host(1)).unwrap(), Some(602));
+    assert_eq!(first.first_double(host(2)).unwrap(), None);
 }
