@@ -22,7 +22,7 @@ pub(crate) enum Command {
     Join {
         /// The code that `init` or `code` printed on another machine; `-` reads it from standard input
         code: String,
-        /// Another address of the same engine, such as one with your own user
+        /// Another address of the same engine, such as one with your own user; `-` reads it from standard input, behind the code
         #[arg(long)]
         url: Option<String>,
     },

@@ -8,20 +8,20 @@ mod first_exchange;
 mod init;
 mod join;
 mod leave;
+mod next_key;
 mod now;
 mod rotate;
+mod secret_input;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use longhaul_core::Env;
 use longhaul_runtime::sync::AUTOMATIC;
 
 use self::context::Context;
+use self::secret_input::given_or_input;
 use crate::{EngineError, ExchangeError};
-
-/// The most that is read from standard input.
-const MAX_INPUT: u64 = 64 * 1024;
 
 /// Why a command has failed.
 #[derive(Debug, thiserror::Error)]
@@ -114,9 +114,12 @@ pub fn run(env: &Env, args: &[String]) -> ExitCode {
 
 fn dispatch(context: &Context, args: &[&str]) -> Result<(), CommandError> {
     match args {
-        ["init", address] => init::run(context, &given_or_input(address)?),
-        ["join", code] => join::run(context, &given_or_input(code)?, None),
-        ["join", code, "--url", url] => join::run(context, &given_or_input(code)?, Some(url)),
+        ["init", address] => init::run(context, &given_or_input(address, "The address of the engine")?),
+        ["join", code] => join::run(context, &given_or_input(code, "The join code")?, None),
+        ["join", code, "--url", url] => {
+            let code = given_or_input(code, "The join code")?;
+            join::run(context, &code, Some(&given_or_input(url, "The address of the engine")?))
+        }
         ["now"] => now::run(context),
         ["rotate"] => rotate::run(context),
         ["leave"] => leave::run(context),
@@ -128,12 +131,5 @@ fn dispatch(context: &Context, args: &[&str]) -> Result<(), CommandError> {
     }
 }
 
-/// Returns an argument; for `-`, the first line of standard input: other users of the machine can read arguments.
-fn given_or_input(argument: &str) -> Result<String, CommandError> {
-    if argument != "-" {
-        return Ok(argument.to_owned());
-    }
-    let mut text = String::new();
-    io::stdin().lock().take(MAX_INPUT).read_to_string(&mut text)?;
-    Ok(text.trim().to_owned())
-}
+#[cfg(test)]
+mod tests;

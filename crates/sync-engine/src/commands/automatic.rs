@@ -32,11 +32,15 @@ fn attempt(env: &Env) -> Result<(), CommandError> {
     if !sync::is_on(&home) || !ExchangeState::read(&home).may_start(env.now) {
         return Ok(());
     }
-    let context = Context::open(env)?;
+    let mut context = Context::open(env)?;
     if !context.config.sync.enabled {
         return Ok(());
     }
     // An exchange that runs already may have missed what this one is for.
-    let Some(_lock) = context.lock(OTHER_EXCHANGE)? else { return Ok(()) };
+    context.lock_limit = OTHER_EXCHANGE;
+    let _lock = match context.lock() {
+        Err(CommandError::Busy) => return Ok(()),
+        lock => lock?,
+    };
     exchange_and_record(&context, &mut |_| {}).map(drop)
 }

@@ -17,12 +17,17 @@ use crate::{Engine, EngineAddress, ExchangeError};
 
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How long an exchange that a hook has started is waited for, unless [`Context::lock_limit`] is changed.
+const OTHER_EXCHANGE: Duration = Duration::from_secs(120);
+
 /// Configuration, data folder and database.
 pub(super) struct Context {
     pub(super) env: Env,
     pub(super) home: Home,
     pub(super) config: Config,
     pub(super) store: Store,
+    /// How long another exchange is waited for.
+    pub(super) lock_limit: Duration,
 }
 
 impl Context {
@@ -30,7 +35,7 @@ impl Context {
         let home = Home::of(env)?;
         let (config, _) = longhaul_runtime::config(env)?;
         let store = home.store(waiting_times::DATABASE)?;
-        Ok(Self { env: env.clone(), home, config, store })
+        Ok(Self { env: env.clone(), home, config, store, lock_limit: OTHER_EXCHANGE })
     }
 
     /// Returns the engine of this machine's circle.
@@ -66,16 +71,16 @@ impl Context {
         Participant { store: &self.store, key, machine, name: self.name(), scan }
     }
 
-    /// Waits until no other exchange runs, for at most `limit`; `None` if one still runs then.
-    pub(super) fn lock(&self, limit: Duration) -> Result<Option<File>, CommandError> {
+    /// Waits until no other exchange runs. Fails with [`CommandError::Busy`] if one runs for longer than the limit.
+    pub(super) fn lock(&self) -> Result<File, CommandError> {
         let lock = files::open_append(&self.home.locks().join("sync"))?;
-        let end = Instant::now() + limit;
+        let end = Instant::now() + self.lock_limit;
         loop {
             match lock.try_lock_exclusive() {
-                Ok(()) => return Ok(Some(lock)),
+                Ok(()) => return Ok(lock),
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error.into()),
                 Err(_) if Instant::now() < end => thread::sleep(PAUSE),
-                Err(_) => return Ok(None),
+                Err(_) => return Err(CommandError::Busy),
             }
         }
     }

@@ -6,6 +6,7 @@ use longhaul_runtime::{files, sync};
 use longhaul_sync::{CircleHeader, CircleId, CircleKey};
 
 use super::context::Context;
+use super::next_key::{self, NextKey};
 use super::{CommandError, circle_key, first_exchange, now};
 use crate::{Engine, EngineError};
 
@@ -14,24 +15,25 @@ pub(super) fn run(context: &Context, address: &str) -> Result<(), CommandError> 
     if context.store.sync_self()?.is_some() {
         return Err(CommandError::HasCircle);
     }
+    let _lock = context.lock()?;
     let mut engine = context.connect(address)?;
     let key = CircleKey::new(files::random()?);
     let header = CircleHeader::new(CircleId::random(files::random()?), &key, &files::random()?);
     // The key first: a circle whose key was lost could not be used. It is stored beside one that may still be needed.
-    let path = circle_key::next_key_file(context)?;
-    let (circle, key, remarks) = match interrupted(context, &mut *engine, &path)? {
+    let (circle, key, remarks) = match interrupted(context, &mut *engine)? {
         Some((circle, key)) => (circle, key, Vec::new()),
         None => {
-            files::replace(&path, key.words().as_bytes())?;
+            NextKey { key: key.clone(), epoch: header.epoch }.write(context)?;
             let created = engine.create(&header);
-            if created.is_err() {
-                circle_key::remove(path.clone())?;
+            let may_come = matches!(created, Err(EngineError::Unreachable { .. } | EngineError::TimedOut { .. }));
+            if created.is_err() && !may_come {
+                next_key::remove(context)?;
             }
             (header.circle, key, created?)
         }
     };
     sync::write_key_words(&context.env, &key.words())?;
-    circle_key::remove(path)?;
+    next_key::remove(context)?;
     first_exchange::become_member(context, circle, address)?;
     now::exchange_and_record(context, &mut |_| {})?;
     let mut out = io::stdout().lock();
@@ -45,15 +47,11 @@ pub(super) fn run(context: &Context, address: &str) -> Result<(), CommandError> 
 }
 
 /// Returns the circle that an interrupted call has made, with its key.
-fn interrupted(
-    context: &Context,
-    engine: &mut dyn Engine,
-    path: &std::path::Path,
-) -> Result<Option<(CircleId, CircleKey)>, CommandError> {
-    let beside = longhaul_runtime::bounded_read::text(path, longhaul_runtime::bounded_read::SMALL).ok();
-    let stored = sync::key_words(&context.env, &context.config)?.map(|secret| secret.text);
-    let keys: Vec<CircleKey> =
-        beside.iter().chain(&stored).filter_map(|words| CircleKey::from_words(words).ok()).collect();
+fn interrupted(context: &Context, engine: &mut dyn Engine) -> Result<Option<(CircleId, CircleKey)>, CommandError> {
+    let beside = NextKey::read(context)?.map(|next| next.key);
+    let stored = sync::key_words(&context.env, &context.config)?;
+    let stored = stored.and_then(|secret| CircleKey::from_words(&secret.text).ok());
+    let keys: Vec<CircleKey> = beside.into_iter().chain(stored).collect();
     if keys.is_empty() {
         return Ok(None);
     }
@@ -65,7 +63,7 @@ fn interrupted(
     };
     let key = keys.into_iter().find(|key| overview.header.unlock(key).is_ok());
     if let Some(key) = &key {
-        files::replace(path, key.words().as_bytes())?;
+        NextKey { key: key.clone(), epoch: overview.header.epoch }.write(context)?;
     }
     Ok(key.map(|key| (overview.header.circle, key)))
 }

@@ -20,6 +20,7 @@ pub(super) fn run(context: &Context, code: &str, url: Option<&str>) -> Result<()
     let mut engine = context.connect(address)?;
     let overview = engine.overview()?.ok_or_else(|| EngineError::NoCircle(engine.shown_address()))?;
     unlock(&overview, code.circle, &code.key)?;
+    let _lock = context.lock()?;
     sync::write_key_words(&context.env, &code.key.words())?;
     first_exchange::become_member(context, code.circle, address)?;
     let exchanged = now::exchange_and_record(context, &mut now::shown_progress())?;

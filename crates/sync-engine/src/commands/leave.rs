@@ -1,22 +1,20 @@
 //! `longhaul sync leave`.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use longhaul_runtime::sync;
 
 use super::CommandError;
 use super::context::Context;
 
-/// How long an exchange that a hook has started may take.
-const OTHER_EXCHANGE: Duration = Duration::from_secs(120);
-
 /// Leaves the circle. What was fetched stays here, and what was sent stays with the others.
+///
+/// If another exchange runs for too long, nothing is changed.
 pub(super) fn run(context: &Context) -> Result<(), CommandError> {
     let own = context.store.sync_self()?.ok_or(crate::ExchangeError::NoCircle)?;
+    let _lock = context.lock()?;
     // Hooks start no exchange from here on.
     sync::turn_off(&context.home)?;
-    let Some(_lock) = context.lock(OTHER_EXCHANGE)? else { return Err(CommandError::Busy) };
     // Leaving works without the engine, too. The others then see an old last sight.
     let removed = context.engine().and_then(|mut engine| Ok(engine.remove_host(own.host)?));
     context.store.leave_circle()?;

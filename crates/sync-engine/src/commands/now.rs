@@ -1,7 +1,6 @@
 //! `longhaul sync now`.
 
 use std::io::{self, IsTerminal, Write};
-use std::time::Duration;
 
 use longhaul_core::counted;
 use longhaul_runtime::sync::{self, ExchangeState};
@@ -10,14 +9,15 @@ use super::context::Context;
 use super::{CommandError, circle_key};
 use crate::exchange::{Exchanged, Progress, exchange};
 
-/// How long an exchange that a hook has started may take.
-const OTHER_EXCHANGE: Duration = Duration::from_secs(120);
-
 /// Exchanges records and prints how many.
 pub(super) fn run(context: &Context) -> Result<(), CommandError> {
-    let Some(_lock) = context.lock(OTHER_EXCHANGE)? else { return Err(CommandError::Busy) };
+    let _lock = context.lock()?;
     let exchanged = exchange_and_record(context, &mut shown_progress())?;
-    print(&exchanged)
+    print(&exchanged)?;
+    if let Some(incomplete) = incomplete(context, &exchanged)? {
+        writeln!(io::stdout().lock(), "{}", incomplete.replace(char::is_control, " "))?;
+    }
+    Ok(())
 }
 
 /// Exchanges records and records how that went. The caller holds the lock.
@@ -31,7 +31,8 @@ pub(super) fn exchange_and_record(
     let state = match &exchanged {
         Ok(exchanged) => {
             let remark = exchanged.remarks.last().cloned();
-            state.succeeded(now, exchanged.sent, exchanged.fetched, remark)
+            let incomplete = incomplete(context, exchanged)?;
+            state.succeeded(now, exchanged.sent, exchanged.fetched, remark).with_incomplete(incomplete)
         }
         Err(error) => state.failed(now, error.chain()),
     };
@@ -40,6 +41,21 @@ pub(super) fn exchange_and_record(
         state.write(&context.home)?;
     }
     exchanged
+}
+
+/// Returns what could not be fetched, for the user; `None` if there is nothing.
+fn incomplete(context: &Context, exchanged: &Exchanged) -> Result<Option<String>, CommandError> {
+    let Some(first) = exchanged.incomplete.first() else { return Ok(None) };
+    let hosts = context.store.sync_hosts()?;
+    let name = hosts.iter().find(|host| host.host == first.host).map_or("host", |host| host.name.as_str());
+    let others = match exchanged.incomplete.len() - 1 {
+        0 => String::new(),
+        others => format!(" (and records of {})", counted(others, "other machine")),
+    };
+    Ok(Some(format!(
+        "record {} and later ones of @{name}{others} cannot be read: they have not arrived yet, or are damaged in the engine",
+        first.after + 1
+    )))
 }
 
 fn attempt(context: &Context, progress: &mut dyn FnMut(Progress)) -> Result<Exchanged, CommandError> {
