@@ -10,4 +10,5 @@ mod machine;
 pub(crate) mod postgres_server;
 mod proxy;
 mod secrets;
+mod sharing;
 mod three_machines;

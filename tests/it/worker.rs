@@ -1,12 +1,12 @@
 //! The worker, as the real executable: started, asked over HTTP, and ended.
 
 mod asking;
-mod client;
+pub(crate) mod client;
 mod late;
 mod lying_endpoint;
 mod opening;
 mod security;
-mod served;
+pub(crate) mod served;
 
 use std::fs;
 use std::net::TcpListener;

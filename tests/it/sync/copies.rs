@@ -12,6 +12,19 @@ fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").args(["-a", "--"]).args([from, to]).status().unwrap().success());
 }
 
+/// Copies the files that are in `from` only.
+fn add_missing(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            add_missing(&entry.path(), &target);
+        } else if !target.exists() {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
 /// Two machines that began with the same home write at the same time; neither loses anything.
 #[test]
 fn a_copied_home_gets_an_id_of_its_own() {
@@ -81,4 +94,52 @@ fn a_clock_that_is_an_hour_ahead_is_named() {
     assert!(a.remembers("from the future"));
     let hosts = a.done(&["hosts"]);
     assert!(hosts.contains("min ahead"), "{hosts}");
+}
+
+/// A cloned virtual machine has the same machine id and the same inodes: only the records show that there are two.
+#[test]
+fn two_clones_that_wrote_to_a_folder_at_once_lose_nothing() {
+    let (a, b, c) = (Machine::new("a"), Machine::new("b"), Machine::new("c"));
+    let circle = a.sandbox.path("circle");
+    a.init(&format!("folder:{}", circle.display()));
+    c.join(&a);
+    a.work("before the clone", "x");
+    a.done(&["now"]);
+    // B becomes a clone: with A's memory, in a data folder that counts as the same one.
+    b.join(&a);
+    let machine = b.rows("SELECT machine FROM sync_self").remove(0);
+    for file in std::fs::read_dir(b.sandbox.data_dir()).unwrap().flatten().filter(|file| file.path().is_file()) {
+        std::fs::remove_file(file.path()).unwrap();
+    }
+    add_missing(&a.sandbox.data_dir(), &b.sandbox.data_dir());
+    let database = rusqlite::Connection::open(b.sandbox.data_dir().join("longhaul.db")).unwrap();
+    database.execute("UPDATE sync_self SET machine = ?1", [machine]).unwrap();
+    drop(database);
+    // Each writes to a copy of the folder, as with Syncthing.
+    let other = b.sandbox.path("circle");
+    copy(&circle, &other);
+    let address = format!("folder:{}", other.display());
+    let config = serde_json::json!({ "sync": { "name": "b", "enabled": false, "url": address } });
+    b.sandbox.write_config(&config.to_string());
+    b.done(&["share"]);
+    for number in 0..3 {
+        a.work(&format!("original {number}"), "x");
+        b.work(&format!("clone {number}"), "x");
+    }
+    a.done(&["now"]);
+    b.done(&["now"]);
+    for _ in 0..3 {
+        add_missing(&circle, &other);
+        add_missing(&other, &circle);
+        for machine in [&a, &b, &c] {
+            machine.done(&["now"]);
+        }
+    }
+    for machine in [&a, &b, &c] {
+        for number in 0..3 {
+            for text in [format!("original {number}"), format!("clone {number}")] {
+                assert!(machine.remembers(&text), "{} does not remember {text}", machine.name);
+            }
+        }
+    }
 }

@@ -7,6 +7,8 @@ use serde_json::json;
 use super::machine::Machine;
 use super::postgres_server::PostgresServer;
 use super::proxy::{Proxy, Trouble};
+use crate::poll::{DEADLINE, wait_until};
+use crate::sandbox::Sandbox;
 
 #[track_caller]
 fn status_names(machine: &Machine, expected: &str) {
@@ -152,7 +154,7 @@ fn after_a_rotation_only_the_new_key_opens_the_circle() {
     assert!(!b.sandbox.data_dir().join("sync.key").exists());
 }
 
-/// A disk of the server that is full is named; what was fetched before stays.
+/// What can be fetched is fetched, where nothing can be written.
 #[test]
 fn a_read_only_server_still_gives_what_it_has() {
     let Some(server) = PostgresServer::start() else { return };
@@ -169,4 +171,112 @@ fn a_read_only_server_still_gives_what_it_has() {
     b.done(&["now"]);
     a.done(&["now"]);
     assert!(a.remembers("serin"));
+}
+
+/// Makes the disk of a server full, as far as records are concerned; returns the statement that makes space.
+pub(super) fn fill_disk(server: &PostgresServer) -> &'static str {
+    server.sql(
+        "team",
+        "CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100';
+         END $$;
+         CREATE TRIGGER no_space BEFORE INSERT ON longhaul.records FOR EACH ROW EXECUTE FUNCTION no_space();",
+    );
+    "DROP TRIGGER no_space ON longhaul.records; DROP FUNCTION no_space()"
+}
+
+/// Hooks go on, the status names it, what others have sent is fetched, and with space again it goes on by itself.
+#[test]
+fn a_server_whose_disk_is_full_is_named_and_the_exchange_goes_on_by_itself() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (mut a, b) = (Machine::with_config("a", &json!({ "sync": { "name": "a" } })), Machine::new("b"));
+    a.init(&server.new_database("team"));
+    b.join(&a);
+    b.work("find the redwing", "Found.");
+    b.done(&["now"]);
+    let make_space = fill_disk(&server);
+    let started = Instant::now();
+    a.work("find the fieldfare", "Found.");
+    let took = started.elapsed();
+    assert!(took < Duration::from_secs(10), "five hooks took {took:?}");
+    wait_until(DEADLINE, "the failed exchange", || a.sync(&["status"]).stdout.contains("no space left"));
+    status_names(&a, "no space left: could not extend file: No space left on device");
+    assert!(a.remembers("redwing"), "what others have sent is fetched");
+
+    server.sql("team", make_space);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    a.sandbox = std::mem::replace(&mut a.sandbox, Sandbox::new()).at(now + 120_000);
+    a.fire("later", "SessionStart", json!({ "source": "startup" }));
+    a.fire("later", "Stop", json!({ "last_assistant_message": "Nothing." }));
+    wait_until(DEADLINE, "the next exchange", || a.sync(&["status"]).status == Some(0));
+    b.done(&["now"]);
+    assert!(b.remembers("fieldfare"));
+}
+
+/// A server goes on with a statement although its client was killed: the new key must not be lost.
+#[test]
+fn a_rotation_that_was_killed_may_still_happen() {
+    let Some(server) = PostgresServer::start_with(5432, &["max_prepared_transactions=2"]) else { return };
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&server.new_database("team"));
+    // The header can be read, and not changed.
+    server.sql("team", "BEGIN; LOCK TABLE longhaul.circle IN SHARE MODE; PREPARE TRANSACTION 'held'");
+    let mut rotate = a.sandbox.executable("longhaul-sync").arg("rotate").spawn().unwrap();
+    let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    wait_until(DEADLINE, "the statement to wait", || server.sql("team", waits) == "1");
+    rotate.kill().unwrap();
+    rotate.wait().unwrap();
+    a.work("find the brambling", "Found.");
+    a.done(&["now"]);
+    let next = a.sandbox.data_dir().join("sync.key.next");
+    assert!(next.exists(), "it may still become the key");
+    server.sql("team", "COMMIT PREPARED 'held'");
+    wait_until(DEADLINE, "the new header", || server.sql("team", "SELECT epoch FROM longhaul.circle") == "2");
+    a.work("find the chaffinch", "Found.");
+    a.done(&["now"]);
+    assert!(!next.exists());
+    b.join(&a);
+    b.done(&["now"]);
+    assert!(b.remembers("brambling") && b.remembers("chaffinch"));
+}
+
+/// The owner's machine goes on as a member: it gets a new id, as records under the old one are the owner's.
+#[test]
+fn another_user_of_the_database_on_the_same_machine_can_send() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&server.new_database("team"));
+    b.join(&a);
+    a.work("find the owl as owner", "Found.");
+    a.done(&["now"]);
+    server.sql("team", "CREATE ROLE anna LOGIN PASSWORD 'a' IN ROLE longhaul_member");
+    a.done(&["join", &a.code(), "--url", &server.url_of("anna", "a", "team")]);
+    a.work("find the owl as anna", "Found.");
+    a.done(&["now"]);
+    assert!(a.done(&["status"]).contains("got a new id"));
+    b.done(&["now"]);
+    assert!(b.remembers("owl as owner") && b.remembers("owl as anna"));
+    assert_eq!(server.sql("team", "SELECT count(DISTINCT added_by) FROM longhaul.records"), "2");
+}
+
+/// Only the author and the owner may erase: until one of them does, the status says what is left.
+#[test]
+fn what_a_member_may_not_erase_is_counted_until_it_is_erased() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (owner, anna) = (Machine::new("owner"), Machine::new("anna"));
+    owner.init(&server.new_database("team"));
+    server.sql("team", "CREATE ROLE anna LOGIN PASSWORD 'a' IN ROLE longhaul_member");
+    anna.done(&["join", &owner.code(), "--url", &server.url_of("anna", "a", "team")]);
+    anna.done(&["share"]);
+    owner.work("find the shrike", "Found.");
+    owner.done(&["now"]);
+    anna.done(&["now"]);
+    anna.forget("find the shrike");
+    anna.done(&["now"]);
+    let status = anna.done(&["status"]);
+    assert!(status.contains("to erase in the engine"), "{status}");
+    owner.done(&["now"]);
+    anna.done(&["now"]);
+    let status = anna.done(&["status"]);
+    assert!(!status.contains("to erase in the engine"), "{status}");
 }

@@ -68,3 +68,31 @@ fn a_missing_folder_is_named_and_not_created() {
     std::fs::rename(a.sandbox.path("away"), &path).unwrap();
     a.done(&["now"]);
 }
+
+/// A file that is complete by its length and damaged by its content is named, until it is there again.
+#[test]
+fn a_damaged_file_is_named_until_it_is_replaced() {
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&format!("folder:{}", a.sandbox.path("circle").display()));
+    b.join(&a);
+    a.work("find the hoopoe", "Found.");
+    a.done(&["now"]);
+    let records = std::fs::read_dir(a.sandbox.path("circle/records")).unwrap().flatten();
+    let files = records.flat_map(|host| std::fs::read_dir(host.path()).unwrap().flatten());
+    let mut files = files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|end| end == "lhs"));
+    let file = files.next().unwrap();
+    let content = std::fs::read(&file).unwrap();
+    let mut damaged = content.clone();
+    damaged[content.len() / 2] ^= 1;
+    std::fs::write(&file, damaged).unwrap();
+    let named = "record 1 and later ones of @a cannot be read";
+    assert!(b.done(&["now"]).contains(named));
+    assert!(b.done(&["status"]).contains(named));
+    assert!(b.sandbox.longhaul(&["doctor"]).stdout.contains(named));
+    // Its machine sends what the folder lacks.
+    std::fs::remove_file(&file).unwrap();
+    a.done(&["now"]);
+    b.done(&["now"]);
+    assert!(b.remembers("hoopoe"));
+    assert!(!b.done(&["status"]).contains("cannot be read"));
+}

@@ -1,10 +1,11 @@
 //! What one machine did is found on the other, with the name of the machine beside it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::machine::Machine;
 use super::postgres_server::PostgresServer;
 use crate::sandbox::Outcome;
+use crate::worker::served::Served;
 
 #[test]
 fn a_search_on_one_machine_finds_what_the_other_did_a_minute_ago() {
@@ -35,14 +36,70 @@ fn a_search_on_one_machine_finds_what_the_other_did_a_minute_ago() {
     assert!(shown.contains("window size") && shown.contains("@heron"), "{answer}");
 
     // Over MCP, as Claude Code asks.
+    let has = |tool: &str, arguments: Value, text: &str| mcp(&b, tool, &arguments).contains(text);
+    assert!(has("search", json!({ "query": "zstandard" }), "@heron"));
+    let question = "why does the importer stall on zstandard frames?";
+    assert!(has("recall", json!({ "question": question }), "@heron"));
+    assert!(has("recall", json!({ "question": question, "from_host": "heron" }), "window size"));
+    assert!(!has("recall", json!({ "question": question, "from_host": "here" }), "window size"));
+    assert!(has("search", json!({ "from_host": "@heron" }), "zstandard"));
+    assert!(!has("search", json!({ "from_host": "heron" }), "rename the settings"));
+    assert!(has("search", json!({ "from_host": "here" }), "rename the settings"));
+    assert!(!has("search", json!({ "from_host": "here" }), "zstandard"));
+    assert!(!has("search", json!({ "query": "zstandard", "from_host": "nobody" }), "@heron"));
+    let record = b.rows("SELECT 'P' || id FROM user_prompts WHERE prompt LIKE '%zstandard%'").remove(0);
+    assert!(has("timeline", json!({ "id": record }), "@heron"));
+    assert!(has("get_observations", json!({ "ids": [record] }), "@heron"));
+}
+
+/// Calls a tool of the MCP server. Returns the text of its answer.
+fn mcp(machine: &Machine, tool: &str, arguments: &Value) -> String {
     let requests = [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-            "name": "search", "arguments": { "query": "zstandard" } } }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": tool, "arguments": arguments } }),
     ];
     let input: String = requests.iter().map(|request| format!("{request}\n")).collect();
-    let answer = Outcome::of(b.sandbox.executable("longhaul").arg("mcp"), input.as_bytes());
-    assert!(answer.stdout.contains("@heron"), "{answer:?}");
+    let outcome = Outcome::of(machine.sandbox.executable("longhaul").arg("mcp"), input.as_bytes());
+    let mut answers = outcome.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let answer = answers.find(|answer| answer["id"] == 2).unwrap_or_else(|| panic!("{outcome:?}"));
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+}
+
+/// Also on the command line, beside every kind of record.
+#[test]
+fn the_command_line_and_the_viewer_show_where_records_come_from() {
+    let (a, b) = (Machine::new("heron"), Machine::new("stork"));
+    a.init(&format!("folder:{}", a.sandbox.path("circle").display()));
+    b.join(&a);
+    a.work("paint the boathouse", "Painted.");
+    a.bookmark("before the boathouse");
+    b.bookmark("before the harbour");
+    a.done(&["now"]);
+    b.done(&["now"]);
+
+    let run = |arguments: &[&str]| {
+        let outcome = b.sandbox.longhaul(arguments);
+        assert_eq!(outcome.status, Some(0), "{arguments:?}: {outcome:?}");
+        outcome.stdout
+    };
+    let listed = run(&["bookmarks"]);
+    let line = |text: &str| listed.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("{listed}"));
+    assert!(line("before the boathouse").contains("@heron"), "{listed}");
+    assert!(!line("before the harbour").contains('@'), "{listed}");
+    let json: Value = serde_json::from_str(&run(&["bookmarks", "--json"])).unwrap();
+    let hosts: Vec<&Value> = json.as_array().unwrap().iter().map(|bookmark| &bookmark["host"]).collect();
+    assert_eq!(hosts, [&json!("heron"), &Value::Null]);
+
+    let record = b.rows("SELECT 'P' || id FROM user_prompts WHERE prompt = 'paint the boathouse'").remove(0);
+    assert!(run(&["memory", "timeline", &record]).contains("@heron"));
+    assert!(run(&["memory", "get", &record]).contains("@heron"));
+    assert!(run(&["memory", "search", "from:here"]).lines().all(|line| !line.contains("boathouse")));
+
+    let served = Served::new(&b.sandbox);
+    let session = b.rows("SELECT session_id FROM bookmarks WHERE note LIKE '%boathouse%'").remove(0);
+    let timeline = served.get(&format!("/api/sessions/{session}/timeline")).json();
+    assert_eq!((&timeline["items"][0]["type"], &timeline["items"][0]["host"]), (&json!("bookmark"), &json!("heron")));
+    assert_eq!(timeline["session"]["host"], "heron");
 }

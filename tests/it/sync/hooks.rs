@@ -18,22 +18,16 @@ fn started(machine: &Machine) -> std::time::SystemTime {
     std::fs::metadata(machine.sandbox.data_dir().join("sync/started")).unwrap().modified().unwrap()
 }
 
-fn make_old(machine: &Machine, seconds: u64) {
-    let path = machine.sandbox.data_dir().join("sync/started");
-    let file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
-    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(seconds)).unwrap();
-}
-
 #[test]
 fn what_one_machine_does_reaches_the_other_by_itself() {
     let (a, b) = automatic();
-    make_old(&a, 3600);
+    a.make_exchange_old(3600);
     a.work("find the waxwing", "Found.");
     wait_until(DEADLINE, "the record in the folder", || {
         a.done(&["status", "--json"]).contains("\"unsent\": 0") && a.sandbox.path("circle/records").exists()
     });
     wait_until(DEADLINE, "the record on the other machine", || {
-        make_old(&b, 3600);
+        b.make_exchange_old(3600);
         b.fire("s", "SessionStart", json!({ "source": "startup" }));
         b.remembers("waxwing")
     });
@@ -44,19 +38,19 @@ fn what_one_machine_does_reaches_the_other_by_itself() {
 #[test]
 fn an_exchange_is_not_started_too_often_and_not_without_a_circle() {
     let (a, _) = automatic();
-    make_old(&a, 30);
+    a.make_exchange_old(30);
     let before = started(&a);
     a.fire("s", "UserPromptSubmit", json!({ "prompt": "x" }));
     a.fire("s", "Stop", json!({ "last_assistant_message": "y" }));
     a.fire("s", "SessionStart", json!({ "source": "startup" }));
     assert_eq!(started(&a), before, "half a minute ago");
-    make_old(&a, 90);
+    a.make_exchange_old(90);
     let before = started(&a);
     a.fire("s", "SessionStart", json!({ "source": "startup" }));
     assert_eq!(started(&a), before, "at the start, every ten minutes");
     a.fire("s", "Stop", json!({ "last_assistant_message": "y" }));
     assert!(started(&a) > before, "after a turn, every minute");
-    make_old(&a, 10);
+    a.make_exchange_old(10);
     let before = started(&a);
     a.fire("s", "SessionEnd-prompt_input_exit", json!({}));
     assert!(started(&a) > before, "at the end");
@@ -75,11 +69,11 @@ fn after_a_failure_the_next_attempt_waits() {
         let json: serde_json::Value = serde_json::from_str(&a.sync(&["status", "--json"]).stdout).unwrap();
         json["exchange"][key].clone()
     };
-    make_old(&a, 3600);
+    a.make_exchange_old(3600);
     let reply = a.fire("s", "SessionStart", json!({ "source": "startup" }));
     assert!(!reply.to_string().contains("sync"), "{reply}");
     wait_until(DEADLINE, "the failure", || state("failures") == 1);
-    make_old(&a, 3600);
+    a.make_exchange_old(3600);
     let mut exchange = a.sandbox.executable("longhaul-sync");
     assert!(exchange.arg("exchange").status().unwrap().success());
     assert_eq!(state("failures"), 1, "it waits for a minute");

@@ -73,10 +73,14 @@ impl Machine {
     /// Joins the circle of another machine, and shares the project.
     #[track_caller]
     pub(super) fn join(&self, other: &Self) {
-        let printed = other.done(&["code"]);
-        let code = printed.trim().rsplit(' ').next().unwrap().to_owned();
-        self.done(&["join", &code]);
+        self.done(&["join", &other.code()]);
         self.done(&["share"]);
+    }
+
+    /// Returns the code with which other machines join.
+    #[track_caller]
+    pub(super) fn code(&self) -> String {
+        self.done(&["code"]).trim().to_owned()
     }
 
     /// A session of one prompt with a command and a reply, from its start to its end.
@@ -92,6 +96,33 @@ impl Machine {
         self.fire(&session, "PostToolUse", call);
         self.fire(&session, "Stop", json!({ "last_assistant_message": reply }));
         self.fire(&session, "SessionEnd-prompt_input_exit", json!({}));
+    }
+
+    /// A session with a bookmark only.
+    pub(super) fn bookmark(&self, note: &str) {
+        let number = self.sessions.fetch_add(1, Ordering::Relaxed);
+        let session = format!("{}-{number}", self.name);
+        self.fire(&session, "SessionStart", json!({ "source": "startup" }));
+        self.fire(&session, "UserPromptSubmit", json!({ "prompt": format!("· {note}") }));
+        self.fire(&session, "SessionEnd-prompt_input_exit", json!({}));
+    }
+
+    /// Makes the last exchange that a hook has started this old.
+    pub(super) fn make_exchange_old(&self, seconds: u64) {
+        let path = self.sandbox.data_dir().join("sync/started");
+        let file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(seconds)).unwrap();
+    }
+
+    /// Forgets the session of a prompt.
+    #[track_caller]
+    pub(super) fn forget(&self, prompt: &str) {
+        let sql = format!(
+            "SELECT s.session_id FROM user_prompts u JOIN sessions s ON s.id = u.session_id WHERE u.prompt = '{prompt}'"
+        );
+        let session = self.rows(&sql).remove(0);
+        let outcome = self.sandbox.longhaul(&["memory", "forget", "--session", &session, "--yes"]);
+        assert_eq!(outcome.status, Some(0), "{outcome:?}");
     }
 
     /// Runs a hook. Returns its answer.
@@ -121,7 +152,16 @@ impl Machine {
              FROM observations o LEFT JOIN sessions s ON s.id = o.session_id
              UNION ALL
              SELECT 'summary ' || s.session_id || ' ' || m.request || ' ' || m.completed
-             FROM session_summaries m JOIN sessions s ON s.id = m.session_id",
+             FROM session_summaries m JOIN sessions s ON s.id = m.session_id
+             UNION ALL
+             SELECT 'bookmark ' || b.session_id || ' ' || coalesce(b.note, '') FROM bookmarks b
+             UNION ALL
+             SELECT 'reply ' || s.session_id || ' ' || group_concat(coalesce(a.text, '') || coalesce(t.pending_reply, ''))
+             FROM user_prompts u JOIN sessions s ON s.id = u.session_id JOIN replies r ON r.prompt_id = u.id
+             JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
+             LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
+                               AND a.turn_number = t.turn_number AND a.role = 'assistant'
+             GROUP BY u.id",
         );
         rows.sort();
         rows

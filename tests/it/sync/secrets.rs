@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::machine::Machine;
 use super::postgres_server::PostgresServer;
+use crate::sandbox::Outcome;
 
 /// Returns whether a file below `dir` contains one of the texts.
 fn found(dir: &Path, texts: &[&str]) -> Vec<String> {
@@ -26,21 +27,77 @@ fn memchr_find(bytes: &[u8], text: &[u8]) -> bool {
     bytes.windows(text.len()).any(|window| window == text)
 }
 
+/// What must not be readable in an engine.
+const TEXTS: [&str; 8] =
+    ["capercaillie", "ptarmigan", "lapwing", "magpie-host", "jackdaw-host", "git.example", "team/app", "check magpie"];
+
+/// Two machines exchange a prompt with its reply and a bookmark, and one of them forgets the prompt. `check` is called before
+/// that and behind it.
+fn exchange_and_forget(address: &str, mut check: impl FnMut()) {
+    let (a, b) = (Machine::new("magpie-host"), Machine::new("jackdaw-host"));
+    a.init(address);
+    b.join(&a);
+    a.work("why does the capercaillie fly", "Because of the ptarmigan.");
+    a.bookmark("before the lapwing");
+    a.done(&["now"]);
+    b.done(&["now"]);
+    assert!(b.remembers("capercaillie") && b.remembers("ptarmigan") && b.remembers("lapwing"));
+    check();
+    a.forget("why does the capercaillie fly");
+    a.done(&["now"]);
+    b.done(&["now"]);
+    assert!(!b.remembers("capercaillie") && !b.remembers("ptarmigan") && b.remembers("lapwing"));
+    check();
+    // On a machine that has only fetched it, nothing is left of it either.
+    assert_eq!(found(&b.sandbox.data_dir(), &["capercaillie", "ptarmigan"]), [""; 0]);
+}
+
 #[test]
 fn the_tables_and_the_write_ahead_log_contain_no_text() {
     let Some(mut server) = PostgresServer::start() else { return };
-    let (a, b) = (Machine::new("magpie-host"), Machine::new("jackdaw-host"));
-    a.init(&server.new_database("team"));
-    b.join(&a);
-    a.work("why does the capercaillie fly", "Because of the ptarmigan.");
-    a.done(&["now"]);
-    b.done(&["now"]);
-    assert!(b.remembers("capercaillie"));
+    exchange_and_forget(&server.new_database("team"), || {
+        server.sql("team", "CHECKPOINT");
+        assert_eq!(found(&server.data(), &TEXTS), [""; 0]);
+    });
     server.stop();
-    let texts = ["capercaillie", "ptarmigan", "magpie-host", "jackdaw-host", "git.example", "team/app", "check magpie"];
-    assert_eq!(found(&server.data(), &texts), [""; 0]);
+    assert_eq!(found(&server.data(), &TEXTS), [""; 0]);
     // The search itself works: the name of the table is there.
     assert!(!found(&server.data(), &["longhaul_member"]).is_empty());
+}
+
+#[test]
+fn the_files_of_a_folder_contain_no_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("circle");
+    exchange_and_forget(&format!("folder:{}", folder.display()), || assert_eq!(found(&folder, &TEXTS), [""; 0]));
+    assert!(!found(&folder, &["LHSYNC01"]).is_empty(), "the search itself works");
+}
+
+/// Arguments are in the list of processes and in the history of the shell: nothing that is printed asks for a secret there.
+#[test]
+fn secrets_are_read_from_standard_input() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    let with_input = |machine: &Machine, arguments: &[&str], input: &str| {
+        Outcome::of(machine.sandbox.executable("longhaul").arg("sync").args(arguments), input.as_bytes())
+    };
+    let made = with_input(&a, &["init", "-"], &format!("{}\n", server.new_database("team")));
+    assert_eq!(made.status, Some(0), "{made:?}");
+    assert!(
+        made.stdout.contains("`longhaul sync join -`") && !made.stdout.contains("join longhaul-"),
+        "{}",
+        made.stdout
+    );
+    server.sql("team", "CREATE ROLE anna LOGIN PASSWORD 'a' IN ROLE longhaul_member");
+    let printed = a.sync(&["code", "--without-password"]);
+    assert!(printed.stdout.starts_with("longhaul-join-1-"), "only the code: {}", printed.stdout);
+    assert!(printed.stderr.contains("`longhaul sync join -`"), "{}", printed.stderr);
+    let input = format!("{}{}\n", printed.stdout, server.url_of("anna", "a", "team"));
+    let joined = with_input(&b, &["join", "-", "--url", "-"], &input);
+    assert_eq!(joined.status, Some(0), "{joined:?}");
+    assert!(b.done(&["status"]).contains("anna@"));
+    let empty = with_input(&b, &["join", "-"], "");
+    assert_eq!(empty.status, Some(1), "{empty:?}");
 }
 
 #[test]
@@ -81,7 +138,7 @@ fn a_member_of_a_team_joins_with_a_user_of_their_own() {
     owner.init(&server.new_database("team"));
     server.sql("team", "CREATE ROLE anna LOGIN PASSWORD 'a' IN ROLE longhaul_member");
     let code = owner.done(&["code", "--without-password"]);
-    let code = code.trim().rsplit(' ').next().unwrap();
+    let code = code.trim();
     assert!(anna.refused(&["join", code]).contains("refused the login"));
     assert!(!anna.sandbox.data_dir().join("sync.key").exists(), "nothing is stored before the engine was checked");
     anna.done(&["join", code, "--url", &server.url_of("anna", "a", "team")]);

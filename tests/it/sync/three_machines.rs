@@ -8,7 +8,26 @@ use super::machine::Machine;
 use super::postgres_server::PostgresServer;
 use crate::dice::Dice;
 
-/// Thirty sessions, with kills at random times, forgettings, and a project that is shared for a while only.
+/// What happens besides the work, in which round: on which machine, and what.
+const BETWEEN: [(usize, usize, Between); 8] = [
+    (1, 0, Between::Forgets("task 0 of laptop")),
+    (3, 1, Between::KeepsToItself),
+    (4, 1, Between::Forgets("task 2 of server")),
+    (5, 2, Between::Forgets("task 1 of laptop")),
+    (6, 2, Between::KeepsToItself),
+    (7, 0, Between::KeepsToItself),
+    (8, 0, Between::Forgets("task 5 of desk")),
+    (9, 2, Between::Forgets("task 8 of server")),
+];
+
+enum Between {
+    /// It forgets the session of a prompt, its own or another machine's.
+    Forgets(&'static str),
+    /// It does not share the project for a session.
+    KeepsToItself,
+}
+
+/// Thirty sessions and as many bookmarks, with kills at random times, forgettings, and projects that are not shared for a while.
 #[test]
 fn the_memories_of_three_machines_become_equal() {
     let Some(server) = PostgresServer::start() else { return };
@@ -20,36 +39,34 @@ fn the_memories_of_three_machines_become_equal() {
     for round in 0..10 {
         for machine in &machines {
             machine.work(&format!("task {round} of {}", machine.name), &format!("done {round} on {}", machine.name));
+            machine.bookmark(&format!("mark {round} of {}", machine.name));
             kill_an_exchange(machine, &mut dice);
         }
-        if round == 4 {
-            machines[1].done(&["now"]);
-            machines[0].done(&["now"]);
-            forget(&machines[1], "task 2 of server");
-        }
-        if round == 6 {
-            machines[2].done(&["now"]);
-            machines[2].done(&["unshare"]);
-            machines[2].work("kept to myself", "not shared");
-            machines[2].done(&["now"]);
-            machines[2].done(&["share"]);
+        for (_, number, what) in BETWEEN.iter().filter(|(when, ..)| *when == round) {
+            happens(what, &machines, *number);
         }
     }
     converge(&machines);
-    let expected = machines[0].memory();
-    assert!(expected.iter().filter(|row| row.starts_with("prompt ")).count() >= 28, "{expected:#?}");
-    for machine in &machines[1..] {
-        let mut memory = machine.memory();
-        memory.retain(|row| !row.contains("kept to myself") && !row.contains("desk-7 "));
-        let mut others = expected.clone();
-        others.retain(|row| !row.contains("desk-7 "));
-        assert_eq!(memory, others, "{}", machine.name);
-    }
-    for machine in &machines {
-        assert!(!machine.remembers("task 2 of server"), "{} has forgotten it", machine.name);
+    let kept: Vec<Vec<String>> = machines.iter().map(kept_to_itself).collect();
+    let shared: Vec<Vec<String>> = machines.iter().zip(&kept).map(|(machine, kept)| without(machine, kept)).collect();
+    let count = |kind: &str| shared[0].iter().filter(|row| row.starts_with(kind)).count();
+    let forgotten = BETWEEN.iter().filter(|(_, _, what)| matches!(what, Between::Forgets(_))).count();
+    assert_eq!((count("prompt "), count("reply ")), (30 - forgotten, 30 - forgotten), "{:#?}", shared[0]);
+    assert_eq!(count("bookmark "), 30, "{:#?}", shared[0]);
+    for (machine, memory) in machines.iter().zip(&shared) {
+        assert_eq!(memory, &shared[0], "{}", machine.name);
         assert_eq!(machine.sandbox.error_log(), "", "{}", machine.name);
     }
-    assert!(!machines[0].remembers("kept to myself") && !machines[1].remembers("kept to myself"));
+    // What was not shared is on its machine, with everything that belongs to it, and nowhere else.
+    for (number, rows) in kept.iter().enumerate() {
+        for kind in ["prompt ", "reply ", "observation ", "summary "] {
+            assert!(rows.iter().any(|row| row.starts_with(kind)), "{kind}: {rows:#?}");
+        }
+        let others = machines.iter().enumerate().filter(|(other, _)| *other != number);
+        for row in others.flat_map(|(_, machine)| machine.memory()) {
+            assert!(!rows.contains(&row), "{row}");
+        }
+    }
     // A repeat sends and fetches nothing, and changes no row of the engine.
     let before = server.sql("team", "SELECT count(*), max(xmin::text::bigint) FROM longhaul.records");
     assert_eq!(machines[0].done(&["now"]), "sent 0 records, fetched 0 records\n");
@@ -73,14 +90,40 @@ fn converge(machines: &[Machine]) {
     }
 }
 
-/// Forgets the session of a prompt.
-fn forget(machine: &Machine, prompt: &str) {
+/// Does what happens between two rounds.
+fn happens(what: &Between, machines: &[Machine], number: usize) {
+    let machine = &machines[number];
+    match what {
+        Between::Forgets(prompt) => {
+            // The others send it, and it fetches it.
+            machines.iter().for_each(|machine| drop(machine.done(&["now"])));
+            machine.done(&["now"]);
+            machine.forget(prompt);
+        }
+        Between::KeepsToItself => {
+            machine.done(&["now"]);
+            machine.done(&["unshare"]);
+            machine.work(&format!("kept by {}", machine.name), "not shared");
+            machine.done(&["now"]);
+            machine.done(&["share"]);
+        }
+    }
+}
+
+/// Returns the rows of the session that a machine did not share.
+fn kept_to_itself(machine: &Machine) -> Vec<String> {
     let sql = format!(
-        "SELECT s.session_id FROM user_prompts u JOIN sessions s ON s.id = u.session_id WHERE u.prompt = '{prompt}'"
+        "SELECT s.session_id FROM user_prompts u JOIN sessions s ON s.id = u.session_id
+         WHERE u.prompt = 'kept by {}'",
+        machine.name
     );
-    let session = machine.rows(&sql).remove(0);
-    let outcome = machine.sandbox.longhaul(&["memory", "forget", "--session", &session, "--yes"]);
-    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    let session = format!(" {} ", machine.rows(&sql).remove(0));
+    machine.memory().into_iter().filter(|row| row.contains(&session)).collect()
+}
+
+/// Returns the rows of a machine that are not in `kept`.
+fn without(machine: &Machine, kept: &[String]) -> Vec<String> {
+    machine.memory().into_iter().filter(|row| !kept.contains(row)).collect()
 }
 
 /// The record is gone on both machines, and its ciphertext is gone in the engine.
@@ -97,7 +140,7 @@ fn forgetting_travels_and_erases_the_ciphertext() {
     assert!(b.remembers("heron") && b.remembers("stork"));
     let payloads = || server.sql("team", "SELECT count(payload) FROM longhaul.records").parse::<u32>().unwrap();
     let before = payloads();
-    forget(&b, "remember the heron");
+    b.forget("remember the heron");
     b.done(&["now"]);
     a.done(&["now"]);
     for machine in [&a, &b] {
@@ -117,8 +160,7 @@ fn a_project_is_shared_only_where_the_user_says_so() {
     assert_eq!(server.sql("team", "SELECT count(*) FROM longhaul.records"), "0");
     a.done(&["share", "--past"]);
     a.done(&["now"]);
-    let code = a.done(&["code"]);
-    b.done(&["join", code.trim().rsplit(' ').next().unwrap()]);
+    b.done(&["join", &a.code()]);
     assert!(!b.remembers("before the sharing"));
     let projects = b.done(&["projects"]);
     assert!(projects.contains("no") && projects.contains("project"), "{projects}");

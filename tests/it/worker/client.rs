@@ -12,20 +12,20 @@ use crate::poll::DEADLINE;
 
 /// What came back.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) head: String,
-    pub(super) body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
     #[track_caller]
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("not JSON ({error}): {self:?}"))
     }
 
     /// Returns a header's value; empty where there is none.
-    pub(super) fn header(&self, name: &str) -> String {
+    pub(crate) fn header(&self, name: &str) -> String {
         let mut pairs = self.head.lines().filter_map(|line| line.split_once(": "));
         let found = pairs.find(|(key, _)| key.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.to_owned()).unwrap_or_default()
@@ -33,7 +33,7 @@ impl Answer {
 }
 
 /// Asks, on a connection of its own.
-pub(super) fn ask(port: u16, method: &str, path: &str, headers: &[(String, String)], body: &[u8]) -> Answer {
+pub(crate) fn ask(port: u16, method: &str, path: &str, headers: &[(String, String)], body: &[u8]) -> Answer {
     let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -67,18 +67,18 @@ fn connect(port: u16) -> TcpStream {
 }
 
 /// `/stream`, as a page reads it.
-pub(super) struct Events {
+pub(crate) struct Events {
     lines: BufReader<TcpStream>,
-    pub(super) last_id: String,
+    pub(crate) last_id: String,
 }
 
 impl Events {
-    pub(super) fn open(served: &Served) -> Self {
+    pub(crate) fn open(served: &Served) -> Self {
         Self::open_after(served, "")
     }
 
     /// Comes back with what was seen last.
-    pub(super) fn open_after(served: &Served, id: &str) -> Self {
+    pub(crate) fn open_after(served: &Served, id: &str) -> Self {
         let mut stream = connect(served.port);
         let (port, token) = (served.port, &served.token);
         let request = format!(
@@ -90,7 +90,7 @@ impl Events {
 
     /// Waits for the next event of this name, and returns its data.
     #[track_caller]
-    pub(super) fn next_named(&mut self, wanted: &str) -> Value {
+    pub(crate) fn next_named(&mut self, wanted: &str) -> Value {
         let end = Instant::now() + DEADLINE;
         while Instant::now() < end {
             let (name, data) = self.next();
@@ -102,7 +102,7 @@ impl Events {
     }
 
     /// Waits for an event; returns its name and its data.
-    pub(super) fn next(&mut self) -> (String, Value) {
+    pub(crate) fn next(&mut self) -> (String, Value) {
         let mut name = String::new();
         loop {
             let mut line = String::new();

@@ -12,15 +12,15 @@ use crate::poll::{DEADLINE, wait_for};
 use crate::sandbox::Sandbox;
 
 /// A worker that runs until it is dropped.
-pub(super) struct Served {
-    pub(super) child: Child,
-    pub(super) port: u16,
-    pub(super) token: String,
+pub(crate) struct Served {
+    pub(crate) child: Child,
+    pub(crate) port: u16,
+    pub(crate) token: String,
 }
 
 impl Served {
     /// Starts one, and waits until it answers.
-    pub(super) fn new(sandbox: &Sandbox) -> Self {
+    pub(crate) fn new(sandbox: &Sandbox) -> Self {
         let mut command = sandbox.executable("longhaul-worker");
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let path = sandbox.data_dir().join("worker.json");
@@ -33,7 +33,7 @@ impl Served {
     }
 
     /// Returns the headers of somebody who may ask anything.
-    pub(super) fn trusted(&self) -> Vec<(String, String)> {
+    pub(crate) fn trusted(&self) -> Vec<(String, String)> {
         vec![
             ("Host".to_owned(), format!("127.0.0.1:{}", self.port)),
             ("Authorization".to_owned(), format!("Bearer {}", self.token)),
@@ -41,23 +41,23 @@ impl Served {
         ]
     }
 
-    pub(super) fn ask(&self, method: &str, path: &str, headers: &[(String, String)], body: &[u8]) -> Answer {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(String, String)], body: &[u8]) -> Answer {
         ask(self.port, method, path, headers, body)
     }
 
     /// Asks without the token, and does not mind where nobody is there any more.
-    pub(super) fn knock(&self, path: &str) {
+    pub(crate) fn knock(&self, path: &str) {
         let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else { return };
         let port = self.port;
         let _ = write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
         let _ = stream.read_to_end(&mut Vec::new());
     }
 
-    pub(super) fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, &self.trusted(), b"")
     }
 
-    pub(super) fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
         self.ask("POST", path, &self.trusted(), body.to_string().as_bytes())
     }
 }

@@ -1,0 +1,39 @@
+//! What leaves the machine when, around `share` and `unshare`.
+
+use super::engine_trouble::fill_disk;
+use super::machine::Machine;
+use super::postgres_server::PostgresServer;
+
+/// `unshare` takes effect at once: what was not sent before stays here, also after sharing again, unless with its past.
+#[test]
+fn what_was_not_sent_before_unshare_stays_here() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&server.new_database("team"));
+    b.join(&a);
+    a.work("sent in time", "x");
+    a.done(&["now"]);
+    // One is in the log and could not be sent, the other is not in the log yet.
+    let make_space = fill_disk(&server);
+    a.work("stopped on its way", "x");
+    a.refused(&["now"]);
+    server.sql("team", make_space);
+    a.work("too late", "x");
+    let printed = a.done(&["unshare"]);
+    assert!(printed.contains("was not sent yet stays here"), "{printed}");
+
+    let arrived = |expected: [bool; 4]| {
+        a.done(&["now"]);
+        b.done(&["now"]);
+        let texts = ["sent in time", "stopped on its way", "too late", "after sharing again"];
+        assert_eq!(texts.map(|text| b.remembers(text)), expected, "{texts:?}");
+    };
+    a.done(&["share"]);
+    a.work("after sharing again", "x");
+    arrived([true, false, false, true]);
+    a.done(&["unshare"]);
+    arrived([true, false, false, true]);
+    a.done(&["share", "--past"]);
+    arrived([true; 4]);
+    assert_eq!(a.memory(), b.memory());
+}
