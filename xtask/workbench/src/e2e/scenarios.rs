@@ -17,6 +17,7 @@ mod reopen;
 mod setup;
 mod snapshots;
 mod states;
+mod sync;
 mod typing;
 mod view;
 
@@ -93,6 +94,11 @@ pub(crate) const ALL: &[Scenario] = &[
         "prompt-recall",
         "a question in other words brings the reply of another session",
         prompt_recall::prompt_recall,
+    ),
+    scenario(
+        "sync",
+        "what a session on one machine was answered comes with a prompt on another, and over MCP, with @heron",
+        sync::sync,
     ),
     scenario("exit", "after /exit and SIGKILL the session is gone and remembered", life::exit),
     scenario("resume", "a resumed session keeps its id, a fork gets its own", life::resume),

@@ -8,11 +8,12 @@ use serde_json::json;
 
 use super::super::world::{Cast, World};
 
-const ASKED: &str = "why does the importer stall every night?";
-const REPLIED: &str = "The exchange rates hold the lock while they wait for an answer; chunks of 500 rows cured it.";
+pub(super) const ASKED: &str = "why does the importer stall every night?";
+pub(super) const REPLIED: &str =
+    "The exchange rates hold the lock while they wait for an answer; chunks of 500 rows cured it.";
 
 /// The question with other inflections: no word of it occurs in the first session.
-const ASKED_AGAIN: &str = "were importers stalling on locked chunk boundaries?";
+pub(super) const ASKED_AGAIN: &str = "were importers stalling on locked chunk boundaries?";
 
 const LOGIN_ASKED: &str = "why does the login page refuse every password?";
 const LOGIN_REPLIED: &str = "The certificate of the identity service had expired.";
