@@ -39,6 +39,10 @@ pub(crate) enum Program {
     OursWithBaton,
     /// The event's executable, with this many observations of the project in the memory.
     OursWithMemory(usize),
+    /// The event's executable, on a machine with a circle in a folder, in a project that is shared.
+    OursWithSync,
+    /// The same, with the last exchange so long ago that the event starts one.
+    OursThatExchanges,
     /// The same work in node: it reads the payload and writes a line.
     Node,
 }
@@ -93,6 +97,8 @@ const STEADY: &str = "PostToolUse, steady (8 KB response)";
 const GROWN: &str = "Stop, a turn more than 100 KB";
 const WITHOUT_SNAPSHOTS: &str = "UserPromptSubmit, without snapshots";
 const BOOKMARK_ONLY: &str = "UserPromptSubmit of a bookmark, without snapshots";
+const PROMPT: &str = "UserPromptSubmit";
+const STOP: &str = "Stop, below threshold";
 const BLOCKS: &str = "PermissionRequest: blocked, shown in tmux";
 
 const ROW: Row = Row {
@@ -116,7 +122,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row { name: WITHOUT_SNAPSHOTS, event: EventName::UserPromptSubmit, chars: 200, config: NO_SNAPSHOTS, ..ROW },
     // It starts one more process, and waits for nothing of it.
     Row {
-        name: "UserPromptSubmit",
+        name: PROMPT,
         event: EventName::UserPromptSubmit,
         chars: 200,
         limit: Limit::Other(WITHOUT_SNAPSHOTS, 1.5),
@@ -131,7 +137,32 @@ pub(crate) const ROWS: &[Row] = &[
         ..ROW
     },
     Row { name: "SubagentStop, below threshold", event: EventName::SubagentStop, chars: 2000, ..ROW },
-    Row { name: "Stop, below threshold", event: EventName::Stop, chars: 2000, limit: Limit::Empty(3.2), ..ROW },
+    Row { name: STOP, event: EventName::Stop, chars: 2000, limit: Limit::Empty(3.2), ..ROW },
+    Row {
+        name: "UserPromptSubmit, sync on",
+        event: EventName::UserPromptSubmit,
+        chars: 200,
+        program: Program::OursWithSync,
+        limit: Limit::Other(PROMPT, 1.2),
+        ..ROW
+    },
+    Row {
+        name: "Stop, sync on",
+        event: EventName::Stop,
+        chars: 2000,
+        program: Program::OursWithSync,
+        limit: Limit::Other(STOP, 1.2),
+        ..ROW
+    },
+    // It starts one more process, and waits for nothing of it.
+    Row {
+        name: "Stop that starts an exchange",
+        event: EventName::Stop,
+        chars: 2000,
+        program: Program::OursThatExchanges,
+        limit: Limit::Other(STOP, 1.5),
+        ..ROW
+    },
     Row {
         name: "Stop that injects",
         event: EventName::Stop,

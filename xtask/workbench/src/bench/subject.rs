@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use longhaul_core::Millis;
@@ -54,6 +54,8 @@ enum Before {
     Statement(Command),
     /// Appends a turn to the transcript, which has this many.
     Growth(PathBuf, usize),
+    /// Makes the last exchange old, by the time of this file.
+    OldExchange(PathBuf),
 }
 
 /// A session whose past is written into the database and the transcript.
@@ -72,6 +74,7 @@ struct Setup {
     data: PathBuf,
     standin: Option<Standin>,
     pane: Pane,
+    program: Program,
 }
 
 impl Subject {
@@ -121,20 +124,25 @@ impl Subject {
         };
         let mut made = subject(row.event, row.chars)?;
         let session = PastSession { home: &home, data: &data, client: u32::try_from(client).unwrap_or_default() };
+        if let Program::OursWithSync | Program::OursThatExchanges = row.program {
+            share(scene.bin, &home, &variables)?;
+        }
         let past = made.prepare_past(row.program, &session)?;
         made.before.extend(past);
         if let Program::OursAfterPrompt | Program::OursAfterPromptAndGrowth(_) = row.program {
             made.before.push(Before::Prompt(Box::new(subject(EventName::UserPromptSubmit, 100)?)));
         }
-        let kind = if row.program == Program::Ours { row.log } else { Log::AsItIs };
-        made.setup = Some(Setup { log, kind, length, data, standin, pane: row.pane });
+        let keeps_log = matches!(row.program, Program::Ours | Program::OursWithSync | Program::OursThatExchanges);
+        let kind = if keeps_log { row.log } else { Log::AsItIs };
+        made.setup = Some(Setup { log, kind, length, data, standin, pane: row.pane, program: row.program });
         Ok(made)
     }
 
     /// Writes what was there before the event, and returns what must run before each measured run.
     fn prepare_past(&mut self, program: Program, session: &PastSession<'_>) -> Result<Option<Before>> {
         Ok(match program {
-            Program::Ours | Program::OursAfterPrompt => None,
+            Program::Ours | Program::OursAfterPrompt | Program::OursWithSync => None,
+            Program::OursThatExchanges => Some(Before::OldExchange(session.data.join("sync/started"))),
             Program::OursAfterGrowth(bytes) | Program::OursAfterPromptAndGrowth(bytes) => {
                 let transcript = session.home.join("transcript.jsonl");
                 let turns = past::write_transcript(&transcript, bytes)?;
@@ -176,6 +184,10 @@ impl Subject {
                     past::grow(transcript, *number)?;
                     *number += 1;
                 }
+                Before::OldExchange(started) => {
+                    let file = fs::File::options().append(true).open(started).context("there is no circle")?;
+                    file.set_modified(SystemTime::UNIX_EPOCH)?;
+                }
             }
         }
         let Some(setup) = &self.setup else { return Ok(()) };
@@ -207,11 +219,14 @@ impl Subject {
     /// Fails if the run did not do what its row describes: appended nothing, or typed where it should not, or did not
     /// type.
     pub(crate) fn settle(&mut self) -> Result<()> {
-        let Some(Setup { log, kind, length, data, standin, pane }) = &mut self.setup else { return Ok(()) };
+        let Some(Setup { log, kind, length, data, standin, pane, program }) = &mut self.setup else { return Ok(()) };
         if let Log::Short | Log::Long(_) = kind {
             let new = log.since(*length)?;
             ensure!(!new.is_empty(), "{} has left no line in the activity log", self.executable.display());
             ensure!(!new.contains('I'), "{} has typed a bookmark: {new}", self.executable.display());
+        }
+        if *program == Program::OursThatExchanges {
+            until("the exchange to end", RECEIPT, || Ok((!runs("longhaul-sync", data)).then_some(())))?;
         }
         let Some(standin) = standin else { return Ok(()) };
         until("a bookmark to be confirmed", RECEIPT, || Ok(log.metrics().last_bookmark))?;
@@ -220,7 +235,7 @@ impl Subject {
             Pane::Busy => drop(standin.ask(&json!({ "do": "tool", "response": "ok" }))?),
             Pane::Idle => until("the injector to end", RECEIPT, || {
                 let state = standin.ask(&json!({ "do": "state" }))?;
-                Ok((state["status"] == "idle" && !injector_runs(data)).then_some(()))
+                Ok((state["status"] == "idle" && !runs("longhaul-injector", data)).then_some(()))
             })?,
             Pane::Any => {}
         }
@@ -239,14 +254,25 @@ fn executable(bin: &Path, event: EventName) -> Result<PathBuf> {
     Ok(bin.join(registration.with_context(|| format!("{event} is not in the catalogue"))?.executable))
 }
 
-/// Whether an injector of this row is running. Without `/proc` this is unknown; it ends soon anyway.
-fn injector_runs(data: &Path) -> bool {
+/// Makes a circle in a folder of the row's home, and shares the home as a project.
+fn share(bin: &Path, home: &Path, variables: &[(&'static str, String)]) -> Result<()> {
+    let address = format!("folder:{}", home.join("circle").display());
+    for arguments in [&["sync", "init", &address][..], &["sync", "share", "--name", "bench"]] {
+        let mut longhaul = run::program(bin.join("longhaul"));
+        longhaul.args(arguments).current_dir(home).env_clear();
+        run::output(longhaul.envs(variables.iter().map(|(name, value)| (*name, value))))?;
+    }
+    Ok(())
+}
+
+/// Whether a detached program of this row is running. Without `/proc` this is unknown; it ends soon anyway.
+fn runs(program: &str, data: &Path) -> bool {
     let home = format!("LONGHAUL_HOME={}", data.display());
     let has =
         |path: PathBuf, text: &str| fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text));
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut injectors = processes.filter(|path| has(path.join("cmdline"), "longhaul-injector"));
-    injectors.any(|path| has(path.join("environ"), &home))
+    let mut found = processes.filter(|path| has(path.join("cmdline"), program));
+    found.any(|path| has(path.join("environ"), &home))
 }
 
 /// Returns the environment of the row's programs.
