@@ -1,14 +1,17 @@
 //! `longhaul tmux`: the setup of tmux, and the commands that tmux runs.
 
+mod fit_label;
+mod menu;
 mod setup;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use longhaul_core::Env;
-use longhaul_runtime::tmux::{Server, command};
+use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{ErrorLog, Home, Tracker, bounded_read};
-use longhaul_tracker::{OPTIONS, Options, Pane, RemovalReason, menu};
+use longhaul_setup::tmux_server;
+use longhaul_tracker::{OPTIONS, Options, Pane, RemovalReason};
 
 use super::{Exit, out};
 
@@ -57,7 +60,7 @@ pub(crate) enum Command {
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Setup { offer_reopen } => setup::run(env, offer_reopen)?,
-        Command::Teardown => server(env)?.teardown()?,
+        Command::Teardown => tmux_server::tear_down(&server(env)?)?,
         Command::StatusBar => status_bar(env)?,
         Command::Refresh => refresh(env),
         Command::Menu { page, client } => show_menu(env, page, client.as_deref())?,
@@ -105,12 +108,12 @@ fn open_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()>
         bail!("no client is attached to this tmux server, so the menu cannot be shown");
     };
     let tracker = Tracker::open(env, &home)?;
-    let options = fitting(&tracker.options(), Server::menu_rows(rows));
-    let Some(menu) = menu(&tracker.agents()?, page, &options, env.now.0 / 1000) else {
+    let options = fitting(&tracker.options(), menu::menu_rows(rows));
+    let Some(menu) = longhaul_tracker::menu(&tracker.agents()?, page, &options, env.now.0 / 1000) else {
         return Ok(server.message("No AI agents are running", client)?);
     };
     let exe = own_path(env)?;
-    Ok(server.show_menu(&menu, &command(&exe, &home, env), client, columns)?)
+    Ok(menu::show_menu(&server, &menu, &tmux_server::command(&exe, &home, env), client, columns)?)
 }
 
 /// Returns the options with at most `rows` sessions on a page: tmux does not show a menu that is higher than the screen.

@@ -1,25 +1,18 @@
-//! A tmux server: its state, and the commands that are sent to it.
+//! A tmux server: its state, and the commands that are sent to it. Its setup is in `setup/src/tmux_server.rs`, its menu in
+//! `bins/src/cli/tmux/menu.rs`.
 //!
 //! Every method starts tmux once, unless it says otherwise, because starting tmux costs more than its commands.
 
 mod clients;
 mod commands;
-mod fit_label;
 mod look;
-mod menu;
-mod setup;
-mod setup_problem;
 mod socket_owner;
-mod status_right;
 mod window;
 
 pub use self::clients::Client;
 pub(crate) use self::commands::StatusUpdate;
 pub use self::look::ServerOptions;
-pub use self::setup::command;
-pub use self::setup_problem::SetupState;
 pub(crate) use self::socket_owner::check as check_socket;
-pub use self::status_right::NOT_SET_UP;
 pub use self::window::{OpenedWindow, PaneState};
 pub(crate) use self::window::{server_pid, window_of_pane};
 
@@ -62,8 +55,13 @@ impl Server {
         Self { limit: waiting_times::TMUX, ..self }
     }
 
-    /// Runs commands in order up to the first that fails, and returns their output.
-    fn run(&self, commands: &[Vec<String>]) -> Result<String, Error> {
+    /// Returns the same server with another time limit per call.
+    pub fn within(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Runs commands in order up to the first that fails, and returns their output. Each is a list of words.
+    pub fn run(&self, commands: &[Vec<String>]) -> Result<String, Error> {
         self.start(commands)?.output()
     }
 
@@ -84,7 +82,7 @@ impl Server {
     }
 
     /// Returns the global values of options; an option that is not set is empty.
-    fn globals(&self, names: &[&str]) -> Result<Vec<String>, Error> {
+    pub fn globals(&self, names: &[&str]) -> Result<Vec<String>, Error> {
         let mut commands = Vec::with_capacity(2 * names.len());
         for name in names {
             commands.push(words(["show-options", "-gqv", name]));
@@ -97,8 +95,8 @@ impl Server {
     }
 }
 
-/// Returns the words of a command.
-fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+/// Returns the words of a command, for [`Server::run`].
+pub fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 

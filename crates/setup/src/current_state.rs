@@ -11,7 +11,7 @@ use longhaul_runtime::{Shell, bounded_read, running_clients, shared_file, waitin
 use crate::client::{self, Marketplace, Plugin};
 use crate::manifest::Manifest;
 use crate::paths::InstallPaths;
-use crate::{ID, PLUGIN, Result};
+use crate::{ID, PLUGIN, Result, tmux_server};
 
 /// What is at the path of the `longhaul` link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,7 +145,7 @@ fn link(paths: &InstallPaths) -> Link {
 }
 
 fn tmux_server(env: &Env) -> TmuxServer {
-    match Server::of(env).map(|server| server.setup_state()) {
+    match Server::of(env).map(|server| tmux_server::setup_state(&server)) {
         Some(Ok(state)) if state.command.is_empty() => TmuxServer::Plain,
         Some(Ok(_)) => TmuxServer::SetUp,
         Some(Err(_)) | None => TmuxServer::None,

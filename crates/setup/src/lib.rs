@@ -21,6 +21,7 @@ mod perform;
 pub mod settings;
 mod step;
 pub mod tmux_conf;
+pub mod tmux_server;
 pub mod uninstall;
 
 pub use crate::agents::AgentSetup;

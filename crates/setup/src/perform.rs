@@ -14,7 +14,7 @@ use longhaul_runtime::{bounded_read, run_program, run_program_in, waiting_times,
 
 use crate::paths::InstallPaths;
 use crate::step::{Edit, InstallStep};
-use crate::{Error, Result, client, installed_files};
+use crate::{Error, Result, client, installed_files, tmux_server};
 
 /// The lock that only one process that installs or uninstalls can hold.
 pub struct InstallLock(#[expect(dead_code, reason = "held, not read: the lock goes with the file")] File);
@@ -67,7 +67,7 @@ pub fn perform(step: &InstallStep, paths: &InstallPaths, client: Option<&Path>, 
             let argv = [&paths.link.to_string_lossy(), "tmux", "setup"].map(str::to_owned).to_vec();
             Ok(run_program(&Program { argv, stdin: None }, waiting_times::TMUX_SETUP).map(drop)?)
         }
-        InstallStep::TearDownTmux => Ok(Server::of(env).map_or(Ok(()), |server| server.teardown())?),
+        InstallStep::TearDownTmux => Ok(Server::of(env).map_or(Ok(()), |server| tmux_server::tear_down(&server))?),
         InstallStep::StopWorker => Ok(worker::stop(&paths.data).map(drop)?),
         InstallStep::Remove(path) => remove(path),
         InstallStep::RemoveIfEmpty(path) => {

@@ -1,6 +1,6 @@
 //! Adds Longhaul's line to the text of a tmux.conf, and removes it.
 
-use longhaul_runtime::tmux::NOT_SET_UP;
+use crate::tmux_server::NOT_SET_UP;
 
 /// The comment by which the line is recognised.
 const MARK: &str = "# by longhaul install";

@@ -1,5 +1,6 @@
-//! Commands for a server: show the status, go to a pane, show a message.
+//! Commands for a server: show the status and the offer to reopen sessions, go to a pane, show a message.
 
+use longhaul_inject::TerminalCommand;
 use longhaul_reopen::Window;
 use longhaul_tracker::{Pane, escape};
 
@@ -7,7 +8,7 @@ use super::look::{list_active, pane_ids};
 use super::window::{print_window, window_of};
 use super::{Server, words};
 use crate::Error;
-use crate::process::Started;
+use crate::process::{self, Started};
 
 impl Server {
     /// Begins to show the status in all clients, and to store the state of a session as an option of its pane, whose window
@@ -31,6 +32,17 @@ impl Server {
         // command is.
         commands.push(words(["refresh-client", "-S"]));
         Ok(StatusUpdate { tmux: self.start(&commands)?, socket: self.socket.clone() })
+    }
+
+    /// Shows the offer to reopen sessions; an empty text removes it.
+    pub(crate) fn show_offer(&self, text: &str) -> Result<(), Error> {
+        self.run(&[words(["set-option", "-g", "@longhaul-to-reopen", text])]).map(drop)
+    }
+
+    /// Runs a text of commands as the server would read it from a file.
+    pub fn run_text(&self, text: &str) -> Result<(), Error> {
+        let command = TerminalCommand { stdin: Some(text.to_owned()), ..self.step(&[words(["source-file", "-"])]) };
+        process::run(&command, self.limit).map(drop)
     }
 
     /// Switches `client`, or the current one, to a pane.

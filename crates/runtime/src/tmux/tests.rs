@@ -1,16 +1,12 @@
 //! Tests against a real server. The screen of a client is tested in the integration tests.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use longhaul_core::{Env, Millis, Platform};
-use longhaul_tracker::{Menu, MenuItem, Options, Pane};
+use longhaul_tracker::Options;
 use tempfile::TempDir;
 
-use super::fit_label::fit;
-use super::status_right::{with_status, without_status};
-use super::{Server, command, words};
-use crate::Home;
+use super::{Server, words};
 
 /// A server for one test; killed when dropped.
 struct Private {
@@ -35,27 +31,6 @@ impl Private {
     #[track_caller]
     fn run<const N: usize>(&self, command: [&str; N]) -> String {
         self.server.run(&[words(command)]).unwrap()
-    }
-
-    /// Returns everything that setup may change.
-    fn everything(&self) -> Vec<String> {
-        let commands = [
-            words(["show-options", "-g"]),
-            words(["show-options", "-gw"]),
-            words(["show-options", "-s"]),
-            words(["show-hooks", "-g"]),
-            words(["show-hooks", "-gw"]),
-            words(["list-keys"]),
-        ];
-        self.server.run(&commands).unwrap().lines().map(str::to_owned).collect()
-    }
-
-    #[track_caller]
-    fn assert_is(&self, expected: &[String]) {
-        let now = self.everything();
-        let lost: Vec<_> = expected.iter().filter(|line| !now.contains(line)).collect();
-        let added: Vec<_> = now.iter().filter(|line| !expected.contains(line)).collect();
-        assert!(now == expected, "lost {lost:#?}, added {added:#?}");
     }
 }
 
@@ -142,154 +117,4 @@ fn the_status_is_set_without_an_attached_client() {
         limit: crate::waiting_times::TMUX_IN_HOOK,
     };
     assert!(nowhere.set_status("x", None).unwrap().wait().is_err());
-}
-
-#[test]
-fn setup_is_idempotent_and_teardown_leaves_no_trace() {
-    let tmux = Private::start();
-    tmux.run(["set-option", "-g", "status-right", "#(echo hi) 'x' \"y\" #{pane_id} %H:%M \\;"]);
-    tmux.run(["set-hook", "-g", "session-window-changed", "display-message mine"]);
-    tmux.run(["bind-key", "a", "display-message", "it's \"mine\" #{pane_id} $HOME;"]);
-    let before = tmux.everything();
-    tmux.server.setup("env first", &Options::default()).unwrap();
-    tmux.server.set_status("x", Some(("%0", Some("idle")))).unwrap().wait().unwrap();
-    let lines = tmux.everything();
-    let once = lines.join("\n");
-    assert_eq!(once.matches("#(#{@longhaul-command} tmux refresh)").count(), 1);
-    assert_eq!(once.matches("tmux pane-focus #{pane_id}").count(), 3);
-    assert!(once.contains("display-message mine"));
-    assert!(once.contains("status-interval 5\n"));
-    assert!(!tmux.run(["list-keys"]).contains("it's"));
-    tmux.server.setup("env first", &Options::default()).unwrap();
-    tmux.assert_is(&lines);
-    // After an update, the executable has another path.
-    tmux.server.setup("env second", &Options::default()).unwrap();
-    tmux.assert_is(&lines.iter().map(|line| line.replace("env first", "env second")).collect::<Vec<_>>());
-    tmux.server.teardown().unwrap();
-    tmux.assert_is(&before);
-    assert_eq!(tmux.run(["show-options", "-p", "-t", "%0"]), "");
-    tmux.server.teardown().unwrap();
-    tmux.assert_is(&before);
-}
-
-#[test]
-fn another_key_gives_the_first_one_back() {
-    let tmux = Private::start();
-    let before = tmux.everything();
-    let with_key = |key: &str| Options::from_values(|at| (at == 0).then(|| key.to_owned()));
-    for key in ["z", "C-a", ";", "\\", "'", "\"", "#", "~", "z"] {
-        tmux.server.setup("env x", &with_key(key)).unwrap();
-        let keys = tmux.run(["list-keys", "-T", "prefix"]);
-        assert_eq!(keys.matches("tmux menu 1").count(), 1, "{key}: {keys}");
-        let zoom = tmux.run(["list-keys", "-T", "prefix", "z"]);
-        assert_eq!(zoom.contains("resize-pane -Z"), key != "z", "{key}: {zoom}");
-    }
-    assert!(tmux.server.setup("env x", &with_key("no-such-key")).is_err());
-    tmux.server.teardown().unwrap();
-    tmux.assert_is(&before);
-}
-
-#[test]
-fn the_interval_is_only_lowered_and_a_later_change_by_the_user_stays() {
-    let tmux = Private::start();
-    let interval = || tmux.run(["show-options", "-gv", "status-interval"]).trim().to_owned();
-    for (theirs, with_us) in [("15", "5"), ("3", "3"), ("5", "5"), ("0", "5")] {
-        tmux.run(["set-option", "-g", "status-interval", theirs]);
-        tmux.server.setup("env x", &Options::default()).unwrap();
-        tmux.server.setup("env x", &Options::default()).unwrap();
-        assert_eq!(interval(), with_us, "{theirs}");
-        tmux.server.teardown().unwrap();
-        assert_eq!(interval(), theirs);
-    }
-    tmux.server.setup("env x", &Options::default()).unwrap();
-    tmux.run(["set-option", "-g", "status-interval", "2"]);
-    tmux.server.teardown().unwrap();
-    assert_eq!(interval(), "2");
-}
-
-#[test]
-fn a_status_that_the_user_placed_is_not_shown_twice() {
-    let refresh = "#(#{@longhaul-command} tmux refresh)#{?@longhaul-to-reopen, #{@longhaul-to-reopen} ,}";
-    let both = &format!("#{{@longhaul-status}}{refresh} ");
-    let check = |right: &str, left: &str, expected: &str| {
-        let with = with_status(right, left);
-        assert_eq!(with, expected);
-        assert_eq!(with_status(&with, left), with);
-        assert_eq!(without_status(&with), right);
-    };
-    check("%H:%M", "", &format!("{both}%H:%M"));
-    check("", "", both);
-    check("x #{@longhaul-status}", "", &format!("{refresh}x #{{@longhaul-status}}"));
-    check("x", "#{@longhaul-status}", &format!("{refresh}x"));
-}
-
-#[test]
-fn the_command_is_quoted_for_a_shell_whatever_the_paths_contain() {
-    let mut env = Env::default();
-    env.data_dir = Some("/h o/it's".into());
-    let text = command(Path::new("/a b/#{x}/\"y\"/$z"), &Home::of(&env).unwrap(), &env);
-    assert_eq!(text, r##"env LONGHAUL_HOME='/h o/it'\''s' '/a b/#{x}/"y"/$z'"##);
-}
-
-#[test]
-fn the_menu_holds_no_data_in_its_commands() {
-    let server = Server { socket: "/s".to_owned(), deadline: None, limit: crate::waiting_times::TMUX_IN_HOOK };
-    let pane = |socket: &str| Pane { socket: socket.to_owned(), id: "%3".to_owned() };
-    let items = vec![
-        MenuItem::Goto { label: "! p;".to_owned(), key: "1".to_owned(), pane: pane("/s") },
-        MenuItem::Goto { label: "other".to_owned(), key: "2".to_owned(), pane: pane("/t") },
-        MenuItem::Elsewhere { label: "none".to_owned() },
-        MenuItem::Separator,
-        MenuItem::Page { label: "Next".to_owned(), key: "i".to_owned(), page: 2 },
-        MenuItem::Quit { label: "Quit".to_owned(), key: "q".to_owned() },
-    ];
-    let menu = server.menu(&Menu { title: "AI Agents (1/2)".to_owned(), items }, Some("/dev/pts/1"), 80);
-    let focus = "switch-client -Z -t %3 ; run-shell -b '##{@longhaul-command} tmux pane-focus %3'";
-    let next = "run-shell -b '##{@longhaul-command} tmux menu 2 --client ##{q:client_name}'";
-    let expected = [
-        &["display-menu", "-T", "AI Agents (1/2)", "-x", "C", "-y", "C", "-c", "/dev/pts/1", "--"][..],
-        &["! p;", "1", focus, "-other", "", "", "-none", "", "", ""],
-        &["Next", "i", next, "Quit", "q", ""],
-    ];
-    assert_eq!(menu, expected.concat());
-}
-
-#[test]
-fn a_label_is_cut_where_the_screen_ends_and_never_inside_an_escape() {
-    assert_eq!(fit("abcdef", 6), "abcdef");
-    assert_eq!(fit("abcdefg", 6), "abcde>");
-    assert_eq!(fit("a##(b)", 6), "a##(b)");
-    assert_eq!(fit("a##(bc)", 6), "a##(bc");
-    assert_eq!(fit("a##(bc)", 5), "a##(b");
-    assert_eq!(fit("a##(bc)", 3), "a##");
-    assert_eq!(fit("日本語", 7), "日本語");
-    assert_eq!(fit("日本語", 6), "日本");
-    assert_eq!(fit("日本語", 4), "日>");
-    assert_eq!(fit("abc", 1), ">");
-    assert_eq!(fit("abc", 0), "");
-}
-
-#[test]
-fn a_setup_that_must_wait_runs_with_the_next_session_and_leaves_no_trace() {
-    let tmux = Private::start();
-    let before = tmux.everything();
-    let ran = tmux.dir.path().join("ran");
-    tmux.server.set_up_with_first_session(&format!("echo > '{}'", ran.display())).unwrap();
-    assert!(tmux.server.setup_state().unwrap().problem.contains("first session"));
-    tmux.run(["new-session", "-d", "-s", "other", "sleep 3600"]);
-    let end = Instant::now() + Duration::from_secs(20);
-    while !ran.exists() {
-        assert!(Instant::now() < end, "the hook has run nothing");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    tmux.server.show_setup_problem("no such key").unwrap();
-    tmux.server.show_setup_problem("no such key").unwrap();
-    assert_eq!(tmux.server.setup_state().unwrap().problem, "no such key");
-    let right = tmux.run(["show-options", "-gv", "status-right"]);
-    assert_eq!(right.matches("longhaul is not set up").count(), 1, "{right}");
-    tmux.server.setup("env x", &Options::default()).unwrap();
-    let state = tmux.server.setup_state().unwrap();
-    assert_eq!((state.command.as_str(), state.problem.as_str()), ("env x", ""));
-    tmux.server.teardown().unwrap();
-    tmux.assert_is(&before);
 }

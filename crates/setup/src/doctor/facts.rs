@@ -9,7 +9,7 @@ use longhaul_core::catalog::{self, Job};
 use longhaul_core::config::Warning;
 use longhaul_core::{Env, SessionId};
 use longhaul_inject::TerminalCommand;
-use longhaul_runtime::tmux::{Server, SetupState};
+use longhaul_runtime::tmux::Server;
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
 use longhaul_store::Health;
@@ -27,6 +27,7 @@ use crate::client::{self, Plugin};
 use crate::current_state::names;
 use crate::manifest::Manifest;
 use crate::paths::InstallPaths;
+use crate::tmux_server::{SetupState, setup_state};
 use crate::{PLUGIN, Result, tmux_conf};
 
 /// Claude Code's command line.
@@ -309,7 +310,7 @@ fn without_hooks(env: &Env, paths: &InstallPaths) -> Vec<String> {
 }
 
 fn tmux(env: &Env, shell: &Shell, paths: &InstallPaths, confs: &[(PathBuf, String)]) -> TmuxFacts {
-    let server = Server::of(env).map(|server| server.setup_state().map_err(|error| error.chain()));
+    let server = Server::of(env).map(|server| setup_state(&server).map_err(|error| error.chain()));
     let state = server.as_ref().and_then(|state| state.as_ref().ok());
     let has_our_line = confs.iter().any(|(_, text)| tmux_conf::without_line(text).is_some());
     TmuxFacts {

@@ -1,4 +1,4 @@
-//! Cuts labels to the width of a client.
+//! Cuts labels of the menu to the width of a client.
 
 /// Cuts an escaped label to `width` columns. `##` counts as one unit and is never split.
 ///
@@ -34,4 +34,24 @@ fn parts(label: &str) -> impl Iterator<Item = (&str, usize)> {
         // A character of unknown width counts as wide, which at worst wastes a column.
         Some((part, if (first as u32) < 0x1100 { 1 } else { 2 }))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fit;
+
+    #[test]
+    fn a_label_is_cut_where_the_screen_ends_and_never_inside_an_escape() {
+        assert_eq!(fit("abcdef", 6), "abcdef");
+        assert_eq!(fit("abcdefg", 6), "abcde>");
+        assert_eq!(fit("a##(b)", 6), "a##(b)");
+        assert_eq!(fit("a##(bc)", 6), "a##(bc");
+        assert_eq!(fit("a##(bc)", 5), "a##(b");
+        assert_eq!(fit("a##(bc)", 3), "a##");
+        assert_eq!(fit("日本語", 7), "日本語");
+        assert_eq!(fit("日本語", 6), "日本");
+        assert_eq!(fit("日本語", 4), "日>");
+        assert_eq!(fit("abc", 1), ">");
+        assert_eq!(fit("abc", 0), "");
+    }
 }
