@@ -80,7 +80,7 @@ enum Command {
     Snapshots(snapshots::Args),
     /// Show what differs between two snapshots, or between a snapshot and the present files
     Diff(diff::Args),
-    /// Restore the files of a snapshot, after a snapshot of the present ones
+    /// Restore the files of a snapshot; a snapshot of the present files is taken first
     Restore(restore::Args),
     /// List the running sessions and their states
     Status(status::Args),
@@ -101,7 +101,7 @@ enum Command {
     Notify(notify::Command),
     /// Reopen the sessions that were alive when their tmux server died, each in its window, with its conversation
     Reopen(reopen::Args),
-    /// Continue a session in this terminal, with the agent that ran it and its own command
+    /// Continue a session in this terminal, with the agent that ran it
     Resume(resume::Args),
     /// Show the sessions in tmux: setup, menu, and counts in tmux's status line
     #[command(subcommand)]

@@ -12,7 +12,7 @@ use super::{Exit, tmux};
 pub(crate) struct Args {
     /// The number of the session in `longhaul status`, its id, or the beginning of its id
     session: String,
-    /// The tmux client that switches to the pane; the one that was used last if this is left out
+    /// The tmux client that switches to the pane; by default the one that was used last
     #[arg(long)]
     client: Option<String>,
 }

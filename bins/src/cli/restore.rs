@@ -1,4 +1,4 @@
-//! `longhaul restore`: restores the files of a snapshot, after a snapshot of the present ones.
+//! `longhaul restore`: restores the files of a snapshot; takes a snapshot of the present files first.
 
 use std::ffi::OsString;
 

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Remove only what `install --agent NAME` has added
     #[arg(long, value_name = "NAME", value_parser = agent_name::parse, conflicts_with_all = ["codex", "purge"])]
     agent: Option<&'static Agent>,
-    /// Also delete the data: the database, logs and configuration
+    /// Also delete the data: the database, snapshots, logs and configuration
     #[arg(long)]
     purge: bool,
     /// Do not ask for confirmation
