@@ -1,4 +1,4 @@
-//! A time as `detail` takes it.
+//! The argument of `longhaul detail`: a time, a range or a turn.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What somebody types to search for.
+//! A search query.
 
 #![no_main]
 

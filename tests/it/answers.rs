@@ -1,4 +1,4 @@
-//! Whatever comes on standard input: one JSON object that goes on, exit 0, in time.
+//! Whatever arrives on standard input, a hook prints one JSON object with `continue`, exits 0, and is in time.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! A tmux server to which somebody is attached, so that there is a screen to look at.
+//! A tmux server with an attached client, so that there is a screen to read.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The client's own module: type-checked, and played to by a client that is not there.
+//! The module inside Claude Code (`plugin/hooks/bridge.ts`): type-checked, and run without Claude Code.
 
 use std::fs;
 use std::path::{Path, PathBuf};

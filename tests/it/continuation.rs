@@ -1,4 +1,4 @@
-//! Over the context limit without a person: the real executables, a real pane, and a client that does as it is told.
+//! Continuation beyond the context limit without a person: the real executables, a real pane, and the scripted stand-in.
 
 mod asking;
 mod bridge;

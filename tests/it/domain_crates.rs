@@ -1,4 +1,4 @@
-//! The domain crates do no input or output: that is what makes them fit for other people's programs.
+//! The domain crates do no input or output, so that other programs can use them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What a bad year brings: every hook answers, nothing that is stored is lost or half written, the next hook goes on.
+//! Faults: every hook answers, nothing that is stored is lost or half written, and the next hook continues.
 
 mod clock;
 mod crowd;

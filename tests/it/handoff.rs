@@ -1,4 +1,4 @@
-//! Handoff: what a session leaves, and who gets it.
+//! Handoff: what a session leaves, and which session gets it.
 
 mod baton;
 mod commands;

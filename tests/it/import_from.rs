@@ -1,4 +1,4 @@
-//! `longhaul import`: what the programs that came before have kept.
+//! `longhaul import`: the data of other programs.
 
 use std::collections::BTreeMap;
 use std::fs;

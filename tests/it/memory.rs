@@ -1,4 +1,4 @@
-//! Memory by way of the hooks: what is kept, what is shown, and what leaves not one byte.
+//! The memory through the hooks: what is stored, what is shown, and what is never written.
 
 mod damage;
 mod false_alarms;

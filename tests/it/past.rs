@@ -1,4 +1,4 @@
-//! Sessions from before the plugin was there: transcripts, as the client leaves them.
+//! Sessions from before the plugin was installed: transcripts as Claude Code writes them.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

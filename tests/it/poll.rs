@@ -1,4 +1,4 @@
-//! Waiting for something to become true, instead of sleeping and hoping.
+//! Waits until a condition is true, with a deadline.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Files of the programs that came before, made up as those leave them.
+//! Made-up files of the other programs that `longhaul import` reads.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Recall: questions are answered from what was asked and replied, in the words of whoever asks.
+//! Recall: questions are answered from prompts and replies, also in other words.
 
 mod answering;
 mod index_damage;

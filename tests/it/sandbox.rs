@@ -1,4 +1,4 @@
-//! A home of its own for every test, and the executables run in it.
+//! A home for one test, and the executables that run in it.
 
 use std::fs;
 use std::io::Write;

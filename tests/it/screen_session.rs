@@ -1,4 +1,4 @@
-//! A GNU screen session of the test's own, with the stand-in in its only window.
+//! A GNU screen session for one test, with the stand-in in its only window.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;

@@ -1,4 +1,4 @@
-//! A small file system of its own, to fill up or to make read-only.
+//! A small file system for one test, to fill or to make read-only.
 
 use std::io::{self, Write as _};
 use std::path::Path;

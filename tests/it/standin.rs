@@ -1,4 +1,4 @@
-//! The stand-in for the client (`tests/standin`), started in a terminal and told what to do.
+//! Starts the stand-in for Claude Code (`tests/standin`) in a terminal, and sends it commands.
 
 mod script;
 

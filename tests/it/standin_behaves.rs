@@ -1,4 +1,4 @@
-//! The stand-in does what the client was seen to do, so that tests against it mean something.
+//! The stand-in behaves as Claude Code was observed to behave.
 
 mod scripted;
 

@@ -1,4 +1,4 @@
-//! The chord that submits in place of Enter: bound in keybindings.json, and believed once the client has shown that it works.
+//! The chord that submits instead of Enter: bound in keybindings.json, and used once Claude Code has shown that it works.
 
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};

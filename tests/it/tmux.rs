@@ -1,4 +1,4 @@
-//! A real tmux server of the test's own.
+//! A real tmux server for one test.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What the tracker tells on the command line, in any terminal.
+//! The commands of the tracker, in any terminal.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Files of a project or a client that block whoever opens them, or have no end: every hook answers all the same.
+//! Files of a project or a client that block on opening, or have no end: every hook still answers.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! Better words from a model: paid for within the budget, asked once, and never in the way.
+//! Summaries by a model: within the budget, asked once, and never in a hook.
 
 mod by_itself;
 mod child;

@@ -1,4 +1,4 @@
-//! What the terminal shows, and whether it has said so.
+//! What the terminal shows, and whether it has confirmed it.
 
 use std::collections::VecDeque;
 use std::io;

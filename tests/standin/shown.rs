@@ -1,4 +1,4 @@
-//! What hooks said that the model or the person got to see.
+//! What hooks answered, as the model and the user see it.
 
 use serde::Serialize;
 use serde_json::{Value, json};

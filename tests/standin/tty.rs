@@ -1,4 +1,4 @@
-//! The terminal: raw while the stand-in runs, as it was before afterwards.
+//! The terminal: raw while the stand-in runs, then restored.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! `longhaul notify`.
+//! `longhaul notify`: lists the notifications that were sent or not, with the reason, and sends a test.
 
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ const DONE_MS: u64 = 60_000;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Send a test by one way, or by every way that the configuration names; exit 1 if one fails
+    /// Send a test notification by one way, or by every way that the configuration names; exit 1 if one fails
     Test {
-        /// The way
+        /// The way; by default every way that the configuration names
         #[arg(value_parser = PossibleValuesParser::new(NotifyWay::ALL.iter().map(|way| way.as_str())))]
         way: Option<String>,
     },

@@ -1,4 +1,4 @@
-//! `longhaul reopen`.
+//! `longhaul reopen`: which lost sessions are offered and chosen. Opening them is in `reopen/opening.rs`.
 
 mod listing;
 mod opening;
@@ -18,7 +18,7 @@ use super::{Exit, out, sessions};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
-    /// Only the sessions whose ids begin so; without any, all sessions of the last tmux server
+    /// Only the sessions whose ids begin with one of these; by default all sessions of the last tmux server
     #[arg(value_name = "SESSION", conflicts_with = "since")]
     sessions: Vec<String>,
     /// All sessions that were active since then, of every tmux server: 90m, 12h, 3d or 2026-01-31

@@ -1,4 +1,5 @@
-//! `longhaul send SESSION TEXT`.
+//! `longhaul send SESSION TEXT`: types a prompt into another session. Waiting and typing are in
+//! `runtime/src/typing/send_prompt.rs`.
 
 use std::time::Duration;
 

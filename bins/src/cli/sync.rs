@@ -1,4 +1,4 @@
-//! `longhaul sync`.
+//! `longhaul sync`: its commands and their help. Those that need the engine are in `sync-engine/src/commands/`.
 
 mod hosts;
 mod projects;
@@ -13,12 +13,12 @@ use super::Exit;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make a circle in a PostgreSQL database or a folder, and print what another machine has to type
+    /// Make a circle (machines that share one memory) in a PostgreSQL database or a folder, and print what another machine has to type
     Init {
         /// `postgres://USER@HOST/DATABASE` or `folder:PATH`; `-` reads it from standard input
         address: String,
     },
-    /// Join the circle of another machine, after key and engine were checked
+    /// Join the circle of another machine; key and address are checked first
     Join {
         /// The code that `init` or `code` printed on another machine; `-` reads it from standard input
         code: String,
@@ -38,7 +38,7 @@ pub(crate) enum Command {
     Unshare,
     /// List the shared projects, and those that others share
     Projects(projects::ListArgs),
-    /// Give the circle a new key, for when somebody leaves
+    /// Give the circle a new key, so that a person who has left cannot read new records
     Rotate,
     /// Leave the circle; what was fetched stays here
     Leave,

@@ -1,6 +1,5 @@
-//! The context guard: compacts before the context is full, and denies new subagents when it is nearly full.
-//!
-//! Only the decisions; the caller types `/compact` and words the denial.
+//! The decisions of the context guard: when to compact, and when to deny new subagents. Texts and typing are in
+//! `runtime/src/jobs/context_guard.rs`.
 
 use longhaul_core::Millis;
 use longhaul_core::config::Guard;

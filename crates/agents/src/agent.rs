@@ -1,4 +1,4 @@
-//! What is known of an agent, as data.
+//! The columns of an agent's table: what is known of an agent, as data.
 
 use longhaul_core::event::EventName;
 

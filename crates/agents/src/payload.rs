@@ -1,4 +1,5 @@
-//! A payload of an agent, and the same as Claude Code would have sent it.
+//! Translates a payload of an agent to the one that Claude Code would have sent. The names of fields and tools are in
+//! `table/NAME.rs`.
 
 use longhaul_core::event::EventName;
 use longhaul_core::{SessionId, hash};

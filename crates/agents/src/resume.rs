@@ -1,4 +1,5 @@
-//! The command that resumes a session.
+//! The command that resumes a session of an agent, from its table. For Claude Code and Codex:
+//! `reopen/src/client_command.rs`.
 
 use longhaul_core::SessionId;
 

@@ -1,4 +1,4 @@
-//! The result of a tool call, as Claude Code would report it.
+//! Translates the result of a tool call to Claude Code's form.
 
 use serde_json::Value;
 

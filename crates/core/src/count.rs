@@ -1,4 +1,4 @@
-//! Numbers as text.
+//! Numbers as text: `2 files`, `1,234,567`.
 
 /// Returns a number with the name of what is counted: `1 turn`, `2 turns`.
 pub fn counted(count: usize, what: &str) -> String {

@@ -1,4 +1,4 @@
-//! Texts as one line.
+//! Texts as one line of limited length.
 
 /// Returns a text as one line of at most `chars` characters.
 ///

@@ -1,4 +1,4 @@
-//! The status of a session.
+//! The statuses of a session: working, blocked, completed, idle, and their names.
 
 use std::fmt;
 

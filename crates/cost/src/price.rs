@@ -1,4 +1,5 @@
-//! What tokens cost.
+//! How the cost of a request is computed from its tokens: cache writes, long prompts, web searches, the user's own prices.
+//! The table of prices is `price_table.rs`.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;

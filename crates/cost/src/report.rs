@@ -1,4 +1,4 @@
-//! Sums of a ledger.
+//! Sums of a ledger by day, project, model or session.
 
 use std::collections::{BTreeMap, BTreeSet};
 

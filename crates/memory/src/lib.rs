@@ -15,7 +15,7 @@ mod query;
 mod recall;
 mod redact;
 mod redacted_ends;
-mod reply_sentences;
+mod todo_items;
 mod skip;
 mod strip;
 mod summarize;

@@ -4,7 +4,7 @@ use crate::conclusions::{Conclusions, conclusions, first_sentence, joined};
 use crate::exchanges::exchanges;
 use crate::observation::{Kind, Observation, Summary};
 use crate::observe::{decisions, normalized};
-use crate::reply_sentences::left_to_do;
+use crate::todo_items::left_to_do;
 use crate::text::{first_lines, one_line, passage};
 
 /// Maximum length of the request, in characters.

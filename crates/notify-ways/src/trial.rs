@@ -37,7 +37,7 @@ pub fn run(env: &Env, args: &[String]) -> ExitCode {
                 format!("{}: failed: {}", way.as_str(), error.chain())
             }
         };
-        // If the reader is gone, there is nobody to inform.
+        // If the reader is gone, the message has no receiver.
         let _ = writeln!(out, "{}", longhaul_inject::printable(&line));
     });
     if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }

@@ -1,4 +1,5 @@
-//! The decision whether a change of a session is reported.
+//! The decision whether a change of a session is reported, and the reason why not. How long a state must last first is in
+//! `runtime/src/waiting_times.rs`.
 
 use std::fmt;
 

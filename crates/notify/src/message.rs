@@ -1,4 +1,4 @@
-//! What a notification says.
+//! What a notification says: title and text, and their lengths.
 
 use longhaul_core::config::NotifyState;
 use longhaul_core::one_line;

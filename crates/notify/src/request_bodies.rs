@@ -1,4 +1,4 @@
-//! The JSON that services receive.
+//! The JSON that an ntfy server (with priority and tag) and a webhook receive.
 
 use longhaul_core::Millis;
 use longhaul_core::config::{Choice, NotifyState};

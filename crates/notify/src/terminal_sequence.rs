@@ -1,4 +1,4 @@
-//! The bytes that make a terminal show a notification.
+//! The escape sequences that make a terminal show a notification, by the kind of terminal.
 
 use crate::message::Message;
 

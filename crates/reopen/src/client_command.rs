@@ -1,4 +1,5 @@
-//! The command that resumes a session.
+//! The command that resumes a session of Claude Code or Codex, with its model and permission mode. For other agents:
+//! `agents/src/resume.rs`.
 
 use crate::SessionPlace;
 

@@ -1,4 +1,4 @@
-//! Whether the machine has memory for another client.
+//! Whether the machine has memory for another client. How much one needs is a setting (`reopen` in `core/src/config.rs`).
 
 /// The share of time, in percent, in which everything waits for memory, from which no further client is started.
 const STALLED_PERCENT: f64 = 10.0;

@@ -1,4 +1,4 @@
-//! Why a session cannot be reopened.
+//! Why a session cannot be reopened: the conditions, and their texts.
 
 use longhaul_core::OTHER_AGENTS;
 

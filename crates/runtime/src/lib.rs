@@ -3,7 +3,7 @@
 
 mod activity;
 mod agent_call;
-mod agents;
+mod running_subagents;
 pub mod bounded_read;
 pub mod bridge;
 mod client;

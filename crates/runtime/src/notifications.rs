@@ -1,4 +1,5 @@
-//! Starts the process that reports a change of a session to the user. It decides and sends; no hook does.
+//! Starts the process that reports a change of a session to the user, at a change that a way is configured for. It decides
+//! (`notify/src/decision.rs`) and sends (`notify-ways`); no hook does.
 
 use longhaul_core::config::{Choice, Notify, NotifyState};
 use longhaul_core::{Env, Status};

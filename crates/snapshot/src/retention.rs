@@ -1,4 +1,5 @@
-//! Which snapshots are dropped.
+//! Which snapshots are dropped, and in which order. How long and how much is kept is a setting (`snapshots` in
+//! `core/src/config.rs`).
 
 use longhaul_core::Millis;
 

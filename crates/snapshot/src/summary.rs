@@ -1,4 +1,6 @@
-//! The texts that a person reads about snapshots.
+//! The lines about snapshots that several commands print: what changed, what was left out, what a restore does and keeps. A
+//! command's own messages are in its file (`bins/src/cli/restore.rs`), the report after a rewind in
+//! `runtime/src/jobs/snapshots.rs`.
 
 use longhaul_core::counted;
 

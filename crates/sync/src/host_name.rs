@@ -1,4 +1,4 @@
-//! The name of a host, as it is shown beside a record.
+//! The name of a host: which characters it may have, and how long it may be.
 
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;

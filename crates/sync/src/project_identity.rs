@@ -1,4 +1,5 @@
-//! Which project a record belongs to, the same on every machine.
+//! The identity of a project, from its git remote and first commit or from a name: the same on every machine. How a URL is
+//! normalised is here; git is asked in `runtime/src/sync/project_origin.rs`.
 
 use sha2::{Digest, Sha256};
 

@@ -1,4 +1,4 @@
-//! Which rows to remove: those whose pane or client is gone.
+//! Which rows are removed, and after how long: those whose pane or client is gone, or that are a day old.
 
 use longhaul_core::Status;
 

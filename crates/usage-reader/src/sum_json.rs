@@ -1,4 +1,4 @@
-//! Sums as JSON, in the same form for the command line and for HTTP.
+//! Sums as JSON, with the names of their fields: the same for the command line and for HTTP.
 
 use longhaul_cost::Sum;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Which rows a filter keeps.
+//! Which rows a filter keeps, and which values of a row it searches.
 
 use crate::session_row::SessionRow;
 

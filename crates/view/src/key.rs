@@ -1,4 +1,4 @@
-//! The keys, and the help about them.
+//! The keys, and the text of the help about them. What a key does is in `view.rs`.
 
 /// A key press, as far as the view knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]

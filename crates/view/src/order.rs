@@ -1,4 +1,4 @@
-//! The order of the rows.
+//! The order of the rows: the state first, then the time.
 
 use std::cmp::Reverse;
 

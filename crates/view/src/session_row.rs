@@ -1,4 +1,4 @@
-//! One session, as the view shows it.
+//! One session, as the view shows it. `bins/src/cli/view/collector.rs` reads its values.
 
 use longhaul_core::Status;
 

@@ -5,7 +5,7 @@ import { address } from "./route.js";
 
 const KEY = "longhaul-notify";
 const LOOKED_AT = "longhaul-looked-at"; // The name of the lock that pages with the focus hold.
-const LASTING_MS = 2000; // A state that ends at once calls nobody.
+const LASTING_MS = 2000; // The user is not called for a state that ends sooner.
 
 let title = "Longhaul";
 let waiting = new Map(); // The sessions that wait, by id.

@@ -1,4 +1,4 @@
-//! Rounds through the client's own module: what it tells, and what it is told to do.
+//! Rounds through the module inside Claude Code: what it reports, and which actions it gets.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A person who steps in, and whatever else makes a plan pointless.
+//! A user who types or cancels during a continuation, and whatever else ends a plan.
 
 use std::time::Duration;
 

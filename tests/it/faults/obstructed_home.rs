@@ -1,4 +1,4 @@
-//! A data folder that is no folder, or holds something else where a file of ours belongs: the user is told, once.
+//! A data folder that is no folder, or has something else in the place of a file: the user is notified once.
 
 use std::fs;
 use std::os::unix::fs::symlink;

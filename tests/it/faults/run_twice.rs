@@ -1,4 +1,4 @@
-//! A job that finds the database damaged is run again, with a new one: nothing of its first run is told or stored twice.
+//! A job that finds the database damaged runs again with a new one: nothing of its first run is reported or stored twice.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Who passes what on to whom.
+//! Which session leaves a baton, and which one takes it.
 
 use std::{fs, thread};
 

@@ -1,4 +1,4 @@
-//! The commands.
+//! `longhaul handoff` and `longhaul detail`.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What is broken is survived.
+//! Damaged files and databases: the hooks still answer, and the handoff goes on.
 
 use std::io::Write;
 use std::time::{Duration, Instant};

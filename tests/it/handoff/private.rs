@@ -1,4 +1,4 @@
-//! What is private is not kept.
+//! Private turns are not in a handoff.
 
 use serde_json::json;
 

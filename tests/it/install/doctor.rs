@@ -1,4 +1,4 @@
-//! `longhaul doctor`: what is wrong, how bad it is, and how to mend it.
+//! `longhaul doctor`: what is wrong, how severe it is, and how to fix it.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};

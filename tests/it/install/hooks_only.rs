@@ -1,4 +1,4 @@
-//! As hooks in settings.json, which belongs to somebody else.
+//! Hooks in the user's settings.json, without a plugin.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,4 +1,4 @@
-//! keybindings.json, which belongs to somebody else: the chord in it that submits, and what is left without it.
+//! The user's keybindings.json: the chord that submits, and what works without it.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};

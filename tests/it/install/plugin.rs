@@ -1,4 +1,4 @@
-//! As a plugin: there, there once, and gone without a trace.
+//! As a plugin: installed once, and removed without a trace.
 
 use std::fs;
 use std::os::unix::fs::symlink;

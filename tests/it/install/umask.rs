@@ -1,4 +1,4 @@
-//! Whatever the umask, nobody but the owner can change what is installed, or read what is stored.
+//! Whatever the umask is, only the owner can change what is installed, and read what is stored.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Killed, damaged, too new: nothing is lost, and nobody is harmed.
+//! Killed processes, damaged databases and databases of a newer version: nothing is lost.
 
 use std::fs;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! The user who looks at the pane, or types there, is not called.
+//! A user who looks at the pane, or types there, gets no notification.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What a notification says, and never says.
+//! What a notification says, and what it must never say.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What cannot be reopened is said, and does not stop the others.
+//! Sessions that cannot be reopened are named with the reason, and do not stop the others.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

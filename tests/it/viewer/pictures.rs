@@ -1,4 +1,4 @@
-//! What an afternoon looks like: seen to be whole, and where somebody wants them, the README's pictures of it.
+//! The pages of the scene, checked to be complete; with a variable set, also the README's pictures.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! An afternoon of four sessions, as their hooks tell it.
+//! An afternoon of four sessions, made by their hooks.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

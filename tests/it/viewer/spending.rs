@@ -1,4 +1,4 @@
-//! What better words cost, on the page.
+//! The cost of model summaries, on the page.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! HTTP, as little of it as the tests need.
+//! A minimal HTTP client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

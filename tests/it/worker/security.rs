@@ -1,4 +1,4 @@
-//! Who is refused, and with what.
+//! Which requests are refused, and with which status.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A worker of a test's own.
+//! A worker for one test.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! A model by itself: hooks start the worker, and it ends when there is nothing left to put into words.
+//! Hooks start the worker for a model, and it ends when there is nothing left to summarize.
 
 use std::fs;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! The other way, by the client: a shell script in place of `claude`.
+//! A model called through Claude Code: a shell script in place of `claude`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

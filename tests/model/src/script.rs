@@ -1,4 +1,4 @@
-//! What the prompt orders.
+//! What the model answers: reads the orders in the prompt, such as `RUN:…`.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Parses the time of `--since`.
+//! Parses the time of `longhaul cost --since`.
 
 use anyhow::{Context, Result};
 use longhaul_core::Millis;

@@ -1,4 +1,4 @@
-//! The time after `--since`.
+//! Parses the time of `longhaul reopen --since`.
 
 use anyhow::{Context, Result};
 use jiff::civil;

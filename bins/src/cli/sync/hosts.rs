@@ -1,4 +1,4 @@
-//! `longhaul sync hosts`.
+//! `longhaul sync hosts`: lists the members of the circle, and whose clock is wrong.
 
 use longhaul_core::{Env, Millis};
 use longhaul_store::SyncHost;

@@ -1,4 +1,4 @@
-//! `longhaul sync share`, `unshare` and `projects`.
+//! `longhaul sync share`, `unshare` and `projects`: which projects are exchanged.
 
 use anyhow::{Context, bail};
 use longhaul_core::{Env, Millis};
@@ -14,7 +14,7 @@ use super::circle;
 
 #[derive(clap::Args)]
 pub(crate) struct ShareArgs {
-    /// Share also what was recorded before
+    /// Also share what was recorded before
     #[arg(long)]
     past: bool,
     /// A name that stands for the project on every machine, for a folder without a git remote

@@ -1,4 +1,4 @@
-//! `longhaul sync status`.
+//! `longhaul sync status`: the circle, the last exchange, and what waits to be sent.
 
 use longhaul_core::{Env, Millis, counted};
 use longhaul_runtime::Home;

@@ -276,7 +276,7 @@ impl App {
         std::thread::spawn(move || {
             let waits = |why: &str| drop(news.send(News::Waits(format!("Waiting: {why}"))));
             let done = work(&now(), &home, &waits).unwrap_or_else(|error| format!("{error:#}"));
-            // If the view has ended, nobody wants to know.
+            // If the view has ended, there is no receiver.
             let _ = news.send(News::Done(done));
         });
     }

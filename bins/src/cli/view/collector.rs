@@ -42,7 +42,7 @@ pub(crate) struct LocalSessions {
     pub(crate) problem: Option<String>,
 }
 
-/// Starts the thread, which ends when nobody receives its news.
+/// Starts the thread, which ends when there is no receiver any more.
 pub(crate) fn start(home: &Home, news: Sender<News>) {
     let mut collector = Collector::new(home.clone());
     std::thread::spawn(move || {

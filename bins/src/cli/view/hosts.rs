@@ -34,7 +34,7 @@ pub(crate) struct HostSessions {
     pub(crate) problem: Option<String>,
 }
 
-/// Starts the thread, which ends when nobody receives its news.
+/// Starts the thread, which ends when there is no receiver any more.
 pub(crate) fn start(host: &str, news: Sender<News>) {
     let host = host.to_owned();
     std::thread::spawn(move || {

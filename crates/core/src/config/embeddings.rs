@@ -1,4 +1,4 @@
-//! Where embeddings come from.
+//! The section `memory.embeddings`: where vectors come from.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The settings that say which model writes summaries, and how it is called.
+//! The section `memory.model`: which model writes summaries, and how it is called.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The exchange of the memory with other machines.
+//! The section `sync`: the exchange of the memory with other machines.
 
 use serde_json::{Value, json};
 

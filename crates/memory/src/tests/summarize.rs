@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::reply_sentences::left_to_do;
+use crate::todo_items::left_to_do;
 use crate::summarize::{without_commands, without_failures};
 use crate::{Exchange, Kind, Observation, Summary, TurnText, summarize};
 

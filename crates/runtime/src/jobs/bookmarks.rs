@@ -1,4 +1,4 @@
-//! Automatic rewind points.
+//! Automatic bookmarks: at which events one may be set. The decision is in `activity-log/src/decision.rs`.
 
 mod confirm;
 mod mid_turn;
@@ -10,7 +10,7 @@ use longhaul_inject::Terminal;
 
 pub use self::confirm::{add_git_state, on_prompt};
 use crate::injector::When;
-use crate::{Error, Flow, Hook, Receipt, SessionRecord, agents, process};
+use crate::{Error, Flow, Hook, Receipt, SessionRecord, running_subagents, process};
 
 /// Types a bookmark into the running turn if there was enough work.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
@@ -27,7 +27,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
 pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     if let Some(id) = common.agent_id.as_deref().filter(|_| hook.config.bookmarks.enabled && !is_compaction(common)) {
-        agents::began(&hook.home, &common.session, id)?;
+        running_subagents::began(&hook.home, &common.session, id)?;
     }
     Ok(Flow::Next)
 }
@@ -39,7 +39,7 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     let id = common.agent_id.as_deref().unwrap_or_default();
-    agents::returned(&hook.home, &common.session, id)?;
+    running_subagents::returned(&hook.home, &common.session, id)?;
     Ok(Flow::Next)
 }
 
@@ -55,7 +55,7 @@ pub fn after_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> 
 /// Records which subagents are still running.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if let Some(tasks) = hook.event.background_tasks.as_ref().filter(|_| hook.config.bookmarks.enabled) {
-        agents::still_running(&hook.home, &hook.event.common.session, tasks)?;
+        running_subagents::still_running(&hook.home, &hook.event.common.session, tasks)?;
     }
     Ok(Flow::Next)
 }

@@ -1,4 +1,5 @@
-//! The context guard: compacts, and denies new subagents, before the context is full.
+//! The context guard: types `/compact` and denies new subagents, with the texts. The decisions are in
+//! `activity-log/src/context_guard.rs`.
 
 use longhaul_activity_log::{BookmarkVerdict, Pressure, SkipReason, ThresholdMet, should_compact, should_deny_agents};
 use longhaul_core::Reply;

@@ -12,7 +12,7 @@ use longhaul_store::{Chain, ChainUpdate, NewChain, Store};
 
 use crate::continuation::{Course, keep_file, lock, nonce, settings, start_injector, written};
 use crate::handoff::Project;
-use crate::{Error, Flow, Hook, SessionRecord, agents, bridge, client, process, usage};
+use crate::{Error, Flow, Hook, SessionRecord, running_subagents, bridge, client, process, usage};
 
 /// Maximum number of characters of the handoff in the context. The last messages come after it.
 const HANDOFF_CHARS: usize = 7_000;
@@ -39,7 +39,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let is_open = chain.as_ref().is_some_and(|chain| chain.plan.state.is_open());
     let reply = if is_open { sanitizer.clean(reply) } else { String::new() };
     let nonce = if is_asked { String::new() } else { nonce()? };
-    let running = || agents::any_running(&hook.home, session);
+    let running = || running_subagents::any_running(&hook.home, session);
     let mut turn = TurnEnd::new(&reply, &nonce);
     turn.again = stop.stop_hook_active;
     turn.fill = usage::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?;

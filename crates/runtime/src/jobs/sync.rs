@@ -1,4 +1,4 @@
-//! Starts the exchange with other machines in the background. Nothing waits for it.
+//! Starts the exchange with other machines in the background: at which events, and how often at most. Nothing waits for it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The state of every session.
+//! What each event means for the state of its session. The state machine is in `tracker/src/state.rs`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! What makes a project the same on every machine.
+//! Asks git for what identifies a project on every machine: remote and first commit. What is made of them is in
+//! `sync/src/project_identity.rs`.
 
 use std::path::Path;
 use std::time::Duration;

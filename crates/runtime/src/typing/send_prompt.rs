@@ -8,7 +8,7 @@ use longhaul_core::{Env, SessionId};
 use longhaul_inject::{TypeWhen, TypingDecision, UnsafeScreen, WaitReason};
 
 use super::{Order, Submitted, Typist, shows_another_session, submit_patiently};
-use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, agents, client, home};
+use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, running_subagents, client, home};
 
 /// Interval at which the log is read for the receipt.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -46,7 +46,7 @@ pub fn send_prompt(
         return not_sent("Claude Code runs headless there");
     }
     let order = Order {
-        agents_run: agents::any_running(home, &session),
+        agents_run: running_subagents::any_running(home, &session),
         session,
         terminal,
         client_pid: record.client_pid,

@@ -1,4 +1,4 @@
-//! Longhaul's module for opencode.
+//! Installs Longhaul's module for opencode (`opencode.js`).
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Where a record comes from, for what is shown beside it.
+//! Which host a record comes from, and how that is shown beside it: `@laptop`.
 
 use longhaul_sync::host_name;
 use rusqlite::{Connection, OptionalExtension};

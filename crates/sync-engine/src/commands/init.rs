@@ -1,4 +1,4 @@
-//! `longhaul sync init ADDRESS`.
+//! `longhaul sync init ADDRESS`: makes a circle and its key.
 
 use std::io::{self, Write};
 

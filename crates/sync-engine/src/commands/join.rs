@@ -1,4 +1,4 @@
-//! `longhaul sync join CODE`.
+//! `longhaul sync join CODE`: joins a circle, or replaces its address and key here.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! `longhaul sync leave`.
+//! `longhaul sync leave`: leaves the circle, and keeps what was fetched.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! `longhaul sync now`.
+//! `longhaul sync now`: exchanges records, shows the progress, and prints how many were exchanged.
 
 use std::io::{self, IsTerminal, Write};
 

@@ -1,4 +1,4 @@
-//! `longhaul sync rotate`.
+//! `longhaul sync rotate`: gives the circle a new key.
 
 use std::io::{self, Write};
 

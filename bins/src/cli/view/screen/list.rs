@@ -1,4 +1,5 @@
-//! The list of sessions, and the title above it.
+//! The list of sessions, cell by cell with its colours, and the title above it. Which columns there are is in
+//! `view/src/layout.rs`.
 
 use longhaul_core::Status;
 use longhaul_view::{Areas, Column, Columns, SessionRow, Tab};

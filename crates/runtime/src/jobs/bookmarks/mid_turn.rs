@@ -12,7 +12,7 @@ use longhaul_core::event::{HookEvent, PostToolUse};
 use longhaul_inject::{TypeWhen, TypingDecision};
 
 use crate::typing::{Typist, is_received};
-use crate::{ActivityLog, Error, Hook, Order, Receipt, Ticket, agents};
+use crate::{ActivityLog, Error, Hook, Order, Receipt, Ticket, running_subagents};
 
 /// Time limit for the receipt. The hook waits for it so that the next tool call finds the bookmark in the log.
 const RECEIPT_LIMIT: Duration = Duration::from_millis(800);
@@ -76,7 +76,7 @@ fn order(hook: &Hook<PostToolUse<'static>>) -> Option<Order> {
         want: TypeWhen::MidTurn,
         want_by_chord: None,
         agents_may_ask,
-        agents_run: agents_may_ask && agents::any_running(&hook.home, &common.session),
+        agents_run: agents_may_ask && running_subagents::any_running(&hook.home, &common.session),
         patience: Duration::ZERO,
         deadline: Some(hook.deadline),
         allow_blind: hook.config.inject.allow_blind,
