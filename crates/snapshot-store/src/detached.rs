@@ -1,4 +1,5 @@
-//! `longhaul-snapshot`: the detached process that takes a snapshot for a hook.
+//! `longhaul-snapshot`: the detached process that takes a snapshot for a hook, with its time limits, its priority and the
+//! largest work tree.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

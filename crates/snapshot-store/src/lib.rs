@@ -1,4 +1,5 @@
-//! The private store of snapshots: takes them, compares them and restores them, with git as a program.
+//! The private store of snapshots: takes them, compares them and restores them, with git as a program. Also why none is
+//! taken (`Skip`), in words.
 //!
 //! The user's repository is only read. Objects are written to a store in `LONGHAUL_HOME/snapshots`, and the repository's
 //! objects are borrowed as alternates. No hook links this crate: hooks start `longhaul-snapshot`.

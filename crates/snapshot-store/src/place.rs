@@ -1,4 +1,4 @@
-//! Where the snapshots of a work tree are stored.
+//! Where the snapshots of a work tree are stored, and which work trees have none: the home folder, and those around it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

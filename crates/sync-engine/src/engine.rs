@@ -1,4 +1,5 @@
-//! What an engine does: it stores sealed records, and understands none of them.
+//! What an engine does: it stores sealed records, and understands none of them. Also the size of a page of records, and the
+//! texts of its errors.
 
 use longhaul_sync::{CircleError, CircleHeader, Heads, HostId, IdxRange, RecordId, SealedRecord};
 

@@ -1,4 +1,5 @@
-//! Where a session runs, recorded while it is alive, so that it can be reopened after its tmux server has died.
+//! Where a session runs, recorded while it is alive, so that it can be reopened after its tmux server has died, and for how
+//! long it can be.
 
 use longhaul_core::event::predicates::in_subagent;
 use longhaul_core::event::{Common, EndReason, HookEvent, SessionEnd, SessionStart, Stop, UserPromptSubmit};

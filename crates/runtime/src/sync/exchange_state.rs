@@ -1,4 +1,4 @@
-//! How the last exchange went, for `sync status`, the doctor and the viewer, and when the next attempt is.
+//! How the last exchange went, for `sync status`, the doctor and the viewer, and how long to wait after one that has failed.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What an error of the server or the connection means for the user.
+//! Which error of the engine (`engine.rs`, with the texts) an error of the server or the connection is.
 
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
