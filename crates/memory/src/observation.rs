@@ -153,3 +153,16 @@ impl Summary {
         Self { request: request.into(), ..Self::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, MadeBy};
+
+    #[test]
+    fn names_are_read_back() {
+        assert_eq!(MadeBy::ALL.map(MadeBy::as_str), ["rule", "model", "person"]);
+        assert!(MadeBy::ALL.iter().all(|maker| MadeBy::from_name(maker.as_str()) == Some(*maker)));
+        assert!(Kind::ALL.iter().all(|kind| Kind::from_name(kind.as_str()) == Some(*kind)));
+        assert_eq!((MadeBy::from_name("other"), Kind::from_name("nothing")), (None, None));
+    }
+}

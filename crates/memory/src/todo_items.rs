@@ -83,3 +83,21 @@ pub(crate) fn unmarked(line: &str) -> &str {
     }
     line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['-', '*', '+', '•', '.', ')', ' '])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{is_item, left_to_do};
+
+    #[test]
+    fn an_item_begins_with_a_number_or_a_bullet() {
+        assert!(["1. x", "12) x", "- x", "* x", "+ x", "• x"].into_iter().all(is_item));
+        assert!([". x", ") x", "1 x", "-x", "x"].into_iter().all(|line| !is_item(line)));
+    }
+
+    #[test]
+    fn items_end_with_the_first_line_that_is_none() {
+        assert_eq!(left_to_do("## Next steps\n\n- one\n\n2. two\nThat is all.\n- three"), ["one", "two"]);
+        assert_eq!(left_to_do("Todo: one\n- [ ] two\n- [x] done\n☐ three"), ["one", "two", "three"]);
+        assert_eq!(left_to_do("## Remaining\n# Another heading\n- x"), [""; 0]);
+    }
+}

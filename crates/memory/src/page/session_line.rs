@@ -118,3 +118,52 @@ fn joined(first: &str, second: &str) -> String {
         (false, false) => format!("{first}. {second}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use longhaul_core::Millis;
+
+    use super::{DONE_CHARS, EXCHANGE_CHARS, PageSession, paired, whole};
+    use crate::{Exchange, Summary};
+
+    fn session(exchanges: &[(&str, &str)], completed: &str) -> PageSession {
+        let exchange = |(asked, outcome): &(&str, &str)| Exchange {
+            asked: (*asked).to_owned(),
+            outcome: (*outcome).to_owned(),
+            is_decision: false,
+        };
+        let exchanges = exchanges.iter().map(exchange).collect();
+        PageSession::new("S1", Millis(0), Summary { exchanges, completed: completed.to_owned(), ..Summary::default() })
+    }
+
+    #[test]
+    fn another_request_needs_space_for_a_result() {
+        let two = session(&[("why?", "a lock"), ("and now?", "none")], "");
+        let first = "why? → a lock";
+        let enough = first.chars().count() + " | ".len() + EXCHANGE_CHARS;
+        assert_eq!(paired(&two, enough), "why? → a lock | and now? → none");
+        assert_eq!(paired(&two, enough - 1), first);
+    }
+
+    #[test]
+    fn the_changes_of_a_session_need_space_too() {
+        let one = session(&[("why?", "a lock")], "Changed src/a.rs");
+        let first = "why? → a lock";
+        let enough = first.chars().count() + " | ".len() + DONE_CHARS;
+        assert_eq!(paired(&one, enough), "why? → a lock. Changed src/a.rs");
+        assert_eq!(paired(&one, enough - 1), first);
+        assert_eq!(paired(&session(&[("why?", "a lock")], ""), 500), first);
+    }
+
+    #[test]
+    fn a_request_gets_at_most_half_of_the_line() {
+        let long = "w".repeat(300);
+        let line = paired(&session(&[(&long, &long)], ""), 100);
+        assert_eq!(line.chars().position(|c| c == '→'), Some(51), "{line}");
+        assert_eq!(line.chars().count(), 100, "{line}");
+        let mut unpaired = session(&[], "Changed src/a.rs");
+        unpaired.first_prompt = format!("please {long}");
+        let (line, has_result) = whole(&unpaired, "", 100).unwrap();
+        assert_eq!((line.chars().position(|c| c == '→'), has_result), (Some(51), true), "{line}");
+    }
+}

@@ -146,3 +146,24 @@ fn deciding_sentence(replied: &str) -> usize {
     }
     0
 }
+
+#[cfg(test)]
+mod tests {
+    use longhaul_core::Millis;
+
+    use super::{BroughtPassage, SHORTEST, entry};
+
+    #[test]
+    fn a_reply_is_shown_if_enough_of_it_fits() {
+        let reply = "It is kept. ".repeat(20);
+        let passage = BroughtPassage::new("P1", Millis(0), "why?", &reply);
+        let size = |room: usize| entry(&passage, room, 0).map(|text| text.chars().count());
+        let around = "P1, 1970-01-01\n  asked: why?\n  replied: \n".len();
+        let enough = around + SHORTEST;
+        assert_eq!((size(enough), size(enough - 1)), (Some(enough), None));
+        assert_eq!(size(1_000), Some(around + reply.trim().len()));
+        let unanswered = BroughtPassage::new("P1", Millis(0), "why?", "");
+        assert!(entry(&unanswered, around, 0).is_some());
+        assert!(entry(&unanswered, around - 1, 0).is_none());
+    }
+}

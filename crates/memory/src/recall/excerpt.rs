@@ -242,6 +242,20 @@ mod tests {
     }
 
     #[test]
+    fn the_words_are_marked_where_they_are_in_the_excerpt() {
+        let marked = |query: &str, text: &str, chars: usize| {
+            let mut marker = WordMarker::new(&Query::parse(query), [text]);
+            let matches = marker.matches(text);
+            let weights: Vec<f64> = marker.weights().collect();
+            let excerpt = excerpt(text, &matches, &weights, chars);
+            excerpt.marks.iter().map(|mark| excerpt.text[mark.clone()].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(marked("importer stall", TEXT, 40), ["importer", "stalls"]);
+        assert_eq!(marked("importer six", TEXT, 60), ["importer", "Six"]);
+        assert_eq!(marked("parseHttpUrl http", "see parseHttpUrl now", 40), ["parseHttpUrl"], "they overlap");
+    }
+
+    #[test]
     fn lines_and_wide_marks_end_sentences() {
         let lines = "First line\n  indented importer\nThird line\nFourth line\nFifth line";
         check("importer", lines, 33, "…   indented importer …");

@@ -107,5 +107,34 @@ mod tests {
         assert!(subjects.likeness(0, 1) > 0.25, "{}", subjects.likeness(0, 1));
         assert!(subjects.likeness(0, 2) < 0.05, "{}", subjects.likeness(0, 2));
         assert_eq!(subjects.likeness(3, 4), 0.0, "too short to be about anything");
+        assert_eq!(subjects.likeness(0, 9), 0.0, "there is no such passage");
+    }
+
+    #[test]
+    fn a_passage_is_like_itself_and_half_like_half_of_it() {
+        let texts = ["alpha bravo charlie delta echo", "alpha bravo charlie delta echo", "alpha bravo charlie delta"];
+        let subjects = Subjects::new(&texts.map(|text| Subject::of([text])));
+        assert!((subjects.likeness(0, 1) - 1.0).abs() < 1e-9, "five terms are enough");
+        assert_eq!(subjects.likeness(0, 2), 0.0, "four are not");
+        let halves = ["alpha bravo charlie delta echo foxtrot", "alpha bravo charlie golf hotel india"];
+        let subjects = Subjects::new(&halves.map(|text| Subject::of([text])));
+        assert!((subjects.likeness(0, 1) - 0.5).abs() < 1e-9, "{}", subjects.likeness(0, 1));
+        assert!((subjects.likeness(1, 0) - 0.5).abs() < 1e-9, "{}", subjects.likeness(1, 0));
+    }
+
+    #[test]
+    fn a_term_that_most_passages_have_counts_little() {
+        let texts = ["shared alpha bravo charlie delta", "shared echo foxtrot golf hotel", "shared india juliett kilo lima"];
+        let common = Subjects::new(&texts.map(|text| Subject::of([text])));
+        let rare = Subjects::new(&[texts[0], texts[1], "mike november oscar papa quebec"].map(|text| Subject::of([text])));
+        assert!(common.likeness(0, 1) < rare.likeness(0, 1), "{} {}", common.likeness(0, 1), rare.likeness(0, 1));
+    }
+
+    #[test]
+    fn letters_alone_and_endings_are_left_out() {
+        let [one, other] = ["a b importers", "importer c"].map(|text| Subject::of([text]));
+        assert_eq!(one, other);
+        assert_ne!(Subject::of(["ab importer"]), other);
+        assert_eq!(Subject::of(["größerem"]), Subject::of(["größeren"]));
     }
 }

@@ -174,3 +174,30 @@ pub fn spelled_like(word: &str) -> [Vec<String>; 2] {
         words
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST, wanted_terms};
+
+    fn prefixes(text: &str) -> Vec<bool> {
+        wanted_terms(text).iter().map(|term| term.is_prefix).collect()
+    }
+
+    #[test]
+    fn only_a_single_character_of_a_script_without_spaces_is_a_beginning() {
+        assert_eq!((prefixes("支"), prefixes("支払"), prefixes("x")), (vec![true], vec![false], vec![false]));
+    }
+
+    #[test]
+    fn of_too_many_terms_identifiers_numbers_and_long_words_stay() {
+        let short = |n: usize| String::from_utf8(vec![b'b' + (n / 20) as u8, b'b' + (n % 20) as u8, b'q']).unwrap();
+        let many = (0..MOST).map(short).collect::<Vec<_>>().join(" ");
+        let terms = wanted_terms(&format!("{many} parse_http_url x86 reconciliation"));
+        let forms: Vec<&str> = terms.iter().map(|term| term.forms[0].as_str()).collect();
+        assert_eq!(forms.len(), MOST);
+        for wanted in ["parsehttpurl", "x86", "reconciliation"] {
+            assert!(forms.contains(&wanted), "{wanted}: {forms:?}");
+        }
+        assert_eq!(wanted_terms(&many).len(), MOST, "exactly so many are all kept");
+    }
+}

@@ -281,3 +281,6 @@ fn invisible_length(rest: &[u8]) -> Option<usize> {
 fn hex(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |code, digit| Some(code * 16 + char::from(*digit).to_digit(16)?))
 }
+
+#[cfg(test)]
+mod tests;

@@ -216,3 +216,92 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
 fn run(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| belongs(**byte)).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Body, SHAPES, scan};
+
+    #[track_caller]
+    fn found(text: &str) -> Vec<&str> {
+        scan(text.as_bytes()).iter().map(|secret| &text[secret.start..secret.end]).collect()
+    }
+
+    fn body(length: usize) -> String {
+        "7A0B".repeat(length)[..length].to_owned()
+    }
+
+    #[test]
+    fn a_token_of_the_table_has_its_length_a_digit_and_nothing_joined_before_it() {
+        for shape in SHAPES {
+            let prefix = String::from_utf8_lossy(shape.prefix);
+            let token = format!("{prefix}{}", body(shape.least));
+            assert_eq!(found(&format!("a {token}, b")), [token.as_str()]);
+            for none in [token[..token.len() - 1].to_owned(), format!("x{token}")] {
+                assert_eq!(found(&none), [""; 0], "{none}");
+            }
+            if shape.body != Body::Hex && !prefix.contains(|c: char| c.is_ascii_digit()) {
+                let letters = format!("{prefix}{}", "ABCD".repeat(shape.least));
+                assert_eq!(found(&letters), [""; 0], "{letters}");
+            }
+        }
+    }
+
+    #[test]
+    fn ids_of_aws_and_twilio_have_one_length() {
+        let aws = |rest: usize| format!("AKIA{}", body(rest));
+        assert_eq!(found(&aws(16)), [aws(16)]);
+        let hex = |prefix: &str, rest: usize| format!("{prefix}{}", "7a0b".repeat(9)[..rest].to_owned());
+        assert_eq!(found(&hex("SK", 32)), [hex("SK", 32)]);
+        assert_eq!(found(&hex("AC", 32)), [hex("AC", 32)]);
+        let others = [aws(15), aws(17), format!("AKIB{}", body(16)), format!("x{}", aws(16)), aws(16).replace('B', "b")];
+        let more = [hex("SK", 31), hex("SK", 33), format!("x{}", hex("SK", 32)), format!("SK{}", body(32))];
+        for none in others.iter().chain(&more) {
+            assert_eq!(found(none), [""; 0], "{none}");
+        }
+    }
+
+    #[test]
+    fn a_secret_of_azure_has_a_digit_and_a_letter_before_its_tilde() {
+        let secret = |before: &str, rest: usize| format!("{before}~{}", body(rest));
+        assert_eq!(found(&secret("abC8Q", 28)), [secret("abC8Q", 28)]);
+        for none in [secret("abC8Q", 27), secret("abCdQ", 28), secret("abC8R", 28), secret("a,C8Q", 28)] {
+            assert_eq!(found(&none), [""; 0], "{none}");
+        }
+    }
+
+    #[test]
+    fn a_token_of_discord_has_three_parts() {
+        let token = |first: char, user: usize, time: usize, last: usize| {
+            format!("{first}{}.{}.{}", "Ab".repeat(20)[..user - 1].to_owned(), "Xy".repeat(9)[..time].to_owned(), body(last))
+        };
+        for token in [token('M', 23, 6, 27), token('N', 28, 6, 27), token('O', 25, 6, 40)] {
+            assert_eq!(found(&token), [token.as_str()]);
+        }
+        let others = [('M', 22, 6, 27), ('M', 29, 6, 27), ('L', 25, 6, 27), ('P', 25, 6, 27)];
+        let more = [('M', 25, 5, 27), ('M', 25, 7, 27), ('M', 25, 6, 26)];
+        for (first, user, time, last) in others.into_iter().chain(more) {
+            assert_eq!(found(&token(first, user, time, last)), [""; 0], "{first} {user} {time} {last}");
+        }
+    }
+
+    #[test]
+    fn a_token_of_telegram_has_a_number_and_thirty_five_characters() {
+        let token = |digits: usize, rest: usize| format!("{}:{}", "12345678901234"[..digits].to_owned(), body(rest));
+        for token in [token(8, 35), token(11, 35), token(9, 50)] {
+            assert_eq!(found(&token), [token.as_str()]);
+            assert_eq!(found(&format!("bot{token}")), [token.as_str()]);
+            assert_eq!(found(&format!("x{token}")), [""; 0]);
+        }
+        for none in [token(7, 35), token(12, 35), token(9, 34), format!("123456789:{}", "7".repeat(35))] {
+            assert_eq!(found(&none), [""; 0], "{none}");
+        }
+    }
+
+    #[test]
+    fn a_signed_token_has_two_parts_of_json() {
+        assert_eq!(found("a eyJhb.eyJzd.sig_-1 b"), ["eyJhb.eyJzd.sig_-1"]);
+        for none in ["xeyJhb.eyJzd.sig", "_eyJhb.eyJzd.sig", "eyJhb.abJzd.sig", "eyJhb.eyJzd", "exJhb.eyJzd.sig"] {
+            assert_eq!(found(none), [""; 0], "{none}");
+        }
+    }
+}

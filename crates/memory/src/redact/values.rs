@@ -143,3 +143,89 @@ fn begins_expression(value: &[u8], writing: Writing, makeup: &Makeup) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Assigned, Writing, looks_secret};
+
+    const RANDOM: &str = "kz7q4w8v2mhjbn5r";
+
+    #[track_caller]
+    fn check(assigned: Assigned, writing: Writing, secret: &[&str], others: &[&str]) {
+        let looks = |value: &str| looks_secret(value.as_bytes(), assigned, writing);
+        for value in secret {
+            assert!(looks(value), "{value} is a secret: {assigned:?}, {writing:?}");
+        }
+        for value in others {
+            assert!(!looks(value), "{value} is no secret: {assigned:?}, {writing:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_an_environment_file_may_be_simple() {
+        let environment = Writing::Environment;
+        check(Assigned::Password, environment, &["kzqwvm", "KZQWV7"], &["kzqwv", "KZQWVM", "774911"]);
+        check(Assigned::Secret, environment, &["kzqwvm", "KZQWV7"], &["kzqwv", "KZQWVM"]);
+        check(Assigned::Key, environment, &["kzqwvm7h", "kzqwvmhjbnrtplsd"], &["kzqwvm7", "kzqwvmhjbnrtpls"]);
+        check(Assigned::Key, environment, &[], &["KZQWVMHJBNRTPLSD", "7749117749117749"]);
+    }
+
+    #[test]
+    fn a_value_in_quotes_needs_digits_signs_or_length() {
+        let secret = ["kzqwv7", "kzqwvm!h", "kzqwvmhjbnrt"];
+        let others = ["kzqwvm", "kzqwv!h", "7749!177", "kzqwvmhjbnr", "KZQWVMHJBNRT"];
+        check(Assigned::Password, Writing::Quoted, &secret, &others);
+        check(Assigned::Secret, Writing::Quoted, &["kzqwvm7h"], &["kzqwv7h", "kzqwvmhj"]);
+        check(Assigned::Key, Writing::Quoted, &["kz7q4w8v2m"], &["kz7q4w8v2", "kz7q4w8vmh"]);
+    }
+
+    #[test]
+    fn a_bare_value_may_be_a_name_of_a_program() {
+        check(Assigned::Password, Writing::Bare, &["kzqwvm7h", "kzqw7!"], &["kzqwv7h", "kzqwvmh!", "kzqwvmhj"]);
+        check(Assigned::Key, Writing::Bare, &["kz7q4w8v2mhj"], &["kz7q4w8v2mh", "kzqwvmhjbnr7"]);
+        check(Assigned::Secret, Writing::Bare, &["kz7q4w8v2mhj"], &["kz7q4w8v2mh"]);
+    }
+
+    #[test]
+    fn a_header_and_a_signature_are_long() {
+        let others = ["kzqwvHj", "kzqwvmhj", "KZQWVMHJ", "kzqwvmhjb7r"];
+        check(Assigned::Header, Writing::Bare, &["kzqwvmHj", "kzqwvmhjbn7r"], &others);
+        let [long, short] = [32, 31].map(|length| RANDOM.repeat(2)[..length].to_owned());
+        check(Assigned::Signature, Writing::Bare, &[&long], &[&short, &"kzqwvmhj".repeat(4)]);
+    }
+
+    #[test]
+    fn a_random_value_has_many_digits_or_both_cases() {
+        let key = |secret: &[&str], others: &[&str]| check(Assigned::Key, Writing::Quoted, secret, others);
+        key(&["kzQW4v8mhj"], &["kzQWvv8mhj", "kzQw4v8mhj", "KZQW4V8MHj", "7749117749"]);
+        key(&["kzQWvmhjbnrtplsdfg4x"], &["kzQWvmhjbnrtplsdf4x", "kzqwvmhjbnrtplsdfg4x"]);
+        let of = |lower: usize, upper: usize| "kv".repeat(20)[..lower].to_owned() + &"QW".repeat(20)[..upper];
+        key(&[&of(32, 8), &of(8, 32)], &[&of(33, 7), &of(7, 33), &of(31, 8), &of(33, 8)]);
+    }
+
+    #[test]
+    fn an_expression_holds_no_secret() {
+        let environment = |secret: &[&str], others: &[&str]| {
+            check(Assigned::Password, Writing::Environment, secret, others);
+        };
+        environment(&["!kzqwv7", "$kzq-w7v", "<kzqw7v"], &["!kzqwvm", "$kzqw7v", "<kzqw7v>"]);
+        environment(&["[kzqw7v", "{kzqw7v", "(kzqw7v"], &["[kzqw7v]", "{kzqw7v}", "(kzqw7v)"]);
+        environment(&["*kzqw7v", "&kzqw7v", "|kzqw7v", ">kzqw7v"], &["*kzqwvm", "&kzqwvm", "|kzqwvm", ">kzqwvm"]);
+        environment(&["%kzqw7v"], &["%kzqw7v%", "kz${qw7v", "kz{{qw7v", "kz$(qw7v", "kzq...w7v", "kzq…w7v"]);
+        let quoted = ["$kzq-w7v", "[kzqw7v", "{kzqw7v", "(kzqw7v", "*kzqw7v", "&kzqw7v"];
+        check(Assigned::Password, Writing::Quoted, &[], &quoted);
+    }
+
+    #[test]
+    fn a_path_or_a_member_holds_no_secret() {
+        let environment = |secret: &[&str], others: &[&str]| {
+            check(Assigned::Password, Writing::Environment, secret, others);
+        };
+        let [long, short] = [31, 30].map(|length| format!("/{}", &RANDOM.repeat(2)[..length]));
+        environment(&[&long], &[&short, "/kzqw7vm", "~kzqw7vm", ".kzqw7vm", "kz://qw7v", &format!("{long}.x")]);
+        environment(&["kzq.w1v2m3n4", "kzq.w7v!"], &["kzq::w7vm", "kzq->w7vm", "kzqw7v()", "kzq.w7vm"]);
+        let [long, short] = [40, 39].map(|length| format!("kz::{}", &"qwvmhj7".repeat(6)[..length - 4]));
+        environment(&[&long], &[&short]);
+        check(Assigned::Password, Writing::Quoted, &["kzq::w7vm"], &[]);
+    }
+}

@@ -204,6 +204,27 @@ fn passages_are_left_out_before_they_become_too_short() {
 }
 
 #[test]
+fn long_headings_leave_fewer_passages_and_a_single_one_is_cut() {
+    let reply = "The importer stalls on a lock of the rates. ".repeat(40);
+    let long = |n: u64| exchange(&"P".repeat(250), &format!("s{n}"), n, "why?", &reply);
+    let three = || (1..4).map(long).collect::<Vec<_>>();
+    let answer = compose("importer stall", three(), AnswerLimits { chars: 1_100, passages: 9 });
+    assert_eq!((ids(&answer).len(), answer.left_out), (2, 1), "{}", answer.text());
+    assert!((900..=1_100).contains(&answer.text().chars().count()), "{}", answer.text().chars().count());
+    let answer = compose("importer stall", three(), AnswerLimits { chars: 400, passages: 9 });
+    assert_eq!(ids(&answer).len(), 1);
+    assert!((320..=400).contains(&answer.text().chars().count()), "{}", answer.text());
+    let answer = compose("importer stall", three(), AnswerLimits { chars: 100, passages: 9 });
+    assert_eq!(ids(&answer).len(), 1, "one passage is shown even if there is no space");
+}
+
+#[test]
+fn without_scores_no_session_changes_places() {
+    let unscored = |id: &str, day: u64| FoundPassage { score: 0.0, ..exchange(id, id, day, "broker?", "Decided: RabbitMQ.") };
+    assert_eq!(ids(&compose("broker", vec![unscored("P1", 1), unscored("P2", 2)], LIMITS)), ["P1", "P2"]);
+}
+
+#[test]
 fn an_answer_holds_each_text_once() {
     let answer = compose("importer", vec![exchange("P1", "a", 1, "importer?", "It stalls.")], LIMITS);
     assert!(!answer.is_empty());

@@ -188,3 +188,10 @@ fn sentences_end_where_a_reader_would_end_them() {
         ["元号表は和暦のままです。", "日付は西暦で書かれています。"]
     );
 }
+
+#[test]
+fn a_report_that_says_nothing_is_no_conclusion_of_its_reply() {
+    assert!(conclusions(["Pushed."].into_iter()).of_reply(0).is_none());
+    let told = conclusions(["Pushed as fix/accrual-range, and all 14 tests pass."].into_iter());
+    assert_eq!(told.of_reply(0).unwrap().sentences, ["Pushed as fix/accrual-range, and all 14 tests pass."]);
+}

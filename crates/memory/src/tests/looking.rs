@@ -92,6 +92,8 @@ fn a_snippet_is_the_text_around_the_words() {
     assert!((230..=242).contains(&long.chars().count()), "{}", long.chars().count());
     let at = long.chars().take_while(|c| *c != 'i').count();
     assert!((50..=62).contains(&at), "a quarter is before the words: {long}");
+    let between = snippet(&format!("xy{}importer xy {}", words(100), words(100)));
+    assert!(between.starts_with("…word ") && between.ends_with(" word…"), "cut between words: {between}");
     let end = snippet(&format!("{}importer", words(100)));
     assert!(end.starts_with("…word ") && end.ends_with(" importer"), "{end}");
     let start = snippet(&format!("importer {}", words(100)));

@@ -172,3 +172,26 @@ fn a_secret_behind_an_unfinished_sequence_does_not_lose_its_first_letter() {
         assert_eq!(redacted, format!("{before}[redacted] done"));
     }
 }
+
+#[test]
+fn only_the_part_of_base64_that_holds_a_secret_goes() {
+    for secret in secrets() {
+        for pad in ["", "a", "ab"] {
+            let before = format!("{pad}the first line\nlast: ");
+            let encoded = base64(&format!("{before}{secret}\nand more that follows it"));
+            let from = before.len() / 3 * 4;
+            let to = (before.len() + secret.len()).div_ceil(3) * 4;
+            assert_eq!(redact(&encoded), format!("{}[redacted]{}", &encoded[..from], &encoded[to..]), "{secret}");
+        }
+    }
+}
+
+#[test]
+fn base64_is_decoded_twice_and_no_deeper() {
+    let token = &secrets()[2];
+    let once = base64(&format!("login: {token} and so on"));
+    let twice = base64(&format!("login: {once} and so on"));
+    let thrice = base64(&format!("login: {twice} and so on"));
+    assert!(redact(&once).contains("[redacted]") && redact(&twice).contains("[redacted]"));
+    assert_eq!(redact(&thrice), thrice);
+}

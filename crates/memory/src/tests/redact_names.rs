@@ -109,3 +109,49 @@ fn what_stands_for_a_value_stays() {
         assert!(matches!(redact(text), Cow::Borrowed(kept) if kept == text), "{text}: {}", redact(text));
     }
 }
+
+#[test]
+fn only_a_name_in_capitals_before_a_bare_sign_is_of_an_environment() {
+    check("PASSWORD=kzqwvm", "PASSWORD=[redacted]");
+    check("DB2_PASSWORD=kzqwvm X=1", "DB2_PASSWORD=[redacted] X=1");
+    for same in [
+        "PASSWORD = kzqwvm",
+        "PASSWORD= kzqwvm",
+        "PASSWORD =kzqwvm",
+        "PASSWORD: kzqwvm",
+        "Password=kzqwvm",
+        "password: \"see the manual of it\"",
+    ] {
+        check(same, same);
+    }
+}
+
+#[test]
+fn comparisons_and_calls_assign_nothing() {
+    let value = "kz7q4w8v2mhj";
+    check(&format!("token = {value}"), "token = [redacted]");
+    check(&format!("token => {value}"), "token => [redacted]");
+    check(&format!("token := {value}"), "token := [redacted]");
+    for sign in ["==", "=~", "!=", "<=", ">=", "+=", "::", "~="] {
+        let same = format!("token {sign} {value}");
+        check(&same, &same);
+    }
+    for same in [format!("token = {value}("), format!("token = {value}[0]")] {
+        check(&same, &same);
+    }
+}
+
+#[test]
+fn the_password_of_an_address_has_three_characters_and_ends_before_the_host() {
+    check("https://u:q7v@h", "https://u:[redacted]@h");
+    check("https://u:q7@v@h", "https://u:[redacted]@h");
+    check("https://u:q7@h", "https://u:q7@h");
+    for sign in ["/", "?", "#", "<", ">", ",", "(", ")", " ", "\"", "'", "`", "\n"] {
+        let same = format!("https://u:q7{sign}vm@h");
+        check(&same, &same);
+    }
+    for sign in ["$", "[", "{", "*", "%"] {
+        let same = format!("https://u:{sign}q7vm@h");
+        check(&same, &same);
+    }
+}

@@ -54,6 +54,12 @@ fn a_session_is_told_in_five_parts() {
 }
 
 #[test]
+fn a_title_with_one_backquote_names_no_command() {
+    let ran = [seen(Kind::Command, "Bash", "Ran `", &[], &[])];
+    assert_eq!(summarize(&[TurnText::default()], &ran).completed, "");
+}
+
+#[test]
 fn nothing_in_nothing_out() {
     assert_eq!(summarize(&[], &[]), Summary::default());
     assert_eq!(summarize(&[TurnText::default()], &[]), Summary::default());
