@@ -98,7 +98,7 @@ struct Group {
     project: u32,
 }
 
-/// What tells groups apart: the day, or the index of a name.
+/// What distinguishes groups: the day, or the index of a name.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum GroupKey {
     Day(Date),

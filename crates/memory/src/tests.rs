@@ -17,6 +17,7 @@ mod redact_encodings;
 mod redact_names;
 mod redacted_ends;
 mod skip;
+mod split;
 mod strip;
 mod summarize;
 mod terms;

@@ -68,7 +68,7 @@ impl Server {
     }
 }
 
-/// A call of tmux that shows the status. Whoever starts it waits for its end, so that two updates keep their order.
+/// A call of tmux that shows the status. The process that starts it waits for its end, so that two updates keep their order.
 #[derive(Debug)]
 pub(crate) struct StatusUpdate {
     tmux: Started,
