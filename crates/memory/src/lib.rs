@@ -15,12 +15,12 @@ mod query;
 mod recall;
 mod redact;
 mod redacted_ends;
-mod todo_items;
 mod skip;
 mod strip;
 mod summarize;
 mod terms;
 mod text;
+mod todo_items;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
 pub use crate::exchanges::Exchange;

@@ -4,8 +4,8 @@ use crate::conclusions::{Conclusions, conclusions, first_sentence, joined};
 use crate::exchanges::exchanges;
 use crate::observation::{Kind, Observation, Summary};
 use crate::observe::{decisions, normalized};
-use crate::todo_items::left_to_do;
 use crate::text::{first_lines, one_line, passage};
+use crate::todo_items::left_to_do;
 
 /// Maximum length of the request, in characters.
 pub const REQUEST_CHARS: usize = 300;

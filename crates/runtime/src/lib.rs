@@ -3,7 +3,6 @@
 
 mod activity;
 mod agent_call;
-mod running_subagents;
 pub mod bounded_read;
 pub mod bridge;
 mod client;
@@ -32,6 +31,7 @@ mod process;
 mod program_lines;
 pub mod project_file;
 pub mod reopen;
+mod running_subagents;
 mod session_file;
 mod session_snapshot;
 pub mod shared_file;

@@ -124,9 +124,11 @@ mod tests {
 
     #[test]
     fn a_term_that_most_passages_have_counts_little() {
-        let texts = ["shared alpha bravo charlie delta", "shared echo foxtrot golf hotel", "shared india juliett kilo lima"];
+        let texts =
+            ["shared alpha bravo charlie delta", "shared echo foxtrot golf hotel", "shared india juliett kilo lima"];
         let common = Subjects::new(&texts.map(|text| Subject::of([text])));
-        let rare = Subjects::new(&[texts[0], texts[1], "mike november oscar papa quebec"].map(|text| Subject::of([text])));
+        let rare =
+            Subjects::new(&[texts[0], texts[1], "mike november oscar papa quebec"].map(|text| Subject::of([text])));
         assert!(common.likeness(0, 1) < rare.likeness(0, 1), "{} {}", common.likeness(0, 1), rare.likeness(0, 1));
     }
 

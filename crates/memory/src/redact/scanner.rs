@@ -253,7 +253,8 @@ mod tests {
         let hex = |prefix: &str, rest: usize| format!("{prefix}{}", "7a0b".repeat(9)[..rest].to_owned());
         assert_eq!(found(&hex("SK", 32)), [hex("SK", 32)]);
         assert_eq!(found(&hex("AC", 32)), [hex("AC", 32)]);
-        let others = [aws(15), aws(17), format!("AKIB{}", body(16)), format!("x{}", aws(16)), aws(16).replace('B', "b")];
+        let others =
+            [aws(15), aws(17), format!("AKIB{}", body(16)), format!("x{}", aws(16)), aws(16).replace('B', "b")];
         let more = [hex("SK", 31), hex("SK", 33), format!("x{}", hex("SK", 32)), format!("SK{}", body(32))];
         for none in others.iter().chain(&more) {
             assert_eq!(found(none), [""; 0], "{none}");
@@ -272,7 +273,12 @@ mod tests {
     #[test]
     fn a_token_of_discord_has_three_parts() {
         let token = |first: char, user: usize, time: usize, last: usize| {
-            format!("{first}{}.{}.{}", "Ab".repeat(20)[..user - 1].to_owned(), "Xy".repeat(9)[..time].to_owned(), body(last))
+            format!(
+                "{first}{}.{}.{}",
+                "Ab".repeat(20)[..user - 1].to_owned(),
+                "Xy".repeat(9)[..time].to_owned(),
+                body(last)
+            )
         };
         for token in [token('M', 23, 6, 27), token('N', 28, 6, 27), token('O', 25, 6, 40)] {
             assert_eq!(found(&token), [token.as_str()]);

@@ -220,7 +220,8 @@ fn long_headings_leave_fewer_passages_and_a_single_one_is_cut() {
 
 #[test]
 fn without_scores_no_session_changes_places() {
-    let unscored = |id: &str, day: u64| FoundPassage { score: 0.0, ..exchange(id, id, day, "broker?", "Decided: RabbitMQ.") };
+    let unscored =
+        |id: &str, day: u64| FoundPassage { score: 0.0, ..exchange(id, id, day, "broker?", "Decided: RabbitMQ.") };
     assert_eq!(ids(&compose("broker", vec![unscored("P1", 1), unscored("P2", 2)], LIMITS)), ["P1", "P2"]);
 }
 

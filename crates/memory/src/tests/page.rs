@@ -368,7 +368,8 @@ fn every_section_has_its_share_of_the_space() {
     let decision = |n: i64| record(n, 1, Kind::Decision, &format!("decided {n} {}", "y".repeat(80)));
     let records: Vec<PageRecord> = (0..8).map(problem).chain((10..30).map(decision)).collect();
     let lines = |chars: usize| {
-        let input = PageInput { project: "x", now: NOW, sessions: &sessions, records: &records, ..PageInput::default() };
+        let input =
+            PageInput { project: "x", now: NOW, sessions: &sessions, records: &records, ..PageInput::default() };
         section_lines(&page(&input, chars).text)
     };
     assert_eq!([2_000, 4_000, 8_000, 16_000].map(lines), [[0; 4]; 4]);

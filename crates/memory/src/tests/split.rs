@@ -26,10 +26,7 @@ fn signs_join_words_only_between_them() {
     assert_eq!(pieces("std::fmt"), ["std@0 0..3", "fmt@1 5..8", "+stdfmt@0 0..8"]);
     assert_eq!(pieces("a->b"), ["a@0 0..1", "b@1 3..4", "+ab@0 0..4"]);
     assert_eq!(pieces("a.rs"), ["a@0 0..1", "rs@1 2..4", "+ars@0 0..4"]);
-    assert_eq!(
-        pieces("x/url.rs"),
-        ["x@0 0..1", "url@1 2..5", "rs@2 6..8", "+urlrs@1 2..8", "+xurlrs@0 0..8"]
-    );
+    assert_eq!(pieces("x/url.rs"), ["x@0 0..1", "url@1 2..5", "rs@2 6..8", "+urlrs@1 2..8", "+xurlrs@0 0..8"]);
     assert_eq!(pieces("a. b: c/ d"), ["a@0 0..1", "b@1 3..4", "c@2 6..7", "d@3 9..10"]);
     assert_eq!(pieces("v1.20.3"), ["v1@0 0..2", "20@1 3..5", "3@2 6..7", "+1.20.3@0 0..7"]);
 }
@@ -38,7 +35,9 @@ fn signs_join_words_only_between_them() {
 fn characters_without_spaces_come_in_pairs() {
     assert_eq!(pieces("日本語 x"), ["日本@0 0..6", "本語@1 3..9", "x@2 10..11"]);
     assert_eq!(pieces("日x本"), ["日@0 0..3", "x@1 3..4", "本@2 4..7"]);
-    for first in ['\u{e00}', '\u{eff}', '\u{3005}', '\u{3040}', '\u{31f0}', '\u{3400}', '\u{9fff}', '\u{ac00}', '\u{d7a3}'] {
+    for first in
+        ['\u{e00}', '\u{eff}', '\u{3005}', '\u{3040}', '\u{31f0}', '\u{3400}', '\u{9fff}', '\u{ac00}', '\u{d7a3}']
+    {
         let text = format!("{first}日");
         assert_eq!(pieces(&text).len(), 1, "{text} is a pair");
     }

@@ -10,7 +10,7 @@ use longhaul_inject::Terminal;
 
 pub use self::confirm::{add_git_state, on_prompt};
 use crate::injector::When;
-use crate::{Error, Flow, Hook, Receipt, SessionRecord, running_subagents, process};
+use crate::{Error, Flow, Hook, Receipt, SessionRecord, process, running_subagents};
 
 /// Types a bookmark into the running turn if there was enough work.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {

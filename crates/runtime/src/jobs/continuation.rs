@@ -12,7 +12,7 @@ use longhaul_store::{Chain, ChainUpdate, NewChain, Store};
 
 use crate::continuation::{Course, keep_file, lock, nonce, settings, start_injector, written};
 use crate::handoff::Project;
-use crate::{Error, Flow, Hook, SessionRecord, running_subagents, bridge, client, process, usage};
+use crate::{Error, Flow, Hook, SessionRecord, bridge, client, process, running_subagents, usage};
 
 /// Maximum number of characters of the handoff in the context. The last messages come after it.
 const HANDOFF_CHARS: usize = 7_000;

@@ -8,7 +8,7 @@ use longhaul_core::{Env, SessionId};
 use longhaul_inject::{TypeWhen, TypingDecision, UnsafeScreen, WaitReason};
 
 use super::{Order, Submitted, Typist, shows_another_session, submit_patiently};
-use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, running_subagents, client, home};
+use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, home, running_subagents};
 
 /// Interval at which the log is read for the receipt.
 const LOOK_EVERY: Duration = Duration::from_millis(10);

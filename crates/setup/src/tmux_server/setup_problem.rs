@@ -44,8 +44,7 @@ pub fn show_setup_problem(server: &Server, reason: &str) -> Result<(), Error> {
 /// [`command`](super::command).
 pub fn set_up_with_first_session(server: &Server, command: &str) -> Result<(), Error> {
     let hook = format!("{RETRY_HOOK}[{INDEX}]");
-    let commands =
-        [set("@longhaul-command", command), set(PROBLEM, WAITS), words(["set-hook", "-g", &hook, RETRY])];
+    let commands = [set("@longhaul-command", command), set(PROBLEM, WAITS), words(["set-hook", "-g", &hook, RETRY])];
     server.run(&commands).map(drop)
 }
 
