@@ -3,10 +3,10 @@ use proptest::prelude::*;
 
 use crate::{Exchange, Kind, MadeBy, PageInput, PageRecord, PageSession, Summary, page};
 
-const NOW: Millis = Millis(1_785_000_000_000);
+pub(super) const NOW: Millis = Millis(1_785_000_000_000);
 const HOUR: u64 = 3_600_000;
 
-fn session(record: &str, hours_ago: u64, first_prompt: &str, mut summary: Summary) -> PageSession {
+pub(super) fn session(record: &str, hours_ago: u64, first_prompt: &str, mut summary: Summary) -> PageSession {
     if !summary.learned.is_empty() && summary.exchanges.is_empty() {
         summary.exchanges = vec![exchange(first_prompt, &summary.learned)];
     }
@@ -27,12 +27,12 @@ fn exchange(asked: &str, outcome: &str) -> Exchange {
     Exchange { asked: asked.to_owned(), outcome: outcome.to_owned(), is_decision }
 }
 
-fn came_to(learned: &str, completed: &str, next_steps: &str) -> Summary {
+pub(super) fn came_to(learned: &str, completed: &str, next_steps: &str) -> Summary {
     let [learned, completed, next_steps] = [learned, completed, next_steps].map(str::to_owned);
     Summary { learned, completed, next_steps, ..Summary::default() }
 }
 
-fn record(id: i64, hours_ago: u64, kind: Kind, title: &str) -> PageRecord {
+pub(super) fn record(id: i64, hours_ago: u64, kind: Kind, title: &str) -> PageRecord {
     let key = title.split('`').nth(1).filter(|_| !matches!(kind, Kind::Decision | Kind::Note));
     PageRecord {
         id,
@@ -347,30 +347,4 @@ proptest! {
         prop_assert!(page.sessions <= sessions.len() && page.records <= records.len());
         prop_assert!(page.text.is_empty() || page.text.ends_with("</longhaul-context>"));
     }
-}
-
-/// Returns the number of lines of each section.
-fn section_lines(text: &str) -> [usize; 4] {
-    let headings = ["Sessions, newest first", "Left to do", "Failed when last run", "Decisions and notes"];
-    headings.map(|heading| {
-        let lines = text.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
-        lines.take_while(|line| line.starts_with("- ")).count()
-    })
-}
-
-#[test]
-fn every_section_has_its_share_of_the_space() {
-    let words = |n: usize| format!("word{n} ").repeat(40);
-    let sessions: Vec<PageSession> = (0..30)
-        .map(|n| session(&format!("S{n}"), 1, &words(n), came_to(&words(100 + n), "", &words(200 + n))))
-        .collect();
-    let problem = |n: i64| record(n, 1, Kind::Problem, &format!("Failed: `make {n}{}`", "x".repeat(80)));
-    let decision = |n: i64| record(n, 1, Kind::Decision, &format!("decided {n} {}", "y".repeat(80)));
-    let records: Vec<PageRecord> = (0..8).map(problem).chain((10..30).map(decision)).collect();
-    let lines = |chars: usize| {
-        let input =
-            PageInput { project: "x", now: NOW, sessions: &sessions, records: &records, ..PageInput::default() };
-        section_lines(&page(&input, chars).text)
-    };
-    assert_eq!([2_000, 4_000, 8_000, 16_000].map(lines), [[0; 4]; 4]);
 }

@@ -7,7 +7,7 @@ use crate::{
 };
 
 #[track_caller]
-fn check_kind(prompt: &str, expected: PromptKind) {
+pub(super) fn check_kind(prompt: &str, expected: PromptKind) {
     let kind = PromptQuestion::of(prompt).map(|question| question.kind);
     assert_eq!(kind, Some(expected), "{prompt:?}");
 }
@@ -80,7 +80,7 @@ fn a_long_prompt_costs_no_more_than_a_page() {
     assert!(PromptQuestion::of(&words).unwrap().terms.len() <= 24);
 }
 
-fn evidence(words: f64, covered: f64, near: f64) -> Evidence {
+pub(super) fn evidence(words: f64, covered: f64, near: f64) -> Evidence {
     Evidence { words, covered, near, ..Evidence::default() }
 }
 

@@ -1,0 +1,28 @@
+use super::page::{NOW, came_to, record, session};
+use crate::{Kind, PageInput, PageRecord, PageSession, page};
+
+/// Returns the number of lines of each section.
+fn section_lines(text: &str) -> [usize; 4] {
+    let headings = ["Sessions, newest first", "Left to do", "Failed when last run", "Decisions and notes"];
+    headings.map(|heading| {
+        let lines = text.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+        lines.take_while(|line| line.starts_with("- ")).count()
+    })
+}
+
+#[test]
+fn every_section_has_its_share_of_the_space() {
+    let words = |n: usize| format!("word{n} ").repeat(40);
+    let sessions: Vec<PageSession> = (0..30)
+        .map(|n| session(&format!("S{n}"), 1, &words(n), came_to(&words(100 + n), "", &words(200 + n))))
+        .collect();
+    let problem = |n: i64| record(n, 1, Kind::Problem, &format!("Failed: `make {n}{}`", "x".repeat(80)));
+    let decision = |n: i64| record(n, 1, Kind::Decision, &format!("decided {n} {}", "y".repeat(80)));
+    let records: Vec<PageRecord> = (0..8).map(problem).chain((10..30).map(decision)).collect();
+    let lines = |chars: usize| {
+        let input =
+            PageInput { project: "x", now: NOW, sessions: &sessions, records: &records, ..PageInput::default() };
+        section_lines(&page(&input, chars).text)
+    };
+    assert_eq!([2_000, 4_000, 8_000, 16_000].map(lines), [[0; 4]; 4]);
+}
