@@ -24,5 +24,8 @@ fn every_section_has_its_share_of_the_space() {
             PageInput { project: "x", now: NOW, sessions: &sessions, records: &records, ..PageInput::default() };
         section_lines(&page(&input, chars).text)
     };
-    assert_eq!([2_000, 4_000, 8_000, 16_000].map(lines), [[0; 4]; 4]);
+    assert_eq!(lines(2_000), [3, 0, 4, 2]);
+    assert_eq!(lines(4_000), [7, 2, 4, 5]);
+    assert_eq!(lines(8_000), [19, 4, 5, 12]);
+    assert_eq!(lines(16_000), [30, 5, 5, 12], "all of them");
 }
