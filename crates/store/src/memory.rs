@@ -3,7 +3,7 @@
 //! A record belongs to a project, and to a session unless it is a note that was made outside of any. The raw text of tool
 //! calls is stored once, in the `details` of the handoff, under the id of the call.
 
-mod bulk;
+pub(crate) mod bulk;
 pub(crate) mod forget;
 mod import;
 mod import_from;

@@ -32,6 +32,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/20_session_places.sql"),
     include_str!("migrations/21_sync.sql"),
     include_str!("migrations/22_unreported_rewinds.sql"),
+    include_str!("migrations/23_sync_keys.sql"),
 ];
 
 /// The schema that has the index of passages.

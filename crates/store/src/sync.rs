@@ -3,21 +3,29 @@
 //! An exchange uses it in this order: compare [`crate::SyncSelf::confirmed`] with the engine (`longhaul_sync::own_records`), and call
 //! [`crate::Store::check_own_records`] if it says so; [`crate::Store::log_changes`]; `longhaul_sync::plan` with [`crate::Store::sync_heads`];
 //! [`crate::Store::records_to_send`] and [`crate::Store::confirm_sent`] for each page; [`crate::Store::take_in_records`] for each fetched page;
-//! [`crate::Store::records_that_wait`] and [`crate::Store::take_in_waiting`]; [`crate::Store::records_to_erase`] and
-//! [`crate::Store::note_erased`]. It may end anywhere: every step is one transaction, and doing it again changes nothing.
+//! [`crate::Store::records_that_wait`], [`crate::Store::damaged_ranges`] and [`crate::Store::take_in_waiting`];
+//! [`crate::Store::records_to_erase`] and [`crate::Store::note_erased`]. It may end anywhere: every step is one transaction or several
+//! small ones, and doing it again changes nothing.
 
 mod apply;
+mod apply_observation;
 mod apply_prompt;
+mod apply_summary;
 mod circle;
 mod content;
 mod entities;
+mod foreign_text;
+mod intake;
 mod log;
+mod log_writer;
 mod origin;
-mod projects;
+pub(crate) mod projects;
 mod renew;
 mod scan;
-mod send;
+pub(crate) mod send;
+mod table_rows;
 mod take_in;
+pub(crate) mod waiting;
 
 pub use self::circle::{SyncHost, SyncSelf};
 pub use self::log::SyncCounts;

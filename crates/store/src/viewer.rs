@@ -40,6 +40,12 @@ impl Store {
             .map_err(cannot("read whether the database has changed"))
     }
 
+    /// Reads pages into the cache from now on, instead of mapping the file: the memory of the process then does not grow with
+    /// the file.
+    pub fn read_without_mapping(&self) -> Result<(), StoreError> {
+        self.connection.execute_batch("PRAGMA mmap_size = 0;").map_err(cannot("set how the database is read"))
+    }
+
     /// Limits the page cache of this connection.
     pub fn set_cache(&self, kibibytes: u32) -> Result<(), StoreError> {
         self.connection

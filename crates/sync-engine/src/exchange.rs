@@ -1,18 +1,20 @@
 //! The exchange: compares what is here with what the engine has, fetches, applies, sends and erases.
 //!
-//! It may end anywhere, and be repeated: every page is one transaction here and one statement there.
+//! It may end anywhere, and be repeated: a page is one statement there and small transactions here.
 
+mod fetching;
+mod history;
 mod own_id;
+mod random;
 mod record_size;
 
 use longhaul_core::Millis;
-use longhaul_runtime::files;
-use longhaul_store::{Scan, Store, SyncSelf, TakenIn};
+use longhaul_store::{Scan, Store, SyncSelf};
 use longhaul_sync::{
-    CircleError, CircleKey, IdxRange, Incoming, KeyRing, NONCE_RANDOM, OwnRecordsAhead, SEAL_RANDOM, SealedRecord,
-    open_host_name, plan, seal_host_name,
+    CircleError, CircleKey, IdxRange, KeyRing, OwnRecordsAhead, SealedRecord, open_host_name, plan, seal_host_name,
 };
 
+use self::random::RandomBytes;
 use crate::{Engine, EngineError, EngineHost, Overview, PageLimit, RecordPlace};
 
 /// How old the last sight of this host in the engine may become, if there is nothing to exchange.
@@ -26,6 +28,9 @@ const AT_ONCE: usize = 500;
 
 /// How many payloads one exchange erases at most.
 const MAX_ERASED: usize = 20_000;
+
+/// From how many records on the database is prepared for many writes.
+const MANY: u64 = 500;
 
 /// How often an exchange begins again because this host got a new id.
 const ATTEMPTS: usize = 3;
@@ -108,9 +113,21 @@ pub fn exchange(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Exchanged, ExchangeError> {
     let mut exchanged = Exchanged::default();
+    let mut random = RandomBytes::open()?;
     for _ in 0..ATTEMPTS {
-        let mut run = Run { engine, participant, progress, exchanged: &mut exchanged };
-        match run.once() {
+        let mut run = Run {
+            engine,
+            participant,
+            progress,
+            random: &mut random,
+            exchanged: &mut exchanged,
+            engine_now: participant.scan.now,
+            has_clock: false,
+            is_large: false,
+        };
+        let done = run.once();
+        run.settle();
+        match done {
             Ok(()) => return Ok(exchanged),
             // Another copy of this host has written meanwhile.
             Err(Interruption::SameId) => own_id::renew(participant, &mut exchanged)?,
@@ -147,7 +164,14 @@ struct Run<'a, 'b> {
     engine: &'a mut dyn Engine,
     participant: &'a Participant<'b>,
     progress: &'a mut dyn FnMut(Progress),
+    random: &'a mut RandomBytes,
     exchanged: &'a mut Exchanged,
+    /// The time of the engine's clock.
+    engine_now: Millis,
+    /// Whether the engine has a clock.
+    has_clock: bool,
+    /// Whether the database was prepared for many writes.
+    is_large: bool,
 }
 
 impl Run<'_, '_> {
@@ -156,23 +180,32 @@ impl Run<'_, '_> {
         let overview = self.engine.overview()?;
         let overview = overview.ok_or_else(|| EngineError::NoCircle(self.engine.shown_address()))?;
         let ring = unlock(&overview, own.circle, self.participant.key)?;
+        self.check_epoch(&own, &ring)?;
         own_id::check(self.engine, self.participant, &own, &overview)?;
         let ahead = self.clock_ahead(&own, &overview);
+        self.engine_now = Millis(self.now().0.saturating_add_signed(-ahead));
+        self.has_clock = overview.time_ms.is_some();
         if ahead != own.clock_ahead || own.name != self.participant.name {
-            self.participant.store.note_host(own.host, &self.participant.name, None, ahead)?;
+            self.participant.store.note_host(own.host, &self.participant.name, None, Some(ahead))?;
         }
-        self.participant.store.log_changes(self.participant.scan, &mut || random_bytes())?;
+        self.expect_writes(self.participant.store.rows_to_log()?)?;
+        let random = &mut *self.random;
+        self.participant.store.log_changes(self.participant.scan, &mut || random.known_to_work())?;
         let planned = plan(&self.participant.store.sync_heads()?, &overview.heads, own.host);
         let planned = planned.map_err(|OwnRecordsAhead { .. }| Interruption::SameId)?;
         let is_due = self.is_sight_due(&own)?;
         if is_due || !planned.fetch.is_empty() {
             self.note_hosts(&ring, &own)?;
         }
+        self.exchanged.remarks.extend(history::missing_in_engine(self.participant.store, &overview)?);
         // Fetching first: it works where nothing can be written.
         let total = planned.fetch_len();
+        self.expect_writes(total)?;
         for range in &planned.fetch {
-            self.fetch(&ring, *range, total)?;
+            let range = history::behind_common_record(self.engine, self.participant.store, *range)?;
+            self.fetch(&ring, range, total)?;
         }
+        self.fetch_damaged(&ring)?;
         self.apply_waiting(&ring)?;
         if is_due || planned.send.is_some() || own.name != self.participant.name {
             self.show_host(&ring, &own)?;
@@ -185,6 +218,40 @@ impl Run<'_, '_> {
 
     fn now(&self) -> Millis {
         self.participant.scan.now
+    }
+
+    /// Fails if the engine has an older key than before; otherwise remembers its number.
+    ///
+    /// Records that are encrypted with an older key could be read by whoever has left the circle.
+    fn check_epoch(&self, own: &SyncSelf, ring: &KeyRing) -> Result<(), Interruption> {
+        let (found, _) = ring.newest();
+        if found < own.epoch {
+            return Err(CircleError::OlderKey { found, known: own.epoch }.into());
+        }
+        if found > own.epoch {
+            self.participant.store.note_epoch(found)?;
+        }
+        Ok(())
+    }
+
+    /// Prepares the database for so many records.
+    fn expect_writes(&mut self, records: u64) -> Result<(), Interruption> {
+        if records > MANY && !self.is_large {
+            self.participant.store.expect_many_writes()?;
+            self.is_large = true;
+        }
+        Ok(())
+    }
+
+    /// Overwrites what was forgotten, and copies many writes back. An error only delays both.
+    fn settle(&self) {
+        let store = self.participant.store;
+        if self.exchanged.forgotten > 0 {
+            let _ = store.overwrite_forgotten();
+        }
+        if self.is_large {
+            let _ = store.settle_writes();
+        }
     }
 
     /// Returns how far the clock of this host is ahead of the engine's.
@@ -211,6 +278,8 @@ impl Run<'_, '_> {
             let seen = Some(Millis(host.seen_ms));
             let is_right = host.clock_ahead_ms.unsigned_abs() < CLOCK_TOLERANCE_MS;
             let ahead = if is_right { 0 } else { host.clock_ahead_ms };
+            // Without a clock of the engine, the records show how far a clock is ahead.
+            let ahead = self.has_clock.then_some(ahead);
             self.participant.store.note_host(host.host, &name, seen, ahead)?;
         }
         Ok(())
@@ -219,68 +288,27 @@ impl Run<'_, '_> {
     /// Shows this host to the others.
     fn show_host(&mut self, ring: &KeyRing, own: &SyncSelf) -> Result<(), Interruption> {
         let name = &self.participant.name;
-        let sealed = seal_host_name(ring, own.host, name, &files::random::<NONCE_RANDOM>()?);
+        let sealed = seal_host_name(ring, own.host, name, &self.random.bytes()?);
         let entry = EngineHost { host: own.host, name: sealed, seen_ms: self.now().0, clock_ahead_ms: 0 };
         match self.engine.put_host(&entry) {
             // The address has another user than before.
             Err(EngineError::HostOfAnotherUser { .. }) => return Err(Interruption::SameId),
             put => put?,
         }
-        let ahead = self.participant.store.sync_self()?.map_or(0, |own| own.clock_ahead);
-        self.participant.store.note_host(own.host, name, Some(self.now()), ahead)?;
+        self.participant.store.note_host(own.host, name, Some(self.now()), None)?;
         Ok(())
-    }
-
-    fn fetch(&mut self, ring: &KeyRing, mut range: IdxRange, total: u64) -> Result<(), Interruption> {
-        while !range.is_empty() {
-            let page = self.engine.fetch(range, PageLimit::EXCHANGE)?;
-            // In a folder, a file may not be complete yet, or be damaged.
-            let Some(last) = page.last() else {
-                self.exchanged.incomplete.push(range);
-                return Ok(());
-            };
-            range.after = last.idx;
-            let page: Vec<Incoming> = page.into_iter().map(|sealed| Incoming::open(ring, sealed)).collect();
-            let taken = self.participant.store.take_in_records(&page, self.now())?;
-            self.exchanged.fetched += taken.records;
-            self.count(&taken);
-            (self.progress)(Progress { fetched: self.exchanged.fetched, total });
-            if taken.records < page.len() as u64 {
-                // Another process takes in the same records.
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Applies what has waited until its project was shared here, or this version was installed.
-    fn apply_waiting(&mut self, ring: &KeyRing) -> Result<(), Interruption> {
-        let store = self.participant.store;
-        let mut after = None;
-        loop {
-            let page = store.records_that_wait(after.as_ref(), AT_ONCE)?;
-            let Some(last) = page.last() else { return Ok(()) };
-            after = Some(last.clone());
-            let page: Vec<Incoming> = page.into_iter().map(|sealed| Incoming::open(ring, sealed)).collect();
-            let taken = store.take_in_waiting(&page)?;
-            self.count(&taken);
-        }
-    }
-
-    fn count(&mut self, taken: &TakenIn) {
-        self.exchanged.applied += taken.applied;
-        self.exchanged.forgotten += taken.forgotten;
     }
 
     fn send(&mut self, ring: &KeyRing, mut range: IdxRange) -> Result<(), Interruption> {
         while !range.is_empty() {
-            let page = self.participant.store.records_to_send(range, AT_ONCE, self.participant.scan)?;
+            let most = PageLimit::EXCHANGE.records;
+            let page = self.participant.store.records_to_send(range, most, self.participant.scan)?;
             if page.is_empty() {
                 return Ok(());
             }
             let mut sealed = Vec::with_capacity(page.len());
             for outgoing in page {
-                sealed.push(outgoing.seal(ring, &files::random::<SEAL_RANDOM>()?));
+                sealed.push(outgoing.seal(ring, &self.random.bytes()?));
             }
             self.exchanged.remarks.extend(record_size::leave_out_large(&mut sealed));
             for page in pages(&sealed, PageLimit::EXCHANGE) {
@@ -309,11 +337,6 @@ impl Run<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// Returns random bytes.
-fn random_bytes<const N: usize>() -> [u8; N] {
-    files::random().expect("/dev/urandom can be read")
 }
 
 /// Splits records into pages.

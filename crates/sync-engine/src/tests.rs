@@ -4,6 +4,7 @@
 mod postgres_server;
 
 mod conformance;
+mod exchange;
 mod folder;
 mod postgres;
 mod records;

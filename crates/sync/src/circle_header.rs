@@ -47,6 +47,17 @@ pub enum CircleError {
         "the key does not open the circle: it is another circle's, or was replaced with `longhaul sync rotate`; join again"
     )]
     WrongKey,
+    /// The engine has an older key than before.
+    #[error(
+        "the engine holds key {found} of the circle, but had key {known} before: an old backup of it was restored, or somebody \
+         has replaced it"
+    )]
+    OlderKey {
+        /// The number of the key in the engine.
+        found: u32,
+        /// The highest number that the engine had.
+        known: u32,
+    },
     /// It is another circle than the one that was joined.
     #[error("the engine holds another circle than the one that was joined")]
     OtherCircle,

@@ -9,6 +9,7 @@ mod ids;
 mod join_code;
 mod project_identity;
 mod record;
+mod record_encoding;
 mod seal;
 mod sealed_record;
 mod transfer;

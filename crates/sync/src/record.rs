@@ -1,17 +1,11 @@
-//! The content of a record, and its encoding. The engine sees nothing of it.
+//! The content of a record. The engine sees nothing of it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::ids::bytes_of;
 use crate::{EntityId, ProjectId};
 
 /// How many kinds of records this version knows. A record of another kind is kept until a version knows it.
 pub const RECORD_KINDS: u32 = 1;
-
-/// The longest session id.
-const MAX_SESSION: usize = 200;
 
 /// A record, decrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,93 +160,4 @@ impl Entry {
     pub fn new(entity: EntityId, project: ProjectId, body: Body) -> Self {
         Self { entity, version: 1, project, project_name: String::new(), session: None, at_ms: 0, body }
     }
-
-    /// Returns a hash of everything but the version: if it is the same, nothing has changed.
-    pub fn digest(&self) -> [u8; 16] {
-        let plain = Self { version: 0, ..self.clone() };
-        bytes_of(&Sha256::digest(Record::Entry(Box::new(plain)).encode()))
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct EntryWire {
-    entity: EntityId,
-    version: u32,
-    project: EntityId,
-    project_name: String,
-    session: Option<String>,
-    at_ms: u64,
-    #[serde(flatten)]
-    body: Body,
-}
-
-impl Record {
-    /// Returns it as JSON, to be encrypted.
-    pub fn encode(&self) -> Vec<u8> {
-        let value = match self {
-            Self::Forgetting(entities) => {
-                serde_json::to_vec(&serde_json::json!({"kind": "forgetting", "body": entities}))
-            }
-            Self::Entry(entry) => serde_json::to_vec(&EntryWire {
-                entity: entry.entity,
-                version: entry.version,
-                project: EntityId::from_bytes(*entry.project.as_bytes()),
-                project_name: entry.project_name.clone(),
-                session: entry.session.clone(),
-                at_ms: entry.at_ms,
-                body: entry.body.clone(),
-            }),
-        };
-        value.expect("a record has string keys only")
-    }
-
-    /// Reads what [`Self::encode`] has written, on this or another host. Unknown fields are ignored.
-    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let value: Value = serde_json::from_slice(bytes).map_err(|_| DecodeError::Malformed)?;
-        match value["kind"].as_str() {
-            Some("forgetting") => {
-                let entities = serde_json::from_value(value["body"].clone()).map_err(|_| DecodeError::Malformed)?;
-                Ok(Self::Forgetting(entities))
-            }
-            Some("prompt" | "observation" | "note" | "summary" | "bookmark") => {
-                let wire: EntryWire = serde_json::from_value(value).map_err(|_| DecodeError::Malformed)?;
-                wire.into_entry().map(|entry| Self::Entry(Box::new(entry)))
-            }
-            Some(_) => Err(DecodeError::UnknownKind),
-            None => Err(DecodeError::Malformed),
-        }
-    }
-}
-
-impl EntryWire {
-    fn into_entry(self) -> Result<Entry, DecodeError> {
-        let has_session = match &self.body {
-            // A note may be made outside of any session.
-            Body::Note(_) => self.session.as_deref().is_none_or(is_session_id),
-            _ => self.session.as_deref().is_some_and(is_session_id),
-        };
-        if !has_session || self.version == 0 || i64::try_from(self.at_ms).is_err() {
-            return Err(DecodeError::Malformed);
-        }
-        Ok(Entry {
-            entity: self.entity,
-            version: self.version,
-            project: ProjectId::from_bytes(*self.project.as_bytes()),
-            project_name: self.project_name,
-            session: self.session,
-            at_ms: self.at_ms,
-            body: self.body,
-        })
-    }
-}
-
-/// Returns whether a text is a session's id: another one could name a file elsewhere.
-///
-/// Before a colon is the name of an agent, which may be one that this version does not know.
-fn is_session_id(text: &str) -> bool {
-    let is_safe = |part: &str| {
-        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-    };
-    let (agent, own) = text.split_once(':').map_or((None, text), |(agent, own)| (Some(agent), own));
-    text.len() <= MAX_SESSION && is_safe(own) && agent.is_none_or(is_safe)
 }

@@ -14,6 +14,9 @@ const TAG: usize = 16;
 /// Format, epoch, nonce and encrypted key.
 const HEAD: usize = 1 + 4 + NONCE + KEY + TAG;
 
+/// How many keys a circle can have got since its header was read. It gets one when somebody leaves.
+const NEXT_KEYS: u32 = 100;
+
 /// The largest payload that is opened. Texts are limited where they are stored, far below this.
 pub const MAX_PAYLOAD: usize = 4 * 1024 * 1024;
 
@@ -67,10 +70,25 @@ pub fn open(ring: &KeyRing, record: &SealedRecord) -> Result<Vec<u8>, OpenError>
     let (head, body) = payload.split_at(HEAD);
     let (epoch, wrapped) = head[1..].split_at(4);
     let epoch = u32::from_be_bytes(epoch.try_into().map_err(|_| OpenError::Damaged)?);
-    let circle_key = ring.get(epoch).ok_or(OpenError::UnknownEpoch(epoch))?;
+    let circle_key = ring.get(epoch).ok_or_else(|| missing_key(ring, epoch))?;
     let header = header(ring.circle(), record, epoch);
     let key = Zeroizing::new(decrypt(circle_key.as_bytes(), wrapped, &header).ok_or(OpenError::Damaged)?);
     decrypt(&key, body, &header).ok_or(OpenError::Damaged)
+}
+
+/// Returns why there is no key with this number: it is one of the next, or the number is damaged.
+fn missing_key(ring: &KeyRing, epoch: u32) -> OpenError {
+    let (newest, _) = ring.newest();
+    let is_next = (1..=NEXT_KEYS).contains(&epoch.saturating_sub(newest));
+    if is_next { OpenError::UnknownEpoch(epoch) } else { OpenError::Damaged }
+}
+
+impl SealedRecord {
+    /// Returns the number of the key that it was encrypted with. It is authenticated if [`open`] succeeds.
+    pub fn epoch(&self) -> Option<u32> {
+        let bytes = self.payload.as_deref()?.get(1..5)?;
+        bytes.try_into().ok().map(u32::from_be_bytes)
+    }
 }
 
 /// The name of a host, as other hosts show it: `laptop`, `anna`.

@@ -35,8 +35,10 @@ pub enum IncomingContent {
     Record(Record),
     /// It was forgotten: the engine has only its header.
     Forgotten,
-    /// It needs a newer version of the program, or a newer key: it is kept, and tried again later.
+    /// It needs a newer version of the program: it is kept, and tried again later.
     Later,
+    /// It needs a key of the circle that is not known here. Nothing of it is kept: it is fetched again when the key is known.
+    NoKey,
     /// It is damaged, or was changed by somebody without the key. Nothing of it is kept.
     Damaged,
 }
@@ -51,7 +53,8 @@ impl Incoming {
                 Err(DecodeError::Malformed) => IncomingContent::Damaged,
             },
             Err(OpenError::Forgotten) => IncomingContent::Forgotten,
-            Err(OpenError::NewerFormat(_) | OpenError::UnknownEpoch(_)) => IncomingContent::Later,
+            Err(OpenError::NewerFormat(_)) => IncomingContent::Later,
+            Err(OpenError::UnknownEpoch(_)) => IncomingContent::NoKey,
             Err(OpenError::Damaged) => IncomingContent::Damaged,
         };
         Self { sealed, content }

@@ -121,7 +121,7 @@ impl Bulk<'_> {
 /// A transaction of the bulk mode, with the ids of the last rows from before it.
 ///
 /// No other process can add rows meanwhile: the transaction holds the write lock.
-pub(super) struct BulkWrite<'a> {
+pub(crate) struct BulkWrite<'a> {
     pub(super) connection: &'a Connection,
     last_prompt: i64,
     last_observation: i64,
@@ -129,7 +129,7 @@ pub(super) struct BulkWrite<'a> {
 }
 
 impl<'a> BulkWrite<'a> {
-    fn begin(connection: &'a Connection) -> rusqlite::Result<Self> {
+    pub(crate) fn begin(connection: &'a Connection) -> rusqlite::Result<Self> {
         let last = |table: &str| {
             let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
             connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))
@@ -166,7 +166,7 @@ impl<'a> BulkWrite<'a> {
     }
 
     /// Adds the rows that the transaction has inserted to the indexes and the counts.
-    fn index_new_rows(&self) -> rusqlite::Result<()> {
+    pub(crate) fn index_new_rows(&self) -> rusqlite::Result<()> {
         let keeps_words = keeps_words(self.connection)?;
         for (table, index, sql) in INDEXES {
             if keeps_words || !index.ends_with("_words") {
@@ -183,6 +183,6 @@ impl<'a> BulkWrite<'a> {
 }
 
 /// Switches the triggers of a connection. SQLite prepares statements again that were compiled with the other setting.
-fn enable_triggers(connection: &Connection, enabled: bool) -> rusqlite::Result<()> {
+pub(crate) fn enable_triggers(connection: &Connection, enabled: bool) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, enabled).map(drop)
 }

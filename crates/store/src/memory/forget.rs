@@ -90,7 +90,14 @@ impl Store {
     }
 
     /// Runs a deletion that overwrites what it deletes, in one transaction.
-    pub(crate) fn forgetting<T>(
+    fn forgetting<T>(&self, delete: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let done = self.overwriting(delete)?;
+        self.overwrite_forgotten()?;
+        Ok(done)
+    }
+
+    /// Runs a deletion in one transaction, and overwrites the deleted rows. [`Store::overwrite_forgotten`] does the rest.
+    pub(crate) fn overwriting<T>(
         &self,
         delete: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
@@ -99,13 +106,20 @@ impl Store {
         let done = self.write("forget", |tx| {
             empty_index_that_waits(tx)?;
             delete(tx)
-        })?;
-        // Pages that were freed before may still hold old text, and so may the WAL. While another process reads, the WAL is
-        // copied back by a later commit.
-        give_back(&self.connection, None).map_err(&failed)?;
-        self.empty_wal().map_err(&failed)?;
+        });
         self.connection.execute_batch("PRAGMA secure_delete = fast;").map_err(failed)?;
-        Ok(done)
+        done
+    }
+
+    /// Overwrites what deletions have left: pages that were freed before may still hold old text, and so may the WAL.
+    ///
+    /// While another process reads, the WAL is copied back by a later commit.
+    pub fn overwrite_forgotten(&self) -> Result<(), StoreError> {
+        let failed = cannot("overwrite what was forgotten");
+        self.connection.execute_batch("PRAGMA secure_delete = on;").map_err(&failed)?;
+        let done = give_back(&self.connection, None).and_then(|()| self.empty_wal().map(drop));
+        self.connection.execute_batch("PRAGMA secure_delete = fast;").map_err(&failed)?;
+        done.map_err(failed)
     }
 }
 

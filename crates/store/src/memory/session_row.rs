@@ -48,9 +48,12 @@ pub(crate) fn session_row(connection: &Connection, session: &str) -> rusqlite::R
 
 /// Returns a project's row, adding it if there is none.
 pub(crate) fn add_project(connection: &Connection, key: &str, name: &str) -> rusqlite::Result<ProjectRow> {
+    if let Some(row) = project_row(connection, key)? {
+        return Ok(row);
+    }
     let sql = "INSERT INTO projects (project_key, name) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    connection.execute(sql, (key, name))?;
-    connection.query_row("SELECT id FROM projects WHERE project_key = ?1", [key], |row| row.get(0))
+    connection.prepare_cached(sql)?.execute((key, name))?;
+    project_row(connection, key)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
 /// Returns a project's row, if it has one.

@@ -14,6 +14,9 @@ use super::{backlog, index_state, replies};
 use crate::What;
 use crate::sync::host_row_of;
 
+/// Adds the terms of a row.
+const INSERT: &str = "INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)";
+
 /// Thirty days, the unit of time in the index.
 pub(crate) const MONTH_MS: i64 = 2_592_000_000;
 
@@ -29,6 +32,44 @@ thread_local! {
 pub(crate) struct Indexed {
     key: Key,
     terms: String,
+}
+
+/// Terms that are added to the index together.
+///
+/// FTS5 gathers the rows of a transaction, but writes a segment whenever a row comes before the last one. The row of a newer
+/// record does (see [`Key`]): added one by one, each record would be a segment of its own. So they are added in the order of
+/// their rows.
+#[derive(Debug, Default)]
+pub(crate) struct NewTerms(Vec<(i64, String)>);
+
+impl NewTerms {
+    /// Takes the terms of a new record; `host` is the other host that it comes from.
+    pub(crate) fn take_record(
+        &mut self,
+        connection: &Connection,
+        what: What,
+        id: i64,
+        host: Option<i64>,
+    ) -> rusqlite::Result<()> {
+        self.0.extend(read_of(connection, what, id, host)?.map(|new| (new.key.row(0), new.terms)));
+        Ok(())
+    }
+
+    /// Takes the terms of a row.
+    pub(crate) fn take(&mut self, row: i64, terms: String) {
+        self.0.push((row, terms));
+    }
+
+    /// Adds what was taken to the index. To be called before any other change of the index.
+    pub(crate) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut rows = std::mem::take(&mut self.0);
+        if rows.is_empty() || !index_state::is_current(connection)? {
+            return Ok(());
+        }
+        rows.sort_unstable_by_key(|(row, _)| *row);
+        let mut statement = connection.prepare_cached(INSERT)?;
+        rows.iter().try_for_each(|(row, terms)| statement.execute((row, terms)).map(drop))
+    }
 }
 
 /// Adds a new record.
@@ -123,6 +164,11 @@ pub(crate) fn what_term(what: What) -> &'static str {
 
 /// Reads a record in the form of the index.
 fn read(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<Indexed>> {
+    read_of(connection, what, id, host_row_of(connection, what, id)?)
+}
+
+/// Reads a record that comes from `host` in the form of the index.
+fn read_of(connection: &Connection, what: What, id: i64, host: Option<i64>) -> rusqlite::Result<Option<Indexed>> {
     let columns = match what {
         What::Prompt => "'', prompt",
         What::Observation => "kind, title || char(10) || narrative, facts, files_read, files_modified",
@@ -130,7 +176,6 @@ fn read(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option
     };
     let sql =
         format!("SELECT project_id, coalesce(session_id, 0), created_at, {columns} FROM {} WHERE id = ?1", table(what));
-    let host = host_row_of(connection, what, id)?;
     let read = |row: &Row<'_>| {
         let key = Key::new(row.get(0)?, what, id);
         let kind: String = row.get(3)?;
@@ -166,8 +211,7 @@ pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite
     if !index_state::is_current(connection)? {
         return Ok(());
     }
-    let sql = "INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)";
-    connection.prepare_cached(sql)?.execute((row, terms)).map(drop)
+    connection.prepare_cached(INSERT)?.execute((row, terms)).map(drop)
 }
 
 /// Removes terms from a row. Does nothing while the index is to be built again; code that deletes records empties it

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::index::{change, delete, insert, scope, terms};
+use super::index::{NewTerms, change, delete, insert, scope, terms};
 use super::key::{Key, LAST_PART};
 use crate::sync::host_row_of;
 use crate::{What, forgotten_prompts};
@@ -115,28 +115,48 @@ pub(crate) fn link_session(connection: &Connection, origin: &str) -> rusqlite::R
     Ok(())
 }
 
+/// Adds the replies of a new turn to `new` if its prompt is in the memory.
+pub(crate) fn link_new(
+    connection: &Connection,
+    origin: &str,
+    turn: i64,
+    said: &str,
+    new: &mut NewTerms,
+) -> rusqlite::Result<()> {
+    if let Some((row, terms)) = linked(connection, origin, turn, said)? {
+        new.take(row, terms);
+    }
+    Ok(())
+}
+
 /// Adds the replies of a turn if its prompt is in the memory.
 fn link(connection: &Connection, origin: &str, turn: i64, said: &str) -> rusqlite::Result<()> {
-    if said.trim().is_empty() {
-        return Ok(());
+    match linked(connection, origin, turn, said)? {
+        Some((row, terms)) => insert(connection, row, &terms),
+        None => Ok(()),
     }
-    let Some(prompt) = prompt_of(connection, origin, turn)? else { return Ok(()) };
+}
+
+/// Links a turn to its prompt. Returns its row in the index and its terms; `None` if there is nothing to add.
+fn linked(connection: &Connection, origin: &str, turn: i64, said: &str) -> rusqlite::Result<Option<(i64, String)>> {
+    if said.trim().is_empty() {
+        return Ok(None);
+    }
+    let Some(prompt) = prompt_of(connection, origin, turn)? else { return Ok(None) };
     let part: i64 = connection
         .prepare_cached("SELECT 1 + coalesce(max(part), 0) FROM replies WHERE prompt_id = ?1")?
         .query_row([prompt], |row| row.get(0))?;
     // A prompt with thousands of turns is no longer a passage.
     if part > LAST_PART {
-        return Ok(());
+        return Ok(None);
     }
     connection
         .prepare_cached(
             "INSERT INTO replies (origin_session_id, turn_number, prompt_id, part) VALUES (?1, ?2, ?3, ?4)",
         )?
         .execute((origin, turn, prompt, part))?;
-    if let Some(link) = link_of(connection, origin, turn)? {
-        insert(connection, link.key.row(link.part), &terms(&link.scope, [said]))?;
-    }
-    Ok(())
+    let link = link_of(connection, origin, turn)?;
+    Ok(link.map(|link| (link.key.row(link.part), terms(&link.scope, [said]))))
 }
 
 fn unlink(connection: &Connection, origin: &str, turn: i64, link: &Link, before: &str) -> rusqlite::Result<()> {

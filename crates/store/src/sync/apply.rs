@@ -1,19 +1,18 @@
 //! What a record of another host does to the memory.
 
 use longhaul_core::Millis;
-use longhaul_memory::MadeBy;
-use longhaul_sync::{Body, BookmarkBody, Entry, ObservationBody, SealedRecord, SummaryBody};
-use rusqlite::{Connection, OptionalExtension, named_params};
+use longhaul_sync::{Body, Entry, SealedRecord};
+use rusqlite::Connection;
 
+use super::apply_observation::put_observation;
 use super::apply_prompt::put_prompt;
-use super::circle::HostRow;
+use super::apply_summary::{put_bookmark, put_summary};
+use super::circle::is_own_host;
+use super::content;
 use super::entities::{self, EntityTable, Known, Version};
+use super::intake::{Intake, IntakeHost};
 use super::log::DONE;
-use super::projects::{note_project, shared_as};
-use crate::What;
-use crate::memory::session_row::{MemorySession, add_project};
-use crate::memory::tool_calls::list;
-use crate::recall::index;
+use crate::memory::records::RawText;
 use crate::row_ids::{ProjectRow, SessionRow, Time};
 
 /// What became of an entry.
@@ -27,11 +26,26 @@ pub(super) enum Applied {
     Forgotten,
     /// Its project is not shared here.
     NotShared,
+    /// It would change what is not its host's to change.
+    Refused,
+}
+
+/// What became of the row of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PutRow {
+    /// It is the entry's.
+    Done,
+    /// What the entry describes was forgotten here.
+    Forgotten,
+    /// The row that the entry names is not its own.
+    Refused,
 }
 
 /// Where an entry belongs here.
 pub(super) struct Place<'a> {
     pub(super) connection: &'a Connection,
+    pub(super) host: IntakeHost,
+    pub(super) sealed: &'a SealedRecord,
     pub(super) entry: &'a Entry,
     pub(super) project: ProjectRow,
     /// The session with its row; `None` for a note outside of any.
@@ -44,271 +58,105 @@ impl Place<'_> {
     pub(super) fn at(&self) -> Time {
         Time(Millis(self.entry.at_ms))
     }
+
+    /// Stores which row the entity is. To be called before the index is written: the index has a term for its host.
+    pub(super) fn put_entity(&self, table: EntityTable, row: i64) -> rusqlite::Result<()> {
+        let version = Version {
+            entity: self.entry.entity,
+            table,
+            row,
+            host: self.host.row,
+            version: self.entry.version,
+            record: self.sealed.id,
+            digest: None,
+        };
+        entities::put(self.connection, &version)
+    }
 }
 
 /// Applies an entry of another host. Doing it again, or in another order, has the same result.
+///
+/// An entry never changes what was made on this host, nor anything of a session that runs or ran here, unless it comes from
+/// this host itself, under an id that it had before.
 pub(super) fn apply(
-    connection: &Connection,
-    host: HostRow,
+    intake: &mut Intake<'_>,
+    host: IntakeHost,
     sealed: &SealedRecord,
     entry: &Entry,
 ) -> rusqlite::Result<Applied> {
+    let connection = intake.connection;
     let known = entities::find(connection, entry.entity)?;
     if let Some(state) = known.as_ref().and_then(entities::state_if_forgotten) {
         return Ok(if state == DONE { Applied::Known } else { Applied::Forgotten });
     }
-    let Some((key, name)) = shared_as(connection, entry.project)? else {
-        note_project(connection, entry.project, &entry.project_name)?;
-        return Ok(Applied::NotShared);
-    };
+    let Some(project) = intake.project(entry)? else { return Ok(Applied::NotShared) };
     if known.as_ref().is_some_and(|known| (entry.version, sealed.id) <= (known.version, known.record)) {
         return Ok(Applied::Known);
     }
-    let project = add_project(connection, &key, &name)?;
+    if !is_of_same_kind(known.as_ref(), entry) || !may_write(connection, host, known.as_ref())? {
+        return Ok(Applied::Refused);
+    }
+    let at = Millis(entry.at_ms);
     let session = match &entry.session {
         Some(session) => {
-            let found = session_of(connection, host, session, (&key, &name), entry)?;
-            if found.is_forgotten(Millis(entry.at_ms)) {
+            let found = intake.session(session, host, &project, at)?;
+            if found.is_forgotten(at) {
                 // The session was forgotten here before this record came.
-                entities::mark_forgotten(connection, entry.entity, host, sealed.id)?;
+                entities::mark_forgotten(connection, entry.entity, host.row, sealed.id)?;
                 return Ok(Applied::Forgotten);
+            }
+            if found.is_local && !host.is_own {
+                return Ok(Applied::Refused);
             }
             Some((session.as_str(), found.row))
         }
         None => None,
     };
-    let place = Place { connection, entry, project, session, row: known.as_ref().and_then(|known| known.row) };
-    let maps = |table: EntityTable, row: i64| Version {
-        entity: entry.entity,
-        table,
-        row,
-        host,
-        version: entry.version,
-        record: sealed.id,
-        digest: None,
+    let row = known.as_ref().and_then(|known| known.row);
+    let place = Place { connection, host, sealed, entry, project: project.row, session, row };
+    let put = match &entry.body {
+        Body::Prompt(body) => put_prompt(intake, &place, body)?,
+        Body::Observation(body) | Body::Note(body) => put_observation(intake, &place, body)?,
+        Body::Summary(body) => put_summary(intake, &place, body)?,
+        Body::Bookmark(body) => put_bookmark(intake, &place, body)?,
     };
-    // The entity is stored before the index is written: the index has a term for its host.
-    let put = |table, row| entities::put(connection, &maps(table, row));
-    let stored = match &entry.body {
-        Body::Prompt(body) => put_prompt(&place, body, &put)?,
-        Body::Observation(body) | Body::Note(body) => put_observation(&place, body, &put)?,
-        Body::Summary(body) => put_summary(&place, body, known.as_ref(), &put)?,
-        Body::Bookmark(body) => put_bookmark(&place, body, &put)?,
-    };
-    if !stored {
-        entities::mark_forgotten(connection, entry.entity, host, sealed.id)?;
-        return Ok(Applied::Forgotten);
-    }
-    Ok(Applied::Changed)
-}
-
-/// Stores which row an entity is.
-pub(super) type Put<'a> = &'a dyn Fn(EntityTable, i64) -> rusqlite::Result<()>;
-
-/// Returns the row of a session, adding it as one of another host if there is none.
-fn session_of(
-    connection: &Connection,
-    host: HostRow,
-    session: &str,
-    (key, name): (&str, &str),
-    entry: &Entry,
-) -> rusqlite::Result<MemorySession> {
-    if let Some(found) = MemorySession::find(connection, session)? {
-        return Ok(found);
-    }
-    connection
-        .prepare_cached(
-            "INSERT INTO sessions (session_id, project, project_key, project_path, status, created_at, host_id)
-             VALUES (?1, ?2, ?3, '', 'completed', ?4, ?5)",
-        )?
-        .execute((session, name, key, Time(Millis(entry.at_ms)), host))?;
-    MemorySession::find(connection, session)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
-}
-
-/// Stores an observation or a note; returns `false` if the call was forgotten here.
-fn put_observation(place: &Place<'_>, body: &ObservationBody, put: Put<'_>) -> rusqlite::Result<bool> {
-    let connection = place.connection;
-    let known = match (place.row, &body.tool_use_id) {
-        (Some(row), _) => Some(row),
-        (None, Some(call)) => {
-            let sql = "SELECT 1 FROM folded_calls WHERE tool_use_id = ?1 AND observation_id IS NULL";
-            if connection.prepare_cached(sql)?.exists([call])? {
-                return Ok(false);
-            }
-            let sql = "SELECT id FROM observations WHERE tool_use_id = ?1";
-            connection.prepare_cached(sql)?.query_row([call], |row| row.get(0)).optional()?
+    match put {
+        PutRow::Done => {
+            note_own_content(&place)?;
+            Ok(Applied::Changed)
         }
-        (None, None) => None,
-    };
+        PutRow::Forgotten => {
+            entities::mark_forgotten(connection, entry.entity, host.row, sealed.id)?;
+            Ok(Applied::Forgotten)
+        }
+        PutRow::Refused => Ok(Applied::Refused),
+    }
+}
+
+/// Returns whether an entity stays in its table: its row is a row of that one.
+fn is_of_same_kind(known: Option<&Known>, entry: &Entry) -> bool {
+    known.and_then(|known| known.table).is_none_or(|table| table == EntityTable::of(&entry.body))
+}
+
+/// Returns whether a host may write versions of an entity. One that was made here, only this host writes.
+fn may_write(connection: &Connection, host: IntakeHost, known: Option<&Known>) -> rusqlite::Result<bool> {
     match known {
-        Some(row) => {
-            put(EntityTable::Observations, row)?;
-            let before = index::before_change(connection, What::Observation, row)?;
-            let sql = "UPDATE observations SET title = ?2, narrative = ?3, facts = ?4, repeats = ?5, made_by = ?6
-                       WHERE id = ?1 AND (title, narrative, facts, repeats, made_by) IS NOT (?2, ?3, ?4, ?5, ?6)";
-            let maker = maker(&body.made_by);
-            connection.prepare_cached(sql)?.execute((
-                row,
-                &body.title,
-                &body.narrative,
-                list(&body.facts),
-                body.repeats,
-                maker,
-            ))?;
-            index::replace(connection, What::Observation, row, before)?;
-        }
-        None => {
-            let row = insert_observation(place, body)?;
-            put(EntityTable::Observations, row)?;
-            index::add(connection, What::Observation, row)?;
-        }
+        Some(known) if !host.is_own && known.host != host.row => Ok(!is_own_host(connection, known.host)?),
+        _ => Ok(true),
     }
-    put_raw(place, body)?;
-    Ok(true)
 }
 
-fn insert_observation(place: &Place<'_>, body: &ObservationBody) -> rusqlite::Result<i64> {
-    let kind = if place.session.is_none() { "note" } else { &body.observed };
-    place
-        .connection
-        .prepare_cached(
-            "INSERT INTO observations (session_id, project_id, prompt_number, tool_use_id, kind, tool_name, title, narrative,
-                                       facts, files_read, files_modified, command_key, repeats, made_by, created_at)
-             VALUES (:session, :project, :prompt, :call, :kind, :tool, :title, :narrative, :facts, :read, :modified,
-                     :command, :repeats, :maker, :at)",
-        )?
-        .insert(named_params! {
-            ":session": place.session.map(|(_, row)| row),
-            ":project": place.project,
-            ":prompt": body.prompt_number,
-            ":call": body.tool_use_id,
-            ":kind": kind,
-            ":tool": body.tool,
-            ":title": body.title,
-            ":narrative": body.narrative,
-            ":facts": list(&body.facts),
-            ":read": list(&body.files_read),
-            ":modified": list(&body.files_modified),
-            ":command": body.command_key,
-            ":repeats": body.repeats,
-            ":maker": maker(&body.made_by),
-            ":at": place.at(),
-        })
-}
-
-/// Stores raw text, if the other host shares it.
-fn put_raw(place: &Place<'_>, body: &ObservationBody) -> rusqlite::Result<()> {
-    let (Some((session, _)), Some(call)) = (place.session, &body.tool_use_id) else { return Ok(()) };
-    let result = format!("{call}:result");
-    let pieces = [("tool_input", call, &body.input), ("tool_output", &result, &body.output)];
-    for (kind, source, text) in pieces {
-        let Some(text) = text else { continue };
-        let (input, output) = if kind == "tool_input" { (Some(text), None) } else { (None, Some(text)) };
-        place
-            .connection
-            .prepare_cached(
-                "INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
-                                      token_count, kind, source_id, created_at)
-                 VALUES (?1, ?1, 0, ?2, ?3, ?4, (length(coalesce(?3, ?4)) + 3) / 4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-            )?
-            .execute((session, &body.tool, input, output, kind, source, place.at()))?;
+/// Records what this host has written itself, under an earlier id, as known: otherwise it would be sent again.
+fn note_own_content(place: &Place<'_>) -> rusqlite::Result<()> {
+    if !place.host.is_own {
+        return Ok(());
     }
-    Ok(())
-}
-
-fn put_summary(place: &Place<'_>, body: &SummaryBody, known: Option<&Known>, put: Put<'_>) -> rusqlite::Result<bool> {
-    let connection = place.connection;
-    let Some((_, session)) = place.session else { return Ok(true) };
-    // One summary for each prompt: a copy of the host may have made another one.
-    let same: Option<i64> = match known.and_then(|known| known.row) {
-        Some(row) => Some(row),
-        None => connection
-            .prepare_cached("SELECT id FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2")?
-            .query_row((session, body.prompt_number), |row| row.get(0))
-            .optional()?,
+    let entity = place.entry.entity;
+    let Some(Known { table: Some(table), row: Some(row), .. }) = entities::find(place.connection, entity)? else {
+        return Ok(());
     };
-    let texts = (&body.request, &body.investigated, &body.learned, &body.completed, &body.next_steps);
-    let (request, investigated, learned, completed, next) = texts;
-    let maker = maker(&body.made_by);
-    match same {
-        Some(row) => {
-            put(EntityTable::Summaries, row)?;
-            let before = index::before_change(connection, What::Summary, row)?;
-            let sql = "UPDATE session_summaries SET request = ?2, investigated = ?3, learned = ?4, completed = ?5,
-                           next_steps = ?6, exchanges = ?7, made_by = ?8, created_at = ?9 WHERE id = ?1";
-            connection.prepare_cached(sql)?.execute((
-                row,
-                request,
-                investigated,
-                learned,
-                completed,
-                next,
-                &body.exchanges,
-                maker,
-                place.at(),
-            ))?;
-            index::replace(connection, What::Summary, row, before)?;
-        }
-        None => {
-            let sql =
-                "INSERT INTO session_summaries (session_id, project_id, prompt_number, request, investigated, learned,
-                                                      completed, next_steps, exchanges, made_by, created_at)
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-            let row = connection.prepare_cached(sql)?.insert((
-                session,
-                place.project,
-                body.prompt_number,
-                request,
-                investigated,
-                learned,
-                completed,
-                next,
-                &body.exchanges,
-                maker,
-                place.at(),
-            ))?;
-            put(EntityTable::Summaries, row)?;
-            index::add(connection, What::Summary, row)?;
-        }
-    }
-    Ok(true)
-}
-
-fn put_bookmark(place: &Place<'_>, body: &BookmarkBody, put: Put<'_>) -> rusqlite::Result<bool> {
-    let connection = place.connection;
-    let Some((session, _)) = place.session else { return Ok(true) };
-    let same = match place.row {
-        Some(row) => Some(row),
-        None => connection
-            .prepare_cached("SELECT id FROM bookmarks WHERE session_id = ?1 AND created_at = ?2")?
-            .query_row((session, place.at()), |row| row.get(0))
-            .optional()?,
-    };
-    let row = match same {
-        Some(row) => {
-            let sql = "UPDATE bookmarks SET note = ?2, git_dirty = ?3 WHERE id = ?1";
-            connection.prepare_cached(sql)?.execute((row, &body.note, body.git_dirty))?;
-            row
-        }
-        None => connection
-            .prepare_cached(
-                "INSERT INTO bookmarks (session_id, created_at, prompt_id, note, git_commit, git_dirty, context_tokens)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .insert((
-                session,
-                place.at(),
-                &body.prompt_id,
-                &body.note,
-                &body.git_commit,
-                body.git_dirty,
-                body.context_tokens,
-            ))?,
-    };
-    put(EntityTable::Bookmarks, row)?;
-    Ok(true)
-}
-
-fn maker(name: &str) -> &'static str {
-    MadeBy::from_name(name).unwrap_or(MadeBy::Rule).as_str()
+    let Some(content) = content::read(place.connection, table, row, RawText::Without)? else { return Ok(()) };
+    let digest = content.entry(entity, place.entry.project).digest();
+    let sql = "UPDATE sync_entities SET digest = ?2 WHERE entity = ?1";
+    place.connection.prepare_cached(sql)?.execute((entity.as_bytes(), digest)).map(drop)
 }

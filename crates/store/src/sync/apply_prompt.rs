@@ -3,43 +3,67 @@
 use longhaul_sync::PromptBody;
 use rusqlite::OptionalExtension;
 
-use super::apply::{Place, Put};
+use super::apply::{Place, PutRow};
 use super::entities::EntityTable;
+use super::intake::Intake;
+use super::origin::host_row_of;
 use crate::What;
 use crate::recall::{index, replies};
-use crate::row_ids::SessionRow;
+use crate::row_ids::{ProjectRow, SessionRow};
 
-/// Stores a prompt with its reply; returns whether it was stored.
-pub(super) fn put_prompt(place: &Place<'_>, body: &PromptBody, put: Put<'_>) -> rusqlite::Result<bool> {
-    let Some((session, session_row)) = place.session else { return Ok(true) };
+/// Stores a prompt with its reply.
+pub(super) fn put_prompt(intake: &mut Intake<'_>, place: &Place<'_>, body: &PromptBody) -> rusqlite::Result<PutRow> {
+    let Some((session, session_row)) = place.session else { return Ok(PutRow::Done) };
     let known = match place.row {
         Some(row) => Some(row),
-        None => same_prompt(place, session_row, body)?,
+        None => match same_prompt(place, session_row, body)? {
+            Some((_, project)) if project != place.project => return Ok(PutRow::Refused),
+            same => same.map(|(row, _)| row),
+        },
     };
     let row = match known {
         Some(row) => {
-            put(EntityTable::Prompts, row)?;
+            change_origin(intake, place, session, row)?;
             row
         }
         None => {
             let row = insert(place, session_row, body)?;
-            put(EntityTable::Prompts, row)?;
-            index::add(place.connection, What::Prompt, row)?;
+            place.put_entity(EntityTable::Prompts, row)?;
+            intake.index(What::Prompt, row, place.host)?;
             row
         }
     };
-    put_reply(place, session, row, body)?;
-    Ok(true)
+    put_reply(intake, place, session, row, body)?;
+    Ok(PutRow::Done)
 }
 
-/// Returns the row of the same prompt, if a transcript or a copy of the host has brought it here.
-fn same_prompt(place: &Place<'_>, session: SessionRow, body: &PromptBody) -> rusqlite::Result<Option<i64>> {
-    let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt = ?2
+/// Stores that the host has written the newest version of a prompt. If that is another host than before, the prompt and its
+/// replies are added to the index again: the index has a term for the host.
+fn change_origin(intake: &mut Intake<'_>, place: &Place<'_>, session: &str, row: i64) -> rusqlite::Result<()> {
+    let connection = place.connection;
+    let before = host_row_of(connection, What::Prompt, row)?;
+    if before == (!place.host.is_own).then_some(place.host.row) {
+        return place.put_entity(EntityTable::Prompts, row);
+    }
+    intake.expect_change()?;
+    index::remove(connection, What::Prompt, row)?;
+    place.put_entity(EntityTable::Prompts, row)?;
+    index::add(connection, What::Prompt, row)?;
+    replies::link_session(connection, session)
+}
+
+/// Returns the row of the same prompt with its project, if a transcript or a copy of the host has brought it here.
+fn same_prompt(
+    place: &Place<'_>,
+    session: SessionRow,
+    body: &PromptBody,
+) -> rusqlite::Result<Option<(i64, ProjectRow)>> {
+    let sql = "SELECT id, project_id FROM user_prompts WHERE session_id = ?1 AND prompt = ?2
                AND (prompt_id = ?3 OR prompt_number = ?4) ORDER BY id LIMIT 1";
     place
         .connection
         .prepare_cached(sql)?
-        .query_row((session, &body.prompt, &body.prompt_id, body.number), |row| row.get(0))
+        .query_row((session, &body.prompt, &body.prompt_id, body.number), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()
 }
 
@@ -74,26 +98,43 @@ fn insert(place: &Place<'_>, session: SessionRow, body: &PromptBody) -> rusqlite
 }
 
 /// Stores the reply as a turn of its own, unless the reply is here already from a transcript.
-fn put_reply(place: &Place<'_>, session: &str, prompt: i64, body: &PromptBody) -> rusqlite::Result<()> {
+fn put_reply(
+    intake: &mut Intake<'_>,
+    place: &Place<'_>,
+    session: &str,
+    prompt: i64,
+    body: &PromptBody,
+) -> rusqlite::Result<()> {
     let connection = place.connection;
     let turn_id = format!("sync:{}", place.entry.entity);
     let turn: Option<i64> = connection
         .prepare_cached("SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2")?
         .query_row((session, &turn_id), |row| row.get(0))
         .optional()?;
-    let turn = match turn {
-        Some(turn) => turn,
-        None if body.reply.is_empty() || !replies::to_prompt(connection, prompt)?.is_empty() => return Ok(()),
-        None => connection
-            .prepare_cached(
-                "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-                 VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
-                                               ORDER BY turn_number DESC LIMIT 1), 0), ?2, 'user', ?3)
-                 RETURNING turn_number",
-            )?
-            .query_row((session, &turn_id, place.at()), |row| row.get(0))?,
-    };
-    let before = replies::text(connection, session, turn)?;
+    match turn {
+        Some(turn) => {
+            intake.expect_change()?;
+            let before = replies::text(connection, session, turn)?;
+            put_bodies(place, session, turn, body)?;
+            replies::reindex(connection, session, turn, &before)
+        }
+        None if body.reply.is_empty() || !replies::to_prompt(connection, prompt)?.is_empty() => Ok(()),
+        None => {
+            let sql = "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
+                       VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
+                                                     ORDER BY turn_number DESC LIMIT 1), 0), ?2, 'user', ?3)
+                       RETURNING turn_number";
+            let new = (session, &turn_id, place.at());
+            let turn: i64 = connection.prepare_cached(sql)?.query_row(new, |row| row.get(0))?;
+            put_bodies(place, session, turn, body)?;
+            replies::link_new(connection, session, turn, &body.reply, intake.terms())
+        }
+    }
+}
+
+/// Stores the texts of a turn.
+fn put_bodies(place: &Place<'_>, session: &str, turn: i64, body: &PromptBody) -> rusqlite::Result<()> {
+    let connection = place.connection;
     let mut put = connection.prepare_cached(
         "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
          VALUES (?1, ?1, ?2, ?3, ?4, (length(?4) + 3) / 4, ?5)
@@ -104,6 +145,6 @@ fn put_reply(place: &Place<'_>, session: &str, prompt: i64, body: &PromptBody) -
     }
     connection
         .prepare_cached("UPDATE turns SET chars = ?3 WHERE origin_session_id = ?1 AND turn_number = ?2")?
-        .execute((session, turn, (body.prompt.len() + body.reply.len()) as i64))?;
-    replies::reindex(connection, session, turn, &before)
+        .execute((session, turn, (body.prompt.len() + body.reply.len()) as i64))
+        .map(drop)
 }

@@ -26,6 +26,8 @@ pub struct SyncSelf {
     pub confirmed: u64,
     /// How far the clock of this host is ahead of the engine's, in milliseconds.
     pub clock_ahead: i64,
+    /// The highest number of the circle's key that the engine had; 0 if it is not known yet.
+    pub epoch: u32,
 }
 
 /// A host of the circle.
@@ -85,10 +87,12 @@ impl Store {
         self.write("leave the circle", |tx| {
             tx.execute_batch(
                 "DELETE FROM sync_self; DELETE FROM sync_log; DELETE FROM sync_projects;
-                 -- In another circle, own records are new. Tombstones stay: what was forgotten must not come back.
-                 DELETE FROM sync_entities WHERE forgotten = 0 AND host_id IN (SELECT id FROM sync_hosts WHERE is_own = 1);
+                 -- In another circle, own records are new; in the same one, they must not be stored a second time. Tombstones
+                 -- stay: what was forgotten must not come back.
+                 UPDATE sync_entities SET version = 0, digest = NULL
+                 WHERE forgotten = 0 AND host_id IN (SELECT id FROM sync_hosts WHERE is_own = 1);
                  UPDATE sync_entities SET forgotten = 2 WHERE forgotten = 1;
-                 UPDATE sync_hosts SET head = 0, confirmed = 0;",
+                 UPDATE sync_hosts SET head = 0, confirmed = 0, epoch = 0;",
             )
         })
     }
@@ -112,25 +116,39 @@ impl Store {
         rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
     }
 
-    /// Records the name of a host, when it was last seen, and how far its clock is ahead.
+    /// Records that the engine has had this number of the circle's key.
+    pub fn note_epoch(&self, epoch: u32) -> Result<(), StoreError> {
+        let sql = "UPDATE sync_self SET epoch = ?1 WHERE epoch < ?1";
+        self.connection.execute(sql, [epoch]).map(drop).map_err(cannot("record the key of the circle"))
+    }
+
+    /// Records how far the clock of a host is ahead; returns whether that is new.
+    pub fn note_clock(&self, host: HostId, clock_ahead: i64) -> Result<bool, StoreError> {
+        let sql = "UPDATE sync_hosts SET clock_ahead = ?2 WHERE host = ?1 AND clock_ahead <> ?2";
+        let changed = self.connection.execute(sql, (host.as_bytes(), clock_ahead));
+        changed.map(|rows| rows > 0).map_err(cannot("record the clock of the host"))
+    }
+
+    /// Records the name of a host, when it was last seen, and how far its clock is ahead, as far as that is known.
     pub fn note_host(
         &self,
         host: HostId,
         name: &str,
         seen_at: Option<Millis>,
-        clock_ahead: i64,
+        clock_ahead: Option<i64>,
     ) -> Result<(), StoreError> {
         self.write("record the host", |tx| {
             let row = add_host(tx, host)?;
-            let sql = "UPDATE sync_hosts SET name = ?2, seen_at = coalesce(?3, seen_at), clock_ahead = ?4
-                       WHERE id = ?1 AND (name, clock_ahead) IS NOT (?2, ?4) OR id = ?1 AND seen_at IS NOT coalesce(?3, seen_at)";
+            let sql = "UPDATE sync_hosts SET name = ?2, seen_at = coalesce(?3, seen_at), clock_ahead = coalesce(?4, clock_ahead)
+                       WHERE id = ?1 AND (name, clock_ahead, seen_at)
+                             IS NOT (?2, coalesce(?4, clock_ahead), coalesce(?3, seen_at))";
             tx.execute(sql, (row, name, seen_at.map(Time), clock_ahead)).map(drop)
         })
     }
 }
 
 fn read_self(connection: &Connection) -> rusqlite::Result<Option<SyncSelf>> {
-    let sql = "SELECT s.circle, h.host, h.name, s.machine, s.joined_at, h.head, h.confirmed, h.clock_ahead
+    let sql = "SELECT s.circle, h.host, h.name, s.machine, s.joined_at, h.head, h.confirmed, h.clock_ahead, s.epoch
                FROM sync_self s JOIN sync_hosts h ON h.id = s.host_id";
     connection
         .query_row(sql, [], |row| {
@@ -143,6 +161,7 @@ fn read_self(connection: &Connection) -> rusqlite::Result<Option<SyncSelf>> {
                 head: row.get::<_, i64>(5)?.unsigned_abs(),
                 confirmed: row.get::<_, i64>(6)?.unsigned_abs(),
                 clock_ahead: row.get(7)?,
+                epoch: row.get(8)?,
             })
         })
         .optional()
@@ -151,6 +170,11 @@ fn read_self(connection: &Connection) -> rusqlite::Result<Option<SyncSelf>> {
 /// Returns the row of this host; `None` without sync.
 pub(super) fn own_row(connection: &Connection) -> rusqlite::Result<Option<HostRow>> {
     connection.prepare_cached("SELECT host_id FROM sync_self")?.query_row([], |row| row.get(0)).optional()
+}
+
+/// Returns whether a host is this one, now or before it got a new id.
+pub(super) fn is_own_host(connection: &Connection, host: HostRow) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT is_own FROM sync_hosts WHERE id = ?1")?.query_row([host], |row| row.get(0))
 }
 
 /// Returns the row of a host, adding it if there is none.

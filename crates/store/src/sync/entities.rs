@@ -1,6 +1,6 @@
 //! Which row of the memory is which entity, and which entities were forgotten.
 
-use longhaul_sync::{EntityId, RecordId};
+use longhaul_sync::{Body, EntityId, RecordId};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::circle::HostRow;
@@ -19,6 +19,16 @@ pub(super) enum EntityTable {
 
 impl EntityTable {
     pub(super) const ALL: [Self; 4] = [Self::Prompts, Self::Observations, Self::Summaries, Self::Bookmarks];
+
+    /// Returns the table that an entry is stored in.
+    pub(super) fn of(body: &Body) -> Self {
+        match body {
+            Body::Prompt(_) => Self::Prompts,
+            Body::Observation(_) | Body::Note(_) => Self::Observations,
+            Body::Summary(_) => Self::Summaries,
+            Body::Bookmark(_) => Self::Bookmarks,
+        }
+    }
 
     pub(super) fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|table| *table as i64 == number)
@@ -46,6 +56,14 @@ pub(super) struct Known {
     pub(super) forgotten: i64,
 }
 
+/// The entity of a row.
+pub(super) struct RowEntity {
+    pub(super) entity: EntityId,
+    /// Whether it was made on this host.
+    pub(super) is_own: bool,
+    pub(super) known: Known,
+}
+
 const COLUMNS: &str = "what, row_id, host_id, version, record_id, digest, forgotten";
 
 fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Known> {
@@ -66,19 +84,17 @@ pub(super) fn find(connection: &Connection, entity: EntityId) -> rusqlite::Resul
     connection.prepare_cached(&sql)?.query_row([entity.as_bytes()], read).optional()
 }
 
-/// Finds the entity of a row. Of several, the one that was made on this host.
-pub(super) fn of_row(
-    connection: &Connection,
-    table: EntityTable,
-    row: i64,
-) -> rusqlite::Result<Option<(EntityId, Known)>> {
+/// Finds the entity of a row, and whether it was made on this host, now or before it got a new id. Of several, one that was.
+pub(super) fn of_row(connection: &Connection, table: EntityTable, row: i64) -> rusqlite::Result<Option<RowEntity>> {
     let sql = format!(
-        "SELECT {COLUMNS}, entity FROM sync_entities WHERE what = ?1 AND row_id = ?2
-         ORDER BY host_id = (SELECT host_id FROM sync_self) DESC, entity LIMIT 1"
+        "SELECT {COLUMNS}, entity, (SELECT is_own FROM sync_hosts WHERE id = host_id) AS is_own FROM sync_entities
+         WHERE what = ?1 AND row_id = ?2 ORDER BY is_own DESC, host_id DESC, entity LIMIT 1"
     );
     connection
         .prepare_cached(&sql)?
-        .query_row((table as i64, row), |row| Ok((EntityId::from_bytes(row.get(7)?), read(row)?)))
+        .query_row((table as i64, row), |row| {
+            Ok(RowEntity { entity: EntityId::from_bytes(row.get(7)?), is_own: row.get(8)?, known: read(row)? })
+        })
         .optional()
 }
 
@@ -93,13 +109,14 @@ pub(super) struct Version {
     pub(super) digest: Option<[u8; 16]>,
 }
 
-/// Stores which row an entity is, or that it has a newer version. The host that made it stays.
+/// Stores which row an entity is, or that it has a newer version. It counts as made on the host that wrote its newest version:
+/// what is shown beside a text is who wrote it.
 pub(super) fn put(connection: &Connection, new: &Version) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO sync_entities (entity, what, row_id, host_id, version, record_id, digest)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT DO UPDATE SET version = ?5, record_id = ?6, digest = coalesce(?7, digest)",
+             ON CONFLICT DO UPDATE SET host_id = ?4, version = ?5, record_id = ?6, digest = coalesce(?7, digest)",
         )?
         .execute((
             new.entity.as_bytes(),

@@ -8,14 +8,16 @@ use crate::{Store, StoreError, cannot};
 
 /// Nothing is left to do.
 pub(super) const DONE: i64 = 0;
-/// It waits until its project is shared here, or its key is known.
+/// It waits until its project is shared here.
 pub(super) const WAITS: i64 = 1;
 /// It is of a kind that this version does not know. `version` is the number of kinds that were known.
 pub(super) const NEWER: i64 = 2;
 /// It was forgotten: its payload is to be erased in the engine.
 pub(super) const ERASE: i64 = 3;
-/// It could not be read.
+/// It could not be read. It is fetched again from time to time.
 pub(super) const DAMAGED: i64 = 4;
+/// It has waited, and its project is shared here by now.
+pub(super) const READY: i64 = 5;
 
 /// How much of the log is in which state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,7 +47,7 @@ impl Store {
             let unsent = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0))?;
             Ok(SyncCounts {
                 unsent: unsent.max(0).unsigned_abs(),
-                waiting: count(WAITS)?,
+                waiting: count(WAITS)? + count(READY)?,
                 newer: count(NEWER)?,
                 damaged: count(DAMAGED)?,
                 to_erase: count(ERASE)?,
@@ -73,7 +75,7 @@ impl NewRow<'_> {
     }
 }
 
-/// Adds a record as the next one of its host, which is `idx`.
+/// Adds a record as the next one of its host, which is `idx`. The head of the host is set by [`set_head`].
 pub(super) fn append(connection: &Connection, host: HostRow, idx: u64, new: &NewRow<'_>) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -90,7 +92,12 @@ pub(super) fn append(connection: &Connection, host: HostRow, idx: u64, new: &New
             new.state,
             new.project,
             new.content,
-        ))?;
+        ))
+        .map(drop)
+}
+
+/// Sets the highest idx of a host.
+pub(super) fn set_head(connection: &Connection, host: HostRow, idx: u64) -> rusqlite::Result<()> {
     connection.prepare_cached("UPDATE sync_hosts SET head = ?2 WHERE id = ?1")?.execute((host, idx as i64)).map(drop)
 }
 

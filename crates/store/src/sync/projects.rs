@@ -4,6 +4,7 @@ use longhaul_core::Millis;
 use longhaul_sync::ProjectId;
 use rusqlite::{Connection, OptionalExtension};
 
+use super::log::{READY, WAITS};
 use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
 
@@ -24,6 +25,16 @@ pub struct SyncProject {
     pub waiting: u64,
 }
 
+/// Lists the projects, and how many records wait for each. Without the first condition on the state, SQLite does not use the
+/// index; the same holds for the next statement.
+pub(crate) const LIST: &str = "SELECT p.project, p.project_key, p.name, p.is_shared, p.since, coalesce(w.records, 0)
+    FROM sync_projects p LEFT JOIN (SELECT project, count(*) AS records FROM sync_log
+        WHERE state > 0 AND state IN (1, 5) AND project IS NOT NULL GROUP BY project) w ON w.project = p.project
+    ORDER BY p.is_shared DESC, p.name, p.id";
+
+/// Marks the records that have waited for a project.
+pub(crate) const MAKE_READY: &str = "UPDATE sync_log SET state = ?1 WHERE state > 0 AND state = ?2 AND project = ?3";
+
 impl Store {
     /// Shares a project: what is made from `since` on becomes records, and what other hosts have shared is taken in.
     pub fn share_project(
@@ -42,8 +53,8 @@ impl Store {
                      project = ?1, name = ?3, since = iif(is_shared, min(since, ?4), ?4), is_shared = 1,
                      prompts = 0, observations = 0, summaries = 0, bookmarks = 0",
                 (project.as_bytes(), project_key, name, Time(since)),
-            )
-            .map(drop)
+            )?;
+            tx.execute(MAKE_READY, (READY, WAITS, project.as_bytes())).map(drop)
         })
     }
 
@@ -56,10 +67,7 @@ impl Store {
     /// Returns the projects that are or were shared here, and those that other hosts share, by name.
     pub fn sync_projects(&self) -> Result<Vec<SyncProject>, StoreError> {
         let failed = cannot("list the shared projects");
-        let sql = "SELECT p.project, p.project_key, p.name, p.is_shared, p.since,
-                          (SELECT count(*) FROM sync_log WHERE state = 1 AND project = p.project)
-                   FROM sync_projects p ORDER BY p.is_shared DESC, p.name, p.id";
-        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
+        let mut statement = self.connection.prepare(LIST).map_err(&failed)?;
         let rows = statement.query_map([], |row| {
             Ok(SyncProject {
                 project: ProjectId::from_bytes(row.get(0)?),

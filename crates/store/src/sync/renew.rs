@@ -1,7 +1,7 @@
 //! A host that is a copy of another one, or was restored from a backup, gets a new id.
 
 use longhaul_core::Millis;
-use longhaul_sync::{EntityId, HostId, Record, RecordId};
+use longhaul_sync::{EntityId, HostId, Record, RecordId, SealedRecord};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::circle::{HostRow, add_host, own_row};
@@ -32,6 +32,27 @@ impl Store {
             }
         }
         Ok(OwnCheck::Same)
+    }
+
+    /// Returns whether the record is in the log under this number of its host.
+    pub fn has_record(&self, record: &SealedRecord) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM sync_log WHERE host_id = (SELECT id FROM sync_hosts WHERE host = ?1) AND idx = ?2
+                   AND record_id = ?3";
+        let found = || {
+            let key = (record.host.as_bytes(), record.idx as i64, record.id.as_bytes());
+            self.connection.prepare_cached(sql)?.exists(key)
+        };
+        found().map_err(cannot("compare the records of a host"))
+    }
+
+    /// Removes the records of another host behind `through` from the log, because the engine has others under their numbers.
+    /// What they have brought stays.
+    pub fn rewind_host(&self, host: HostId, through: u64) -> Result<(), StoreError> {
+        self.write("fetch the records of a host again", |tx| {
+            let row = add_host(tx, host)?;
+            tx.execute("DELETE FROM sync_log WHERE host_id = ?1 AND idx > ?2", (row, through as i64))?;
+            tx.execute("UPDATE sync_hosts SET head = min(head, ?2) WHERE id = ?1", (row, through as i64)).map(drop)
+        })
     }
 
     /// Gives this host a new id. What the engine has of the old id is fetched like the records of another host; own records

@@ -1,27 +1,31 @@
 //! Adds what has changed in shared projects to the own log.
-
-use std::ops::RangeInclusive;
+//!
+//! Rows are read and compared without a transaction, because hooks would wait for it; what has to be added is written in small
+//! ones, which check that it has not changed meanwhile.
 
 use longhaul_core::Millis;
-use longhaul_sync::{EntityId, HostId, ProjectId, Record, RecordId};
+use longhaul_sync::{EntityId, HostId, ProjectId, RecordId};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::circle::{HostRow, own_row};
+use super::circle::own_row;
 use super::content;
-use super::entities::{self, BURIED, EntityTable, FORGOTTEN, Version};
-use super::log::{DONE, NewRow, append, head};
+use super::entities::{self, EntityTable, RowEntity};
+use super::log_writer::LogWriter;
+use super::table_rows::{PAGE, Pass, names, rows_of_project};
 use crate::memory::records::RawText;
 use crate::row_ids::Time;
-use crate::{Store, StoreError, cannot, limit};
+use crate::{Store, StoreError, cannot};
 
-/// How many rows are looked at in one transaction: hooks wait for it.
-const BATCH: usize = 500;
+/// How many rows are compared, and added to the log in one transaction at most: hooks wait for it.
+pub(super) const BATCH: usize = 100;
 
 /// How long a row is looked at again: a reply grows, a model rewords.
 const MAY_CHANGE_MS: u64 = 48 * 60 * 60 * 1_000;
 
 /// How long a prompt waits for its reply before it is sent without.
 const REPLY_MS: u64 = 30 * 60 * 1_000;
+
+const ACTION: &str = "add changes to the log of sync";
 
 /// How changes are added to the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,39 +56,46 @@ impl Store {
     ///
     /// `random` makes the random bytes of a record's id. Does nothing without a circle.
     pub fn log_changes(&self, scan: Scan, random: &mut dyn FnMut() -> [u8; 10]) -> Result<Logged, StoreError> {
-        const ACTION: &str = "add changes to the log of sync";
         let mut logged = Logged::default();
-        while self.write(ACTION, |tx| match LogWriter::open(tx, scan, random)? {
-            Some(mut writer) => writer.add_forgotten(&mut logged),
-            None => Ok(false),
-        })? {}
+        let Some(host) = own_host(&self.connection).map_err(cannot(ACTION))? else { return Ok(logged) };
+        let has_forgotten = || {
+            let sql = "SELECT 1 FROM sync_entities WHERE forgotten = 1";
+            self.connection.prepare_cached(sql)?.exists([])
+        };
+        while has_forgotten().map_err(cannot(ACTION))?
+            && self.write(ACTION, |tx| match LogWriter::open(tx, scan.now, random)? {
+                Some(writer) => writer.add_forgotten(&mut logged.forgotten),
+                None => Ok(false),
+            })?
+        {}
         for project in shared(&self.connection).map_err(cannot(ACTION))? {
             for table in EntityTable::ALL {
-                for pass in [Pass::New, Pass::Changed] {
-                    let mut after = None;
-                    loop {
-                        after = self.write(ACTION, |tx| match LogWriter::open(tx, scan, random)? {
-                            Some(mut writer) => writer.add_rows(&project, table, pass, after, &mut logged),
-                            None => Ok(None),
-                        })?;
-                        if after.is_none() {
-                            break;
-                        }
-                    }
-                }
+                let random = &mut *random;
+                let mut run =
+                    TableScan { store: self, scan, host, project: &project, table, random, logged: &mut logged };
+                run.add_changed()?;
+                run.add_new()?;
             }
         }
         Ok(logged)
     }
-}
 
-/// Which rows are looked at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    /// Those that were not looked at before.
-    New,
-    /// Those that may have changed since.
-    Changed,
+    /// Returns how many rows were made since they were last looked at for the log, at most.
+    pub fn rows_to_log(&self) -> Result<u64, StoreError> {
+        let count = || -> rusqlite::Result<u64> {
+            let mut rows = 0;
+            for table in EntityTable::ALL {
+                let (name, cursor) = names(table);
+                let sql = format!(
+                    "SELECT coalesce((SELECT max(id) FROM {name}), 0) - min({cursor}) FROM sync_projects WHERE is_shared = 1"
+                );
+                let new: Option<i64> = self.connection.query_row(&sql, [], |row| row.get(0))?;
+                rows += new.unwrap_or_default().max(0).unsigned_abs();
+            }
+            Ok(rows)
+        };
+        count().map_err(cannot("count what is new for the log of sync"))
+    }
 }
 
 /// A shared project.
@@ -107,163 +118,162 @@ fn shared(connection: &Connection) -> rusqlite::Result<Vec<Shared>> {
         .collect()
 }
 
-/// Adds to the own log.
-struct LogWriter<'a> {
-    connection: &'a Connection,
-    scan: Scan,
-    random: &'a mut dyn FnMut() -> [u8; 10],
-    own: HostRow,
-    host: HostId,
-    /// The time of the records, by the engine's clock.
-    time_ms: u64,
+/// Returns the id of this host; `None` without sync.
+fn own_host(connection: &Connection) -> rusqlite::Result<Option<HostId>> {
+    let Some(own) = own_row(connection)? else { return Ok(None) };
+    let sql = "SELECT host FROM sync_hosts WHERE id = ?1";
+    connection.prepare_cached(sql)?.query_row([own], |row| row.get(0).map(HostId::from_bytes)).optional()
 }
 
-impl<'a> LogWriter<'a> {
-    fn open(
-        connection: &'a Connection,
-        scan: Scan,
-        random: &'a mut dyn FnMut() -> [u8; 10],
-    ) -> rusqlite::Result<Option<Self>> {
-        let Some(own) = own_row(connection)? else { return Ok(None) };
-        let sql = "SELECT host, clock_ahead FROM sync_hosts WHERE id = ?1";
-        let (host, ahead): ([u8; 16], i64) =
-            connection.prepare_cached(sql)?.query_row([own], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let time_ms = scan.now.0.saturating_add_signed(-ahead);
-        Ok(Some(Self { connection, scan, random, own, host: HostId::from_bytes(host), time_ms }))
+/// What is to be done about a row.
+pub(super) enum ToLog {
+    /// It is new or has changed.
+    Add(Candidate),
+    /// It was forgotten on another host, or an older database was imported: it does not come back.
+    Delete { entity: EntityId, row: i64 },
+}
+
+/// A row that is to be added to the log.
+pub(super) struct Candidate {
+    pub(super) row: i64,
+    pub(super) entity: EntityId,
+    /// The version that is in the log, with its record.
+    pub(super) before: Option<(u32, RecordId)>,
+    pub(super) digest: [u8; 16],
+}
+
+/// What was found out about a row.
+enum Looked {
+    ToLog(ToLog),
+    /// It is in the log as it is, or another host's.
+    Nothing,
+    /// It is looked at again later.
+    Later,
+}
+
+/// How far the new rows of a table were looked at: moves from the first number to the second.
+struct CursorStep {
+    from: i64,
+    to: i64,
+}
+
+/// Looks at one table for one project.
+struct TableScan<'a> {
+    store: &'a Store,
+    scan: Scan,
+    host: HostId,
+    project: &'a Shared,
+    table: EntityTable,
+    random: &'a mut dyn FnMut() -> [u8; 10],
+    logged: &'a mut Logged,
+}
+
+impl TableScan<'_> {
+    /// Adds rows that have changed since they were first looked at.
+    fn add_changed(&mut self) -> Result<(), StoreError> {
+        let recent = Time(Millis(self.scan.now.0.saturating_sub(MAY_CHANGE_MS))).max(self.project.since);
+        let (cursor, _) = self.cursor()?;
+        let mut ids = self.ids(Pass::Changed, (0, cursor), recent)?;
+        ids.sort_unstable();
+        for some in ids.chunks(BATCH) {
+            let mut to_log = Vec::new();
+            for id in some {
+                if let Looked::ToLog(found) = self.look(*id).map_err(cannot(ACTION))? {
+                    to_log.push(found);
+                }
+            }
+            self.write(&to_log, None)?;
+        }
+        Ok(())
     }
 
-    /// Adds the tombstone of some entities that were forgotten here; returns whether there may be more.
-    fn add_forgotten(&mut self, logged: &mut Logged) -> rusqlite::Result<bool> {
-        let sql = format!("SELECT entity FROM sync_entities WHERE forgotten = 1 {}", limit(BATCH));
-        let forgotten: Vec<EntityId> = self
-            .connection
-            .prepare_cached(&sql)?
-            .query_map([], |row| row.get(0).map(EntityId::from_bytes))?
-            .collect::<Result<_, _>>()?;
-        if forgotten.is_empty() {
-            return Ok(false);
+    /// Adds rows that were not looked at before.
+    fn add_new(&mut self) -> Result<(), StoreError> {
+        let (mut cursor, last) = self.cursor()?;
+        let (mut after, mut reached, mut waits) = (cursor, cursor, false);
+        loop {
+            let ids = self.ids(Pass::New, (after, last), self.project.since)?;
+            for some in ids.chunks(BATCH) {
+                let mut to_log = Vec::new();
+                for id in some {
+                    match self.look(*id).map_err(cannot(ACTION))? {
+                        Looked::ToLog(found) => to_log.push(found),
+                        Looked::Nothing => {}
+                        // A prompt that waits for its reply is looked at again, with everything behind it.
+                        Looked::Later => waits = true,
+                    }
+                    after = *id;
+                    reached = if waits { reached } else { after };
+                }
+                if !to_log.is_empty() {
+                    if !self.write(&to_log, Some(CursorStep { from: cursor, to: reached }))? {
+                        return Ok(());
+                    }
+                    cursor = reached;
+                }
+            }
+            if ids.len() < PAGE {
+                break;
+            }
         }
-        for entity in &forgotten {
-            let sql = "UPDATE sync_entities SET forgotten = ?2 WHERE entity = ?1 AND forgotten = ?3";
-            self.connection.prepare_cached(sql)?.execute((entity.as_bytes(), BURIED, FORGOTTEN))?;
-            entities::erase_in_engine(self.connection, *entity)?;
+        let reached = if waits { reached } else { last };
+        if reached > cursor {
+            self.write(&[], Some(CursorStep { from: cursor, to: reached }))?;
         }
-        let content = Record::Forgetting(forgotten.clone()).encode();
-        let id = self.new_id();
-        let row = NewRow { content: Some(&content), ..NewRow::of(id, self.time_ms, DONE) };
-        append(self.connection, self.own, head(self.connection, self.own)? + 1, &row)?;
-        logged.forgotten += forgotten.len() as u64;
-        Ok(forgotten.len() == BATCH)
+        Ok(())
     }
 
-    /// Looks at some rows behind `after`; returns where to go on, or `None` at the end.
-    fn add_rows(
-        &mut self,
-        project: &Shared,
-        table: EntityTable,
-        pass: Pass,
-        after: Option<i64>,
-        logged: &mut Logged,
-    ) -> rusqlite::Result<Option<i64>> {
-        let (name, cursor_name) = names(table);
+    /// Returns up to which row the table was looked at, and its last row.
+    fn cursor(&self) -> Result<(i64, i64), StoreError> {
+        let (name, cursor) = names(self.table);
         let sql =
-            format!("SELECT {cursor_name}, (SELECT coalesce(max(id), 0) FROM {name}) FROM sync_projects WHERE id = ?1");
-        let (cursor, last): (i64, i64) =
-            self.connection.prepare_cached(&sql)?.query_row([project.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let ids = match pass {
-            Pass::New => self.ids(project, table, pass, after.unwrap_or(cursor) + 1..=i64::MAX, project.since)?,
-            Pass::Changed => {
-                let recent = Time(Millis(self.scan.now.0.saturating_sub(MAY_CHANGE_MS)));
-                self.ids(project, table, pass, after.unwrap_or(0) + 1..=cursor, recent.max(project.since))?
-            }
+            format!("SELECT {cursor}, (SELECT coalesce(max(id), 0) FROM {name}) FROM sync_projects WHERE id = ?1");
+        let read = || {
+            let mut statement = self.store.connection.prepare_cached(&sql)?;
+            statement.query_row([self.project.id], |row| Ok((row.get(0)?, row.get(1)?)))
         };
-        let mut waits = None;
-        for id in &ids {
-            match self.add_row(project, table, *id)? {
-                Added::Yes => logged.records += 1,
-                Added::No => {}
-                Added::Later => waits = waits.or(Some(*id)),
-            }
-        }
-        let is_full = ids.len() == BATCH;
-        let end = if is_full { ids.last().copied().unwrap_or(last) } else { last };
-        if pass == Pass::New {
-            // A prompt that waits for its reply is looked at again, with everything behind it.
-            let reached = waits.map_or(end, |id| id - 1);
-            let sql = format!("UPDATE sync_projects SET {cursor_name} = ?2 WHERE id = ?1 AND {cursor_name} < ?2");
-            // Of an earlier batch, one may wait already: the cursor then stays where it is.
-            if after.is_none_or(|after| cursor >= after) {
-                self.connection.prepare_cached(&sql)?.execute((project.id, reached))?;
-            }
-        }
-        Ok(is_full.then_some(end))
+        read().map_err(cannot(ACTION))
     }
 
-    fn ids(
-        &self,
-        project: &Shared,
-        table: EntityTable,
-        pass: Pass,
-        ids: RangeInclusive<i64>,
-        since: Time,
-    ) -> rusqlite::Result<Vec<i64>> {
-        let (name, _) = names(table);
-        let of_project = match table {
-            EntityTable::Bookmarks => "t.session_id IN (SELECT session_id FROM sessions WHERE project_key = ?1)",
-            _ => "t.project_id = (SELECT id FROM projects WHERE project_key = ?1)",
+    /// Returns rows of the project behind the first id and up to the second, made at `since` or later.
+    fn ids(&self, pass: Pass, (after, last): (i64, i64), since: Time) -> Result<Vec<i64>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<i64>> {
+            let mut statement = self.store.connection.prepare_cached(&rows_of_project(self.table, pass))?;
+            let values = (&self.project.key, after, last, since, self.project.since);
+            statement.query_map(values, |row| row.get(0))?.collect()
         };
-        // New rows are read in the order of the table, recent ones by the index of the project's times: the plus keeps SQLite
-        // from using another index.
-        let (by_id, by_time) = match pass {
-            Pass::New => ("", "+"),
-            Pass::Changed => ("+", ""),
-        };
-        let sql = format!(
-            "SELECT t.id FROM {name} t WHERE {by_id}t.id >= ?2 AND {by_id}t.id <= ?3 AND {by_time}t.created_at >= ?4
-             AND {by_time}{of_project} ORDER BY {by_id}t.id {}",
-            limit(BATCH)
-        );
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        statement.query_map((&project.key, ids.start(), ids.end(), since), |row| row.get(0))?.collect()
+        read().map_err(cannot(ACTION))
     }
 
-    /// Adds a row to the log if it is new or has changed.
-    fn add_row(&mut self, project: &Shared, table: EntityTable, row: i64) -> rusqlite::Result<Added> {
-        let known = entities::of_row(self.connection, table, row)?;
-        if known.as_ref().is_some_and(|(_, known)| known.host != self.own) {
-            return Ok(Added::No);
+    /// Finds out whether a row is new or has changed.
+    fn look(&self, row: i64) -> rusqlite::Result<Looked> {
+        let connection = &self.store.connection;
+        let known = entities::of_row(connection, self.table, row)?;
+        if known.as_ref().is_some_and(|known| !known.is_own) {
+            return Ok(Looked::Nothing);
         }
-        let Some(content) = content::read(self.connection, table, row, self.scan.raw_text())? else {
-            return Ok(Added::No);
+        let Some(content) = content::read(connection, self.table, row, self.scan.raw_text())? else {
+            return Ok(Looked::Nothing);
         };
         if known.is_none() && !content.has_reply() && self.may_get_reply(row)? {
-            return Ok(Added::Later);
+            return Ok(Looked::Later);
         }
         let (entity, before) = match known {
-            Some((entity, known)) => (entity, Some(known)),
+            Some(RowEntity { entity, known, .. }) => (entity, Some(known)),
             None => (content.entity(self.host, row), None),
         };
         if before.is_none()
-            && let Some(other) = entities::find(self.connection, entity)?
+            && let Some(other) = entities::find(connection, entity)?
         {
-            // It was forgotten on another host, or an older database was imported: it does not come back.
-            if entities::state_if_forgotten(&other).is_some() {
-                entities::delete_row(self.connection, table, row)?;
-            }
-            return Ok(Added::No);
+            let is_forgotten = entities::state_if_forgotten(&other).is_some();
+            return Ok(if is_forgotten { Looked::ToLog(ToLog::Delete { entity, row }) } else { Looked::Nothing });
         }
-        let entry = content.entry(entity, project.project);
-        let digest = entry.digest();
+        let digest = content.entry(entity, self.project.project).digest();
         if before.as_ref().is_some_and(|before| before.digest == Some(digest)) {
-            return Ok(Added::No);
+            return Ok(Looked::Nothing);
         }
-        let version = before.map_or(0, |before| before.version) + 1;
-        let id = self.new_id();
-        let new = NewRow { entity: Some(entity), version, ..NewRow::of(id, self.time_ms, DONE) };
-        append(self.connection, self.own, head(self.connection, self.own)? + 1, &new)?;
-        let (host, digest) = (self.own, Some(digest));
-        entities::put(self.connection, &Version { entity, table, row, host, version, record: id, digest })?;
-        Ok(Added::Yes)
+        let before = before.map(|before| (before.version, before.record));
+        Ok(Looked::ToLog(ToLog::Add(Candidate { row, entity, before, digest })))
     }
 
     /// Returns whether the reply to a prompt is still to be expected.
@@ -272,31 +282,33 @@ impl<'a> LogWriter<'a> {
         let sql = "SELECT 1 FROM user_prompts u JOIN sessions s ON s.id = u.session_id
                    WHERE u.id = ?1 AND u.created_at >= ?2 AND s.status != 'completed' AND NOT EXISTS
                        (SELECT 1 FROM user_prompts l WHERE l.session_id = u.session_id AND l.prompt_number > u.prompt_number)";
-        let found = self.connection.prepare_cached(sql)?.query_row((prompt, recent), |_| Ok(())).optional()?;
-        Ok(found.is_some())
+        self.store.connection.prepare_cached(sql)?.exists((prompt, recent))
     }
 
-    fn new_id(&mut self) -> RecordId {
-        RecordId::new(self.time_ms, (self.random)())
-    }
-}
-
-/// What became of a row.
-enum Added {
-    /// It is in the log.
-    Yes,
-    /// It was in the log already, or is another host's.
-    No,
-    /// It is looked at again later.
-    Later,
-}
-
-/// Returns the table, and the column of `sync_projects` with how far it was looked at.
-fn names(table: EntityTable) -> (&'static str, &'static str) {
-    match table {
-        EntityTable::Prompts => ("user_prompts", "prompts"),
-        EntityTable::Observations => ("observations", "observations"),
-        EntityTable::Summaries => ("session_summaries", "summaries"),
-        EntityTable::Bookmarks => ("bookmarks", "bookmarks"),
+    /// Writes to the log, and how far the table was looked at. Returns `false`, and writes nothing, if another process has
+    /// changed the latter.
+    fn write(&mut self, to_log: &[ToLog], step: Option<CursorStep>) -> Result<bool, StoreError> {
+        if to_log.is_empty() && step.is_none() {
+            return Ok(true);
+        }
+        let (_, cursor) = names(self.table);
+        let (table, project, now) = (self.table, self.project, self.scan.now);
+        let (random, logged) = (&mut *self.random, &mut *self.logged);
+        self.store.write(ACTION, |tx| {
+            let Some(mut writer) = LogWriter::open(tx, now, random)? else { return Ok(false) };
+            if let Some(CursorStep { from, to }) = step {
+                // Sharing it again, with more of the past, begins at the first row.
+                let sql = format!(
+                    "UPDATE sync_projects SET {cursor} = ?3 WHERE id = ?1 AND {cursor} = ?2 AND since = ?4 AND is_shared = 1"
+                );
+                if tx.prepare_cached(&sql)?.execute((project.id, from, to, project.since))? == 0 {
+                    return Ok(false);
+                }
+            }
+            for one in to_log {
+                logged.records += u64::from(writer.add(table, one)?);
+            }
+            writer.finish().map(|()| true)
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! What is sent to the engine: own records, and which payloads to erase there.
 
+use std::collections::HashMap;
+
 use longhaul_sync::{EntityId, Heads, HostId, IdxRange, Outgoing, ProjectId, Record, RecordId, SealedRecord};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -8,7 +10,11 @@ use super::content;
 use super::entities::{self, Known};
 use super::log::{DONE, ERASE, header};
 use super::scan::Scan;
+use super::waiting::open_records;
 use crate::{Store, StoreError, cannot, limit};
+
+/// Records that the payload of a record was erased. Without the second condition on the state, SQLite does not use the index.
+pub(crate) const NOTE_ERASED: &str = "UPDATE sync_log SET state = ?2 WHERE state = ?3 AND state > 0 AND record_id = ?1";
 
 impl Store {
     /// Returns the highest idx of each host in the log.
@@ -26,7 +32,17 @@ impl Store {
     /// A record has no content if it was forgotten, if a newer version of it follows, or if its project is no longer shared,
     /// or was shared again since.
     pub fn records_to_send(&self, range: IdxRange, most: usize, scan: Scan) -> Result<Vec<Outgoing>, StoreError> {
-        self.write("read the records to send", |tx| to_send(tx, range, most, scan))
+        const ACTION: &str = "read the records to send";
+        let mut sender = Sender { connection: &self.connection, scan, shared: HashMap::new(), not_shared: Vec::new() };
+        let found = sender.records(range, most).map_err(cannot(ACTION))?;
+        if !sender.not_shared.is_empty() {
+            // If the project is shared again with its past, they become records again.
+            self.write(ACTION, |tx| {
+                let mut statement = tx.prepare_cached("UPDATE sync_entities SET digest = NULL WHERE entity = ?1")?;
+                sender.not_shared.iter().try_for_each(|entity| statement.execute([entity.as_bytes()]).map(drop))
+            })?;
+        }
+        Ok(found)
     }
 
     /// Records that the engine has the own records up to an idx.
@@ -38,73 +54,98 @@ impl Store {
     /// Returns the headers of records whose payload is to be erased in the engine, at most `most`.
     pub fn records_to_erase(&self, most: usize) -> Result<Vec<SealedRecord>, StoreError> {
         let failed = cannot("read what to erase");
-        let sql = format!(
-            "SELECT l.record_id, h.host, l.idx, l.time FROM sync_log l JOIN sync_hosts h ON h.id = l.host_id
-             WHERE l.state = {ERASE} {}",
-            limit(most)
-        );
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map([], header).map_err(&failed)?;
+        let mut statement = self.connection.prepare(&open_records(most)).map_err(&failed)?;
+        let rows = statement.query_map((ERASE, i64::MAX), header).map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 
     /// Records that the engine was asked to erase the payloads of these records.
     pub fn note_erased(&self, ids: &[RecordId]) -> Result<(), StoreError> {
         self.write("record what was erased", |tx| {
-            // By the state, which has an index.
-            let sql = format!("UPDATE sync_log SET state = {DONE} WHERE state = {ERASE} AND record_id = ?1");
-            let mut statement = tx.prepare_cached(&sql)?;
-            ids.iter().try_for_each(|id| statement.execute([id.as_bytes()]).map(drop))
+            let mut statement = tx.prepare_cached(NOTE_ERASED)?;
+            ids.iter().try_for_each(|id| statement.execute((id.as_bytes(), DONE, ERASE)).map(drop))
         })
     }
 }
 
-fn to_send(connection: &Connection, range: IdxRange, most: usize, scan: Scan) -> rusqlite::Result<Vec<Outgoing>> {
-    let Some(own) = own_row(connection)? else { return Ok(Vec::new()) };
-    let sql = format!(
-        "SELECT l.record_id, h.host, l.idx, l.time, l.entity, l.content FROM sync_log l JOIN sync_hosts h ON h.id = l.host_id
-         WHERE l.host_id = ?1 AND l.idx > ?2 AND l.idx <= ?3 ORDER BY l.idx {}",
-        limit(most)
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query((own, range.after as i64, range.through as i64))?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let header = header(row)?;
-        let entity: Option<[u8; 16]> = row.get(4)?;
-        let content = match entity {
-            Some(entity) => entry(connection, EntityId::from_bytes(entity), header.id, scan)?,
-            // Only a forgetting has no entity.
-            None => row.get_ref(5)?.as_blob_or_null()?.and_then(|content| Record::decode(content).ok()),
-        };
-        found.push(Outgoing { header, content });
-    }
-    Ok(found)
+/// A project as records refer to it.
+#[derive(Clone)]
+struct SharedProject {
+    project: ProjectId,
+    name: String,
+    /// What is older is not shared, in milliseconds.
+    since: i64,
 }
 
-/// Returns the content of a version of an entity; `None` if there is nothing to send any more.
-fn entry(connection: &Connection, entity: EntityId, record: RecordId, scan: Scan) -> rusqlite::Result<Option<Record>> {
-    let known = entities::find(connection, entity)?.filter(|known| known.record == record);
-    let Some(Known { table: Some(table), row: Some(row), version, .. }) = known else { return Ok(None) };
-    let Some(content) = content::read(connection, table, row, scan.raw_text())? else { return Ok(None) };
-    let sql = "SELECT project, name FROM sync_projects WHERE project_key = ?1 AND is_shared = 1 AND since <= ?2";
-    let shared: Option<([u8; 16], String)> = connection
-        .prepare_cached(sql)?
-        .query_row((&content.project_key, content.at), |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((project, name)) = shared else {
-        // If it is shared again with its past, it becomes a record again.
-        let sql = "UPDATE sync_entities SET digest = NULL WHERE entity = ?1";
-        connection.prepare_cached(sql)?.execute([entity.as_bytes()])?;
-        return Ok(None);
-    };
-    let ahead: i64 = connection
-        .prepare_cached("SELECT h.clock_ahead FROM sync_self s JOIN sync_hosts h ON h.id = s.host_id")?
-        .query_row([], |row| row.get(0))?;
-    let mut entry = content.entry(entity, ProjectId::from_bytes(project));
-    entry.version = version;
-    entry.project_name = name;
-    // All hosts use the engine's clock.
-    entry.at_ms = entry.at_ms.saturating_add_signed(-ahead);
-    Ok(Some(Record::Entry(Box::new(entry))))
+/// Reads records to be sent, without keeping other processes from writing.
+struct Sender<'a> {
+    connection: &'a Connection,
+    scan: Scan,
+    /// Projects by their keys here; `None` for one that is not shared any more.
+    shared: HashMap<String, Option<SharedProject>>,
+    /// Entities whose project is not shared any more.
+    not_shared: Vec<EntityId>,
+}
+
+impl Sender<'_> {
+    fn records(&mut self, range: IdxRange, most: usize) -> rusqlite::Result<Vec<Outgoing>> {
+        let Some(own) = own_row(self.connection)? else { return Ok(Vec::new()) };
+        let ahead: i64 = self
+            .connection
+            .prepare_cached("SELECT clock_ahead FROM sync_hosts WHERE id = ?1")?
+            .query_row([own], |row| row.get(0))?;
+        let sql = format!(
+            "SELECT l.record_id, h.host, l.idx, l.time, l.entity, l.content FROM sync_log l
+             JOIN sync_hosts h ON h.id = l.host_id
+             WHERE l.host_id = ?1 AND l.idx > ?2 AND l.idx <= ?3 ORDER BY l.idx {}",
+            limit(most)
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query((own, range.after as i64, range.through as i64))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let header = header(row)?;
+            let entity: Option<[u8; 16]> = row.get(4)?;
+            let content = match entity {
+                Some(entity) => self.entry(EntityId::from_bytes(entity), header.id, ahead)?,
+                // Only a forgetting has no entity.
+                None => row.get_ref(5)?.as_blob_or_null()?.and_then(|content| Record::decode(content).ok()),
+            };
+            found.push(Outgoing { header, content });
+        }
+        Ok(found)
+    }
+
+    /// Returns the content of a version of an entity; `None` if there is nothing to send any more.
+    fn entry(&mut self, entity: EntityId, record: RecordId, ahead: i64) -> rusqlite::Result<Option<Record>> {
+        let known = entities::find(self.connection, entity)?.filter(|known| known.record == record);
+        let Some(Known { table: Some(table), row: Some(row), version, .. }) = known else { return Ok(None) };
+        let raw_text = self.scan.raw_text();
+        let Some(content) = content::read(self.connection, table, row, raw_text)? else { return Ok(None) };
+        let shared = self.project(&content.project_key)?.filter(|shared| shared.since <= content.at);
+        let Some(SharedProject { project, name, .. }) = shared else {
+            self.not_shared.push(entity);
+            return Ok(None);
+        };
+        let mut entry = content.entry(entity, project);
+        entry.version = version;
+        entry.project_name = name;
+        // All hosts use the engine's clock.
+        entry.at_ms = entry.at_ms.saturating_add_signed(-ahead);
+        Ok(Some(Record::Entry(Box::new(entry))))
+    }
+
+    fn project(&mut self, key: &str) -> rusqlite::Result<Option<SharedProject>> {
+        if let Some(known) = self.shared.get(key) {
+            return Ok(known.clone());
+        }
+        let sql = "SELECT project, name, since FROM sync_projects WHERE project_key = ?1 AND is_shared = 1";
+        let read = |row: &rusqlite::Row<'_>| {
+            let project = ProjectId::from_bytes(row.get(0)?);
+            Ok(SharedProject { project, name: row.get(1)?, since: row.get(2)? })
+        };
+        let found = self.connection.prepare_cached(sql)?.query_row([key], read).optional()?;
+        self.shared.insert(key.to_owned(), found.clone());
+        Ok(found)
+    }
 }

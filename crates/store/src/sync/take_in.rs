@@ -1,16 +1,20 @@
-//! Takes in records of other hosts, a page in one transaction.
+//! Takes in records of other hosts, a few in one transaction.
 
 use std::collections::BTreeMap;
 
 use longhaul_core::Millis;
-use longhaul_sync::{HostId, Incoming, IncomingContent, RECORD_KINDS, Record, SealedRecord};
-use rusqlite::Connection;
+use longhaul_sync::{Entry, HostId, Incoming, IncomingContent, RECORD_KINDS, Record, SealedRecord};
+use rusqlite::ErrorCode;
 
 use super::apply::{Applied, apply};
-use super::circle::{HostRow, add_host, own_row};
 use super::entities::bury;
-use super::log::{DAMAGED, DONE, ERASE, NEWER, NewRow, WAITS, append, head, header};
-use crate::{Store, StoreError, cannot, limit};
+use super::foreign_text::cleaned;
+use super::intake::{Intake, IntakeHost};
+use super::log::{DAMAGED, DONE, ERASE, NEWER, NewRow, WAITS, append};
+use crate::{Store, StoreError};
+
+/// How many records one transaction takes in: hooks wait for it.
+const AT_ONCE: usize = 100;
 
 /// A record whose time is further ahead than this was written by a host whose clock is wrong.
 const CLOCK_MS: u64 = 10 * 60 * 1_000;
@@ -18,128 +22,215 @@ const CLOCK_MS: u64 = 10 * 60 * 1_000;
 /// What became of a page of records.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TakenIn {
-    /// Records that are new to the log.
+    /// Records that are new to the log, or have waited in it.
     pub records: u64,
     /// Of these, the records that have changed the memory.
     pub applied: u64,
-    /// Records that wait: their project is not shared here, or they need a newer version or key.
+    /// Records that wait: their project is not shared here, or they need a newer version.
     pub waiting: u64,
     /// Records that could not be read.
     pub damaged: u64,
+    /// Records that would have changed what is not their host's to change.
+    pub refused: u64,
+    /// Records that need a key that is not known here. They are not in the log, and fetched again.
+    pub without_key: u64,
     /// Entities that were deleted here because of a tombstone.
     pub forgotten: u64,
-    /// Hosts whose clock is ahead, by how many milliseconds at most.
+    /// Hosts with new records, and by how many milliseconds their clock is ahead: 0 if it is not.
     pub clocks_ahead: BTreeMap<HostId, u64>,
 }
 
-impl Store {
-    /// Takes in a page of records of other hosts, all of them or none.
-    ///
-    /// A record that is in the log already is left out, and so is everything of a host behind a gap in its idx: it is fetched
-    /// again. `now` is the time of this host's clock.
-    pub fn take_in_records(&self, page: &[Incoming], now: Millis) -> Result<TakenIn, StoreError> {
-        self.taking_in(page, |tx| {
-            let mut taken = TakenIn::default();
-            for incoming in page {
-                take_in(tx, incoming, now, &mut taken)?;
-            }
-            Ok(taken)
-        })
-    }
-
-    /// Returns records that wait and can be tried again, at most `most`, behind `after`: their project is shared by now, or
-    /// this version knows more.
-    pub fn records_that_wait(
-        &self,
-        after: Option<&SealedRecord>,
-        most: usize,
-    ) -> Result<Vec<SealedRecord>, StoreError> {
-        waiting(&self.connection, after, most).map_err(cannot("read the records that wait"))
-    }
-
-    /// Tries records again that have waited.
-    pub fn take_in_waiting(&self, page: &[Incoming]) -> Result<TakenIn, StoreError> {
-        self.taking_in(page, |tx| {
-            let mut taken = TakenIn::default();
-            for incoming in page {
-                let host = add_host(tx, incoming.sealed.host)?;
-                let row = judge(tx, host, incoming, &mut taken)?;
-                tx.prepare_cached(
-                    "UPDATE sync_log SET entity = ?3, version = ?4, state = ?5, project = ?6, content = ?7
-                     WHERE host_id = ?1 AND idx = ?2 AND state IN (1, 2)",
-                )?
-                .execute((
-                    host,
-                    incoming.sealed.idx as i64,
-                    row.entity.map(|entity| *entity.as_bytes()),
-                    row.version,
-                    row.state,
-                    row.project,
-                    row.content,
-                ))?;
-            }
-            Ok(taken)
-        })
-    }
-
-    /// Runs `work` in one transaction. If a record of the page is a tombstone, deleted text is overwritten.
-    fn taking_in<T>(
-        &self,
-        page: &[Incoming],
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
-        let has_tombstone =
-            page.iter().any(|one| matches!(one.content, IncomingContent::Record(Record::Forgetting(_))));
-        if has_tombstone { self.forgetting(work) } else { self.write("take in records of other hosts", work) }
+impl TakenIn {
+    fn add(&mut self, other: Self) {
+        self.records += other.records;
+        self.applied += other.applied;
+        self.waiting += other.waiting;
+        self.damaged += other.damaged;
+        self.refused += other.refused;
+        self.without_key += other.without_key;
+        self.forgotten += other.forgotten;
+        self.clocks_ahead.extend(other.clocks_ahead);
     }
 }
 
-fn take_in(connection: &Connection, incoming: &Incoming, now: Millis, taken: &mut TakenIn) -> rusqlite::Result<()> {
+/// Where records come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    /// They are new, and follow the last one of their host. With the time.
+    New(Millis),
+    /// They are in the log already, and have waited there.
+    Waited,
+}
+
+impl Store {
+    /// Takes in a page of records of other hosts, in transactions of at most a hundred.
+    ///
+    /// A record that is in the log already is left out, and so is everything of a host behind a gap in its idx, or behind a
+    /// record whose key is not known: it is fetched again. A record that the database refuses counts as damaged. `now` is the
+    /// time of the engine's clock. Call [`Store::overwrite_forgotten`] after the last page.
+    pub fn take_in_records(&self, page: &[Incoming], now: Millis) -> Result<TakenIn, StoreError> {
+        self.take_in_all(page, Arrival::New(now))
+    }
+
+    /// Tries records again that have waited, or that were damaged and have been fetched again.
+    pub fn take_in_waiting(&self, page: &[Incoming]) -> Result<TakenIn, StoreError> {
+        self.take_in_all(page, Arrival::Waited)
+    }
+
+    fn take_in_all(&self, page: &[Incoming], arrival: Arrival) -> Result<TakenIn, StoreError> {
+        let mut taken = TakenIn::default();
+        for some in page.chunks(AT_ONCE) {
+            taken.add(self.take_in_some(some, arrival)?);
+        }
+        Ok(taken)
+    }
+
+    /// Takes in records in one transaction. If one of them cannot be stored, each gets its own.
+    fn take_in_some(&self, some: &[Incoming], arrival: Arrival) -> Result<TakenIn, StoreError> {
+        match self.take_in_at_once(some, arrival) {
+            Err(error) if is_of_record(&error) => {}
+            done => return done,
+        }
+        if let [one] = some {
+            let sealed = one.sealed.clone().with_payload(None);
+            return self.take_in_at_once(&[Incoming { sealed, content: IncomingContent::Damaged }], arrival);
+        }
+        let mut taken = TakenIn::default();
+        for one in some {
+            taken.add(self.take_in_some(std::slice::from_ref(one), arrival)?);
+        }
+        Ok(taken)
+    }
+
+    fn take_in_at_once(&self, some: &[Incoming], arrival: Arrival) -> Result<TakenIn, StoreError> {
+        let mut taken = TakenIn::default();
+        if let Arrival::New(now) = arrival {
+            taken.clocks_ahead = clocks_ahead(some, now);
+        }
+        // Before the transaction: hooks wait for it.
+        let entries = entries(some);
+        let work = |tx: &rusqlite::Connection| {
+            let mut intake = Intake::begin(tx)?;
+            for (incoming, entry) in some.iter().zip(&entries) {
+                match arrival {
+                    Arrival::New(_) => take_in_new(&mut intake, incoming, entry.as_ref(), &mut taken)?,
+                    Arrival::Waited => take_in_waited(&mut intake, incoming, entry.as_ref(), &mut taken)?,
+                }
+            }
+            intake.finish()
+        };
+        let is_tombstone = |one: &Incoming| matches!(one.content, IncomingContent::Record(Record::Forgetting(_)));
+        if some.iter().any(is_tombstone) {
+            self.overwriting(work)?;
+        } else {
+            self.write("take in records of other hosts", work)?;
+        }
+        Ok(taken)
+    }
+}
+
+/// Returns the entries of records as they may be stored.
+fn entries(some: &[Incoming]) -> Vec<Option<Entry>> {
+    let entry = |incoming: &Incoming| match &incoming.content {
+        IncomingContent::Record(Record::Entry(entry)) => Some(cleaned((**entry).clone())),
+        _ => None,
+    };
+    some.iter().map(entry).collect()
+}
+
+/// Returns how far the clock of each host is ahead, by the times of its records.
+fn clocks_ahead(some: &[Incoming], now: Millis) -> BTreeMap<HostId, u64> {
+    let mut clocks = BTreeMap::new();
+    for Incoming { sealed, content } in some {
+        let ahead = sealed.time_ms.saturating_sub(now.0);
+        // Only what could be decrypted is known to be of that time.
+        let is_ahead = ahead > CLOCK_MS && matches!(content, IncomingContent::Record(_));
+        let most: &mut u64 = clocks.entry(sealed.host).or_default();
+        *most = if is_ahead { ahead.max(*most) } else { *most };
+    }
+    clocks
+}
+
+fn take_in_new(
+    intake: &mut Intake<'_>,
+    incoming: &Incoming,
+    entry: Option<&Entry>,
+    taken: &mut TakenIn,
+) -> rusqlite::Result<()> {
     let sealed = &incoming.sealed;
-    let host = add_host(connection, sealed.host)?;
-    if own_row(connection)? == Some(host) || sealed.idx != head(connection, host)? + 1 {
+    let host = intake.host(sealed.host)?;
+    if host.is_self || sealed.idx != host.head + 1 {
         return Ok(());
     }
-    let ahead = sealed.time_ms.saturating_sub(now.0);
-    if ahead > CLOCK_MS {
-        let most = taken.clocks_ahead.entry(sealed.host).or_default();
-        *most = ahead.max(*most);
+    if incoming.content == IncomingContent::NoKey {
+        taken.without_key += 1;
+        return Ok(());
     }
     taken.records += 1;
-    let row = judge(connection, host, incoming, taken)?;
-    append(connection, host, sealed.idx, &row)
+    let is_read = matches!(incoming.content, IncomingContent::Record(_));
+    let epoch = sealed.epoch().filter(|_| is_read);
+    let row = judge(intake, host, incoming, entry, taken)?;
+    append(intake.connection, host.row, sealed.idx, &row)?;
+    intake.note_taken(sealed.host, sealed.idx, epoch);
+    Ok(())
+}
+
+fn take_in_waited(
+    intake: &mut Intake<'_>,
+    incoming: &Incoming,
+    entry: Option<&Entry>,
+    taken: &mut TakenIn,
+) -> rusqlite::Result<()> {
+    let host = intake.host(incoming.sealed.host)?;
+    let row = judge(intake, host, incoming, entry, taken)?;
+    let sql = "UPDATE sync_log SET entity = ?3, version = ?4, state = ?5, project = ?6, content = ?7
+               WHERE host_id = ?1 AND idx = ?2 AND record_id = ?8 AND state > 0 AND state <> 3";
+    let changed = intake.connection.prepare_cached(sql)?.execute((
+        host.row,
+        incoming.sealed.idx as i64,
+        row.entity.map(|entity| *entity.as_bytes()),
+        row.version,
+        row.state,
+        row.project,
+        row.content,
+        row.id.as_bytes(),
+    ))?;
+    taken.records += changed as u64;
+    Ok(())
 }
 
 /// Applies a record; returns its row for the log.
 fn judge<'a>(
-    connection: &Connection,
-    host: HostRow,
+    intake: &mut Intake<'_>,
+    host: IntakeHost,
     incoming: &'a Incoming,
+    entry: Option<&Entry>,
     taken: &mut TakenIn,
 ) -> rusqlite::Result<NewRow<'a>> {
     let sealed = &incoming.sealed;
     let row = |state: i64| NewRow::of(sealed.id, sealed.time_ms, state);
     let kept = sealed.payload.as_deref();
-    match &incoming.content {
-        IncomingContent::Forgotten => Ok(row(DONE)),
-        IncomingContent::Damaged => {
-            taken.damaged += 1;
-            Ok(row(DAMAGED))
-        }
-        IncomingContent::Later => {
+    match (&incoming.content, entry) {
+        (IncomingContent::Forgotten, _) => Ok(row(DONE)),
+        (IncomingContent::Later, _) => {
             taken.waiting += 1;
             Ok(NewRow { version: RECORD_KINDS, content: kept, ..row(NEWER) })
         }
-        IncomingContent::Record(Record::Forgetting(forgotten)) => {
+        (IncomingContent::Record(_), _) if is_of_replaced_key(host, sealed) => {
+            taken.damaged += 1;
+            Ok(row(DAMAGED))
+        }
+        (IncomingContent::Record(Record::Forgetting(forgotten)), _) => {
+            intake.expect_change()?;
             for entity in forgotten {
-                taken.forgotten += u64::from(bury(connection, *entity, host, sealed.id)?);
+                taken.forgotten += u64::from(bury(intake.connection, *entity, host.row, sealed.id)?);
             }
             taken.applied += 1;
             Ok(row(DONE))
         }
-        IncomingContent::Record(Record::Entry(entry)) => {
+        (IncomingContent::Record(Record::Entry(_)), Some(entry)) => {
             let known = NewRow { entity: Some(entry.entity), version: entry.version, ..row(DONE) };
-            Ok(match apply(connection, host, sealed, entry)? {
+            Ok(match apply(intake, host, sealed, entry)? {
                 Applied::Changed => {
                     taken.applied += 1;
                     known
@@ -150,22 +241,33 @@ fn judge<'a>(
                     taken.waiting += 1;
                     NewRow { state: WAITS, project: Some(*entry.project.as_bytes()), content: kept, ..known }
                 }
+                Applied::Refused => {
+                    taken.refused += 1;
+                    known
+                }
             })
+        }
+        (IncomingContent::Damaged | IncomingContent::NoKey | IncomingContent::Record(_), _) => {
+            taken.damaged += 1;
+            Ok(row(DAMAGED))
         }
     }
 }
 
-fn waiting(connection: &Connection, after: Option<&SealedRecord>, most: usize) -> rusqlite::Result<Vec<SealedRecord>> {
-    let sql = format!(
-        "SELECT l.record_id, h.host, l.idx, l.time, l.content FROM sync_log l JOIN sync_hosts h ON h.id = l.host_id
-         WHERE l.state IN ({WAITS}, {NEWER}) AND l.content IS NOT NULL
-         AND (h.host, l.idx) > (?1, ?2) AND l.version < iif(l.state = {NEWER}, ?3, l.version + 1)
-         AND (l.project IS NULL OR l.project IN (SELECT project FROM sync_projects WHERE is_shared = 1))
-         ORDER BY h.host, l.idx {}",
-        limit(most)
-    );
-    let (host, idx) = after.map_or(([0; 16], 0), |after| (*after.host.as_bytes(), after.idx as i64));
-    let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map((host, idx, RECORD_KINDS), |row| Ok(header(row)?.with_payload(row.get(4)?)))?;
-    rows.collect()
+/// Returns whether a record was encrypted with a key that its host has replaced before: whoever has left the circle has it.
+fn is_of_replaced_key(host: IntakeHost, sealed: &SealedRecord) -> bool {
+    sealed.idx > host.head && sealed.epoch().is_some_and(|epoch| epoch < host.epoch)
+}
+
+/// Returns whether an error is the fault of a record, and not of the database, the disk or another process.
+fn is_of_record(error: &StoreError) -> bool {
+    let StoreError::Statement { source, .. } = error else { return false };
+    match source.0.sqlite_error_code() {
+        // A value that cannot be converted.
+        None => true,
+        Some(code) => matches!(
+            code,
+            ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig | ErrorCode::Unknown
+        ),
+    }
 }

@@ -1,17 +1,22 @@
 mod copies;
 mod exchanging;
+mod foreign_records;
+mod foreign_texts;
 mod forgetting;
+mod indexes;
 mod interleavings;
+mod keys;
 mod origin;
 mod sharing;
+mod short_locks;
 
 use std::collections::BTreeMap;
 
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use longhaul_sync::{
-    CircleHeader, CircleId, CircleKey, Heads, HostId, Incoming, KeyRing, OwnRecords, ProjectId, RecordId, SealedRecord,
-    own_records, plan,
+    CircleHeader, CircleId, CircleKey, Heads, HostId, Incoming, KeyRing, Outgoing, OwnRecords, ProjectId, Record,
+    RecordId, SealedRecord, own_records, plan,
 };
 use tempfile::TempDir;
 
@@ -55,6 +60,17 @@ impl Engine {
         for record in self.records.values_mut().filter(|record| ids.contains(&record.id)) {
             record.payload = None;
         }
+    }
+
+    /// Stores a record as the next one of a host, as any member of the circle can who may write to the engine.
+    fn forge(&mut self, host: HostId, content: Record) {
+        self.forge_with(&ring(), host, content);
+    }
+
+    fn forge_with(&mut self, ring: &KeyRing, host: HostId, content: Record) {
+        let idx = self.heads().get(&host).copied().unwrap_or_default() + 1;
+        let header = SealedRecord::new(RecordId::new(5_000_000_000 + idx, [idx as u8; 10]), host, idx, 1_000);
+        self.insert(vec![Outgoing { header, content: Some(content) }.seal(ring, &[idx as u8; 80])]);
     }
 
     /// Returns how many records have a payload.
@@ -228,6 +244,7 @@ impl Machine {
         if let Some(range) = todo.send {
             self.send(engine, range, budget)?;
         }
+        let mut forgotten = 0;
         for range in todo.fetch {
             let mut after = range.after;
             while after < range.through {
@@ -235,10 +252,19 @@ impl Machine {
                 let page = engine.fetch(range.host, after, PAGE);
                 after = page.last().unwrap().idx;
                 let page: Vec<Incoming> = page.into_iter().map(|record| Incoming::open(&ring(), record)).collect();
-                self.store.take_in_records(&page, Millis(self.now))?;
+                forgotten += self.store.take_in_records(&page, Millis(self.now))?.forgotten;
             }
         }
+        for range in self.store.damaged_ranges(Millis(self.now), PAGE)? {
+            budget.step()?;
+            let page = engine.fetch(range.host, range.after, (range.through - range.after) as usize);
+            let page: Vec<Incoming> = page.into_iter().map(|record| Incoming::open(&ring(), record)).collect();
+            self.store.take_in_waiting(&page)?;
+        }
         self.take_in_waiting(budget)?;
+        if forgotten > 0 {
+            self.store.overwrite_forgotten()?;
+        }
         loop {
             let ids: Vec<_> = self.store.records_to_erase(PAGE)?.iter().map(|record| record.id).collect();
             if ids.is_empty() {
@@ -266,14 +292,14 @@ impl Machine {
     }
 
     fn take_in_waiting(&mut self, budget: &mut Budget) -> Result<(), Killed> {
-        let mut last: Option<SealedRecord> = None;
         loop {
             budget.step()?;
-            let page = self.store.records_that_wait(last.as_ref(), PAGE)?;
-            let Some(newest) = page.last() else { return Ok(()) };
-            last = Some(newest.clone());
+            let page = self.store.records_that_wait(PAGE)?;
+            if page.is_empty() {
+                return Ok(());
+            }
             let page: Vec<Incoming> = page.into_iter().map(|record| Incoming::open(&ring(), record)).collect();
-            self.store.take_in_waiting(&page)?;
+            assert!(self.store.take_in_waiting(&page)?.records > 0, "nothing is tried again and again");
         }
     }
 

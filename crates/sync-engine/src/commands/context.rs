@@ -15,6 +15,9 @@ use super::CommandError;
 use crate::exchange::Participant;
 use crate::{Engine, EngineAddress, ExchangeError};
 
+/// The page cache of the database, in KiB.
+const CACHE_KIB: u32 = 32 * 1024;
+
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// How long an exchange that a hook has started is waited for, unless [`Context::lock_limit`] is changed.
@@ -35,6 +38,8 @@ impl Context {
         let home = Home::of(env)?;
         let (config, _) = longhaul_runtime::config(env)?;
         let store = home.store(waiting_times::DATABASE)?;
+        store.read_without_mapping()?;
+        store.set_cache(CACHE_KIB)?;
         Ok(Self { env: env.clone(), home, config, store, lock_limit: OTHER_EXCHANGE })
     }
 

@@ -51,7 +51,9 @@ impl NextKey {
             // The key is verified before the older keys are read.
             Ok(_) | Err(CircleError::Damaged) => Fate::IsCurrent,
             // Nothing is known about the key. The error is reported where the circle is opened.
-            Err(CircleError::NewerSchema { .. } | CircleError::OtherCircle) => Fate::MayCome,
+            Err(CircleError::NewerSchema { .. } | CircleError::OlderKey { .. } | CircleError::OtherCircle) => {
+                Fate::MayCome
+            }
         }
     }
 

@@ -83,6 +83,9 @@ fn the_newest_key_alone_opens_records_of_every_epoch() {
         assert_eq!(open(&third, &sealed(ring, "text")).as_deref(), Ok(b"text".as_slice()), "epoch {}", epoch + 1);
     }
     assert_eq!(open(&first, &sealed(&third, "text")), Err(OpenError::UnknownEpoch(3)));
+    let mut damaged = sealed(&first, "text");
+    damaged.payload.as_mut().unwrap()[1] = 1;
+    assert_eq!(open(&first, &damaged), Err(OpenError::Damaged), "a circle has not so many keys");
 }
 
 #[test]

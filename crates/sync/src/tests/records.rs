@@ -1,7 +1,7 @@
-use super::{host, ring};
+use super::{host, key, ring};
 use crate::{
-    Body, BookmarkBody, DecodeError, EntityId, Entry, Incoming, IncomingContent, ObservationBody, Outgoing, ProjectId,
-    PromptBody, Record, RecordId, SealedRecord, SummaryBody, seal,
+    Body, BookmarkBody, CircleHeader, DecodeError, EntityId, Entry, Incoming, IncomingContent, ObservationBody,
+    Outgoing, ProjectId, PromptBody, Record, RecordId, SealedRecord, SummaryBody, seal,
 };
 
 fn entry(body: Body) -> Entry {
@@ -85,6 +85,58 @@ fn a_session_whose_id_could_name_another_file_is_refused() {
     assert_eq!(Record::decode(&entry_record(note.clone()).encode()), Ok(entry_record(note)));
 }
 
+/// A number that overflows in a computation, or that the database refuses, would stop every host that fetches it.
+#[test]
+fn numbers_times_and_ids_have_limits() {
+    let check = |change: &dyn Fn(&mut Entry), is_record: bool| {
+        let mut changed = prompt("go");
+        change(&mut changed);
+        let decoded = Record::decode(&entry_record(changed.clone()).encode());
+        let expected = if is_record { Ok(entry_record(changed)) } else { Err(DecodeError::Malformed) };
+        assert_eq!(decoded, expected);
+    };
+    check(&|entry| entry.version = 0, false);
+    check(&|entry| entry.version = u32::MAX, false);
+    check(&|entry| entry.version = i32::MAX as u32, true);
+    check(&|entry| entry.at_ms = i64::MAX as u64, false);
+    check(&|entry| entry.at_ms = 253_402_300_799_999, true);
+    for (number, is_record) in [(i64::MAX, false), (-1, false), (i64::from(u32::MAX), true), (0, true)] {
+        check(&|entry| entry.body = Body::Prompt(PromptBody { number, ..PromptBody::default() }), is_record);
+        let call = ObservationBody { prompt_number: number, ..ObservationBody::default() };
+        check(&|entry| entry.body = Body::Observation(call.clone()), is_record);
+        let repeated = ObservationBody { repeats: number, ..ObservationBody::default() };
+        check(&|entry| entry.body = Body::Note(repeated.clone()), is_record);
+        let summary = SummaryBody { prompt_number: number, ..SummaryBody::default() };
+        check(&|entry| entry.body = Body::Summary(summary.clone()), is_record);
+        let bookmark = BookmarkBody { context_tokens: Some(number), ..BookmarkBody::default() };
+        check(&|entry| entry.body = Body::Bookmark(bookmark.clone()), is_record);
+    }
+    for (id, is_record) in [("a".repeat(500), true), ("a".repeat(501), false), ("a\u{1b}".to_owned(), false)] {
+        let prompt = PromptBody { prompt_id: Some(id.clone()), ..PromptBody::default() };
+        check(&|entry| entry.body = Body::Prompt(prompt.clone()), is_record);
+        let call = ObservationBody { tool_use_id: Some(id.clone()), ..ObservationBody::default() };
+        check(&|entry| entry.body = Body::Observation(call.clone()), is_record);
+        let bookmark = BookmarkBody { prompt_id: Some(id), ..BookmarkBody::default() };
+        check(&|entry| entry.body = Body::Bookmark(bookmark.clone()), is_record);
+    }
+    let forgetting = |number| Record::Forgetting(vec![EntityId::of("note", &[b"x"]); number]).encode();
+    assert!(Record::decode(&forgetting(1_000)).is_ok());
+    assert_eq!(Record::decode(&forgetting(1_001)), Err(DecodeError::Malformed));
+}
+
+/// Hosts compare digests that an earlier version has stored.
+#[test]
+fn the_form_of_an_entry_does_not_change() {
+    let text = String::from_utf8(entry_record(prompt("go")).encode()).unwrap();
+    let entity = EntityId::of("prompt", &[b"s", b"1"]);
+    let project = EntityId::from_bytes(*ProjectId::of_name("tool").as_bytes());
+    let expected = format!(
+        r#"{{"entity":"{entity}","version":1,"project":"{project}","project_name":"tool","session":"s-1","at_ms":5000,"#
+    );
+    let body = r#""kind":"prompt","body":{"number":1,"prompt_id":null,"prompt":"go","reply":"done"}}"#;
+    assert_eq!(text, format!("{expected}{body}"));
+}
+
 #[test]
 fn the_digest_changes_with_the_content_and_not_with_the_version() {
     let mut later = prompt("go");
@@ -110,6 +162,10 @@ fn what_one_host_seals_another_opens() {
     assert_eq!(Incoming::open(&ring(1), gone).content, IncomingContent::Forgotten);
     let newer = seal(&ring(1), &header(1), br#"{"kind":"picture"}"#, &[8; 80]);
     assert_eq!(Incoming::open(&ring(1), header(1).with_payload(Some(newer))).content, IncomingContent::Later);
+    let second = CircleHeader::rotated(&ring(1), &key(2), || [2; 24]).unlock(&key(2)).unwrap();
+    let sent = Outgoing { header: header(1), content: Some(entry_record(prompt("go"))) }.seal(&second, &[8; 80]);
+    assert_eq!(sent.epoch(), Some(2));
+    assert_eq!(Incoming::open(&ring(1), sent).content, IncomingContent::NoKey);
     let wrong = seal(&ring(1), &header(1), b"text", &[8; 80]);
     assert_eq!(Incoming::open(&ring(1), header(1).with_payload(Some(wrong))).content, IncomingContent::Damaged);
 }

@@ -126,11 +126,49 @@ fn a_clock_that_is_an_hour_ahead_is_noticed_and_corrected() {
     let ahead = taken.clocks_ahead[&a.host()];
     assert!((3_600_000..3_700_000).contains(&ahead), "{ahead}");
     // The exchange has measured how far the clock is ahead of the engine's.
-    a.store.note_host(a.host(), "a", None, 3_600_000).unwrap();
+    a.store.note_host(a.host(), "a", None, Some(3_600_000)).unwrap();
     a.note("corrected");
     a.exchange(&mut engine);
     let before = b.now;
     b.exchange(&mut engine);
     let at = b.count("SELECT created_at FROM observations WHERE title = 'corrected'").unsigned_abs();
     assert!((before..before + 10_000).contains(&at), "{at} is not near {before}");
+}
+
+/// A machine that got a new id goes on with what it has made before.
+#[test]
+fn after_a_new_id_a_change_of_an_older_record_still_reaches_the_others() {
+    let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
+    a.prompt("s-a", "go", "first");
+    a.summary("s-a", "first");
+    settle(&mut [&mut a, &mut b], &mut engine);
+    let host = a.new_host();
+    a.store.renew_host(host, "renewed", Millis(a.now)).unwrap();
+    a.store.connection.execute("UPDATE turns SET pending_reply = 'first and second'", []).unwrap();
+    a.summary("s-a", "second");
+    settle(&mut [&mut a, &mut b], &mut engine);
+    let dump = b.dump().join("\n");
+    assert!(dump.contains("→ first and second") && dump.contains("learned second"), "{dump}");
+    assert_eq!(b.dump().len(), 2, "{dump}");
+}
+
+/// The engine and the database of a host were restored: the host writes other records under the same numbers.
+#[test]
+fn records_that_were_written_again_under_the_same_numbers_are_fetched() {
+    let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
+    a.note("before the backup");
+    a.exchange(&mut engine);
+    let (mut backup, mut restored) = (a.copy("restored"), engine.clone());
+    a.note("lost");
+    settle(&mut [&mut a, &mut b], &mut engine);
+    backup.note("written instead");
+    backup.exchange(&mut restored);
+    let record = &restored.fetch(a.host(), 1, 1)[0];
+    assert_eq!((record.idx, b.store.has_record(record).unwrap()), (2, false));
+    assert!(b.store.has_record(&restored.fetch(a.host(), 0, 1)[0]).unwrap());
+    b.store.rewind_host(a.host(), 1).unwrap();
+    b.exchange(&mut restored);
+    let dump = b.dump().join("\n");
+    assert!(dump.contains("written instead") && dump.contains("lost"), "nothing that is here is lost: {dump}");
+    assert!(b.store.has_record(record).unwrap());
 }

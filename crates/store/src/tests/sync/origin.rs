@@ -11,7 +11,7 @@ fn three() -> (Machine, Machine, Machine) {
     c.prompt("s-c", "the deploy script here", "uses cp");
     settle(&mut [&mut a, &mut b, &mut c], &mut engine);
     for (host, name) in [(a.host(), "anna"), (b.host(), "bob")] {
-        c.store.note_host(host, name, None, 0).unwrap();
+        c.store.note_host(host, name, None, Some(0)).unwrap();
     }
     (a, b, c)
 }

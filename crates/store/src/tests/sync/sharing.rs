@@ -84,9 +84,9 @@ fn a_record_of_a_newer_kind_and_a_damaged_one_do_not_stop_the_others() {
     assert_eq!((taken.records, taken.applied, taken.waiting, taken.damaged), (4, 2, 1, 1));
     let counts = b.store.sync_counts().unwrap();
     assert_eq!((counts.newer, counts.damaged), (1, 1));
-    assert_eq!(b.store.records_that_wait(None, 10).unwrap(), [], "this version still does not know it");
+    assert_eq!(b.store.records_that_wait(10).unwrap(), [], "this version still does not know it");
     b.store.connection.execute("UPDATE sync_log SET version = 0 WHERE state = 2", []).unwrap();
-    let later = b.store.records_that_wait(None, 10).unwrap();
+    let later = b.store.records_that_wait(10).unwrap();
     let page: Vec<Incoming> = later.into_iter().map(|record| Incoming::open(&ring(), record)).collect();
     assert_eq!(b.store.take_in_waiting(&page).unwrap().applied, 1);
     assert_eq!(b.dump().len(), 3);
@@ -151,4 +151,82 @@ fn leaving_keeps_what_was_fetched_and_shares_nothing_more() {
     let mut second = Engine::default();
     b.exchange(&mut second);
     assert_eq!(second.records.len(), 1, "what a has made is not b's to share elsewhere");
+}
+
+#[test]
+fn joining_the_same_circle_again_doubles_nothing() {
+    let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
+    a.note("of a");
+    a.prompt("s-a", "question", "answer");
+    a.summary("s-a", "summary");
+    settle(&mut [&mut a, &mut b], &mut engine);
+    a.store.leave_circle().unwrap();
+    let host = a.new_host();
+    a.store.join_circle(ring().circle(), host, "a", "a", Millis(a.now)).unwrap();
+    a.exchange(&mut engine);
+    a.share();
+    settle(&mut [&mut a, &mut b], &mut engine);
+    assert_eq!(b.dump().len(), 3, "{:?}", b.dump());
+    assert_eq!(a.count("SELECT count(*) FROM sessions WHERE host_id IS NULL"), 1);
+    a.note("more of a");
+    settle(&mut [&mut a, &mut b], &mut engine);
+    assert_eq!(b.dump().len(), 4, "{:?}", b.dump());
+}
+
+/// A summary covers its whole session.
+#[test]
+fn a_summary_of_a_session_from_before_the_sharing_is_not_sent() {
+    let (mut a, mut engine) = (Machine::new("a"), Engine::default());
+    a.prompt("s-old", "before", "reply");
+    a.call("s-calls", "before");
+    let now = a.tick();
+    a.store.share_project(project(), "/p", "p", now).unwrap();
+    a.summary("s-old", "about what was before");
+    a.summary("s-calls", "about what was before");
+    a.exchange(&mut engine);
+    assert_eq!(engine.records.len(), 0);
+    a.prompt("s-new", "after", "reply");
+    a.summary("s-new", "about what is shared");
+    a.exchange(&mut engine);
+    assert_eq!(engine.records.len(), 2);
+    a.share();
+    a.exchange(&mut engine);
+    assert_eq!(engine.records.len(), 6, "with the past, everything is shared");
+}
+
+#[test]
+fn a_damaged_record_is_fetched_again_after_an_hour() {
+    let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
+    (0..4).for_each(|number| a.note(&format!("note {number}")));
+    a.exchange(&mut engine);
+    let whole = engine.clone();
+    for idx in [2, 3] {
+        engine.records.get_mut(&(a.host(), idx)).unwrap().payload = Some(vec![1; 200]);
+    }
+    b.exchange(&mut engine);
+    assert_eq!((b.dump().len(), b.store.sync_counts().unwrap().damaged), (2, 2));
+    engine = whole;
+    b.exchange(&mut engine);
+    assert_eq!(b.store.sync_counts().unwrap().damaged, 2, "not in every exchange");
+    b.now += 60 * 60 * 1_000;
+    b.exchange(&mut engine);
+    assert_eq!((b.dump().len(), b.store.sync_counts().unwrap().damaged), (4, 0));
+}
+
+/// A query of the states uses their index, however long the log is.
+#[test]
+fn open_records_are_found_by_an_index() {
+    let a = Machine::new("a");
+    for sql in [
+        crate::sync::waiting::open_records(10).as_str(),
+        crate::sync::send::NOTE_ERASED,
+        crate::sync::projects::LIST,
+        crate::sync::projects::MAKE_READY,
+    ] {
+        let mut statement = a.store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let values = vec![rusqlite::types::Null; statement.parameter_count()];
+        let rows = statement.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+        let plan: Vec<String> = rows.map(Result::unwrap).collect();
+        assert!(plan.iter().any(|step| step.contains("sync_log_open")), "{sql}: {plan:?}");
+    }
 }

@@ -1,0 +1,11 @@
+-- Keys of the circle by number: a lower one than before is not used any more.
+ALTER TABLE sync_self ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;  -- the highest that the engine had
+ALTER TABLE sync_hosts ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0; -- the highest that a record of the host was encrypted with
+
+-- When records that could not be read were last fetched again, in milliseconds.
+ALTER TABLE sync_self ADD COLUMN damaged_at INTEGER NOT NULL DEFAULT 0;
+
+-- Records whose project is shared by now have a state of their own, and those that a key was missing for are tried again.
+UPDATE sync_log SET state = 5 WHERE state > 0 AND state = 1
+    AND project IN (SELECT project FROM sync_projects WHERE is_shared = 1);
+UPDATE sync_log SET version = 0 WHERE state > 0 AND state = 2;
