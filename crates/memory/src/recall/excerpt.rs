@@ -220,6 +220,7 @@ mod tests {
         check("importer", TEXT, 62, "… The importer stalls. Four is near. Five is far. …");
         check("importer", TEXT, 80, "… The importer stalls. Four is near. Five is far.\nSix is last.");
         check("six", TEXT, 46, "… Five is far.\nSix is last.");
+        check("six", TEXT, 60, "… Four is near. Five is far.\nSix is last.");
     }
 
     #[test]
@@ -229,6 +230,9 @@ mod tests {
         check("importer stall", text, 50, "An importer. … The importer stalls. …");
         let twice = "The importer runs. Something else is here. The importer is an importer. Another remark.";
         check("importer", twice, 40, "… The importer is an importer. …");
+        let repeated = "An importer importer importer importer importer importer. Something else is written here now. \
+                        The importer stalls. Another remark that is long enough to not fit.";
+        check("importer stall", repeated, 70, "… Something else is written here now. The importer stalls. …");
         let decided = "The importer runs. Something else is here. We decided on an importer. Another remark.";
         check("importer", decided, 40, "… We decided on an importer. …");
     }

@@ -92,8 +92,11 @@ fn a_snippet_is_the_text_around_the_words() {
     assert!((230..=242).contains(&long.chars().count()), "{}", long.chars().count());
     let at = long.chars().take_while(|c| *c != 'i').count();
     assert!((50..=62).contains(&at), "a quarter is before the words: {long}");
-    let between = snippet(&format!("xy{}importer xy {}", words(100), words(100)));
-    assert!(between.starts_with("…word ") && between.ends_with(" word…"), "cut between words: {between}");
+    let lengthy = "lengthy ".repeat(100);
+    let between = snippet(&format!("{lengthy}importer {lengthy}"));
+    assert!(between.starts_with("…lengthy ") && between.ends_with(" lengthy…"), "cut between words: {between}");
+    let last = snippet(&format!("{}importer {}end", words(100), words(20)));
+    assert!(last.ends_with(" word end"), "nothing is cut at the end of the text: {last}");
     let end = snippet(&format!("{}importer", words(100)));
     assert!(end.starts_with("…word ") && end.ends_with(" importer"), "{end}");
     let start = snippet(&format!("importer {}", words(100)));

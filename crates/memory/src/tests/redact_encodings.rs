@@ -195,3 +195,13 @@ fn base64_is_decoded_twice_and_no_deeper() {
     assert!(redact(&once).contains("[redacted]") && redact(&twice).contains("[redacted]"));
     assert_eq!(redact(&thrice), thrice);
 }
+
+#[test]
+fn a_short_line_of_base64_does_not_go_on_in_the_next_one() {
+    for secret in secrets() {
+        let first = base64("22 bytes of plain text").trim_end_matches('=').to_owned();
+        let second = base64(&format!("login: {secret} and so on"));
+        let redacted = redact(&format!("{first}\n{second}")).into_owned();
+        assert!(redacted.starts_with(&format!("{first}\n")) && redacted.contains("[redacted]"), "{secret}: {redacted}");
+    }
+}
