@@ -263,6 +263,8 @@ mod tests {
     fn lines_and_wide_marks_end_sentences() {
         let lines = "First line\n  indented importer\nThird line\nFourth line\nFifth line";
         check("importer", lines, 33, "…   indented importer …");
+        let apart = "alpha one.\nsecond line of some length.\nomega two.\nfourth line of some length.";
+        check("alpha omega", apart, 40, "alpha one.\n… omega two. …");
         let wide = "これは一つ。importerは二つ。これは三つ。これは四つ。";
         check("importer", wide, 22, "… importerは二つ。 …");
         check("importer", "a.rs is v1.5 of it. The importer stalls! Why not?", 28, "… The importer stalls! …");

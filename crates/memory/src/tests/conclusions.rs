@@ -191,7 +191,7 @@ fn sentences_end_where_a_reader_would_end_them() {
 
 #[test]
 fn a_report_that_says_nothing_is_no_conclusion_of_its_reply() {
-    assert!(conclusions(["Pushed."].into_iter()).of_reply(0).is_none());
+    assert!(conclusions(["I added tests."].into_iter()).of_reply(0).is_none());
     let told = conclusions(["Pushed as fix/accrual-range, and all 14 tests pass."].into_iter());
     assert_eq!(told.of_reply(0).unwrap().sentences, ["Pushed as fix/accrual-range, and all 14 tests pass."]);
 }

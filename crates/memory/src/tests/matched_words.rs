@@ -34,6 +34,18 @@ fn a_typing_error_marks_what_was_meant() {
 }
 
 #[test]
+fn among_many_words_nothing_is_corrected() {
+    let others =
+        ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliett", "kilo", "lima"];
+    let text = format!("importer {}", others.join(" "));
+    let is_marked = |count: usize| {
+        let query = Query::parse(&format!("improter {}", others[..count].join(" ")));
+        WordMarker::new(&query, [text.as_str()]).marks(&text).first().is_some_and(|mark| mark.start == 0)
+    };
+    assert!(is_marked(11) && !is_marked(12));
+}
+
+#[test]
 fn places_are_right_in_texts_that_are_not_normalised() {
     check("importer", "½ of … it: ﬁrst the importer™ waits", &["importer"]);
     check("cafe", "le cafe\u{301} noir", &["cafe\u{301}"]);

@@ -121,6 +121,9 @@ fn a_secret_is_seen_in_base64_of_other_text() {
         let german = format!("# Schlüssel für A\nx {secret}\n");
         check_encoded(german.as_bytes(), secret.as_bytes(), str::to_owned);
         check_encoded(german.as_bytes(), secret.as_bytes(), |encoded| format!("https://a.b/some/path-to/{encoded}"));
+        check_encoded(german.as_bytes(), secret.as_bytes(), |encoded| {
+            format!("averylongnamewithoutanysigns/{encoded}")
+        });
         let wide = |text: &str| text.bytes().flat_map(|byte| [byte, 0]).collect::<Vec<_>>();
         check_encoded(&wide(&format!("$t = '{secret}'")), &wide(&secret), str::to_owned);
         // A registry's login.
