@@ -9,7 +9,7 @@ mod refs;
 mod work_tree;
 
 pub(crate) use self::closed::{is_dirty, root_commit};
-pub use self::private_git::PrivateGit;
+pub use self::private_git::{Printed, PrivateGit};
 pub use self::refs::{branch, commit};
 pub(crate) use self::refs::{common_dir, is_in_repository};
 pub use self::work_tree::{GitVersion, NoWorkTree, WorkTree, version};

@@ -176,7 +176,11 @@ fn serve_all(
             }
         }
     }
-    if !matches!(skip, Error::Skipped(_) | Error::Unfinished) {
+    let is_failure = match &skip {
+        Error::Skipped(skip) => skip.is_failure(),
+        error => !matches!(error, Error::Unfinished),
+    };
+    if is_failure {
         upkeep::record_failure(place, &skip);
         log.write(&format!("{}: {}", place.tree.top.display(), skip.chain()));
     }

@@ -21,6 +21,7 @@ mod restore;
 mod restore_journal;
 mod restore_objects;
 mod restore_steps;
+mod rule_files;
 mod rules;
 mod scan;
 mod scan_state;
@@ -44,6 +45,7 @@ pub use crate::take::{Event, now_tree, take};
 pub use crate::upkeep::{Dropped, StoreSize, UPKEEP_FAILURE, last_failure, store_size, upkeep};
 
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use longhaul_snapshot::{bytes_text, shown_path};
@@ -126,10 +128,19 @@ pub enum Skip {
     TooManyBytes(u64),
     /// The ignore rules of the user or of the repository cannot be read.
     IgnoreRules(PathBuf),
+    /// A file of ignore rules or attributes in the work tree is a pipe, a device or huge, so that git could not read it.
+    RuleFile(PathBuf),
     /// The request was served too late.
     Late,
     /// A limit was exceeded a short time ago.
     StillTooLarge(String),
+}
+
+impl Skip {
+    /// Returns whether the user can repair the cause, so that it is reported as a failure.
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self, Self::IgnoreRules(_) | Self::RuleFile(_))
+    }
 }
 
 impl std::fmt::Display for Skip {
@@ -145,6 +156,10 @@ impl std::fmt::Display for Skip {
                 write!(f, "{} of new files are more than snapshots.max_new_bytes", bytes_text(*bytes))
             }
             Self::IgnoreRules(path) => write!(f, "the ignore rules in {} cannot be read", path.display()),
+            Self::RuleFile(path) => {
+                let path = shown_path(path.as_os_str().as_bytes());
+                write!(f, "{path} is not a regular file of usual size, so that git cannot read its rules: remove it")
+            }
             Self::Late => f.write_str("it was not taken in time"),
             Self::StillTooLarge(why) => f.write_str(why),
         }

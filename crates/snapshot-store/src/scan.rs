@@ -5,9 +5,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
-use longhaul_runtime::git::PrivateGit;
+use longhaul_runtime::git::{Printed, PrivateGit};
 use longhaul_runtime::{bounded_read, files};
 use longhaul_snapshot::{FileKind, LeftOut, LeftOutReason, Limits, ancestors, decoded_path, encoded_path};
 
@@ -16,6 +17,7 @@ use crate::folders::{self, Folders};
 use crate::git_output::{Contents, hashes, listed_paths, object_id};
 use crate::ignored_files::ignored_of;
 use crate::place::{Place, remove};
+use crate::rule_files;
 use crate::rules::{self, NotAllowed, outer_rules};
 use crate::scan_state::ScanState;
 use crate::temporary_objects::remove_temporary_objects;
@@ -26,6 +28,9 @@ use crate::{Error, Skip};
 
 /// How long a work tree that exceeds a limit is not scanned again.
 const PAUSE_MS: u64 = 10 * 60 * 1000;
+
+/// After this time, it is checked whether a file stops git, which lists the files of most work trees in much less.
+const SUSPICIOUS: Duration = Duration::from_secs(3);
 
 /// How many changed files, and how many bytes, are few: they are stored also if the repository has them, because it may prune
 /// what was staged and not committed.
@@ -96,11 +101,18 @@ pub(crate) fn scan(
 fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanState) -> Result<Scanned, Error> {
     let umask = state.umask();
     let index = place.dir.join("index");
-    let recent = state.record_recent_modes(&place.tree.top);
-    // What the index of the user tracks matters only for files that would be left out. Without it, they are.
-    let tracked = Tracked::read(place, git).unwrap_or_default();
+    let top = &place.tree.top;
+    let recent = state.record_recent_modes(top);
+    let known: Vec<Vec<u8>> = state.folders.iter().map(|path| decoded_path(path)).collect();
+    rule_files::check(top, known.iter().map(Vec::as_slice))?;
+    let tracked = match Tracked::read(place, git) {
+        Err(error @ Error::Skipped(_)) => return Err(error),
+        // What the index of the user tracks matters only for files that would be left out. Without it, they are.
+        read => read.unwrap_or_default(),
+    };
     let is_new = !index.exists();
     let mut work = Work::find(place, git, limits, state, &tracked, is_new)?;
+    rule_files::check(top, work.new_folders.iter().map(Vec::as_slice))?;
     let stored_before = if is_new { size(&place.objects()) } else { 0 };
     if work.bytes > limits.max_new_bytes {
         let bytes = new_bytes(git, &work)?;
@@ -131,7 +143,7 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
         // Most files of a first snapshot are borrowed.
         bytes: if is_new { size(&place.objects()).saturating_sub(stored_before) } else { work.bytes },
         index_tree: tracked.index_tree,
-        folders: folders::inspect(&place.tree.top, &mut state.folders, umask, &work.removed),
+        folders: folders::inspect(top, &mut state.folders, umask, &work.removed),
         rules: outer_rules(place),
     })
 }
@@ -150,6 +162,8 @@ struct Work {
     bytes: u64,
     /// When the files were last changed, in seconds.
     changed_at: Vec<(String, i64)>,
+    /// The folders of these files that were not known before.
+    new_folders: Vec<Vec<u8>>,
 }
 
 impl Work {
@@ -162,15 +176,12 @@ impl Work {
         tracked: &Tracked,
         is_new: bool,
     ) -> Result<Self, Error> {
-        let others = ["ls-files", "-z", "--others", "--exclude-standard"];
-        let (changed, (others, messages)) = if is_new {
+        if is_new {
             state.modes.clear();
             state.forced.clear();
             state.folders.clear();
-            (Vec::new(), git.run_with_messages(&others)?)
-        } else {
-            git.run_both(&["diff-files", "-z", "--name-only"], &others)?
-        };
+        }
+        let (changed, (others, messages)) = list_in_time(git, is_new)?;
         let (changed, others) = (listed_paths(&changed), listed_paths(&others));
         let total = entries(&place.dir.join("index")) + others.len() as u64;
         if total > limits.max_files {
@@ -235,7 +246,11 @@ impl Work {
             self.removed.extend(is_stored.then(|| candidate.path.to_owned()));
             return;
         }
-        state.folders.extend(ancestors(path).map(encoded_path));
+        for folder in ancestors(path) {
+            if state.folders.insert(encoded_path(folder)) {
+                self.new_folders.push(folder.to_owned());
+            }
+        }
         self.added.insert(path.to_owned());
         if candidate.kind == FileKind::Link {
             self.links.insert(path.to_owned());
@@ -264,6 +279,27 @@ impl Work {
         }
         let id = git.run(&["write-tree"], b"")?;
         object_id(&id)
+    }
+}
+
+/// Lists the files that have changed, and those that are new, with git's messages about the latter.
+fn list(git: &PrivateGit, is_new: bool) -> Result<(Vec<u8>, Printed), longhaul_runtime::Error> {
+    let others = ["ls-files", "-z", "--others", "--exclude-standard"];
+    match is_new {
+        true => Ok((Vec::new(), git.run_with_messages(&others)?)),
+        false => git.run_both(&["diff-files", "-z", "--name-only"], &others),
+    }
+}
+
+/// Lists files as [`list`] does. If that takes long, it is an error if a file stops git, and otherwise begins again.
+fn list_in_time(git: &PrivateGit, is_new: bool) -> Result<(Vec<u8>, Printed), Error> {
+    let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + SUSPICIOUS), ..git.clone() };
+    match list(&soon, is_new) {
+        Err(longhaul_runtime::Error::TimedOut { .. }) => {
+            rule_files::search(git)?;
+            Ok(list(git, is_new)?)
+        }
+        listed => Ok(listed?),
     }
 }
 

@@ -20,6 +20,7 @@ mod forgotten;
 mod random_trees;
 mod repositories;
 mod restoring;
+mod rule_files;
 mod rules_of_then;
 mod taking_back;
 mod untouched_repository;

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use longhaul_runtime::git::PrivateGit;
 use longhaul_runtime::{bounded_read, files};
-use longhaul_snapshot::looks_secret;
+use longhaul_snapshot::{ancestors, looks_secret};
 
-use crate::Error;
 use crate::place::Place;
 use crate::user_index::{MAX_INDEX, UserIndex};
+use crate::{Error, rule_files};
 
 /// The tracked files that would be left out if they were not tracked, and the submodules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,16 +37,21 @@ impl Tracked {
         let copy = UserIndex::copy(place)?;
         let variables: [(&str, &Path); 1] = [("GIT_INDEX_FILE", copy.path())];
         let mut tracked = Self::default();
+        let mut folders = BTreeSet::new();
         let listed = git.run_with(&["ls-files", "-z", "--stage"], &variables, b"")?;
         for entry in listed.split(|byte| *byte == 0) {
             let mut parts = entry.splitn(2, |byte| *byte == b'\t');
             let (Some(head), Some(path)) = (parts.next(), parts.next()) else { continue };
+            if let Some(folder) = ancestors(path).last().filter(|folder| !folders.contains(folder)) {
+                folders.extend(ancestors(folder).chain([folder]));
+            }
             if head.starts_with(b"160000 ") {
                 tracked.submodules.insert(path.to_owned());
             } else if looks_secret(path) {
                 tracked.secret.insert(path.to_owned());
             }
         }
+        rule_files::check(&place.tree.top, folders)?;
         let ignored = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"];
         let ignored = git.run_with(&ignored, &variables, b"")?;
         tracked.ignored =

@@ -10,12 +10,17 @@ use crate::sandbox::Outcome;
 
 /// Takes a snapshot of the project, which becomes a repository.
 fn snapshot(machine: &Machine) -> Outcome {
+    snapshot_that_is(machine, "-")
+}
+
+/// Takes a snapshot that is `pinned`, or not (`-`).
+fn snapshot_that_is(machine: &Machine, pinned: &str) -> Outcome {
     let project = machine.sandbox.project();
     let mut git = machine.sandbox.program("git");
     succeeds(&Outcome::of(git.args(["init", "-q"]).current_dir(&project), b""));
     fs::write(project.join("file"), vec![b'x'; 100_000]).unwrap();
     let mut take = machine.sandbox.executable("longhaul-snapshot");
-    Outcome::of(take.args(["s", "prompt", "1000", "", "-"]).current_dir(&project), b"")
+    Outcome::of(take.args(["s", "prompt", "1000", "", pinned]).current_dir(&project), b"")
 }
 
 /// Returns the only store of a repository.
@@ -69,6 +74,40 @@ fn a_snapshot_that_failed_is_reported_until_one_succeeds() {
     assert!(machine.sandbox.error_log().contains("objects"), "{}", machine.sandbox.error_log());
     fs::remove_file(&objects).unwrap();
     fs::rename(&aside, &objects).unwrap();
+    succeeds(&snapshot(&machine));
+    finds(&machine, "snapshots", "ok", "taken with git");
+}
+
+#[test]
+fn an_upkeep_that_failed_is_reported_until_one_succeeds() {
+    let machine = installed();
+    // It is old, but it does not expire.
+    succeeds(&snapshot_that_is(&machine, "pinned"));
+    let in_the_way = store(&machine).join("packed-refs");
+    fs::create_dir_all(in_the_way.join("folder")).unwrap();
+    machine.longhaul(&["memory", "upkeep"]);
+    finds(&machine, "snapshots", "warning", "the upkeep of the snapshots");
+    fs::remove_dir_all(&in_the_way).unwrap();
+    succeeds(&machine.longhaul(&["memory", "upkeep"]));
+    finds(&machine, "snapshots", "ok", "taken with git");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_ignore_rules_is_named_by_the_list_and_the_doctor() {
+    let machine = installed();
+    let rules = machine.sandbox.project().join(".gitignore");
+    let mode = rustix::fs::Mode::RUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &rules, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    succeeds(&snapshot(&machine));
+    let listed = machine.longhaul(&["snapshots"]).stdout;
+    assert!(listed.contains(".gitignore is not a regular file"), "{listed}");
+    finds(
+        &machine,
+        "snapshots",
+        "warning",
+        ".gitignore is not a regular file of usual size, so that git cannot read its rules: remove it",
+    );
+    fs::remove_file(&rules).unwrap();
     succeeds(&snapshot(&machine));
     finds(&machine, "snapshots", "ok", "taken with git");
 }

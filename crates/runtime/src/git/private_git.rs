@@ -11,7 +11,7 @@ use super::closed;
 use crate::{Error, process};
 
 /// The output of a command, and its messages.
-type Printed = (Vec<u8>, Vec<u8>);
+pub type Printed = (Vec<u8>, Vec<u8>);
 
 /// git with a git folder of our own.
 ///

@@ -15,7 +15,10 @@ use crate::Error;
 use crate::process::{self, Started};
 
 /// Files of a repository that git reads whole.
-const READ_WHOLE: [&str; 4] = ["commondir", "HEAD", "config", "config.worktree"];
+const READ_WHOLE: [&str; 5] = ["commondir", "HEAD", "config", "config.worktree", "objects/info/alternates"];
+
+/// Files of a repository that git opens, of any size.
+const OPENED: [&str; 2] = ["objects/info/commit-graph", "objects/pack/multi-pack-index"];
 
 /// Maximum size of such a file.
 const MAX_READ_WHOLE: u64 = 4 << 20;
@@ -105,12 +108,13 @@ impl WorkTree {
     }
 }
 
-/// Checks the files that git reads whole: one without an end would fill the memory, and a pipe would block.
+/// Checks the files that git opens: one without an end would fill the memory, and a pipe would block.
 fn check_files(repository: &Repository) -> Result<(), NoWorkTree> {
     for folder in [repository.git_dir.clone(), repository.common_dir()] {
-        for path in READ_WHOLE.map(|name| folder.join(name)) {
-            let is_bad = std::fs::metadata(&path).is_ok_and(|found| !found.is_file() || found.len() > MAX_READ_WHOLE);
-            if is_bad {
+        let files =
+            READ_WHOLE.map(|name| (name, MAX_READ_WHOLE)).into_iter().chain(OPENED.map(|name| (name, u64::MAX)));
+        for (path, most) in files.map(|(name, most)| (folder.join(name), most)) {
+            if std::fs::metadata(&path).is_ok_and(|found| !found.is_file() || found.len() > most) {
                 return Err(NoWorkTree::Refused(format!("{} is not a file of usual size", path.display())));
             }
         }
