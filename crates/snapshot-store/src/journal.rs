@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::disk::Files;
 use crate::place::{Place, remove};
+use crate::restore_objects::Synced;
 
 /// Maximum size of a journal.
 const MAX: u64 = 1 << 30;
@@ -93,8 +94,8 @@ fn read(dir: &Path, name: &str) -> Option<Journal> {
     serde_json::from_slice(&bounded_read::bytes(&dir.join(name), MAX).ok()?).ok()
 }
 
-/// Writes down a restore that is about to begin.
-pub(crate) fn begin(place: &Place, journal: &Journal) -> Result<(), Error> {
+/// Writes down a restore that is about to begin. What is needed to take it back must be on the disk before.
+pub(crate) fn begin(place: &Place, journal: &Journal, _synced: &Synced) -> Result<(), Error> {
     let json = serde_json::to_vec(journal).map_err(|_| Error::Output)?;
     let path = place.dir.join("journal.json");
     files::replace(&path, &json)?;

@@ -184,8 +184,7 @@ impl Prepared {
         if let Some((step, _)) = changed {
             return Err(Error::Changed(step.path.clone()));
         }
-        sync_objects(place);
-        journal::begin(place, &journal)?;
+        journal::begin(place, &journal, &sync_objects(place)?)?;
         let conflicts = carry_out(&git, &files, &journal, &states)?;
         journal::finish(place)?;
         Ok(Restored { plan: self.plan, conflicts, before })

@@ -1,7 +1,6 @@
 //! The objects that a restore needs: those that it writes, and those with which it can be taken back.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -38,23 +37,37 @@ pub(crate) fn store_trees(git: &PrivateGit, tree: &str) -> Result<PrivateGit, Er
     if written == tree { Ok(own) } else { Err(Error::Output) }
 }
 
-/// Waits until the objects of the present state are on the disk, before that state is changed.
-pub(crate) fn sync_objects(place: &Place) {
-    let young: Vec<File> = young_objects(place).iter().filter_map(|path| bounded_read::open(path).ok()).collect();
+/// Shows that the objects of the present state are on the disk.
+#[derive(Debug)]
+pub(crate) struct Synced(());
+
+/// Waits until the objects of the present state are on the disk, before that state is changed: contents, trees and the commit.
+///
+/// git itself does not wait for any of them.
+pub(crate) fn sync_objects(place: &Place) -> Result<Synced, Error> {
+    let young = young_objects(place);
     let folder = bounded_read::open_dir(&place.objects());
     if folder.is_ok_and(|folder| sync_many(&folder, young.len()).unwrap_or(false)) {
-        return;
+        return Ok(Synced(()));
     }
-    for file in young {
-        let _ = file.sync_all();
+    for path in young {
+        let synced = bounded_read::open(&path).and_then(|file| file.sync_all());
+        match synced {
+            // It was packed meanwhile.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            synced => synced.map_err(Error::change(&path))?,
+        }
     }
+    Ok(Synced(()))
 }
 
 /// Returns the files of objects that were written or used a short time ago.
-fn young_objects(place: &Place) -> Vec<PathBuf> {
+pub(crate) fn young_objects(place: &Place) -> Vec<PathBuf> {
     let is_young = |path: &PathBuf| {
-        let modified = path.symlink_metadata().and_then(|found| found.modified());
-        modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < WRITTEN))
+        let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file);
+        let modified = found.and_then(|found| found.modified().ok());
+        // The clock may have been set back since.
+        modified.is_some_and(|at| at.elapsed().map_or(true, |age| age < WRITTEN))
     };
     let entries = folders(&place.objects()).into_iter().filter_map(|folder| std::fs::read_dir(folder).ok());
     entries.flatten().flatten().map(|entry| entry.path()).filter(is_young).collect()

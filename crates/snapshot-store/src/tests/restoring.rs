@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::journal::{self, Journal};
+use crate::restore_objects::sync_objects;
 use longhaul_snapshot::{KeptReason, Refusal};
 
 #[test]
@@ -197,7 +198,7 @@ fn interrupted(world: &World, then: &Snapshot, done: usize) -> Journal {
         prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
     }
     fs::write(world.top().join(journal.temporary_name(0)), "half").unwrap();
-    journal::begin(&world.place(), &journal).unwrap();
+    journal::begin(&world.place(), &journal, &sync_objects(&world.place()).unwrap()).unwrap();
     journal
 }
 

@@ -1,8 +1,13 @@
 //! Taking back a restore, whatever happens to the repository or to the process.
 
+use std::time::Instant;
+
+use longhaul_runtime::git::PrivateGit;
+
 use super::*;
 use crate::disk::{Files, ModeChange};
 use crate::git_output::object_id;
+use crate::restore_objects::young_objects;
 use crate::user_index::UserIndex;
 
 impl World {
@@ -32,6 +37,35 @@ fn what_is_replaced_is_stored_although_the_repository_has_it() {
     world.prune_everything();
     world.undo();
     assert_eq!(world.read("d/work"), "precious\n");
+}
+
+#[test]
+fn everything_that_taking_back_needs_is_written_to_the_disk_before_the_first_change() {
+    let world = World::new();
+    world.write("d/deep/work", "one\n");
+    let then = world.take();
+    world.write("d/deep/work", "precious\n");
+    symlink("deep/work", world.top().join("d/link")).unwrap();
+    // The repository has the same contents and trees.
+    world.commit();
+    let restored = world.restore(&then);
+    let place = world.place();
+    // A journal is begun only after these files are synced.
+    let synced = young_objects(&place);
+    let own = PrivateGit { borrowed: None, ..place.git(Instant::now() + Duration::from_secs(10)) };
+    let needed = own.run(&["rev-list", "--objects", restored.before.commit.as_deref().unwrap()], b"").unwrap();
+    let needed = String::from_utf8(needed).unwrap();
+    let ids: Vec<&str> = needed.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(ids.len(), 6, "the commit, three trees, two contents: {needed}");
+    for id in &ids {
+        let object = place.objects().join(&id[..2]).join(&id[2..]);
+        assert!(synced.contains(&object), "{needed}");
+    }
+    // The clock was set back since it was written.
+    let object = place.objects().join(&ids[0][..2]).join(&ids[0][2..]);
+    let later = object.metadata().unwrap().modified().unwrap() + Duration::from_secs(3600);
+    fs::File::open(&object).unwrap().set_modified(later).unwrap();
+    assert!(young_objects(&place).contains(&object));
 }
 
 #[test]
