@@ -12,6 +12,7 @@ use crate::dice::Dice;
 use crate::poll::{DEADLINE, wait_for, wait_until};
 use crate::sandbox::{Outcome, Sandbox, payload};
 
+mod folder_permissions;
 mod full_disk;
 mod interrupted;
 mod many_sessions;

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 
 use anyhow::{Context, Result, anyhow, bail};
-use longhaul_core::{Env, counted, short_session};
+use longhaul_core::{Env, short_session};
 use longhaul_runtime::{Home, git_branch};
-use longhaul_snapshot::{RestorePlan, left_out_line, plan_lines, shown_path};
+use longhaul_snapshot::{RestorePlan, left_out_line, plan_lines, plan_size, shown_path};
 use longhaul_snapshot_store::{Error, Place, Prepared, limits, prepare, prepare_undo, serve_requests, unfinished};
 use longhaul_store::Snapshot;
 
@@ -79,10 +79,10 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     for line in plan_lines(&prepared.plan, LISTED).into_iter().chain(left_out_line(&prepared.left_out, 5)) {
         print(&line)?;
     }
-    if args.dry_run && args.from_session.is_some() && !prepared.plan.steps.is_empty() {
+    if args.dry_run && args.from_session.is_some() && prepared.plan.changes_something() {
         print("Nothing was changed yet: add the word now to do it.")?;
     }
-    if prepared.plan.steps.is_empty() || args.dry_run {
+    if !prepared.plan.changes_something() || args.dry_run {
         return Ok(Exit::Success);
     }
     if !args.yes {
@@ -133,11 +133,11 @@ fn describe(place: &Place, target: &Snapshot) -> Result<()> {
 }
 
 fn question(prepared: &Prepared) -> String {
-    format!("Change {}? A snapshot of the present state is taken first.", counted(prepared.plan.steps.len(), "file"))
+    format!("Change {}? A snapshot of the present state is taken first.", plan_size(&prepared.plan))
 }
 
 fn summary(plan: &RestorePlan, is_in_session: bool) -> String {
-    let done = counted(plan.steps.len(), "file");
+    let done = plan_size(plan);
     let undo = if is_in_session { "/longhaul:restore undo now" } else { "longhaul restore --undo" };
     format!("Restored {done}. `{undo}` takes it back.")
 }

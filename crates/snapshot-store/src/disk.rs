@@ -23,8 +23,10 @@ pub(crate) struct Files {
     path: PathBuf,
     /// The git folders of the repository itself, relative to the top.
     own: Vec<Vec<u8>>,
-    /// The permissions of folders that are created, where they are unusual.
+    /// The permissions that folders have in the end: those that are created, and those that change.
     pub(crate) folder_modes: BTreeMap<Vec<u8>, u32>,
+    /// The permissions that those of them have which exist before.
+    pub(crate) folders_before: BTreeMap<Vec<u8>, u32>,
     /// Folders that are not removed when they become empty.
     pub(crate) kept_folders: BTreeSet<Vec<u8>>,
 }
@@ -89,6 +91,7 @@ impl Files {
             path,
             own: own_folders(&place.tree),
             folder_modes: BTreeMap::new(),
+            folders_before: BTreeMap::new(),
             kept_folders: BTreeSet::new(),
         })
     }
@@ -155,16 +158,10 @@ impl Files {
         Ok(ModeChange::Done)
     }
 
-    /// Gives the folders that were created their permissions, after everything in them is written.
-    pub(crate) fn set_folder_permissions(&self) {
-        for (path, mode) in self.folder_modes.iter().rev() {
-            let opened = self
-                .parent(path, Missing::Report)
-                .and_then(|(above, name)| Ok(rustix::fs::openat(&above, name, FOLDER, Mode::empty())?));
-            if let Ok(folder) = opened {
-                let _ = rustix::fs::fchmod(&folder, Mode::from_raw_mode(*mode as RawMode));
-            }
-        }
+    /// Opens a folder.
+    pub(crate) fn open_folder(&self, path: &[u8]) -> io::Result<OwnedFd> {
+        let (above, name) = self.parent(path, Missing::Report)?;
+        Ok(rustix::fs::openat(&above, name, FOLDER, Mode::empty())?)
     }
 
     /// Deletes a file or link, and the folders above it that become empty.
@@ -271,11 +268,8 @@ impl Disk for Files {
 
     fn below(&self, folder: &[u8]) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
-        let opened = self
-            .parent(folder, Missing::Report)
-            .and_then(|(above, name)| Ok(rustix::fs::openat(&above, name, FOLDER, Mode::empty())?));
         // A folder that cannot be read is not empty.
-        if opened.and_then(|opened| list(&opened, folder, &mut found)).is_err() {
+        if self.open_folder(folder).and_then(|opened| list(&opened, folder, &mut found)).is_err() {
             found.push(folder.to_owned());
         }
         found

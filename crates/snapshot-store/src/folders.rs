@@ -24,12 +24,13 @@ pub(crate) struct Folders {
 ///
 /// `emptied` are paths of files that are no longer stored: the folders above them may be empty.
 pub(crate) fn inspect(top: &Path, known: &mut BTreeSet<String>, umask: u32, emptied: &BTreeSet<Vec<u8>>) -> Folders {
+    let usual = 0o777 & !umask;
     let mut folders = Folders::default();
     let mut links: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
     known.retain(|path| {
         let bytes = decoded_path(path);
         let Some(found) = folder_at(top, &bytes) else { return false };
-        if found.mode() & 0o7777 != 0o777 & !umask {
+        if found.mode() & 0o7777 != usual {
             folders.modes.insert(path.clone(), found.mode() & 0o7777);
         }
         links.insert(bytes, found.nlink());
@@ -49,6 +50,10 @@ pub(crate) fn inspect(top: &Path, known: &mut BTreeSet<String>, umask: u32, empt
     }
     for path in emptied.iter().flat_map(|path| ancestors(path)) {
         add_if_empty(top, path, &mut empty);
+    }
+    for path in empty.iter().take(MAX_EMPTY) {
+        let mode = folder_at(top, path).map_or(usual, |found| found.mode() & 0o7777);
+        folders.modes.extend((mode != usual).then(|| (encoded_path(path), mode)));
     }
     // As an unknown folder, it is found again by the next scan.
     known.retain(|path| !empty.contains(&decoded_path(path)));

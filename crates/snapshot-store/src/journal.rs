@@ -28,9 +28,12 @@ pub(crate) struct Journal {
     pub(crate) temporary: String,
     /// The steps, in their order.
     pub(crate) steps: Vec<JournalStep>,
-    /// The permissions of folders that are created, where they are unusual.
+    /// The permissions that folders have in the end: those that are created, and those that change.
     #[serde(default)]
     pub(crate) folder_modes: BTreeMap<String, u32>,
+    /// The permissions that those of them have which exist before.
+    #[serde(default)]
+    pub(crate) folders_before: BTreeMap<String, u32>,
     /// Folders that are not removed when they become empty.
     #[serde(default)]
     pub(crate) kept_folders: Vec<String>,
@@ -42,10 +45,18 @@ impl Journal {
         format!("{}-{step}", self.temporary)
     }
 
+    /// Returns whether the restore changes anything.
+    pub(crate) fn changes_something(&self) -> bool {
+        !self.steps.is_empty() || !self.folders_before.is_empty()
+    }
+
     /// Opens the work tree, with what the journal says about its folders.
     pub(crate) fn files(&self, place: &Place) -> Result<Files, Error> {
+        let decoded = |modes: &BTreeMap<String, u32>| -> BTreeMap<Vec<u8>, u32> {
+            modes.iter().map(|(path, mode)| (decoded_path(path), *mode)).collect()
+        };
         let mut files = Files::of(place)?;
-        files.folder_modes = self.folder_modes.iter().map(|(path, mode)| (decoded_path(path), *mode)).collect();
+        (files.folder_modes, files.folders_before) = (decoded(&self.folder_modes), decoded(&self.folders_before));
         files.kept_folders = self.kept_folders.iter().map(|path| decoded_path(path)).collect();
         Ok(files)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longhaul_snapshot::{LeftOut, LeftOutReason, decoded_path, encoded_path};
+use longhaul_snapshot::{FolderModes, LeftOut, LeftOutReason, decoded_path, encoded_path};
 use serde::{Deserialize, Serialize};
 
 /// What a snapshot knows beside its files.
@@ -25,16 +25,19 @@ pub(crate) struct Metadata {
     pub(crate) has_no_modes: bool,
     /// Permissions of folders that differ from those of a new folder.
     pub(crate) folder_modes: BTreeMap<String, u32>,
+    /// Whether too many folders have unusual permissions to store them.
+    pub(crate) has_no_folder_modes: bool,
     /// Folders that contained no file, as far as they were found.
     pub(crate) empty_folders: Vec<String>,
     /// The ignore rules that are not in the work tree; `None` if they were not stored.
     pub(crate) rules: Option<String>,
-    /// The version of this format: from 1 on, the modes of files are those on the disk, whatever the repository says.
+    /// The version of this format: from 1 on, the modes of files are those on the disk, whatever the repository says; from 2
+    /// on, the permissions of all folders are known.
     pub(crate) version: u32,
 }
 
 /// The version of the format that is written.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Maximum number of files, and of folders, of which it is stored that they have unusual permissions.
 pub(crate) const MAX_MODES: usize = 50_000;
@@ -43,6 +46,17 @@ impl Metadata {
     /// Returns whether the permissions of all files are known. An earlier version has stored only the first of many.
     pub(crate) fn has_modes(&self) -> bool {
         !self.has_no_modes && self.modes.len() < MAX_MODES
+    }
+
+    /// Returns whether the permissions of all folders are known.
+    pub(crate) fn has_folder_modes(&self) -> bool {
+        self.version >= 2 && !self.has_no_folder_modes
+    }
+
+    /// Returns the permissions of folders.
+    pub(crate) fn folder_modes(&self) -> FolderModes {
+        let unusual = self.folder_modes.iter().map(|(path, mode)| (decoded_path(path), *mode)).collect();
+        FolderModes { unusual, umask: self.umask }
     }
 
     /// Returns what was left out.

@@ -15,6 +15,7 @@ use crate::journal;
 use crate::lock::Lock;
 use crate::metadata::{MAX_MODES, Metadata};
 use crate::place::Place;
+use crate::restore_folders::folder_changes;
 use crate::restore_journal::journal;
 use crate::restore_objects::{check_objects, store_trees, sync_objects};
 use crate::restore_steps::{carry_out, remove_temporary_files, states};
@@ -53,8 +54,18 @@ pub(crate) struct Goal {
     selected: Vec<Vec<u8>>,
     /// The permissions of files, where they are known better than from the snapshot.
     pub(crate) permissions: BTreeMap<Vec<u8>, u32>,
+    /// The permissions of folders that are brought back, if a restore is taken back.
+    pub(crate) folders: Option<BTreeMap<Vec<u8>, u32>>,
     /// The state to which taking back this restore leads; `None` for the present one.
     before: Option<String>,
+}
+
+impl Goal {
+    /// Returns whether a file or folder is restored. A restore that has changed no file changes none when it is taken back.
+    pub(crate) fn selects(&self, path: &[u8]) -> bool {
+        let is_nothing = self.folders.is_some() && self.selected.is_empty();
+        !is_nothing && is_selected(path, &self.selected)
+    }
 }
 
 /// A restore that was carried out.
@@ -86,12 +97,8 @@ pub fn prepare(
     selected: Vec<Vec<u8>>,
 ) -> Result<Prepared, Error> {
     let commit = target.commit.clone().ok_or(Error::Gone(target.id))?;
-    plan_for(
-        env,
-        place,
-        limits,
-        Goal { snapshot: target.id, commit, selected, permissions: BTreeMap::new(), before: None },
-    )
+    let (snapshot, permissions) = (target.id, BTreeMap::new());
+    plan_for(env, place, limits, Goal { snapshot, commit, selected, permissions, folders: None, before: None })
 }
 
 /// Plans to take back the last restore: the files that it has changed become what they were before.
@@ -99,13 +106,15 @@ pub fn prepare(
 /// If that restore was interrupted, its files are those of no snapshot. To take back twice does not lead there again.
 pub fn prepare_undo(env: &Env, place: &Place, limits: &Limits) -> Result<Prepared, Error> {
     let last = journal::last(place).ok_or(Error::NothingToUndo)?;
-    let selected: Vec<Vec<u8>> = last.steps.iter().map(|step| step.step().path).collect();
-    if selected.is_empty() {
+    if !last.changes_something() {
         return Err(Error::NothingToUndo);
     }
+    let selected: Vec<Vec<u8>> = last.steps.iter().map(|step| step.step().path).collect();
+    let folders = last.folders_before.iter().map(|(path, mode)| (decoded_path(path), *mode)).collect();
     let permissions = last.steps.iter().filter_map(|step| Some((step.step().path, step.permissions.0?))).collect();
     let before = journal::exists(&place.dir).then(|| last.before.clone());
-    plan_for(env, place, limits, Goal { snapshot: 0, commit: last.before, selected, permissions, before })
+    let (commit, folders) = (last.before, Some(folders));
+    plan_for(env, place, limits, Goal { snapshot: 0, commit, selected, permissions, folders, before })
 }
 
 /// Returns the number of the snapshot whose restore was interrupted; 0 if a restore was being taken back.
@@ -141,7 +150,7 @@ fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<Pre
     if goal.snapshot != 0 {
         check_selection(place, &git, &goal)?;
     }
-    if goal.snapshot == 0 && plan.steps.is_empty() && journal::exists(&place.dir) {
+    if goal.snapshot == 0 && !plan.changes_something() && journal::exists(&place.dir) {
         // It was interrupted before its first change.
         journal::finish(place)?;
     }
@@ -177,7 +186,7 @@ impl Prepared {
         };
         let before = add_snapshots(place, store, &git, &scanned, &[event], started)?.pop().ok_or(Error::Output)?;
         let undo = self.goal.before.clone().or(before.commit.clone()).ok_or(Error::Output)?;
-        let journal = journal(env, &self.goal, steps, undo, &scanned, &self.then, &Files::of(place)?);
+        let journal = journal(env, &self.goal, &self.plan, undo, &scanned, &self.then, &Files::of(place)?);
         let files = journal.files(place)?;
         let states = states(&store_trees(&git, &scanned.tree)?, &files, &journal, Contents::Store)?;
         let changed = steps.iter().zip(&states).find(|(step, state)| state.entry != step.before);
@@ -199,8 +208,9 @@ impl Prepared {
         let (plan, _) = plan(place, git, &self.goal, &scanned)?;
         if plan != self.plan {
             let is_new = |step: &&Step| !self.plan.steps.contains(step);
-            let step = plan.steps.iter().find(is_new).or(self.plan.steps.first());
-            return Err(Error::Changed(step.map(|step| step.path.clone()).unwrap_or_default()));
+            let step = plan.steps.iter().find(is_new).or(self.plan.steps.first()).map(|step| step.path.clone());
+            let folder = || plan.folders.iter().chain(&self.plan.folders).next().map(|change| change.path.clone());
+            return Err(Error::Changed(step.or_else(folder).unwrap_or_default()));
         }
         Ok((lock, scanned))
     }
@@ -210,7 +220,7 @@ impl Prepared {
 fn plan(place: &Place, git: &PrivateGit, goal: &Goal, now: &Scanned) -> Result<(RestorePlan, Metadata), Error> {
     let (target, then) = read_commit(git, &goal.commit).map_err(|_| Error::Gone(goal.snapshot))?;
     let mut changes = compare::changes(git, &now.tree, &target)?;
-    changes.retain(|change| is_selected(&change.path, &goal.selected));
+    changes.retain(|change| goal.selects(&change.path));
     if then.version == 0 && place.tree.setting("core.filemode") == Some(b"false") {
         keep_modes(&mut changes);
     }
@@ -221,6 +231,7 @@ fn plan(place: &Place, git: &PrivateGit, goal: &Goal, now: &Scanned) -> Result<(
     let files = Files::of(place)?;
     let mut plan = RestorePlan::new(&changes, &then.left_out(), &ignored, &files);
     refuse_ignored(place, git, &mut plan)?;
+    plan.folders = folder_changes(git, &files, goal, now, &then, &target)?;
     Ok((plan, then))
 }
 
@@ -272,7 +283,7 @@ fn add_permissions(
         .iter()
         .filter(differ)
         .map(|path| decoded_path(path))
-        .filter(|path| !known.contains(path.as_slice()) && is_selected(path, &goal.selected))
+        .filter(|path| !known.contains(path.as_slice()) && goal.selects(path))
         .collect();
     if wanted.is_empty() {
         return Ok(());

@@ -3,24 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use longhaul_core::Env;
-use longhaul_snapshot::{Disk, Entry, OnDisk, Step, ancestors, decoded_path, encoded_path};
+use longhaul_snapshot::{Disk, Entry, OnDisk, RestorePlan, Step, ancestors, decoded_path, encoded_path};
 
 use crate::disk::Files;
 use crate::journal::{Journal, JournalStep};
 use crate::metadata::{Metadata, permissions};
 use crate::restore::Goal;
+use crate::restore_folders::closed_folders;
 use crate::scan::Scanned;
 
 /// Returns the journal of a restore. `before` is the commit of the state to which taking it back leads.
 pub(crate) fn journal(
     env: &Env,
     goal: &Goal,
-    steps: &[Step],
+    plan: &RestorePlan,
     before: String,
     now: &Scanned,
     then: &Metadata,
     files: &Files,
 ) -> Journal {
+    let steps = &plan.steps;
     let stored = |step: &Step| {
         let before = file_of(&step.before).map(|entry| mode_of(now, &step.path, entry));
         let after = file_of(&step.after).map(|entry| {
@@ -36,13 +38,25 @@ pub(crate) fn journal(
         steps.iter().flat_map(|step| ancestors(&step.path)).map(<[u8]>::to_vec).collect()
     };
     let is_new = |folder: &[u8]| !matches!(files.at(folder), OnDisk::Folder | OnDisk::Repository);
-    let folder_modes: BTreeMap<String, u32> = above(&written)
-        .into_iter()
-        .filter_map(|folder| Some((encoded_path(&folder), *then.folder_modes.get(&encoded_path(&folder))?)))
-        .filter(|(folder, _)| is_new(&decoded_path(folder)))
-        .collect();
-    let empty: BTreeSet<Vec<u8>> = then.empty_folders.iter().map(|path| decoded_path(path)).collect();
-    let kept_folders = above(&deleted).intersection(&empty).map(|folder| encoded_path(folder)).collect();
+    let modes_then = then.folder_modes();
+    let is_known = |folder: &Vec<u8>| then.has_folder_modes() || modes_then.unusual.contains_key(folder);
+    let new = above(&written).into_iter().filter(is_known).filter(|folder| is_new(folder));
+    let mut folder_modes: BTreeMap<String, u32> =
+        new.map(|folder| (encoded_path(&folder), modes_then.of(&folder))).collect();
+    let mut folders_before = BTreeMap::new();
+    // A folder in which nothing can be changed is opened, and closed again in the end.
+    for (folder, mode) in closed_folders(files, steps) {
+        folder_modes.insert(encoded_path(&folder), mode);
+        folders_before.insert(encoded_path(&folder), mode);
+    }
+    for change in &plan.folders {
+        folder_modes.insert(encoded_path(&change.path), change.after);
+        folders_before.insert(encoded_path(&change.path), change.before);
+    }
+    // A folder that existed then stays: without files, or with others, which are written later.
+    let mut existed: BTreeSet<Vec<u8>> = then.empty_folders.iter().map(|path| decoded_path(path)).collect();
+    existed.extend(above(&written));
+    let kept_folders = above(&deleted).intersection(&existed).map(|folder| encoded_path(folder)).collect();
     Journal {
         snapshot: goal.snapshot,
         before,
@@ -50,6 +64,7 @@ pub(crate) fn journal(
         temporary: format!(".longhaul-restore-{}-{}", env.now.0, std::process::id()),
         steps: steps.iter().map(stored).collect(),
         folder_modes,
+        folders_before,
         kept_folders,
     }
 }

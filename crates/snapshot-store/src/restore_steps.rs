@@ -85,7 +85,8 @@ pub(crate) fn carry_out(
     states: &[PathState],
 ) -> Result<Vec<Vec<u8>>, Error> {
     let steps: Vec<Step> = journal.steps.iter().map(JournalStep::step).collect();
-    let mut conflicts = Vec::new();
+    let left_alone = files.open_folders();
+    let mut conflicts = left_alone.clone();
     let mut writes = Vec::new();
     for (number, ((step, stored), state)) in steps.iter().zip(&journal.steps).zip(states).enumerate() {
         let temporary = journal.temporary_name(number);
@@ -124,7 +125,7 @@ pub(crate) fn carry_out(
         }
     }
     write_all(git, files, &writes, &mut conflicts)?;
-    files.set_folder_permissions();
+    files.set_folder_permissions(&left_alone);
     Ok(conflicts)
 }
 

@@ -152,6 +152,14 @@ impl World {
         found
     }
 
+    /// Returns the permissions of every folder that contains a file.
+    fn folder_modes(&self) -> BTreeMap<PathBuf, u32> {
+        let files = self.files().into_keys().map(PathBuf::from);
+        let folders = files.flat_map(|file| file.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>());
+        let folders = folders.filter(|folder| !folder.as_os_str().is_empty());
+        folders.map(|folder| (folder.clone(), mode(&self.top().join(folder)))).collect()
+    }
+
     /// Returns every file of the repository itself.
     fn repository(&self) -> BTreeMap<OsString, String> {
         listing(&self.top().join(".git"))
@@ -186,6 +194,10 @@ fn listing(dir: &Path) -> BTreeMap<OsString, String> {
 
 fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().unwrap().permissions().mode() & 0o7777
 }
 
 fn name(bytes: &[u8]) -> OsString {

@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 mod change;
+mod folder_modes;
 mod left_out;
 mod paths;
 mod restore_plan;
@@ -9,11 +10,14 @@ mod retention;
 mod summary;
 
 pub use crate::change::{Change, Entry, ParseError, parse_changes};
+pub use crate::folder_modes::{FolderChange, FolderModes};
 pub use crate::left_out::{Candidate, FileKind, LeftOut, LeftOutReason, Limits, looks_secret};
 pub use crate::paths::{ancestors, decoded_path, encoded_path, is_below, is_selected, names_git, shown_path};
 pub use crate::restore_plan::{Disk, KeptReason, OnDisk, Refusal, RestorePlan, Step, StepKind};
 pub use crate::retention::{Kept, retention};
-pub use crate::summary::{ChangeCount, bytes_text, count_changes, kept_line, left_out_line, plan_lines, step_line};
+pub use crate::summary::{
+    ChangeCount, bytes_text, count_changes, kept_line, left_out_line, plan_lines, plan_size, step_line,
+};
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change::{Change, Entry};
+use crate::folder_modes::FolderChange;
 use crate::left_out::LeftOut;
 use crate::paths::{ancestors, is_below, names_git};
 
@@ -102,9 +103,12 @@ pub enum KeptReason {
 
 /// What a restore changes, keeps and refuses to touch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct RestorePlan {
     /// The changes, in the order in which they are made: deletions first, the deepest path first.
     pub steps: Vec<Step>,
+    /// The folders whose permissions change, after all files are written.
+    pub folders: Vec<FolderChange>,
     /// Paths that differ and are not touched.
     pub refused: Vec<(Vec<u8>, Refusal)>,
     /// Files that the snapshot does not hold and that stay.
@@ -178,6 +182,11 @@ impl RestorePlan {
         plan.refused.sort();
         plan.kept.sort();
         plan
+    }
+
+    /// Returns whether the restore changes anything.
+    pub fn changes_something(&self) -> bool {
+        !self.steps.is_empty() || !self.folders.is_empty()
     }
 
     /// Returns the steps that change a file that exists.

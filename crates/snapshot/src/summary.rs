@@ -4,6 +4,7 @@
 
 use longhaul_core::counted;
 
+use crate::folder_modes::FolderChange;
 use crate::left_out::LeftOut;
 use crate::paths::shown_path;
 use crate::restore_plan::{KeptReason, RestorePlan, Step, StepKind};
@@ -88,11 +89,14 @@ pub fn step_line(step: &Step) -> String {
 /// Returns the lines that describe a plan, with at most `most` paths of each kind.
 pub fn plan_lines(plan: &RestorePlan, most: usize) -> Vec<String> {
     let (written, created, deleted) = (plan.written().count(), plan.created().count(), plan.deleted().count());
-    if plan.steps.is_empty() && plan.refused.is_empty() && plan.kept.is_empty() {
+    if !plan.changes_something() && plan.refused.is_empty() && plan.kept.is_empty() {
         return vec!["No file differs.".to_owned()];
     }
-    let total = counted(plan.steps.len(), "file");
-    let mut lines = vec![format!("{total} to change: {written} written, {created} created, {deleted} deleted")];
+    let mut lines = Vec::new();
+    if !plan.steps.is_empty() || plan.folders.is_empty() {
+        let total = counted(plan.steps.len(), "file");
+        lines.push(format!("{total} to change: {written} written, {created} created, {deleted} deleted"));
+    }
     for kind in [StepKind::Write, StepKind::Create, StepKind::Delete] {
         let steps: Vec<&Step> = plan.steps.iter().filter(|step| step.kind() == kind).collect();
         lines.extend(steps.iter().take(most).map(|step| step_line(step)));
@@ -100,6 +104,7 @@ pub fn plan_lines(plan: &RestorePlan, most: usize) -> Vec<String> {
             lines.push(format!("  and {} more", steps.len() - most));
         }
     }
+    lines.extend(folder_lines(plan, most));
     lines.extend(kept_line(&plan.kept, most));
     if !plan.refused.is_empty() {
         lines.push(format!("{} not touched:", counted(plan.refused.len(), "file")));
@@ -108,6 +113,30 @@ pub fn plan_lines(plan: &RestorePlan, most: usize) -> Vec<String> {
         lines.extend((plan.refused.len() > most).then(|| format!("  and {} more", plan.refused.len() - most)));
     }
     lines
+}
+
+fn folder_lines(plan: &RestorePlan, most: usize) -> Vec<String> {
+    if plan.folders.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("Permissions of {} to change:", counted(plan.folders.len(), "folder"))];
+    let line = |change: &FolderChange| {
+        format!("  {:04o} becomes {:04o} {}", change.before, change.after, shown_path(&change.path))
+    };
+    lines.extend(plan.folders.iter().take(most).map(line));
+    lines.extend((plan.folders.len() > most).then(|| format!("  and {} more", plan.folders.len() - most)));
+    lines
+}
+
+/// Returns how much a restore changes, such as `2 files and the permissions of 1 folder`.
+pub fn plan_size(plan: &RestorePlan) -> String {
+    let files = counted(plan.steps.len(), "file");
+    let folders = format!("the permissions of {}", counted(plan.folders.len(), "folder"));
+    match (plan.steps.len(), plan.folders.len()) {
+        (_, 0) => files,
+        (0, _) => folders,
+        _ => format!("{files} and {folders}"),
+    }
 }
 
 /// Returns a number of bytes compactly: `950 B`, `12 KB`, `1.5 GB`.

@@ -5,6 +5,8 @@ use proptest::prelude::*;
 
 use crate::*;
 
+mod folder_modes;
+
 fn entry(id: &str) -> Option<Entry> {
     Some(Entry { mode: 0o100_644, id: id.to_owned() })
 }

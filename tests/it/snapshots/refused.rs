@@ -8,11 +8,28 @@ use super::*;
 /// A user without rights, for tests that run as the superuser, who may read everything.
 const NOBODY: u32 = 65_534;
 
-fn give_away(path: &Path) {
+/// Gives everything below a path to that user, if the tests run as the superuser.
+pub(super) fn give_away(path: &Path) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
     if path.symlink_metadata().unwrap().is_dir() {
         fs::read_dir(path).unwrap().for_each(|entry| give_away(&entry.unwrap().path()));
     }
     lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+}
+
+/// Runs an executable as a user who is not the superuser, and returns what it prints.
+#[track_caller]
+pub(super) fn run_without_rights(session: &Session, executable: &str, args: &[&str]) -> String {
+    let mut command = session.sandbox.executable(executable);
+    command.args(args);
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let outcome = Outcome::of(&mut command, b"");
+    assert_eq!(outcome.status, Some(0), "{executable} {args:?}: {outcome:?}");
+    outcome.stdout
 }
 
 /// Takes a snapshot while a folder has the permissions `mode`, and restores it when the folder can be read.
@@ -21,20 +38,8 @@ fn check_closed_folder(mode: u32) {
     let session = Session::new();
     session.write("closed/file", "one\n");
     session.write("open", "one\n");
-    let is_root = rustix::process::geteuid().is_root();
-    if is_root {
-        give_away(&session.sandbox.path(""));
-    }
-    let run = |executable: &str, args: &[&str]| {
-        let mut command = session.sandbox.executable(executable);
-        command.args(args);
-        if is_root {
-            command.uid(NOBODY).gid(NOBODY);
-        }
-        let outcome = Outcome::of(&mut command, b"");
-        assert_eq!(outcome.status, Some(0), "{executable} {args:?}: {outcome:?}");
-        outcome.stdout
-    };
+    give_away(&session.sandbox.path(""));
+    let run = |executable: &str, args: &[&str]| run_without_rights(&session, executable, args);
     let closed = session.sandbox.project().join("closed");
     fs::set_permissions(&closed, fs::Permissions::from_mode(mode)).unwrap();
     run("longhaul-snapshot", &["s", "prompt", "1", "", "-"]);

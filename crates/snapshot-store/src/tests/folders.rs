@@ -3,10 +3,6 @@
 use super::*;
 use crate::metadata::{MAX_MODES, Metadata};
 
-fn mode(path: &Path) -> u32 {
-    path.metadata().unwrap().permissions().mode() & 0o7777
-}
-
 #[test]
 fn a_git_folder_in_the_work_tree_is_not_touched_whatever_its_name() {
     let separate = World::without_repository();
@@ -132,6 +128,143 @@ fn an_empty_folder_that_existed_then_stays() {
         assert!(is_there("logs/old") && is_there("a/empty") && is_there("emptied"));
         assert!(!is_there("logs/new") && !is_there("new"));
     }
+}
+
+#[test]
+fn a_folder_that_still_exists_gets_its_permissions_of_then() {
+    let world = World::new();
+    for path in ["a/file", "b/c/file", "same/file"] {
+        world.write(path, "1");
+    }
+    chmod(&world.top().join("b/c"), 0o750);
+    let then = world.take();
+    let before = world.folder_modes();
+    for (path, mode) in [("a", 0o700), ("b", 0o555), ("b/c", 0o500)] {
+        chmod(&world.top().join(path), mode);
+    }
+    let after = world.folder_modes();
+    let restored = world.restore(&then);
+    assert_eq!((restored.plan.steps.len(), restored.plan.folders.len()), (0, 3));
+    assert_eq!(restored.conflicts, Vec::<Vec<u8>>::new());
+    assert_eq!(world.folder_modes(), before);
+    world.undo();
+    assert_eq!(world.folder_modes(), after);
+    world.undo();
+    assert_eq!(world.folder_modes(), before, "taking back can be taken back");
+    // A new snapshot knows the same.
+    world.undo();
+    let closed = world.take();
+    chmod(&world.top().join("b"), 0o755);
+    chmod(&world.top().join("b/c"), 0o755);
+    world.write("b/c/file", "2");
+    world.restore(&closed);
+    assert_eq!(world.folder_modes(), after);
+}
+
+#[test]
+fn only_the_selected_folders_get_their_permissions() {
+    let world = World::new();
+    world.write("a/file", "1");
+    world.write("b/sub/file", "1");
+    let then = world.take();
+    let usual = mode(&world.top().join("a"));
+    for path in ["a", "b", "b/sub"] {
+        chmod(&world.top().join(path), 0o700);
+    }
+    let restore = |selected: &str| {
+        let selected = vec![selected.as_bytes().to_vec()];
+        let prepared = prepare(&world.env(), &world.place(), &world.limits, &then, selected).unwrap();
+        prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
+        ["a", "b", "b/sub"].map(|path| mode(&world.top().join(path)))
+    };
+    assert_eq!(restore("b/sub/file"), [0o700, 0o700, 0o700]);
+    assert_eq!(restore("b/sub"), [0o700, 0o700, usual]);
+    assert_eq!(restore("b"), [0o700, usual, usual]);
+}
+
+#[test]
+fn a_folder_keeps_its_permissions_while_all_its_files_are_replaced() {
+    let world = World::new();
+    world.write("a/then", "1");
+    chmod(&world.top().join("a"), 0o2750);
+    let then = world.take();
+    world.remove("a/then");
+    world.write("a/now", "1");
+    world.restore(&then);
+    assert_eq!(mode(&world.top().join("a")), 0o2750);
+    world.undo();
+    assert_eq!(mode(&world.top().join("a")), 0o2750);
+}
+
+#[test]
+fn the_permissions_of_another_repository_of_an_ignored_folder_and_of_a_new_one_are_not_changed() {
+    let world = World::new();
+    for path in ["later/file", "hidden/file", "file"] {
+        world.write(path, "1");
+    }
+    let then = world.take();
+    world.git_in(&world.top().join("later"), &["init", "-q"]);
+    world.write(".gitignore", "hidden/\n");
+    world.write("new/file", "1");
+    let folders = ["later", "hidden", "new"].map(|path| world.top().join(path));
+    folders.iter().for_each(|folder| chmod(folder, 0o700));
+    assert_eq!(world.plan(&then).plan.folders, []);
+    world.restore(&then);
+    assert_eq!([mode(&folders[0]), mode(&folders[1])], [0o700, 0o700]);
+    world.undo();
+    assert_eq!(mode(&folders[2]), 0o700);
+}
+
+#[test]
+fn a_folder_that_another_program_changes_meanwhile_is_left_alone() {
+    let world = World::new();
+    world.write("a/file", "1");
+    world.write("b/file", "1");
+    let then = world.take();
+    let usual = mode(&world.top().join("b"));
+    for path in ["a", "b"] {
+        chmod(&world.top().join(path), 0o700);
+    }
+    let prepared = world.plan(&then);
+    chmod(&world.top().join("a"), 0o711);
+    let restored = prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
+    assert_eq!(restored.conflicts, [b"a".to_vec()]);
+    assert_eq!(["a", "b"].map(|path| mode(&world.top().join(path))), [0o711, usual]);
+}
+
+#[test]
+fn an_interrupted_change_of_permissions_is_finished_or_taken_back() {
+    let world = World::new();
+    world.write("a/file", "1");
+    chmod(&world.top().join("a"), 0o555);
+    let then = world.take();
+    chmod(&world.top().join("a"), 0o700);
+    world.write("a/file", "2");
+    chmod(&world.top().join("a"), 0o500);
+    world.restore(&then);
+    assert_eq!(mode(&world.top().join("a")), 0o555);
+    let dir = world.place().dir;
+    for _ in 0..2 {
+        // As if it had been killed before the folder was closed again.
+        chmod(&world.top().join("a"), 0o700);
+        fs::rename(dir.join("last-restore.json"), dir.join("journal.json")).unwrap();
+        assert_eq!(recover(&world.env(), &world.place()).unwrap().unwrap().conflicts, Vec::<Vec<u8>>::new());
+        assert_eq!(mode(&world.top().join("a")), 0o555);
+    }
+    chmod(&world.top().join("a"), 0o700);
+    fs::rename(dir.join("last-restore.json"), dir.join("journal.json")).unwrap();
+    world.undo();
+    assert_eq!(mode(&world.top().join("a")), 0o500);
+    assert_eq!(fs::read(world.top().join("a/file")).unwrap(), b"2");
+}
+
+#[test]
+fn the_permissions_of_folders_are_not_known_of_an_earlier_version_or_if_there_are_too_many() {
+    let metadata = Metadata { version: 1, ..Metadata::default() };
+    assert!(!metadata.has_folder_modes());
+    let metadata = Metadata { version: 2, ..Metadata::default() };
+    assert!(metadata.has_folder_modes());
+    assert!(!Metadata { has_no_folder_modes: true, ..metadata }.has_folder_modes());
 }
 
 #[test]
