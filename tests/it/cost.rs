@@ -1,7 +1,9 @@
 //! `longhaul cost`: what the sessions used, each request counted once, and what that cost.
 
+mod codex;
 mod compared;
 mod generated;
+mod status;
 
 use std::fs;
 use std::path::Path;

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Only requests since then: a day as YYYY-MM-DD, today, yesterday, 7d (the last seven days), 2w, or 12h
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// A folder with transcripts, instead of the folder of Claude Code
+    /// A folder with transcripts, instead of those of Claude Code and Codex
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Print a JSON object

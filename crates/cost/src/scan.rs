@@ -6,6 +6,9 @@ use memchr::{memchr, memrchr};
 /// What every line with usage contains. Inside of a JSON string the quotes are escaped, so text cannot contain it.
 const NEEDLE: &[u8] = b"\"usage\":";
 
+/// What every line of a rollout contains.
+const ROLLOUT_NEEDLE: &[u8] = b"\"type\":";
+
 /// The maximum length of a line. A longer one is skipped.
 const MAX_LINE: usize = 64 << 20;
 
@@ -25,11 +28,20 @@ pub struct UsageScanner {
 
 impl Default for UsageScanner {
     fn default() -> Self {
-        Self { finder: Finder::new(NEEDLE), rest: Vec::new(), is_skipping: false, skipped: 0 }
+        Self::new(NEEDLE)
     }
 }
 
 impl UsageScanner {
+    /// Returns a scanner for a rollout of Codex. It passes on every line: what one with usage means depends on those before it.
+    pub fn for_rollouts() -> Self {
+        Self::new(ROLLOUT_NEEDLE)
+    }
+
+    fn new(needle: &'static [u8]) -> Self {
+        Self { finder: Finder::new(needle), rest: Vec::new(), is_skipping: false, skipped: 0 }
+    }
+
     /// Takes the next piece of a transcript. Calls `found` with every complete line that contains usage.
     pub fn feed(&mut self, piece: &[u8], mut found: impl FnMut(&[u8])) {
         let Some(first_end) = memchr(b'\n', piece) else { return self.keep(piece) };

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::tokens::Tokens;
 
 /// A line with a larger number of tokens is damaged, and ignored.
-const MAX_TOKENS: u64 = 1_000_000_000_000;
+pub(crate) const MAX_TOKENS: u64 = 1_000_000_000_000;
 
 /// The name of a model that Claude Code writes for messages of its own.
 const SYNTHETIC: &str = "<synthetic>";
@@ -24,7 +24,7 @@ pub struct RequestKey(u128);
 
 impl RequestKey {
     /// Returns the key of a request. `part` numbers the models that took part in it.
-    fn new(message: &str, request: &str, part: usize) -> Self {
+    pub(crate) fn new(message: &str, request: &str, part: usize) -> Self {
         let half = |seed: u8| {
             let mut hasher = DefaultHasher::new();
             (seed, message, request, part).hash(&mut hasher);

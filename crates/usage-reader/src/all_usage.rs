@@ -26,11 +26,17 @@ pub struct AllUsage {
 }
 
 /// A file that was read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ReadFile {
     content: FollowedFile,
     /// The project of its first request. All requests of a file belong to the project in which its session was started.
     project: Option<ProjectIndex>,
+}
+
+impl ReadFile {
+    fn new(path: &Path) -> Self {
+        Self { content: FollowedFile::new(path), project: None }
+    }
 }
 
 impl AllUsage {
@@ -39,8 +45,8 @@ impl AllUsage {
         let mut usage = Self::default();
         usage.update(files);
         for file in files {
-            let mut read = usage.files.remove(&file.path).unwrap_or_default();
-            read.content.finish(|line| usage.count(line, &file.path, &mut read.project));
+            let mut read = usage.files.remove(&file.path).unwrap_or_else(|| ReadFile::new(&file.path));
+            read.content.finish(|line| usage.count(&line, &file.path, &mut read.project));
             usage.files.insert(file.path.clone(), read);
         }
         usage
@@ -59,9 +65,10 @@ impl AllUsage {
         self.failed.clear();
         let mut piece = vec![0; PIECE];
         for file in files {
-            let mut read = self.files.remove(&file.path).unwrap_or_default();
+            let mut read = self.files.remove(&file.path).unwrap_or_else(|| ReadFile::new(&file.path));
             let ReadFile { content, project } = &mut read;
-            let result = content.read(&file.path, file.bytes, &mut piece, |line| self.count(line, &file.path, project));
+            let result =
+                content.read(&file.path, file.bytes, &mut piece, |line| self.count(&line, &file.path, project));
             if let Err(error) = result {
                 self.failed.push((file.path.clone(), error));
             }
@@ -74,11 +81,10 @@ impl AllUsage {
         self.files.values().map(|file| file.content.skipped()).sum()
     }
 
-    fn count(&mut self, line: &[u8], path: &Path, project: &mut Option<ProjectIndex>) {
-        let Some(line) = UsageLine::parse(line) else { return };
+    fn count(&mut self, line: &UsageLine<'_>, path: &Path, project: &mut Option<ProjectIndex>) {
         let project = *project.get_or_insert_with(|| self.project(line.folder.as_deref(), path));
         let session = path.file_stem().unwrap_or_default().to_string_lossy();
-        self.ledger.add(&line, &session, project);
+        self.ledger.add(line, &session, project);
     }
 
     /// Returns the project of a folder, or of a transcript that names none.

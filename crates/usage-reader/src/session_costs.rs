@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longhaul_cost::{Ledger, Prices, Sum, UsageLine};
+use longhaul_cost::{Ledger, Prices, Sum};
+use longhaul_runtime::transcript_place;
 
 use crate::followed_file::FollowedFile;
 use crate::usage_files::usage_files;
@@ -28,16 +29,17 @@ struct FollowedSession {
 impl SessionCosts {
     /// Returns the tokens and the cost of a session so far, with those of its subagents.
     ///
-    /// `transcript` is the path of the session's transcript; the name of the file is the id of the session. Requests that
+    /// `transcript` is the path of the session's transcript, which of a session of Claude Code is named by its id. Requests that
     /// a forked session has copied belong to the original session. What cannot be read counts nothing, and is tried again
     /// at the next call. The first call reads the whole transcript; later ones cost a look at the size of each file.
     pub fn of(&mut self, transcript: &Path, prices: &Prices) -> Sum {
         let session = transcript.file_stem().unwrap_or_default().to_string_lossy();
         let followed = self.sessions.entry(transcript.to_owned()).or_default();
         let length = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+        // Codex compresses a rollout that was not changed for a while.
+        let place = transcript_place(transcript).unwrap_or_else(|| transcript.to_owned());
         let subagents = usage_files(&[transcript.with_extension("")]).into_iter().map(|file| (file.path, file.bytes));
-        let files: Vec<(PathBuf, u64)> =
-            std::iter::once((transcript.to_owned(), length(transcript))).chain(subagents).collect();
+        let files: Vec<(PathBuf, u64)> = std::iter::once((place.clone(), length(&place))).chain(subagents).collect();
         followed.read(&files, &session);
         followed.ledger.session(&session, prices)
     }
@@ -59,16 +61,19 @@ impl FollowedSession {
         let project = ledger.project("", "");
         let mut piece = Vec::new();
         for (path, length) in files {
-            let file = followed.entry(path.clone()).or_default();
+            let file = followed.entry(path.clone()).or_insert_with(|| FollowedFile::new(path));
+            let is_rollout = file.is_rollout();
             if file.is_read_to(*length) {
                 continue;
             }
             piece.resize(PIECE, 0);
             // After an error, the next call tries again.
-            let _ = file.read(path, *length, &mut piece, |line| {
-                if let Some(line) = UsageLine::parse(line) {
-                    ledger.add(&line, session, project);
+            let _ = file.read(path, *length, &mut piece, |mut line| {
+                // A rollout has one session, and its file has another name.
+                if is_rollout {
+                    line.session = None;
                 }
+                ledger.add(&line, session, project);
             });
         }
     }

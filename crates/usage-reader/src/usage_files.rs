@@ -21,9 +21,26 @@ pub struct UsageFile {
     pub modified: Millis,
 }
 
-/// Returns the folders with the transcripts of Claude Code. They may not exist.
+/// Returns the folders with the transcripts of Claude Code and Codex. They may not exist.
 pub fn transcript_folders(env: &Env) -> Vec<PathBuf> {
-    env.client_dir.iter().map(|dir| dir.join("projects")).collect()
+    let claude = env.client_dir.iter().map(|dir| dir.join("projects"));
+    let codex = env.codex_dir.iter().flat_map(|dir| [dir.join("sessions"), dir.join("archived_sessions")]);
+    claude.chain(codex).collect()
+}
+
+/// Returns whether a transcript is one of Codex, by its name: `rollout-TIME-ID.jsonl`. Those of Claude Code are named by ids.
+pub(crate) fn is_rollout(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"rollout"))
+}
+
+/// Returns whether a transcript is compressed. Only Codex does that.
+pub(crate) fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "zst")
+}
+
+fn is_transcript(path: &Path) -> bool {
+    let is_plain = |path: &Path| path.extension().is_some_and(|extension| extension == "jsonl");
+    is_plain(path) || (is_packed(path) && is_rollout(path) && is_plain(&path.with_extension("")))
 }
 
 /// Returns the transcripts in folders and their subfolders, the most recently changed last.
@@ -44,7 +61,7 @@ fn add_folder(found: &mut Vec<UsageFile>, folder: &Path, depth: usize) {
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth < DEEPEST => add_folder(found, &path, depth + 1),
-            Ok(kind) if kind.is_file() && path.extension().is_some_and(|extension| extension == "jsonl") => {
+            Ok(kind) if kind.is_file() && is_transcript(&path) => {
                 found.extend(entry.metadata().ok().map(|metadata| UsageFile {
                     path,
                     bytes: metadata.len(),
