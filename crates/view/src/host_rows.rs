@@ -59,8 +59,16 @@ fn pane(json: &Value) -> Option<PaneAddress> {
     let (socket, id) = (json.get("tmux_socket")?.as_str()?, json.get("pane")?.as_str()?);
     let digits = id.strip_prefix('%')?;
     let is_id = (1..=9).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let is_path = socket.starts_with('/') && socket.len() <= MAX_CHARS && !socket.chars().any(char::is_control);
+    let is_path = socket.starts_with('/') && socket.len() <= MAX_CHARS && socket.chars().all(is_plain);
     (is_id && is_path).then(|| PaneAddress { socket: socket.to_owned(), id: id.to_owned() })
+}
+
+/// Returns whether a character of a path means nothing to any shell inside of single quotes.
+///
+/// The path becomes a quoted word of a command for the shell of the account there, which need not be a POSIX one: fish reads
+/// `\'` as a quote that does not end the text, and csh reads `!`.
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || "/._-+,:=@%~ ".contains(c)
 }
 
 fn clean(text: &str) -> String {

@@ -115,6 +115,27 @@ fn rows_of_another_host_are_read() {
 }
 
 #[test]
+fn the_path_of_a_socket_of_another_host_has_no_character_of_a_shell() {
+    let pane = |socket: &str| {
+        let output = json!([{ "session": "a", "status": "idle", "pane": "%1", "tmux_socket": socket }]).to_string();
+        rows_of_host("h", output.as_bytes(), 0).unwrap().remove(0).pane.map(|pane| pane.socket)
+    };
+    for socket in
+        ["/tmp/tmux-1000/default", "/private/tmp/tmux-501/my work", "/run/user/1000/tmux@1.2,x+y=z", "/tmp/über"]
+    {
+        assert_eq!(pane(socket).as_deref(), Some(socket));
+    }
+    for socket in [
+        "'", "\"", "\\", "$(x)", "`x`", "!x", ";x", "&", "|x", ">x", "*", "?", "[x]", "{a}", "#", "(x)", "\n", "\u{7f}",
+    ] {
+        assert_eq!(pane(&format!("/tmp/{socket}")), None, "{socket:?}");
+    }
+    for socket in ["", "tmp/x", "-S", "~/x", &format!("/{}", "x".repeat(300))] {
+        assert_eq!(pane(socket), None, "{socket:?}");
+    }
+}
+
+#[test]
 fn the_output_of_another_host_is_not_trusted() {
     for output in ["", "{}", "null", "[1, 2", "\u{0}", "error: no such command"] {
         assert_eq!(rows_of_host("h", output.as_bytes(), 0), Err(HostRowsError::NotJson), "{output:?}");
