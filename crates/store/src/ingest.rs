@@ -8,7 +8,7 @@ use longhaul_handoff::MAX_MERGES;
 use longhaul_transcript::{Batch, Cursor, PromptOrigin, Turn, may_rewind};
 use rusqlite::{Connection, OptionalExtension};
 
-use self::links::{mark_replaced, roll_back, store_links, undo_rollbacks};
+use self::links::{mark_replaced, position_before, roll_back, store_links, undo_rollback};
 use self::turn_rows::store_turn;
 use crate::row_ids::Time;
 use crate::{Sanitizer, Session, Store, StoreError, forgotten_prompts, pending_replies};
@@ -53,13 +53,15 @@ fn store_batch(
     // What was forgotten does not come back with a part of the file that was not read then.
     let is_forgotten = |turn: &Turn| turn.at.map(Time).zip(forgotten).is_some_and(|(at, forgotten)| at <= forgotten);
     let mut before = session.cursor.turn.as_deref();
-    if session.cursor.offset == 0 {
-        undo_rollbacks(connection, id)?;
-    }
+    let offset = session.cursor.offset;
+    store_links(connection, id, offset, &batch.links)?;
     let mut rollbacks = batch.rollbacks.iter().peekable();
     for (number, turn) in batch.turns.iter().enumerate() {
         while let Some(rollback) = rollbacks.next_if(|rollback| rollback.after <= number) {
-            roll_back(connection, id, before.unwrap_or_default(), rollback.turns)?;
+            roll_back(connection, id, position_before(turn, offset, &batch.links), rollback.turns)?;
+        }
+        if turn.begins {
+            undo_rollback(connection, id, &turn.id)?;
         }
         let is_hidden = is_hidden(connection, id, turn, before, sanitizer)?;
         before = Some(&turn.id);
@@ -72,7 +74,7 @@ fn store_batch(
         }
     }
     for rollback in rollbacks {
-        roll_back(connection, id, before.unwrap_or_default(), rollback.turns)?;
+        roll_back(connection, id, i64::MAX, rollback.turns)?;
     }
     let replies: Vec<String> = batch
         .turns
@@ -81,7 +83,6 @@ fn store_batch(
         .filter(|reply| !reply.trim().is_empty())
         .collect();
     pending_replies::forget_replies(connection, id, &replies)?;
-    store_links(connection, id, session.cursor.offset, &batch.links)?;
     if may_rewind(session.cursor.tip.as_deref(), &batch.links) {
         mark_replaced(connection, id)?;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use longhaul_transcript::{Link, replaced_turns};
+use longhaul_transcript::{Link, Turn, replaced_turns};
 use rusqlite::Connection;
 
 use crate::rewinds::{REPLACED, ROLLED_BACK, UNREPORTED};
@@ -23,21 +23,40 @@ pub(super) fn store_links(connection: &Connection, session: &str, offset: u64, l
     Ok(())
 }
 
-/// Marks the `count` newest turns up to the turn `last` as taken back by a line of Codex's rollout.
-pub(super) fn roll_back(connection: &Connection, session: &str, last: &str, count: usize) -> rusqlite::Result<()> {
-    let sql = "UPDATE turns SET replaced = ?2 WHERE origin_session_id = ?1 AND turn_id IN
-                   (SELECT turn_id FROM turns
-                    WHERE origin_session_id = ?1 AND replaced = 0 AND turn_number <=
-                        (SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND turn_id = ?4)
-                    ORDER BY turn_number DESC LIMIT ?3)";
+/// Takes the `count` newest turns back whose entries stand before `position`, as a line of Codex's rollout says.
+///
+/// A turn that is not stored, because it is private or was forgotten, counts like any other: only its entries show that it
+/// was there. The entries of what was taken back are deleted, so that the next rollback does not count it again.
+pub(super) fn roll_back(connection: &Connection, session: &str, position: i64, count: usize) -> rusqlite::Result<()> {
+    let sql = "SELECT uuid FROM links WHERE session_id = ?1 AND uuid = turn AND position < ?2
+               ORDER BY position DESC LIMIT ?3";
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    connection.execute(sql, (session, ROLLED_BACK, count, last)).map(drop)
+    let turns: Vec<String> = connection
+        .prepare_cached(sql)?
+        .query_map((session, position, count), |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let sql = "UPDATE turns SET replaced = ?3 WHERE origin_session_id = ?1 AND turn_id = ?2 AND replaced = 0";
+    let mut mark = connection.prepare_cached(sql)?;
+    let mut forget = connection.prepare_cached("DELETE FROM links WHERE session_id = ?1 AND turn = ?2")?;
+    for turn in &turns {
+        mark.execute((session, turn, ROLLED_BACK))?;
+        forget.execute((session, turn))?;
+    }
+    Ok(())
 }
 
-/// Unmarks the turns that [`roll_back`] has marked, before the rollout is read again from its beginning.
-pub(super) fn undo_rollbacks(connection: &Connection, session: &str) -> rusqlite::Result<()> {
-    let sql = "UPDATE turns SET replaced = 0 WHERE origin_session_id = ?1 AND replaced = ?2";
-    connection.execute(sql, (session, ROLLED_BACK)).map(drop)
+/// Returns the position before which a rollback looks for turns: that of the entry which begins `next`, the first turn
+/// after it in `links`.
+pub(super) fn position_before(next: &Turn, offset: u64, links: &[Link]) -> i64 {
+    // The rest of a turn that began in an earlier read has no such entry, and everything before it is before this read.
+    let index = links.iter().position(|link| link.uuid == next.id).unwrap_or_default();
+    offset as i64 + index as i64
+}
+
+/// Unmarks a turn that [`roll_back`] has marked, when its beginning is read again: the rollback, too, is read again.
+pub(super) fn undo_rollback(connection: &Connection, session: &str, turn: &str) -> rusqlite::Result<()> {
+    let sql = "UPDATE turns SET replaced = 0 WHERE origin_session_id = ?1 AND turn_id = ?2 AND replaced = ?3";
+    connection.prepare_cached(sql)?.execute((session, turn, ROLLED_BACK)).map(drop)
 }
 
 /// Marks the turns that a rewind took back, and unmarks those that it did not.
