@@ -1,7 +1,11 @@
 //! Codex's hooks, with what version 0.166 sends and the rollout that it wrote.
 
 mod handoff;
+mod payloads;
+mod recall;
+mod rewinds;
 mod setup;
+mod written_rollout;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

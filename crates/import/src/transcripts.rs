@@ -9,6 +9,7 @@ mod reading;
 pub(crate) mod turns_to_records;
 mod writing;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -16,6 +17,7 @@ use std::thread;
 
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_store::{Bulk, NewSession, Session, Store};
+use longhaul_transcript::RolloutName;
 
 use self::head::Head;
 use self::ledger::Ledger;
@@ -31,9 +33,6 @@ const SIDECHAIN: &str = "agent-";
 
 /// The prefix of Codex's rollouts.
 const ROLLOUT: &str = "rollout-";
-
-/// The length of a UUID.
-const UUID_CHARS: usize = 36;
 
 /// Maximum depth of rollouts: year, month, day.
 const DEEPEST: usize = 4;
@@ -137,15 +136,12 @@ fn is_rollout(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(ROLLOUT))
 }
 
-/// Returns the session of a transcript by the name of the file. The name of a rollout ends with the UUID of its
-/// session.
+/// Returns the session of a transcript by the name of the file.
 fn session_of(path: &Path) -> Option<SessionId> {
-    let name = path.file_name()?.to_str()?;
-    let stem = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl")?;
-    match stem.strip_prefix(ROLLOUT) {
-        Some(rest) => SessionId::codex(rest.get(rest.len().checked_sub(UUID_CHARS)?..)?),
-        None => SessionId::new(stem),
+    if is_rollout(path) {
+        return SessionId::codex(RolloutName::of(path)?.session);
     }
+    SessionId::new(path.file_name()?.to_str()?.strip_suffix(".jsonl")?)
 }
 
 fn source(path: PathBuf) -> Option<Source> {
@@ -207,13 +203,34 @@ pub fn import(
 
 fn tasks<'a>(store: &Store, sources: &'a [Source], ledger: &Ledger) -> Result<Vec<Task<'a>>, Error> {
     let mut tasks = Vec::with_capacity(sources.len());
-    for source in sources {
+    for source in in_order(sources) {
         let Some(id) = session_of(&source.path) else { continue };
         let known = store.session(id.as_str())?;
         let is_unchanged = known.is_some() && ledger.has(source);
         tasks.push(Task { source, id, known, is_unchanged });
     }
     Ok(tasks)
+}
+
+/// Returns the transcripts with the rollouts of each session of Codex in the order in which they were begun. After a
+/// rewind, Codex writes another one, which says what of the earlier ones is no longer part of the conversation.
+fn in_order(sources: &[Source]) -> Vec<&Source> {
+    let mut ordered: Vec<&Source> = sources.iter().collect();
+    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, source) in sources.iter().enumerate() {
+        if let Some(name) = RolloutName::of(&source.path) {
+            places.entry(name.session).or_default().push(place);
+        }
+    }
+    for places in places.into_values() {
+        let mut own: Vec<&Source> = places.iter().map(|place| &sources[*place]).collect();
+        let rollout = |source: &&Source| RolloutName::of(&source.path).map(|name| name.rollout.to_owned());
+        own.sort_by_cached_key(rollout);
+        for (place, source) in places.into_iter().zip(own) {
+            ordered[place] = source;
+        }
+    }
+    ordered
 }
 
 /// Stores the messages of the reader about one transcript.

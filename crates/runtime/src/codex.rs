@@ -10,7 +10,7 @@ use longhaul_core::Env;
 use longhaul_inject::{TmuxPane, codex_shows_prompt, parse_inspection, tmux_socket};
 use longhaul_tracker::{CodexWindow, client_name, codex_window};
 
-pub(crate) use self::rewound_rollout::turns_left_out;
+pub use self::rewound_rollout::turns_left_out;
 use crate::{Deadline, process};
 
 /// How long the prompt of an event is searched on the screens. Codex draws it a moment before or after the hook starts.

@@ -61,6 +61,7 @@ pub use longhaul_store::Sanitizer;
 
 pub use crate::client::is_headless;
 pub use crate::clock_and_env::{env, has_display, local_days, midnight, now, utc_offset_seconds};
+pub use crate::codex::turns_left_out as codex_turns_left_out;
 pub use crate::deadline::Deadline;
 pub use crate::error_log::ErrorLog;
 pub use crate::git::branch as git_branch;

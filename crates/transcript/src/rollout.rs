@@ -4,6 +4,7 @@
 //! calls are translated into the names of Claude Code's tools, so that readers of turns need not distinguish the two.
 
 mod call;
+mod file_name;
 mod usage;
 mod wire;
 
@@ -14,6 +15,7 @@ use crate::classify::PromptOrigin;
 use crate::entry::{Block, Entry, EntryKind, trim};
 use crate::wire::read;
 
+pub use self::file_name::RolloutName;
 pub(crate) use self::usage::{model, token_count};
 use self::wire::{BaseWire, ContentWire, LineWire, MetaWire, PayloadWire};
 
@@ -69,8 +71,8 @@ pub struct SessionMeta {
 /// The part of an earlier rollout that a rollout continues. Codex writes one when the user goes back to an earlier prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryBase {
-    /// Codex's id of the session of the earlier rollout.
-    pub session: String,
+    /// The id of the earlier rollout; that of the session, if it is the first one.
+    pub rollout: String,
     /// The number of the first line of the earlier rollout that is no longer part of the conversation.
     pub end: u64,
 }
@@ -97,7 +99,7 @@ impl SessionMeta {
             at: read::<std::borrow::Cow<'_, str>>(wire.timestamp).as_deref().and_then(parse_timestamp),
             is_subagent: named(meta.source) || named(meta.thread_source),
             base: read::<BaseWire<'_>>(meta.history_base)
-                .and_then(|base| Some(HistoryBase { session: base.thread_id?.into_owned(), end: base.end? })),
+                .and_then(|base| Some(HistoryBase { rollout: base.thread_id?.into_owned(), end: base.end? })),
         })
     }
 }

@@ -1,16 +1,19 @@
 //! Stores the messages of the reader.
 
-use longhaul_core::{Config, Env, Millis};
+use std::cmp::Ordering;
+use std::path::Path;
+
+use longhaul_core::{Config, Env, Millis, SessionId};
 use longhaul_memory::Summary;
-use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Session};
-use longhaul_transcript::{Batch, Cursor};
+use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Session, Store};
+use longhaul_transcript::{Batch, Cursor, RolloutName};
 
 use super::head::Head;
 use super::turns_to_records::{Done, Part};
 use super::{Imported, Task, register};
 use longhaul_runtime::handoff::catch_up;
 use longhaul_runtime::memory::new_observation;
-use longhaul_runtime::{Error, Sanitizer};
+use longhaul_runtime::{Error, Sanitizer, codex_turns_left_out};
 
 /// The import of one session.
 pub(super) struct Writer<'a> {
@@ -31,7 +34,7 @@ enum Turns {
     Here,
     /// From a separate read, which continues where the last one ended.
     Apart,
-    /// From another file.
+    /// From another file, or not at all.
     Elsewhere,
 }
 
@@ -48,11 +51,17 @@ impl<'a> Writer<'a> {
             Some(known) => (known, false),
             None => (register(bulk.plain(), &task.id, head, path)?, true),
         };
-        // For a copy of the transcript, only records with an id are stored, because its bytes may differ from the
-        // original.
-        let own = session.transcript.as_ref().map(std::path::Path::new);
-        let turns = match own {
-            Some(own) if own != path && own.exists() => Turns::Elsewhere,
+        let own = session.transcript.as_ref().map(Path::new);
+        let turns = match own.map(|own| (own, rollout_order(own, path))) {
+            Some((own, Some(Ordering::Less))) => {
+                follow_rewind(bulk.plain(), &task.id, own, path, head)?;
+                Turns::Apart
+            }
+            // The turns of an earlier rollout come before those that are stored already.
+            Some((_, Some(Ordering::Greater))) => Turns::Elsewhere,
+            // For a copy of the transcript, only records with an id are stored, because its bytes may differ from the
+            // original.
+            Some((own, _)) if own != path && own.exists() => Turns::Elsewhere,
             _ if session.cursor == Cursor::default() => Turns::Here,
             _ => Turns::Apart,
         };
@@ -121,6 +130,24 @@ impl<'a> Writer<'a> {
         }
         Ok(())
     }
+}
+
+/// Compares two rollouts of Codex by the time at which they were begun; `None` if one of the files is another transcript.
+fn rollout_order(own: &Path, other: &Path) -> Option<Ordering> {
+    Some(RolloutName::of(own)?.rollout.cmp(RolloutName::of(other)?.rollout))
+}
+
+/// Marks the turns that a rewind took back, and makes the new rollout the transcript of the session, as the hooks do.
+///
+/// What is read of the session from now on is read from `new`, also by the next import if this one is killed.
+fn follow_rewind(store: &Store, id: &SessionId, old: &Path, new: &Path, head: &Head) -> Result<(), Error> {
+    let turns = match codex_turns_left_out(id.own(), old, new) {
+        // A file that cannot be read does not stop the import.
+        Err(Error::Read { .. }) => Vec::new(),
+        turns => turns?,
+    };
+    store.leave_out(id.as_str(), &turns)?;
+    register(store, id, head, new).map(drop)
 }
 
 /// Returns a part of a turn as it is stored. With `has_raw`, the raw text of the calls is included.

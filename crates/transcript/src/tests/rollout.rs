@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::read;
 use crate::{
-    Batch, HistoryBase, PromptOrigin, Reader, Rollback, SessionMeta, Turn, ends_in_interrupt, is_turn_over,
-    latest_usage, line_number, merge_turns,
+    Batch, HistoryBase, PromptOrigin, Reader, Rollback, RolloutName, SessionMeta, Turn, ends_in_interrupt,
+    is_turn_over, latest_usage, line_number, merge_turns,
 };
 
 /// Two turns, the second after a resume.
@@ -340,7 +340,7 @@ fn a_rollout_that_continues_another_says_where() {
     let base = json!({ "thread_id": "t", "end_ordinal_exclusive": 30, "end_byte_offset": 62216 });
     let meta = line("session_meta", json!({ "id": "t", "history_base": base }));
     let base = SessionMeta::parse(meta.as_bytes()).unwrap().base;
-    assert_eq!(base, Some(HistoryBase { session: "t".to_owned(), end: 30 }));
+    assert_eq!(base, Some(HistoryBase { rollout: "t".to_owned(), end: 30 }));
     let plain = line("session_meta", json!({ "id": "t", "history_base": null }));
     assert_eq!(SessionMeta::parse(plain.as_bytes()).unwrap().base, None);
     assert_eq!(line_number(b"{\"ordinal\":31,\"type\":\"event_msg\"}\n"), Some(31));
@@ -354,4 +354,22 @@ fn a_turn_is_over_after_its_last_event_only() {
     assert!(!is_turn_over((event("task_complete") + &event("task_started") + &user("go on")).as_bytes()));
     assert!(is_turn_over((event("task_started") + &event("turn_aborted")).as_bytes()));
     assert!(!is_turn_over(user("go on").as_bytes()));
+}
+
+#[test]
+fn the_name_of_a_rollout_has_the_ids_of_the_session_and_the_rollout() {
+    let (session, later) = ("01a1de69-9a48-7213-b664-b016f981bf57", "01a1de70-0000-7213-b664-b016f981bf58");
+    let check = |name: &str, ids: Option<(&str, &str)>| {
+        let name = format!("/s/2026/11/15/{name}");
+        let found = RolloutName::of(name.as_ref()).map(|name| (name.session.to_owned(), name.rollout.to_owned()));
+        assert_eq!(found, ids.map(|(session, rollout)| (session.to_owned(), rollout.to_owned())), "{name}");
+    };
+    let first = format!("rollout-2026-11-15T08-53-45-{session}");
+    check(&format!("{first}.jsonl"), Some((session, session)));
+    check(&format!("{first}.jsonl.zst"), Some((session, session)));
+    check(&format!("{first}_{later}.jsonl"), Some((session, later)));
+    check(&format!("{first}_{later}.jsonl.zst"), Some((session, later)));
+    for other in [format!("{session}.jsonl"), format!("{first}.json"), "rollout-1.jsonl".to_owned()] {
+        check(&other, None);
+    }
 }

@@ -18,7 +18,7 @@ pub fn follow_rewind(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let Some(old) = session.transcript.as_deref().map(Path::new).filter(|old| *old != new) else {
         return Ok(Flow::Next);
     };
-    let own = common.session.as_str().trim_start_matches("codex:");
+    let own = common.session.own();
     let turns = match turns_left_out(own, old, new) {
         Err(error) if error.is_missing_file() => return Ok(Flow::Next),
         turns => turns?,

@@ -50,7 +50,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             return false;
         }
         let recorded = SessionRecord::load(&self.home, &common.session).and_then(|record| record.client_pid);
-        let own = common.session.as_str().trim_start_matches("codex:");
+        let own = common.session.own();
         if let Some(place) = own_window(&windows, own, prompt, recorded, self.deadline) {
             settle(&mut self.env, place);
         }
