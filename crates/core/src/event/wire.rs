@@ -89,18 +89,34 @@ pub struct EventWire<'a> {
     /// The session's id, as Copilot and Grok name it.
     #[serde(borrow, rename = "sessionId")]
     pub(super) session_id_camel: Option<&'a RawValue>,
+    /// The time of the event, which Copilot, Gemini CLI and Qwen Code send.
+    #[serde(borrow)]
+    pub(super) timestamp: Option<&'a RawValue>,
+    /// The program that runs the hook, where a plugin of another agent does that.
+    #[serde(borrow)]
+    pub(super) hook_source: Option<&'a RawValue>,
 }
 
 impl EventWire<'_> {
     /// Returns whether an agent sent it that runs Claude Code's hooks as its own: Cursor, Copilot and Grok read
-    /// `.claude/settings.json`, and Gemini CLI and Qwen Code copy hooks from there.
+    /// `.claude/settings.json`, as do plugins of opencode, and Gemini CLI and Qwen Code copy hooks from there.
     ///
     /// Its sessions are not Claude Code's, and its screens and files are others.
     pub fn is_of_another_agent(&self) -> bool {
         let transcript = self.transcript_path.as_deref().unwrap_or_default();
         self.cursor_version.is_some()
+            || self.hook_source.is_some()
             || (self.session_id_camel.is_some() && self.session_id.is_none())
             || ["/.gemini/tmp/", "/.qwen/projects/"].iter().any(|folder| transcript.contains(folder))
+            || (self.timestamp.is_some() && !self.has_claude_codes_transcript())
+    }
+
+    /// Returns whether the transcript is `…/projects/FOLDER/SESSION.jsonl`. Claude Code sends no time, but if a later version
+    /// does, its own hooks still run.
+    fn has_claude_codes_transcript(&self) -> bool {
+        let mut parts = self.transcript_path.as_deref().unwrap_or_default().rsplit('/');
+        let file = parts.next().and_then(|name| name.strip_suffix(".jsonl"));
+        file.is_some() && file == self.session_id.as_deref() && parts.nth(1) == Some("projects")
     }
 }
 
