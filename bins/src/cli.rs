@@ -155,8 +155,15 @@ pub(crate) fn main() -> ExitCode {
     if args.len() == 1 && view::has_terminal() {
         return exit_code(view::run(&longhaul_runtime::env()));
     }
-    let cli = Cli::parse_from(memory::find::with_excluded_words(args));
-    exit_code(run(&longhaul_runtime::env(), cli.command))
+    let is_hook = hook::is_called_by_agent(&args);
+    let env = longhaul_runtime::env();
+    match Cli::try_parse_from(memory::find::with_excluded_words(args)) {
+        Ok(Cli { command: Command::Hook(args) }) if is_hook => hook::run_for_agent(&env, &args),
+        Ok(cli) => exit_code(run(&env, cli.command)),
+        // `use_stderr`: not a request for help.
+        Err(error) if is_hook && error.use_stderr() => hook::refuse(&env, &error.to_string()),
+        Err(error) => error.exit(),
+    }
 }
 
 fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {

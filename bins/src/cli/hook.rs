@@ -1,14 +1,22 @@
 //! `longhaul hook EVENT`: runs a hook, for hooks that are configured by hand and for other agents.
 
+use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use longhaul_core::catalog::{
     AGENT_EXECUTABLE, CODEX_EXECUTABLE, CODEX_REGISTRATIONS, CodexRegistration, REGISTRATIONS,
 };
+use longhaul_core::{Env, reply};
+use longhaul_runtime::{ErrorLog, read_stdin};
 
-use super::{Exit, agent_name};
+use super::{Exit, agent_name, out};
+
+/// How long a hook that cannot run reads its payload, so that the agent can write it.
+const FOR_PAYLOAD: Duration = Duration::from_millis(500);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -24,6 +32,29 @@ pub(crate) struct Args {
 
 /// An event's name, its executable, and the arguments of that.
 type Row = (&'static str, &'static str, Vec<&'static str>);
+
+/// Returns whether an agent runs a hook, so that every answer must be one that it understands: some read a failure as an
+/// order to stop. A person has a terminal as standard input.
+pub(crate) fn is_called_by_agent(args: &[OsString]) -> bool {
+    args.get(1).is_some_and(|command| command == "hook") && !std::io::stdin().is_terminal()
+}
+
+/// Runs a hook for an agent, which is answered in any case.
+pub(crate) fn run_for_agent(env: &Env, args: &Args) -> ExitCode {
+    match run(args) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => refuse(env, &format!("{error:#}")),
+    }
+}
+
+/// Answers that nothing is to be done, and logs the first line of the problem.
+pub(crate) fn refuse(env: &Env, problem: &str) -> ExitCode {
+    ErrorLog::new(env, "hook").write(problem.lines().next().unwrap_or_default());
+    let _ = read_stdin(FOR_PAYLOAD);
+    // If the agent no longer reads, it needs no answer.
+    let _ = out::line(reply::PLAIN);
+    ExitCode::SUCCESS
+}
 
 /// Replaces this process by the executable of the event: payload, answer and exit status pass through.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
