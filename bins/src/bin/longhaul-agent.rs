@@ -17,9 +17,9 @@ fn main() {
         EventName::UserPromptSubmit => call.run::<UserPromptSubmit>(
             &[
                 jobs::privacy::on_prompt,
+                jobs::handoff::on_baton_command, // costs no request and does not count as work
                 jobs::session_place::on_prompt,
                 jobs::tracker::on_prompt,
-                jobs::handoff::on_baton_command,
                 jobs::handoff::on_prompt,
                 jobs::memory::on_prompt,
                 jobs::prompt_recall::on_prompt,

@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 mod agent;
+mod members;
 mod payload;
 mod resume;
 mod table;

@@ -3,9 +3,9 @@
 
 use longhaul_core::event::EventName;
 use longhaul_core::{SessionId, hash};
-use serde_json::{Map, Value, json};
 
 use crate::agent::{Agent, Alias, Condition, EventRule, PromptIds, UsageSource};
+use crate::members::Members;
 use crate::tool_call::{self, Outcome};
 use crate::usage::ReportedUse;
 
@@ -42,7 +42,7 @@ pub struct Payload {
     theirs: &'static str,
     session: SessionId,
     transcript: Option<String>,
-    members: Map<String, Value>,
+    members: Members,
 }
 
 impl Payload {
@@ -50,15 +50,15 @@ impl Payload {
     pub fn parse(agent: &'static Agent, event: &str, text: &str) -> Result<Option<Self>, PayloadError> {
         let unknown = || PayloadError::UnknownEvent { agent: agent.name, event: event.to_owned() };
         let rule = rule_of(agent, event).ok_or_else(unknown)?;
-        let members: Map<String, Value> = serde_json::from_str(text).map_err(PayloadError::NotAnObject)?;
-        if let Some(name) = text_in(&members, "hook_event_name").filter(|name| *name != rule.theirs) {
-            return Err(PayloadError::OtherEvent(name.to_owned()));
+        let members = Members::parse(text).map_err(PayloadError::NotAnObject)?;
+        if let Some(name) = members.text("hook_event_name").filter(|name| *name != rule.theirs) {
+            return Err(PayloadError::OtherEvent(name));
         }
         if !counts(rule, &members) {
             return Ok(None);
         }
-        let own = text_in(&members, "session_id").ok_or(PayloadError::NoSession)?;
-        let session = SessionId::of_agent(agent.name, own).ok_or(PayloadError::NoSession)?;
+        let own = members.text("session_id").ok_or(PayloadError::NoSession)?;
+        let session = SessionId::of_agent(agent.name, &own).ok_or(PayloadError::NoSession)?;
         let mut payload = Self { agent, event: rule.ours, theirs: rule.theirs, session, transcript: None, members };
         payload.translate();
         Ok(Some(payload))
@@ -84,14 +84,14 @@ impl Payload {
         self.transcript.as_deref()
     }
 
-    /// Returns the text of a field, under Claude Code's name.
-    pub fn text(&self, field: &str) -> Option<&str> {
-        text_in(&self.members, field)
+    /// Returns the text of a field, under Claude Code's name; `None` if it is blank or not a text.
+    pub fn text(&self, field: &str) -> Option<String> {
+        self.members.text(field)
     }
 
     /// Returns the payload as Claude Code would have sent it.
     pub fn to_claude(&self) -> String {
-        Value::Object(self.members.clone()).to_string()
+        self.members.to_json()
     }
 
     /// Returns whether the id of its prompt must be taken from the record of the session.
@@ -101,36 +101,42 @@ impl Payload {
 
     /// Sets the id of the prompt that the event belongs to.
     pub fn set_prompt_id(&mut self, id: &str) {
-        self.members.insert("prompt_id".to_owned(), id.into());
+        self.members.set_text("prompt_id", id);
+    }
+
+    /// Removes the last reply of the model, of which nothing may be stored.
+    pub fn remove_reply(&mut self) {
+        self.members.remove("last_assistant_message");
     }
 
     /// Returns whether the agent does not show the model what the hook answers to this event.
     pub fn is_not_shown(&self) -> bool {
         self.event == EventName::SessionStart
-            && self.agent.deaf_at_start.is_some_and(|source| self.text("source") == Some(source))
+            && self.agent.deaf_at_start.is_some_and(|source| self.text("source").as_deref() == Some(source))
     }
 
     /// Returns the use of the context, if the payload reports it.
     pub fn usage(&self) -> Option<ReportedUse> {
-        let number = |name: &str| self.members.get(name).and_then(Value::as_u64).filter(|number| *number > 0);
+        let number = |name: &str| self.members.integer(name).and_then(|number| u64::try_from(number).ok());
+        let number = |name: &str| number(name).filter(|number| *number > 0);
         let is_told = self.agent.usage == UsageSource::StopPayload && self.event == EventName::Stop;
         let tokens = number("input_tokens").filter(|_| is_told)?;
-        Some(ReportedUse { model: self.text("model").map(str::to_owned), tokens, window: number("context_limit") })
+        Some(ReportedUse { model: self.text("model"), tokens, window: number("context_limit") })
     }
 
     fn translate(&mut self) {
         let agent = self.agent;
-        self.transcript = self.text("transcript_path").map(str::to_owned);
+        self.transcript = self.text("transcript_path");
         self.members.remove("transcript_path");
-        rename(&mut self.members, agent.fields);
+        self.members.rename(agent.fields);
         self.describe_dialog();
         self.translate_call();
-        let timestamp = self.text("timestamp").map(str::to_owned);
+        let timestamp = self.text("timestamp");
         if let Some(at) = timestamp.filter(|_| self.event == EventName::UserPromptSubmit && self.lacks_prompt_id()) {
             self.set_prompt_id(&at);
         }
-        self.members.insert("session_id".to_owned(), self.session.as_str().into());
-        self.members.insert("hook_event_name".to_owned(), self.event.as_str().into());
+        self.members.set_text("session_id", self.session.as_str());
+        self.members.set_text("hook_event_name", self.event.as_str());
     }
 
     /// Replaces the details of a permission dialog by the tool and its input.
@@ -139,50 +145,62 @@ impl Payload {
         else {
             return;
         };
-        let kind = details["type"].as_str().unwrap_or_default();
-        let member = |name: &str| details[name].as_str().unwrap_or_default().to_owned();
-        let (tool, input) = match self.agent.dialogs.iter().find(|dialog| dialog.kind == kind) {
-            Some(dialog) => (dialog.tool.to_owned(), json!({ dialog.shown.ours: member(dialog.shown.theirs) })),
-            None if details["serverName"].is_string() => {
-                (format!("mcp__{}__{}", member("serverName"), member("toolName")), json!({}))
+        let details = Members::of(Some(&details));
+        let member = |name: &str| details.text(name).unwrap_or_default();
+        let kind = member("type");
+        let mut input = Members::default();
+        let tool = match self.agent.dialogs.iter().find(|dialog| dialog.kind == kind) {
+            Some(dialog) => {
+                input.set_text(dialog.shown.ours, &member(dialog.shown.theirs));
+                dialog.tool.to_owned()
             }
-            None => (kind.to_owned(), json!({})),
+            None if details.text("serverName").is_some() => {
+                format!("mcp__{}__{}", member("serverName"), member("toolName"))
+            }
+            None => kind,
         };
-        self.members.insert("tool_name".to_owned(), tool.into());
-        self.members.insert("tool_input".to_owned(), input);
+        self.members.set_text("tool_name", &tool);
+        self.members.set_members("tool_input", &input);
     }
 
     /// Gives a tool, its input and its result the names and the shape of Claude Code's.
     fn translate_call(&mut self) {
         let Some(name) = self.text("tool_name") else { return };
-        let tool = ours(self.agent.tools, name).unwrap_or(name).to_owned();
-        if let Some(Value::Object(input)) = self.members.get_mut("tool_input") {
-            rename(input, self.agent.inputs);
-        }
+        let tool = ours(self.agent.tools, &name).map_or(name, str::to_owned);
+        self.rename_inputs();
         if matches!(self.event, EventName::PostToolUse | EventName::PostToolUseFailure)
             && self.text("tool_use_id").is_none()
         {
             let id = self.made_up_id(&tool);
-            self.members.insert("tool_use_id".to_owned(), id.into());
+            self.members.set_text("tool_use_id", &id);
         }
         if let Some(response) = self.members.remove("tool_response").filter(|_| self.event == EventName::PostToolUse) {
             match tool_call::outcome(&tool, &response) {
-                Outcome::Returned(text) => self.members.insert("tool_response".to_owned(), text.into()),
+                Outcome::Returned(text) => self.members.set_text("tool_response", &text),
                 Outcome::Failed(message) => {
                     self.event = EventName::PostToolUseFailure;
-                    self.members.insert("error".to_owned(), message.into())
+                    self.members.set_text("error", &message);
                 }
-            };
+            }
         } else if let Some(error) = self.text("error").filter(|_| self.event == EventName::PostToolUseFailure) {
-            let message = tool_call::failure(&tool, error);
-            self.members.insert("error".to_owned(), message.into());
+            let message = tool_call::failure(&tool, &error);
+            self.members.set_text("error", &message);
         }
-        self.members.insert("tool_name".to_owned(), tool.into());
+        self.members.set_text("tool_name", &tool);
+    }
+
+    /// Gives the members of a tool's input Claude Code's names.
+    fn rename_inputs(&mut self) {
+        let Some(input) = self.members.get("tool_input").filter(|_| !self.agent.inputs.is_empty()) else { return };
+        if let Ok(mut input) = Members::parse(input.get()) {
+            input.rename(self.agent.inputs);
+            self.members.set_members("tool_input", &input);
+        }
     }
 
     /// Returns an id for a call that has none: the same for the same call, and different for the next one.
     fn made_up_id(&self, tool: &str) -> String {
-        let input = self.members.get("tool_input").map(Value::to_string).unwrap_or_default();
+        let input = self.members.get("tool_input").map_or("", |input| input.get());
         let at = self.text("timestamp").unwrap_or_default();
         let call = format!("{}\n{at}\n{tool}\n{input}", self.session);
         format!("{}_{:016x}", self.agent.name, hash::fnv1a(call.bytes()))
@@ -195,31 +213,14 @@ fn rule_of(agent: &'static Agent, event: &str) -> Option<&'static EventRule> {
     agent.events.iter().find(|rule| rule.theirs == event || plain(rule.theirs) == plain(event))
 }
 
-fn counts(rule: &EventRule, members: &Map<String, Value>) -> bool {
+fn counts(rule: &EventRule, members: &Members) -> bool {
     match rule.condition {
         Condition::Always => true,
-        Condition::Filled(field) => text_in(members, field).is_some(),
-        Condition::Equals(field, value) => text_in(members, field) == Some(value),
+        Condition::Filled(field) => members.text(field).is_some(),
+        Condition::Equals(field, value) => members.text(field).as_deref() == Some(value),
     }
-}
-
-/// Returns a text that is not blank.
-fn text_in<'a>(members: &'a Map<String, Value>, field: &str) -> Option<&'a str> {
-    members.get(field)?.as_str().filter(|text| !text.trim().is_empty())
 }
 
 fn ours(aliases: &[Alias], theirs: &str) -> Option<&'static str> {
     aliases.iter().find(|alias| alias.theirs == theirs).map(|alias| alias.ours)
-}
-
-/// Gives members Claude Code's names, unless there is a member of that name already.
-fn rename(members: &mut Map<String, Value>, aliases: &[Alias]) {
-    for alias in aliases {
-        if members.contains_key(alias.ours) {
-            continue;
-        }
-        if let Some(value) = members.remove(alias.theirs) {
-            members.insert(alias.ours.to_owned(), value);
-        }
-    }
 }

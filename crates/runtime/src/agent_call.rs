@@ -2,6 +2,7 @@
 //! jobs then see what Claude Code would have sent.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use longhaul_agents::{Agent, Payload, ReportedUse, UsageSource, find, newest_use};
 use longhaul_core::event::{EventName, HookEvent, utf8};
@@ -10,6 +11,7 @@ use longhaul_store::ContextUse;
 use longhaul_tracker::client_name;
 
 use crate::hook::{JobFn, MARGIN, answer, answer_even_after_a_panic};
+use crate::jobs::privacy::is_wholly_private;
 use crate::{Deadline, Error, ErrorLog, Home, Hook, bounded_read, clock_and_env, files, process, stdin};
 
 /// Number of bytes read from the end of an agent's transcript for the newest use of the context.
@@ -32,6 +34,7 @@ pub struct AgentCall {
 impl AgentCall {
     /// Reads the payload of `event` from standard input. If there is nothing to do, it answers and returns `None`.
     pub fn receive(agent: &str, event: &str) -> Option<Self> {
+        let started = Instant::now();
         let env = clock_and_env::env();
         let log = ErrorLog::new(&env, &format!("{agent} {event}"));
         answer_even_after_a_panic(log.clone());
@@ -49,9 +52,12 @@ impl AgentCall {
             answer(reply::PLAIN);
             return None;
         };
-        let deadline = Deadline::after(catalog::time_allowed(payload.event()).saturating_sub(MARGIN));
+        // The event is only known now, but the agent's limit includes the wait for the payload.
+        let allowed = catalog::time_allowed(payload.event()).saturating_sub(MARGIN);
+        let deadline = Deadline::after(allowed.saturating_sub(started.elapsed()));
         let held_back = Home::of(&env).map(|home| home.session_file(payload.session(), "context")).unwrap_or_default();
         let mut call = Self { env: env_of(agent, env), log, deadline, payload, held_back };
+        call.leave_private_reply_out();
         if let Err(error) = call.complete(agent) {
             call.log.write(&format!("session {}: {}", call.payload.session(), error.chain()));
         }
@@ -81,6 +87,17 @@ impl AgentCall {
     /// Answers an event for which there is no job.
     pub fn ignore(self) {
         answer(reply::PLAIN);
+    }
+
+    /// Removes the reply to a private prompt, if the end of the turn repeats the prompt.
+    ///
+    /// If the hook of that prompt was killed, only this shows that the turn is private: the record still has the id of the
+    /// prompt before it.
+    fn leave_private_reply_out(&mut self) {
+        let prompt = self.payload.text("prompt").filter(|_| self.event() == EventName::Stop);
+        if prompt.is_some_and(|prompt| is_wholly_private(&prompt)) {
+            self.payload.remove_reply();
+        }
     }
 
     /// Adds the id of the prompt where the agent sends none, and records the use of the context.

@@ -51,7 +51,7 @@ fn gemini_shows_the_model_nothing_after_a_clear() {
 fn geminis_prompt_is_identified_by_its_time() {
     let payload = translated(recorded!("gemini", "BeforeAgent")).unwrap();
     assert_eq!(payload.event(), EventName::UserPromptSubmit);
-    assert_eq!(payload.text("prompt"), Some("WRITE:note.txt;;SAY:written"));
+    assert_eq!(payload.text("prompt").as_deref(), Some("WRITE:note.txt;;SAY:written"));
     assert_eq!(payload.text("prompt_id"), payload.text("timestamp"));
     let mut after = translated(recorded!("gemini", "AfterAgent")).unwrap();
     assert!(after.lacks_prompt_id());
@@ -68,14 +68,14 @@ fn geminis_calls_have_claude_codes_names() {
     let wanted = json!({ "tool_name": "Bash", "error": "Exit code 1\noops" });
     check(recorded!("gemini", "AfterTool-failed"), EventName::PostToolUseFailure, wanted);
     let payload = translated(recorded!("gemini", "AfterTool-write_file")).unwrap();
-    assert_eq!(payload.text("tool_name"), Some("Write"));
+    assert_eq!(payload.text("tool_name").as_deref(), Some("Write"));
 }
 
 #[test]
 fn a_call_without_an_id_gets_one() {
     let id = |text: &str| {
         let payload = Payload::parse(find("gemini").unwrap(), "AfterTool", text).unwrap().unwrap();
-        payload.text("tool_use_id").unwrap().to_owned()
+        payload.text("tool_use_id").unwrap()
     };
     let (_, _, text) = recorded!("gemini", "AfterTool");
     assert_eq!(id(text), id(text));
@@ -142,6 +142,83 @@ fn a_member_with_claude_codes_name_is_kept() {
     let payload = Payload::parse(find("opencode").unwrap(), "tool.execute.after", &text.to_string()).unwrap().unwrap();
     let got: Value = serde_json::from_str(&payload.to_claude()).unwrap();
     assert_eq!(got["tool_input"], json!({ "filePath": "x", "file_path": "y" }));
+}
+
+/// Returns the event and the payload that a call of a tool of Gemini becomes.
+fn call(tool: &str, response: Value) -> (EventName, Value) {
+    let text = json!({ "session_id": "a", "tool_name": tool, "tool_input": {}, "tool_response": response });
+    let payload = Payload::parse(find("gemini").unwrap(), "AfterTool", &text.to_string()).unwrap().unwrap();
+    (payload.event(), serde_json::from_str(&payload.to_claude()).unwrap())
+}
+
+#[test]
+fn only_the_report_about_a_command_has_an_exit_code() {
+    let report = "All is well\nExit Code: 3\nand counted";
+    let (event, got) = call("read_file", json!({ "llmContent": report }));
+    assert_eq!((event, &got["tool_response"]), (EventName::PostToolUse, &json!(report)));
+    let text = "Output: Exit Code: 3\nExit Code: 4\nExit Code: 5\nProcess Group PGID: 1";
+    let (event, got) = call("run_shell_command", json!({ "llmContent": text, "returnDisplay": "Exit Code: 4" }));
+    assert_eq!((event, &got["error"]), (EventName::PostToolUseFailure, &json!("Exit code 5\nExit Code: 4")));
+    // The command succeeded, and its output is such a line.
+    let text = "Output:\nExit Code: 4\nProcess Group PGID: 1";
+    let (event, got) = call("run_shell_command", json!({ "llmContent": text, "returnDisplay": "Exit Code: 4" }));
+    assert_eq!((event, &got["tool_response"]), (EventName::PostToolUse, &json!("Exit Code: 4")));
+    let (event, _) = call("run_shell_command", json!({ "llmContent": "Output: a\nExit Code: 0" }));
+    assert_eq!(event, EventName::PostToolUse);
+}
+
+#[test]
+fn a_result_may_have_any_shape() {
+    let returned = |response: Value| call("read_file", response).1["tool_response"].clone();
+    assert_eq!(returned(json!("plain")), "plain");
+    assert_eq!(returned(json!({ "llmContent": ["a", { "text": "b" }, 3, { "inlineData": {} }] })), "a\nb");
+    assert_eq!(returned(json!({ "other": [1] })), r#"{"other":[1]}"#);
+    assert_eq!(returned(json!({ "llmContent": "", "error": null })), "");
+    assert_eq!(returned(Value::Null), "");
+    let failed = |error: Value| {
+        let (event, got) = call("read_file", json!({ "llmContent": "x", "error": error }));
+        assert_eq!(event, EventName::PostToolUseFailure);
+        got["error"].clone()
+    };
+    assert_eq!(failed(json!("no such file")), "no such file");
+    assert_eq!(failed(json!({ "message": "no such file", "type": "x" })), "no such file");
+    assert_eq!(failed(json!({ "type": "x" })), r#"{"type":"x"}"#);
+}
+
+#[test]
+fn a_payload_of_any_depth_is_translated() {
+    let deep = format!("{}1{}", "[".repeat(1000), "]".repeat(1000));
+    let text = format!(
+        r#"{{"session_id":"a","tool_name":"edit","tool_input":{{"filePath":"x","deep":{deep}}},
+            "tool_response":{{"output":"done","deep":{deep}}},"deep":{deep}}}"#
+    );
+    let payload = Payload::parse(find("opencode").unwrap(), "tool.execute.after", &text).unwrap().unwrap();
+    let claude = payload.to_claude();
+    assert_eq!(payload.text("tool_response").as_deref(), Some("done"));
+    assert!(claude.contains(r#""file_path":"x""#) && claude.contains(&deep), "the input is passed on");
+    assert!(longhaul_core::event::parse(&claude).is_ok());
+}
+
+#[test]
+fn a_reply_can_be_left_out() {
+    let mut payload = translated(recorded!("gemini", "AfterAgent")).unwrap();
+    payload.remove_reply();
+    assert_eq!(payload.text("last_assistant_message"), None);
+    assert!(!payload.to_claude().contains("\"written\""));
+}
+
+#[test]
+fn subagents_and_failures_are_reported() {
+    let agent = json!({ "agent_id": "general-purpose-call_000001", "agent_type": "general-purpose" });
+    for (text, event) in [
+        (recorded!("qwen", "SubagentStart"), EventName::SubagentStart),
+        (recorded!("qwen", "SubagentStop"), EventName::SubagentStop),
+    ] {
+        check(text, event, agent.clone());
+    }
+    check(recorded!("qwen", "StopFailure"), EventName::StopFailure, json!({ "error": "invalid_request" }));
+    let error = json!({ "error": "the scripted model refuses" });
+    check(recorded!("opencode", "session.error"), EventName::StopFailure, error);
 }
 
 proptest! {
