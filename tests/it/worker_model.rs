@@ -2,6 +2,7 @@
 
 mod by_itself;
 mod child;
+mod codex_lines;
 mod fake;
 
 use std::io::{BufRead, BufReader, Write};

@@ -27,9 +27,13 @@ pub(crate) fn make(workspace: &Workspace) -> Result<()> {
 fn texts(root: &Path, seeds: &Seeds) -> Result<Vec<Vec<u8>>> {
     match seeds {
         Seeds::Written(texts) => Ok(texts.iter().map(|text| text.as_bytes().to_vec()).collect()),
-        Seeds::Recorded(folder, extension) => {
-            let recorded = recorded(&root.join("tests").join(folder), extension)?;
-            Ok(recorded.iter().flat_map(|text| parts(text)).collect())
+        Seeds::Recorded(folders, extension) => {
+            let mut texts = Vec::new();
+            for folder in *folders {
+                let recorded = recorded(&root.join("tests").join(folder), extension)?;
+                texts.extend(recorded.iter().flat_map(|(_, text)| parts(text)));
+            }
+            Ok(texts)
         }
     }
 }
@@ -46,11 +50,15 @@ fn parts(text: &[u8]) -> Vec<Vec<u8>> {
     parts
 }
 
-/// Returns the content of every file with that extension in `folder`, sorted by name.
-pub(crate) fn recorded(folder: &Path, extension: &str) -> Result<Vec<Vec<u8>>> {
+/// Returns the name, without the extension, and the content of every file with that extension in `folder`, sorted by name.
+pub(crate) fn recorded(folder: &Path, extension: &str) -> Result<Vec<(String, Vec<u8>)>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|found| found == extension));
     paths.sort();
-    paths.iter().map(|path| fs::read(path).with_context(|| format!("cannot read {}", path.display()))).collect()
+    let read = |path: &PathBuf| {
+        let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok((path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), text))
+    };
+    paths.iter().map(read).collect()
 }

@@ -21,35 +21,65 @@ use crate::stage::{check_interrupts, watch_interrupts};
 /// Payloads per home: enough that sessions see each other's data, few enough to limit the disk use.
 const PER_HOME: usize = 1000;
 
-/// A hook, with the argument that it is started with.
+/// A hook, with the arguments that it is started with.
 struct Target {
     executable: &'static str,
     arguments: Vec<&'static str>,
-    /// The event that recorded payloads for it name.
+    /// The folder of the agent's recorded payloads; empty for Claude Code.
+    folder: &'static str,
+    /// The event, with which the names of those files begin.
     event: &'static str,
+}
+
+/// A recorded payload.
+struct Recorded {
+    folder: &'static str,
+    event: String,
+    text: String,
 }
 
 /// Returns the hooks of Claude Code, of Codex and of the other agents.
 fn targets() -> Vec<Target> {
-    let target = |executable, arguments, event| Target { executable, arguments, event };
-    let own = REGISTRATIONS.iter().map(|hook| target(hook.executable, Vec::new(), hook.event.as_str()));
-    let codex =
-        CODEX_REGISTRATIONS.iter().map(|hook| target(CODEX_EXECUTABLE, vec![hook.argument], hook.event.as_str()));
+    let own = REGISTRATIONS.iter().map(|hook| Target {
+        executable: hook.executable,
+        arguments: Vec::new(),
+        folder: "",
+        event: hook.event.as_str(),
+    });
+    let codex = CODEX_REGISTRATIONS.iter().map(|hook| Target {
+        executable: CODEX_EXECUTABLE,
+        arguments: vec![hook.argument],
+        folder: "codex",
+        event: hook.event.as_str(),
+    });
     let agents = longhaul_agents::ALL.into_iter().flat_map(|agent| {
-        agent.events.iter().map(move |rule| target(AGENT_EXECUTABLE, vec![agent.name, rule.theirs], rule.theirs))
+        agent.events.iter().map(move |rule| Target {
+            executable: AGENT_EXECUTABLE,
+            arguments: vec![agent.name, rule.theirs],
+            folder: agent.name,
+            event: rule.theirs,
+        })
     });
     own.chain(codex).chain(agents).collect()
+}
+
+/// Returns the recorded payloads of Claude Code and of all other agents.
+fn recorded(root: &Path) -> Result<Vec<Recorded>> {
+    let agents = longhaul_agents::ALL.into_iter().map(|agent| agent.name);
+    let mut all = Vec::new();
+    for folder in ["", "codex", "foreign"].into_iter().chain(agents) {
+        for (name, text) in corpus::recorded(&root.join("tests/payloads").join(folder), "json")? {
+            let event = name.split('-').next().unwrap_or_default().to_owned();
+            all.push(Recorded { folder, event, text: String::from_utf8_lossy(&text).into_owned() });
+        }
+    }
+    Ok(all)
 }
 
 /// Sends `count` payloads, derived from the recorded ones with `seed`.
 pub(crate) fn run(workspace: &Workspace, count: usize, seed: u64) -> Result<()> {
     let bin = workspace.build(PACKAGE, &["--bins"], Profile::Dev, None)?;
-    let folder = workspace.root.join("tests/payloads");
-    let mut recorded = corpus::recorded(&folder, "json")?;
-    for agent in longhaul_agents::ALL {
-        recorded.extend(corpus::recorded(&folder.join(agent.name), "json")?);
-    }
-    let recorded: Vec<String> = recorded.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned()).collect();
+    let recorded = recorded(&workspace.root)?;
     let failures = workspace.target.join("fuzz-payloads");
     watch_interrupts()?;
     let next = AtomicUsize::new(0);
@@ -79,7 +109,7 @@ pub(crate) fn run(workspace: &Workspace, count: usize, seed: u64) -> Result<()> 
     Ok(())
 }
 
-fn one_home(bin: &Path, recorded: &[String], failures: &Path, seed: u64, count: usize) -> Result<()> {
+fn one_home(bin: &Path, recorded: &[Recorded], failures: &Path, seed: u64, count: usize) -> Result<()> {
     let home = tempfile::Builder::new().prefix("longhaul-fuzz-").tempdir()?;
     let data = home.path().join("data");
     fs::create_dir_all(&data)?;
@@ -111,10 +141,10 @@ fn one_home(bin: &Path, recorded: &[String], failures: &Path, seed: u64, count: 
 }
 
 /// Returns a recorded payload to damage: usually one of the hook's own event, which is processed furthest.
-fn base<'a>(target: &Target, recorded: &'a [String], dice: &mut Dice) -> &'a str {
-    let event = format!("\"{}\"", target.event);
-    let own: Vec<&str> = recorded.iter().map(String::as_str).filter(|text| text.contains(&event)).collect();
-    if own.is_empty() || dice.roll(8) == 0 { &recorded[dice.index(recorded.len())] } else { dice.pick(&own) }
+fn base<'a>(target: &Target, recorded: &'a [Recorded], dice: &mut Dice) -> &'a str {
+    let is_own = |payload: &&Recorded| payload.folder == target.folder && payload.event == target.event;
+    let own: Vec<&str> = recorded.iter().filter(is_own).map(|payload| payload.text.as_str()).collect();
+    if own.is_empty() || dice.roll(8) == 0 { &recorded[dice.index(recorded.len())].text } else { dice.pick(&own) }
 }
 
 fn answer(bin: &Path, target: &Target, home: &Path, payload: &[u8]) -> Result<Output> {
@@ -136,4 +166,20 @@ fn keep(folder: &Path, name: &str, payload: &[u8]) -> Result<PathBuf> {
     let path = folder.join(name);
     fs::write(&path, payload).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{recorded, targets};
+
+    #[test]
+    fn every_event_of_another_agent_has_a_recorded_payload() {
+        let recorded = recorded(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
+        for target in targets().iter().filter(|target| !target.folder.is_empty()) {
+            let is_own = recorded.iter().any(|one| one.folder == target.folder && one.event == target.event);
+            assert!(is_own, "{} {}", target.folder, target.event);
+        }
+    }
 }

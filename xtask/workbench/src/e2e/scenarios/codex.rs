@@ -83,28 +83,49 @@ pub(crate) fn windows(cast: &Cast, home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A turn that the user took back is not handed over.
+/// Turns that the user took back are not handed over, also after a second rewind, and an import does not change that.
 pub(crate) fn rewind(cast: &Cast, home: &Path) -> Result<()> {
-    let world = World::new(cast, home, &json!({ "memory": { "enabled": false } }), Vec::new())?;
+    let world = World::new(cast, home, &json!({}), Vec::new())?;
     let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
     let window = codex.open(&[])?;
     window.say("SAY:the first bean")?;
     window.say("SAY:the second bean")?;
     let id = window.say("SAY:a bad bean")?;
+    take_back(&world, &window, "SAY:a bad bean")?;
+    let same = window.say("SAY:a better bean")?;
+    ensure!(same == id, "a rewind has started another session");
+    check_handed_over(&world, &id, &["second bean", "better bean"], &["bad bean"])?;
+    // Codex calls the rollout after a rewind by an id of its own, and the next one names that.
+    window.say("SAY:a rotten bean")?;
+    take_back(&world, &window, "SAY:a rotten bean")?;
+    let same = window.say("SAY:the best bean")?;
+    ensure!(same == id, "the second rewind has started another session");
+    let (kept, gone) = (["second bean", "better bean", "best bean"], ["bad bean", "rotten bean"]);
+    check_handed_over(&world, &id, &kept, &gone)?;
+    let imported = world.longhaul_json(&["memory", "import"])?;
+    ensure!(imported["sessions"] == 0, "the rollouts were imported as other sessions: {imported}");
+    check_handed_over(&world, &id, &kept, &gone)?;
+    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
+    Ok(())
+}
+
+/// Goes back to the last prompt, and empties the input, which holds it then.
+fn take_back(world: &World, window: &Window<'_>, prompt: &str) -> Result<()> {
     window.session.press(&["Escape"])?;
     window.session.wait_for("esc again")?;
     window.session.press(&["Escape"])?;
     window.session.wait_for("Browsing transcript")?;
     window.session.press(&["Enter"])?;
-    world.wait("the prompt in the input", || Ok(window.look()?.holds("SAY:a bad bean")))?;
+    world.wait("the prompt in the input", || Ok(window.look()?.holds(prompt)))?;
     window.session.press(&["C-u"])?;
-    world.wait("an empty input", || window.awaits_prompt())?;
-    let same = window.say("SAY:a better bean")?;
-    ensure!(same == id, "a rewind has started another session");
+    world.wait("an empty input", || window.awaits_prompt())
+}
+
+/// Checks which texts a session hands over, and which it does not.
+fn check_handed_over(world: &World, id: &str, kept: &[&str], gone: &[&str]) -> Result<()> {
     let shown = world.longhaul(&["handoff", "show", "--session", &format!("codex:{id}")])?;
-    let expected = shown.contains("second bean") && shown.contains("better bean") && !shown.contains("bad bean");
+    let expected = kept.iter().all(|text| shown.contains(text)) && !gone.iter().any(|text| shown.contains(text));
     ensure!(expected, "not the conversation as it is now: {shown}");
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
     Ok(())
 }
 
