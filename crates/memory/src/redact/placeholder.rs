@@ -89,3 +89,20 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let may_be_word = value.len() <= SHORT && makeup.digits < 6 && !(value.len() >= 20 && makeup.looks_random());
     is_repeated || WORDS.contains(&&*lower) || (may_be_word && PARTS.iter().any(|part| lower.contains(part)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_placeholder;
+
+    #[test]
+    fn a_value_that_the_reader_fills_in_is_a_placeholder() {
+        let forty = format!("changeme{}", "kv".repeat(16));
+        for value in ["aaaaaaaa", "password", "PASSWORD", "changeme12345", "my-kzqwvm", "changemeQW4v8mhjKLp", &forty] {
+            assert!(is_placeholder(value.as_bytes()), "{value}");
+        }
+        let longer = format!("{forty}k");
+        for value in ["aaaaaaab", "passwordk", "changeme123456", "changemeQW4v8mhjKLpx", &longer] {
+            assert!(!is_placeholder(value.as_bytes()), "{value}");
+        }
+    }
+}
