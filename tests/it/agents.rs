@@ -4,6 +4,7 @@ mod adapter_strings;
 mod foreign;
 mod hook_arguments;
 mod install;
+mod lists;
 mod odd_payloads;
 mod opencode_module;
 mod private;
