@@ -1,7 +1,7 @@
 //! Files that only their owner may read, replaced as a whole.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,6 +14,9 @@ use crate::bounded_read::{self, Links};
 
 /// Maximum number of bytes read from a file of a project.
 const MAX_FOREIGN: u64 = bounded_read::SMALL;
+
+/// The random bytes of the system.
+const RANDOM_SOURCE: &str = "/dev/urandom";
 
 /// Reads a file of a project, which is untrusted: no link is followed, only a regular file is read, and no more than 64
 /// KB of it.
@@ -48,11 +51,33 @@ pub fn since_epoch(time: SystemTime) -> Option<Millis> {
 
 /// Returns random bytes.
 pub fn random<const N: usize>() -> Result<[u8; N], Error> {
-    let path = Path::new("/dev/urandom");
     let mut bytes = [0; N];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    let read = File::open(RANDOM_SOURCE).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(RandomBytes::failed)?;
     Ok(bytes)
+}
+
+/// The random bytes of the system, read in larger pieces than one value needs.
+#[derive(Debug)]
+pub struct RandomBytes(BufReader<File>);
+
+impl RandomBytes {
+    /// Opens the source.
+    pub fn open() -> Result<Self, Error> {
+        let file = File::open(RANDOM_SOURCE);
+        file.map(|file| Self(BufReader::with_capacity(4096, file))).map_err(Self::failed)
+    }
+
+    /// Returns bytes that no other call returns.
+    pub fn take<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let mut bytes = [0; N];
+        self.0.read_exact(&mut bytes).map_err(Self::failed)?;
+        Ok(bytes)
+    }
+
+    fn failed(source: io::Error) -> Error {
+        Error::Read { path: Path::new(RANDOM_SOURCE).to_owned(), source }
+    }
 }
 
 /// Appends a line to a file.

@@ -5,16 +5,15 @@
 mod fetching;
 mod history;
 mod own_id;
-mod random;
 mod record_size;
 
 use longhaul_core::Millis;
+use longhaul_runtime::files::RandomBytes;
 use longhaul_store::{Scan, Store, SyncSelf};
 use longhaul_sync::{
     CircleError, CircleKey, IdxRange, KeyRing, OwnRecordsAhead, SealedRecord, open_host_name, plan, seal_host_name,
 };
 
-use self::random::RandomBytes;
 use crate::{Engine, EngineError, EngineHost, Overview, PageLimit, RecordPlace};
 
 /// How old the last sight of this host in the engine may become, if there is nothing to exchange.
@@ -190,7 +189,9 @@ impl Run<'_, '_> {
         }
         self.expect_writes(self.participant.store.rows_to_log()?)?;
         let random = &mut *self.random;
-        self.participant.store.log_changes(self.participant.scan, &mut || random.known_to_work())?;
+        self.participant
+            .store
+            .log_changes(self.participant.scan, &mut || random.take().expect("/dev/urandom can be read"))?;
         let planned = plan(&self.participant.store.sync_heads()?, &overview.heads, own.host);
         let planned = planned.map_err(|OwnRecordsAhead { .. }| Interruption::SameId)?;
         let is_due = self.is_sight_due(&own)?;
@@ -288,7 +289,7 @@ impl Run<'_, '_> {
     /// Shows this host to the others.
     fn show_host(&mut self, ring: &KeyRing, own: &SyncSelf) -> Result<(), Interruption> {
         let name = &self.participant.name;
-        let sealed = seal_host_name(ring, own.host, name, &self.random.bytes()?);
+        let sealed = seal_host_name(ring, own.host, name, &self.random.take()?);
         let entry = EngineHost { host: own.host, name: sealed, seen_ms: self.now().0, clock_ahead_ms: 0 };
         match self.engine.put_host(&entry) {
             // The address has another user than before.
@@ -308,7 +309,7 @@ impl Run<'_, '_> {
             }
             let mut sealed = Vec::with_capacity(page.len());
             for outgoing in page {
-                sealed.push(outgoing.seal(ring, &self.random.bytes()?));
+                sealed.push(outgoing.seal(ring, &self.random.take()?));
             }
             self.exchanged.remarks.extend(record_size::leave_out_large(&mut sealed));
             for page in pages(&sealed, PageLimit::EXCHANGE) {
