@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, REGISTRATIONS};
+use longhaul_core::catalog::REGISTRATIONS;
 use serde_json::json;
 
 use self::commands::COMMANDS;
@@ -250,10 +250,11 @@ fn nothing_runs(disguise: Disguise) {
             hostile.hook(registration.executable, &[], name, json!({}));
         }
     }
-    for registration in CODEX_REGISTRATIONS {
-        let name = payloads().into_iter().find(|name| name.split('-').next() == Some(registration.event.as_str()));
+    let codex = longhaul_agents::find("codex").unwrap();
+    for rule in codex.events {
+        let name = payloads().into_iter().find(|name| name.split('-').next() == Some(rule.theirs));
         if let Some(name) = name {
-            hostile.hook(CODEX_EXECUTABLE, &[registration.argument], &name, json!({ "session_id": "other" }));
+            hostile.hook(codex.executable, &[rule.argument], &name, json!({ "session_id": "other" }));
         }
     }
     // The snapshots of the hooks are taken in the background.

@@ -7,9 +7,8 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use longhaul_core::catalog::{
-    AGENT_EXECUTABLE, CODEX_EXECUTABLE, CODEX_REGISTRATIONS, CodexRegistration, REGISTRATIONS,
-};
+use longhaul_agents::EventRule;
+use longhaul_core::catalog::{AGENT_EXECUTABLE, REGISTRATIONS};
 use longhaul_core::{Env, reply};
 use longhaul_runtime::{ErrorLog, read_stdin};
 
@@ -22,7 +21,7 @@ const FOR_PAYLOAD: Duration = Duration::from_millis(500);
 pub(crate) struct Args {
     /// The event, written as the agent does (PostToolUse) or with hyphens (post-tool-use)
     event: String,
-    /// The payload comes from Codex
+    /// The payload comes from Codex: the same as `--agent codex`
     #[arg(long, conflicts_with = "agent")]
     codex: bool,
     /// The payload comes from this agent
@@ -68,14 +67,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// Returns the event's executable and its arguments.
 fn find(args: &Args) -> anyhow::Result<(&'static str, Vec<&'static str>)> {
-    let registered: Vec<Row> = match args.agent {
+    let agent = args.agent.or_else(|| agent_name::codex().filter(|_| args.codex));
+    let registered: Vec<Row> = match agent {
         Some(agent) => {
-            let row = |theirs| (theirs, AGENT_EXECUTABLE, vec![agent.name, theirs]);
-            agent.events.iter().map(|rule| row(rule.theirs)).collect()
-        }
-        None if args.codex => {
-            let row = |hook: &'static CodexRegistration| (hook.event.as_str(), CODEX_EXECUTABLE, vec![hook.argument]);
-            CODEX_REGISTRATIONS.iter().map(row).collect()
+            // An executable for several agents is given the agent, too.
+            let name = Some(agent.name).filter(|_| agent.executable == AGENT_EXECUTABLE);
+            let arguments = |rule: &EventRule| name.into_iter().chain([rule.argument]).collect();
+            agent.events.iter().map(|rule| (rule.theirs, agent.executable, arguments(rule))).collect()
         }
         None => REGISTRATIONS.iter().map(|hook| (hook.event.as_str(), hook.executable, Vec::new())).collect(),
     };

@@ -11,7 +11,7 @@ use longhaul_setup::install::{
     Choices, InstallPlan, may_offer_notifications, may_offer_status_line, may_offer_tmux, plan,
 };
 use longhaul_setup::{
-    AgentSetup, Bundle, Codex, CurrentState, InstallMode, InstallPaths, NotifyChoice, check, lock_installation, perform,
+    Bundle, CurrentState, InstallMode, InstallPaths, NotifyChoice, check, lock_installation, perform, plan_install,
 };
 
 use super::ask::ask;
@@ -19,11 +19,11 @@ use super::{Exit, agent_name, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Install the hooks, the MCP server and the skill for Codex, and nothing for Claude Code
+    /// Install the hooks, the MCP server and the skill for Codex: the same as `--agent codex`
     #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     codex: bool,
-    /// Install the hooks for this agent (gemini, qwen or opencode), and nothing for Claude Code
-    #[arg(long, value_name = "NAME", value_parser = agent_name::parse, conflicts_with_all = ["codex", "hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
+    #[arg(long, value_name = "NAME", help = agent_name::help("Install the hooks for this agent, and nothing for Claude Code"))]
+    #[arg(value_parser = agent_name::parse, conflicts_with_all = ["codex", "hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     agent: Option<&'static Agent>,
     /// Add hooks to Claude Code's settings.json instead of installing a plugin
     #[arg(long)]
@@ -70,17 +70,10 @@ const NEXT_STEPS: [&str; 3] = [
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let exe = std::env::current_exe().context("cannot find the path of this executable")?;
     let shell = Shell::read();
-    if args.codex {
+    if let Some(agent) = args.agent.or_else(|| agent_name::codex().filter(|_| args.codex)) {
         let paths = InstallPaths::of(env, &shell)?;
         let _lock = lock_installation(&paths.home)?;
-        let plan = Codex::read(env, &shell)?.install(env, &exe)?;
-        carry_out(&plan, &paths, None, env, args.dry_run)?;
-        return Ok(Exit::Success);
-    }
-    if let Some(agent) = args.agent {
-        let paths = InstallPaths::of(env, &shell)?;
-        let _lock = lock_installation(&paths.home)?;
-        let plan = AgentSetup::read(agent, env, &shell, &paths)?.install(env, &exe)?;
+        let plan = plan_install(agent, env, &shell, &paths, &exe)?;
         carry_out(&plan, &paths, None, env, args.dry_run)?;
         return Ok(Exit::Success);
     }

@@ -5,7 +5,7 @@ use longhaul_agents::Agent;
 use longhaul_core::Env;
 use longhaul_runtime::Shell;
 use longhaul_setup::uninstall::{Data, plan};
-use longhaul_setup::{AgentSetup, Codex, CurrentState, InstallPaths, lock_installation};
+use longhaul_setup::{AgentSetup, CurrentState, InstallPaths, lock_installation, plan_uninstall};
 
 use super::ask::confirm;
 use super::install::carry_out;
@@ -13,7 +13,7 @@ use super::{Exit, agent_name, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Remove only what `install --codex` has added
+    /// Remove only what `install --codex` has added: the same as `--agent codex`
     #[arg(long, conflicts_with = "purge")]
     codex: bool,
     /// Remove only what `install --agent NAME` has added
@@ -34,12 +34,8 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let shell = Shell::read();
     let paths = InstallPaths::of(env, &shell)?;
     let _lock = lock_installation(&paths.home)?;
-    if args.codex {
-        carry_out(&Codex::read(env, &shell)?.uninstall()?, &paths, None, env, args.dry_run)?;
-        return Ok(Exit::Success);
-    }
-    if let Some(agent) = args.agent {
-        let plan = AgentSetup::read(agent, env, &shell, &paths)?.uninstall()?;
+    if let Some(agent) = args.agent.or_else(|| agent_name::codex().filter(|_| args.codex)) {
+        let plan = plan_uninstall(agent, env, &shell, &paths)?;
         carry_out(&plan, &paths, None, env, args.dry_run)?;
         return Ok(Exit::Success);
     }
@@ -49,16 +45,9 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         confirm(&format!("Delete all data in {folder}? This cannot be undone."), args.yes)?;
     }
     let mut plan = plan(&state, if args.purge { Data::Purge } else { Data::Keep })?;
-    if Codex::is_there(env) {
-        match Codex::read(env, &shell).and_then(|codex| codex.uninstall()) {
-            Ok(codex) => plan.steps.extend(codex.steps),
-            // Everything else is still removed; `uninstall --codex` can be run later.
-            Err(error) => out::message(&format!("longhaul: Codex's hooks were not removed: {error:#}")),
-        }
-    }
     for agent in longhaul_agents::ALL.into_iter().filter(|agent| AgentSetup::is_there(agent, env, &shell)) {
         // Its hooks would start a program that is gone: nothing is uninstalled before they can be removed.
-        let removed = AgentSetup::read(agent, env, &shell, &paths).and_then(|setup| setup.uninstall());
+        let removed = plan_uninstall(agent, env, &shell, &paths);
         let removed = removed.with_context(|| format!("the hooks of {} cannot be removed", agent.title))?;
         plan.steps.splice(0..0, removed.steps).for_each(drop);
     }

@@ -14,6 +14,10 @@ pub struct Agent {
     pub package: &'static str,
     /// Its executable.
     pub program: &'static str,
+    /// Longhaul's executable for its hooks.
+    pub executable: &'static str,
+    /// What follows `longhaul hook` in the command of a hook, before the event.
+    pub option: &'static str,
     /// The events that are registered, in the order in which a session usually sends them.
     pub events: &'static [EventRule],
     /// The fields of a payload.
@@ -32,6 +36,8 @@ pub struct Agent {
     pub deaf_at_start: Option<&'static str>,
     /// How many sessions one process runs.
     pub sessions: SessionsAtOnce,
+    /// A part of the path of every transcript, by which a payload that Claude Code has not sent is recognised.
+    pub transcripts: Option<&'static str>,
     /// The unit of the timeouts in its configuration.
     pub timeout: TimeoutUnit,
     /// The file that an installation changes.
@@ -62,11 +68,25 @@ pub struct EventRule {
     pub seconds: u64,
     /// Which of these events count.
     pub condition: Condition,
+    /// The event in the command of a hook.
+    pub argument: &'static str,
+    /// What the hook does, where an agent has its own page in the documentation.
+    pub about: &'static str,
 }
 
 impl EventRule {
     pub(crate) const fn new(theirs: &'static str, ours: EventName, seconds: u64) -> Self {
-        Self { theirs, ours, seconds, condition: Condition::Always }
+        Self { theirs, ours, seconds, condition: Condition::Always, argument: theirs, about: "" }
+    }
+
+    pub(crate) const fn called(mut self, argument: &'static str) -> Self {
+        self.argument = argument;
+        self
+    }
+
+    pub(crate) const fn about(mut self, about: &'static str) -> Self {
+        self.about = about;
+        self
     }
 
     pub(crate) const fn only_if(mut self, condition: Condition) -> Self {
@@ -133,6 +153,8 @@ pub enum UsageSource {
         /// The window of every model.
         window: u64,
     },
+    /// The rollout, which is read with everything else in it.
+    Rollout,
 }
 
 /// How many sessions a process of an agent runs at the same time.
@@ -184,6 +206,8 @@ pub enum Folder {
     Home(&'static str),
     /// Below `$XDG_CONFIG_HOME`, or `~/.config`.
     Config(&'static str),
+    /// Codex's: `$CODEX_HOME`, or `~/.codex`.
+    Codex,
 }
 
 /// A variable of the environment that an agent reads for the place of its folder.
@@ -202,6 +226,8 @@ pub enum ConfigShape {
     HookGroups,
     /// A module of Longhaul, which the agent loads.
     Module,
+    /// Groups of hooks as in settings, without names. The MCP server is in another file.
+    CodexHooks,
 }
 
 /// What Longhaul does for an agent.

@@ -3,12 +3,10 @@
 //! `cargo xtask codegen` writes hooks.json, the bundles and the hook table of the documentation from it.
 
 mod bundles;
-mod codex;
 
 use std::time::Duration;
 
-pub use self::bundles::{AGENT_EXECUTABLE, COMPANIONS, Companion, executables, registrations};
-pub use self::codex::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, CodexRegistration};
+pub use self::bundles::{AGENT_EXECUTABLE, CODEX_EXECUTABLE, COMPANIONS, Companion, executables, registrations};
 use crate::event::EventName;
 
 /// The name of the marketplace: what follows the `@` in `claude plugin install`.

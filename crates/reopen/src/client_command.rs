@@ -15,17 +15,12 @@ pub struct Resume {
     pub variables: Vec<String>,
 }
 
-/// Returns the command that resumes a session, with the model and the permission mode that it had.
+/// Returns the command that resumes a session of Claude Code, with the model and the permission mode that it had.
 ///
 /// `program` is the path of the client. A value that a client could take for an option is left out.
 pub fn resume(program: &str, place: &SessionPlace) -> Resume {
     let id = own_id(place).to_owned();
     let mut argv = vec![program.to_owned()];
-    if place.client == "codex" {
-        // A rollout records model and approval policy, which Codex restores from there.
-        argv.extend(["resume".to_owned(), id]);
-        return Resume { argv, variables: Vec::new() };
-    }
     argv.extend(["--resume".to_owned(), id]);
     if let Some(mode) = place.permission_mode.as_deref().filter(|mode| is_word(mode)) {
         argv.extend(["--permission-mode", mode].map(str::to_owned));

@@ -40,7 +40,8 @@ impl AgentCall {
         answer_even_after_a_panic(log.clone());
         let payload = stdin::read(catalog::stdin_deadline(EventName::PostToolUse)).map_err(|error| error.to_string());
         let parsed = payload.and_then(|bytes| {
-            let agent = find(agent).ok_or_else(|| format!("no such agent: {agent:?}"))?;
+            let is_its = |known: &&Agent| known.executable == catalog::AGENT_EXECUTABLE;
+            let agent = find(agent).filter(is_its).ok_or_else(|| format!("no such agent: {agent:?}"))?;
             let payload = Payload::parse(agent, event, &utf8(bytes));
             payload.map(|payload| Some((agent, payload?))).map_err(|error| error.to_string())
         });
@@ -126,6 +127,7 @@ impl AgentCall {
     fn usage(&self, agent: &Agent) -> Option<ReportedUse> {
         match agent.usage {
             UsageSource::StopPayload => self.payload.usage(),
+            UsageSource::Rollout => None,
             UsageSource::Transcript { window } => {
                 let file = bounded_read::open(Path::new(self.payload.transcript()?)).ok()?;
                 newest_use(&files::tail(&file, MAX_TAIL).ok()?.0, window)

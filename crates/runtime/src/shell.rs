@@ -29,6 +29,7 @@ impl Shell {
             (FolderVariable::Home(name), Folder::Home(below) | Folder::Config(below)) => {
                 Some(folder(name)?.join(below))
             }
+            (FolderVariable::Home(_), Folder::Codex) => None,
             (FolderVariable::Folder(name), _) => folder(name),
         };
         Self {

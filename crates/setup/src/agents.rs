@@ -8,7 +8,7 @@ mod settings_file;
 pub(crate) use self::module::{with_module, without_module};
 pub(crate) use self::record::ConfigRecord;
 pub(crate) use self::registered::{Registered, RegisteredHooks, registered};
-pub(crate) use self::settings_file::{restored, with_agent, without_agent};
+pub(crate) use self::settings_file::{is_ours, restored, with_agent, without_agent};
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,33 @@ use longhaul_agents::{Agent, ConfigShape, Folder};
 use longhaul_core::Env;
 use longhaul_runtime::{Shell, shared_file};
 
+use crate::codex::Codex;
 use crate::install::{InstallPlan, edit};
 use crate::paths::{InstallPaths, LINK, stable_path};
 use crate::step::{Edit, InstallStep};
 use crate::{Error, Result};
+
+/// Plans to add the hooks of an agent, which start `exe`.
+pub fn plan_install(
+    agent: &'static Agent,
+    env: &Env,
+    shell: &Shell,
+    paths: &InstallPaths,
+    exe: &Path,
+) -> Result<InstallPlan> {
+    match agent.config.shape {
+        ConfigShape::CodexHooks => Codex::read(agent, env, shell)?.install(env, exe),
+        ConfigShape::HookGroups | ConfigShape::Module => AgentSetup::read(agent, env, shell, paths)?.install(env, exe),
+    }
+}
+
+/// Plans to remove what [`plan_install`] adds, and nothing else.
+pub fn plan_uninstall(agent: &'static Agent, env: &Env, shell: &Shell, paths: &InstallPaths) -> Result<InstallPlan> {
+    match agent.config.shape {
+        ConfigShape::CodexHooks => Codex::read(agent, env, shell)?.uninstall(),
+        ConfigShape::HookGroups | ConfigShape::Module => AgentSetup::read(agent, env, shell, paths)?.uninstall(),
+    }
+}
 
 /// What is installed for an agent now.
 #[derive(Debug, Clone)]
@@ -44,6 +67,7 @@ impl AgentSetup {
         Some(match agent.config.folder {
             Folder::Home(folder) => home.join(folder),
             Folder::Config(folder) => shell.config_home.clone().unwrap_or_else(|| home.join(".config")).join(folder),
+            Folder::Codex => env.codex_dir.clone()?,
         })
     }
 
@@ -86,7 +110,7 @@ impl AgentSetup {
         let program = stable_path(env, exe);
         let refused = |refusal| Error::Refused { path: self.path.clone(), refusal };
         let change = match self.agent.config.shape {
-            ConfigShape::HookGroups => Edit::AddAgent(self.agent, program.clone()),
+            ConfigShape::HookGroups | ConfigShape::CodexHooks => Edit::AddAgent(self.agent, program.clone()),
             ConfigShape::Module => Edit::AddModule(self.agent, program.clone()),
         };
         if let Some(record) = change.apply(self.text.as_deref()).map_err(refused)?.and_then(|after| self.record(after))
@@ -107,7 +131,9 @@ impl AgentSetup {
     /// Returns the record that is needed to restore the file once it has the text `after`.
     fn record(&self, after: String) -> Option<ConfigRecord> {
         match self.agent.config.shape {
-            ConfigShape::HookGroups => ConfigRecord::needed(self.record.as_ref(), self.text.as_deref(), after),
+            ConfigShape::HookGroups | ConfigShape::CodexHooks => {
+                ConfigRecord::needed(self.record.as_ref(), self.text.as_deref(), after)
+            }
             ConfigShape::Module => {
                 let is_new = self.text.is_none() && self.record.is_none();
                 (is_new && self.folder_of_file().is_dir()).then(|| ConfigRecord::of_folder(after))
@@ -126,8 +152,9 @@ impl AgentSetup {
         let record = self.record.as_ref();
         match self.agent.config.shape {
             // A file that cannot be read, and does not name Longhaul, needs no change.
-            ConfigShape::HookGroups if !text.is_some_and(|text| text.contains(crate::PLUGIN)) => {}
-            ConfigShape::HookGroups => {
+            ConfigShape::HookGroups | ConfigShape::CodexHooks
+                if !text.is_some_and(|text| text.contains(crate::PLUGIN)) => {}
+            ConfigShape::HookGroups | ConfigShape::CodexHooks => {
                 edit(&mut plan, &self.path, text, Edit::RemoveAgent(self.record.clone()))?;
                 if record.is_some_and(|record| text.is_some_and(|text| record.was_empty(text))) {
                     plan.steps.push(InstallStep::CreateEmpty(self.path.clone()));

@@ -1,15 +1,14 @@
 //! The installation for Codex: hooks in its hooks.json, an MCP server in its config.toml, and a skill.
 
-mod hooks;
 mod mcp;
 mod skill;
 
-pub(crate) use self::hooks::{is_ours, with_hooks, without_hooks};
 pub(crate) use self::mcp::{is_registered, with_server, without_server};
 pub(crate) use self::skill::{with_skill, without_skill};
 
 use std::path::{Path, PathBuf};
 
+use longhaul_agents::Agent;
 use longhaul_core::Env;
 use longhaul_runtime::{Shell, shared_file};
 
@@ -27,7 +26,8 @@ const AS_PLUGIN: &str = "\"longhaul@";
 
 /// What is installed for Codex now.
 #[derive(Debug, Clone)]
-pub struct Codex {
+pub(crate) struct Codex {
+    agent: &'static Agent,
     /// Its hooks.json.
     hooks: FileText,
     /// Its config.toml.
@@ -43,13 +43,8 @@ pub struct Codex {
 }
 
 impl Codex {
-    /// Returns whether Codex has a folder of settings.
-    pub fn is_there(env: &Env) -> bool {
-        env.codex_dir.as_ref().is_some_and(|dir| dir.is_dir())
-    }
-
-    /// Reads the files that an installation changes.
-    pub fn read(env: &Env, shell: &Shell) -> Result<Self> {
+    /// Reads the files that an installation changes. `agent` is Codex's table.
+    pub(crate) fn read(agent: &'static Agent, env: &Env, shell: &Shell) -> Result<Self> {
         let home = env.home_dir.as_ref().ok_or(Error::NoHome)?;
         let folder = env.codex_dir.clone().ok_or(Error::NoHome)?;
         if !folder.is_dir() {
@@ -57,21 +52,22 @@ impl Codex {
         }
         let config = FileText::read(folder.join("config.toml"))?;
         Ok(Self {
-            hooks: FileText::read(folder.join("hooks.json"))?,
+            agent,
+            hooks: FileText::read(folder.join(agent.config.file))?,
             skill: FileText::read(home.join(SKILL))?,
             link: home.join(LINK),
             has_plugin: config.text.as_deref().is_some_and(|text| text.contains(AS_PLUGIN)),
-            program: shell.find("codex").into_iter().next(),
+            program: shell.find(agent.program).into_iter().next(),
             config,
         })
     }
 
     /// Plans to add the hooks, the MCP server and the skill. The hooks and the server start `exe`, by a path that stays the same after an update if there
     /// is one.
-    pub fn install(&self, env: &Env, exe: &Path) -> Result<InstallPlan> {
+    pub(crate) fn install(&self, env: &Env, exe: &Path) -> Result<InstallPlan> {
         let mut plan = InstallPlan::default();
         let program = stable_path(env, exe);
-        self.hooks.edit(&mut plan, Edit::AddCodexHooks(program.clone()))?;
+        self.hooks.edit(&mut plan, Edit::AddAgent(self.agent, program.clone()))?;
         if !plan.steps.is_empty() {
             let trust =
                 "Codex only runs hooks that you trust: start codex and answer its question, or type /hooks there.";
@@ -94,9 +90,9 @@ impl Codex {
     }
 
     /// Plans to remove what [`install`](Self::install) adds, and nothing else.
-    pub fn uninstall(&self) -> Result<InstallPlan> {
+    pub(crate) fn uninstall(&self) -> Result<InstallPlan> {
         let mut plan = InstallPlan::default();
-        self.hooks.edit(&mut plan, Edit::RemoveCodexHooks)?;
+        self.hooks.edit(&mut plan, Edit::RemoveAgent(None))?;
         let remove = ["mcp", "remove", SERVER].map(str::to_owned);
         self.register(&mut plan, &remove, Edit::RemoveCodexMcp)?;
         let before = plan.steps.len();

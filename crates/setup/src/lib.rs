@@ -24,10 +24,9 @@ pub mod tmux_conf;
 pub mod tmux_server;
 pub mod uninstall;
 
-pub use crate::agents::AgentSetup;
+pub use crate::agents::{AgentSetup, plan_install, plan_uninstall};
 pub use crate::bundle::Bundle;
 pub use crate::client::Plugin;
-pub use crate::codex::Codex;
 pub use crate::current_state::{CurrentState, Link, TmuxServer};
 pub use crate::error::{Error, Result};
 pub use crate::manifest::{InstallMode, Manifest};

@@ -47,11 +47,7 @@ pub enum Edit {
     AddNotifications(NotifyWay),
     /// Removes from the configuration what was added for notifications.
     RemoveNotifications,
-    /// Adds the hooks to Codex's hooks.json. They start this program.
-    AddCodexHooks(PathBuf),
-    /// Removes the hooks from Codex's hooks.json, and the file if it holds nothing else.
-    RemoveCodexHooks,
-    /// Adds the hooks and the MCP server to the settings of an agent. They start this program.
+    /// Adds the hooks, and the MCP server if it belongs there, to the settings of an agent. They start this program.
     AddAgent(&'static Agent, PathBuf),
     /// Removes them, and the file if it holds nothing else.
     RemoveAgent(Option<ConfigRecord>),
@@ -86,7 +82,7 @@ impl Edit {
         match self {
             Self::AddHooks(_) | Self::AddStatusLine(_) | Self::AddChords | Self::AddTmuxLine => Backup::Keep,
             // Removing these restores the file to the byte, or the whole file is Longhaul's.
-            Self::AddCodexHooks(_) | Self::RemoveCodexHooks | Self::AddSkill | Self::RemoveSkill => Backup::None,
+            Self::AddSkill | Self::RemoveSkill => Backup::None,
             Self::AddAgent(..) | Self::RemoveAgent(_) | Self::AddModule(..) | Self::RemoveModule => Backup::None,
             Self::RecordConfig(_) => Backup::None,
             Self::AddCodexMcp(_) | Self::RemoveCodexMcp => Backup::None,
@@ -105,7 +101,6 @@ impl Edit {
             Self::AddStatusLine(program) => settings::with_status_line(text, program),
             Self::AddChords => keybindings::with_chords(text),
             Self::AddTmuxLine => Ok(tmux_conf::with_line(text)),
-            Self::AddCodexHooks(program) => codex::with_hooks(text, program),
             Self::AddAgent(agent, program) => agents::with_agent(text, agent, program),
             Self::AddModule(_, program) => agents::with_module(text, program),
             Self::RecordConfig(record) => Ok(Some(record.to_text())),
@@ -121,7 +116,6 @@ impl Edit {
             }
             Self::RemoveTmuxLine => Ok(tmux_conf::without_line(old)),
             Self::RemoveNotifications => notify_config::without_notifications(old),
-            Self::RemoveCodexHooks => codex::without_hooks(old),
             Self::RemoveCodexMcp => Ok(codex::without_server(old)),
             Self::RemoveSkill => Ok(codex::without_skill(old)),
             Self::RemoveAgent(record) => agents::restored(old, record.as_ref()),
@@ -197,8 +191,8 @@ impl fmt::Display for InstallStep {
             Self::Codex { arguments, .. } => write!(f, "codex {}", arguments.join(" ")),
             Self::Edit(path, edit) => {
                 let what = match edit {
-                    Edit::AddHooks(_) | Edit::AddCodexHooks(_) | Edit::AddAgent(..) => "add the hooks to",
-                    Edit::RemoveHooks | Edit::RemoveCodexHooks | Edit::RemoveAgent(_) => "remove the hooks from",
+                    Edit::AddHooks(_) | Edit::AddAgent(..) => "add the hooks to",
+                    Edit::RemoveHooks | Edit::RemoveAgent(_) => "remove the hooks from",
                     Edit::AddStatusLine(_) => "add the status line to",
                     Edit::RemoveStatusLine => "restore the status line in",
                     Edit::RemoveEmpty(..) => "remove empty plugin settings from",

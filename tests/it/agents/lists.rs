@@ -7,21 +7,12 @@ use longhaul_tracker::{Process, client_name};
 use serde_json::json;
 
 #[test]
-fn the_ids_of_every_agent_have_its_name() {
-    let names: Vec<&str> = ["codex"].into_iter().chain(ALL.map(|agent| agent.name)).collect();
-    assert_eq!(names, longhaul_core::OTHER_AGENTS);
-}
-
-#[test]
 fn the_process_of_every_agent_is_recognised() {
-    let codex = ("codex", "codex", "@openai/codex");
-    for (name, program, package) in
-        ALL.map(|agent| (agent.name, agent.program, agent.package)).into_iter().chain([codex])
-    {
-        assert_eq!(client_name(&Process::new(2, 1, program)), Some(name));
+    for agent in ALL {
+        assert_eq!(client_name(&Process::new(2, 1, agent.program)), Some(agent.name));
         let mut node = Process::new(2, 1, "node");
-        node.arguments = format!("node /usr/lib/node_modules/{package}/dist/index.js");
-        assert_eq!(client_name(&node), Some(name), "{}", node.arguments);
+        node.arguments = format!("node /usr/lib/node_modules/{}/dist/index.js", agent.package);
+        assert_eq!(client_name(&node), Some(agent.name), "{}", node.arguments);
     }
 }
 
@@ -45,8 +36,18 @@ fn a_session_is_shown_what_the_tools_of_every_agent_are_called() {
 
 #[test]
 fn a_payload_with_the_transcript_of_another_agent_is_left_alone() {
-    for folder in ["/.gemini/tmp/", "/.qwen/projects/"] {
+    for agent in ALL {
+        let Some(folder) = agent.transcripts else { continue };
         let payload = json!({ "session_id": "1", "transcript_path": format!("/home/dev{folder}x.jsonl") }).to_string();
         assert!(event::parse(&payload).unwrap().is_of_another_agent(), "{payload}");
+    }
+}
+
+#[test]
+fn the_help_names_every_agent() {
+    let sandbox = crate::sandbox::Sandbox::new();
+    let help = sandbox.longhaul(&["install", "--help"]).stdout;
+    for agent in ALL {
+        assert!(help.contains(agent.name), "{help}");
     }
 }

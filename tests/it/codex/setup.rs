@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{Codex, SESSION, rollout};
-use crate::sandbox::bin_dir;
+use crate::sandbox::{Outcome, bin_dir};
 
 const CONFIG: &str = "# mine\nmodel   =  \"x\"   # odd\n\n[tui]\ntheme=\"a\"\n# the end";
 
@@ -61,6 +61,26 @@ fn codexs_own_command_is_used_where_it_works() {
     let called = fs::read_to_string(codex.sandbox.home().join("called")).unwrap();
     assert!(called.contains("mcp remove longhaul"), "{called}");
     assert_eq!(config(&codex), CONFIG);
+}
+
+#[test]
+fn codex_is_an_agent_like_the_others() {
+    let codex = configured();
+    let long = codex.sandbox.longhaul(&["install", "--agent", "codex", "--dry-run"]);
+    let short = codex.sandbox.longhaul(&["install", "--codex", "--dry-run"]);
+    assert_eq!((long.status, &long.stdout), (Some(0), &short.stdout));
+    assert!(long.stdout.contains("add the hooks to"), "{long:?}");
+    codex.sandbox.longhaul(&["install", "--agent", "codex"]);
+    let hooks = fs::read_to_string(codex.sandbox.home().join(".codex/hooks.json")).unwrap();
+    assert!(hooks.contains("/longhaul hook --codex session-start\""), "the command that users have trusted: {hooks}");
+    let mut hook = codex.sandbox.executable("longhaul");
+    let payload = json!({ "session_id": SESSION, "hook_event_name": "SessionStart", "cwd": codex.sandbox.project() });
+    let outcome = Outcome::of(hook.args(["hook", "--agent", "codex", "session-start"]), payload.to_string().as_bytes());
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    assert_eq!(codex.rows("SELECT session_id FROM agents"), [format!("codex:{SESSION}")]);
+    codex.sandbox.longhaul(&["uninstall", "--agent", "codex"]);
+    assert_eq!(config(&codex), CONFIG);
+    assert!(!codex.sandbox.home().join(".codex/hooks.json").exists());
 }
 
 #[track_caller]

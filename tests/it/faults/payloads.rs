@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, REGISTRATIONS};
+use longhaul_core::catalog::REGISTRATIONS;
 
 use crate::dice::Dice;
 use crate::mutant::mutant;
@@ -21,7 +21,8 @@ fn every_executable_answers_all_of_them() {
     let recorded: Vec<String> = names.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     let mut dice = Dice(10);
     let own = REGISTRATIONS.iter().map(|hook| (hook.executable, None, hook.event));
-    let codex = CODEX_REGISTRATIONS.iter().map(|hook| (CODEX_EXECUTABLE, Some(hook.argument), hook.event));
+    let codex = longhaul_agents::find("codex").unwrap();
+    let codex = codex.events.iter().map(|rule| (codex.executable, Some(rule.argument), rule.ours));
     for (name, argument, event) in own.chain(codex) {
         // Those of its own event get further than those of another.
         let event = format!("\"{event}\"");

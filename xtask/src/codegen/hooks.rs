@@ -1,7 +1,7 @@
 //! Generates hooks.json from the catalogue.
 
-use anyhow::Result;
-use longhaul_core::catalog::{CODEX_EXECUTABLE, CODEX_REGISTRATIONS, Job, registrations};
+use anyhow::{Context, Result};
+use longhaul_core::catalog::{Job, registrations};
 use serde_json::{Map, Value, json};
 
 /// The module that Claude Code loads, as hooks.json names it.
@@ -44,13 +44,14 @@ pub fn json(job: Option<Job>) -> Result<String> {
 /// Returns the hooks for Codex, which has no exec form: each command is a line for a shell, the same in every version.
 pub fn codex_json() -> Result<String> {
     let mut events = Map::new();
-    for registration in CODEX_REGISTRATIONS {
+    let codex = longhaul_agents::find("codex").context("Codex has no table")?;
+    for rule in codex.events {
         let hook = json!({
             "type": "command",
-            "command": format!("\"${{PLUGIN_ROOT}}/bin/{CODEX_EXECUTABLE}\" {}", registration.argument),
-            "timeout": registration.timeout_seconds,
+            "command": format!("\"${{PLUGIN_ROOT}}/bin/{}\" {}", codex.executable, rule.argument),
+            "timeout": codex.timeout.of_seconds(rule.seconds),
         });
-        events.insert(registration.event.as_str().to_owned(), json!([{ "hooks": [hook] }]));
+        events.insert(rule.theirs.to_owned(), json!([{ "hooks": [hook] }]));
     }
     super::pretty(&json!({ "hooks": events }))
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use longhaul_agents::{Feature, Support};
 use longhaul_core::Config;
-use longhaul_core::catalog::{CODEX_REGISTRATIONS, Job, registrations};
+use longhaul_core::catalog::{Job, registrations};
 use longhaul_tracker::OPTIONS;
 
 /// A page, the name of the table in it, and the function that makes the table.
@@ -58,10 +58,8 @@ pub(crate) fn hook_table(job: Option<Job>) -> String {
 
 /// Returns the table of what happens on which event of Codex.
 fn codex_table() -> String {
-    let rows = CODEX_REGISTRATIONS.iter().map(|registration| {
-        let timeout = format!("{} s", registration.timeout_seconds);
-        [code(registration.event.as_str()), timeout, registration.about.to_owned()]
-    });
+    let rules = longhaul_agents::find("codex").into_iter().flat_map(|agent| agent.events);
+    let rows = rules.map(|rule| [code(rule.theirs), format!("{} s", rule.seconds), rule.about.to_owned()]);
     table(["Event of Codex", "Timeout", "What happens"], rows)
 }
 
@@ -76,11 +74,12 @@ fn agent_feature_table() -> String {
             None => String::new(),
         }
     };
-    let [first, second, third] = longhaul_agents::ALL;
-    let rows = Feature::ALL
-        .into_iter()
-        .map(|feature| [feature.about().to_owned(), cell(feature, first), cell(feature, second), cell(feature, third)]);
-    table(["", first.title, second.title, third.title], rows)
+    let titles = longhaul_agents::ALL.map(|agent| agent.title);
+    let rows = Feature::ALL.into_iter().map(|feature| {
+        let cells = longhaul_agents::ALL.map(|agent| cell(feature, agent));
+        std::iter::once(feature.about().to_owned()).chain(cells).collect()
+    });
+    lines(std::iter::once("").chain(titles).map(str::to_owned).collect(), rows)
 }
 
 /// Returns the table of the events of each agent.
@@ -109,10 +108,14 @@ fn config_table() -> String {
 }
 
 fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let head = head.map(str::to_owned);
-    let rule = [const { String::new() }; N].map(|_| "---".to_owned());
-    let lines = [head, rule].into_iter().chain(rows.map(|row| row.map(|cell| cell.replace('|', "\\|"))));
-    lines.map(|row| format!("| {} |\n", row.join(" | "))).collect()
+    lines(head.map(str::to_owned).to_vec(), rows.map(|row| row.to_vec()))
+}
+
+/// Returns the lines of a table, each of whose rows has as many cells as the head.
+fn lines(head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let rule = vec!["---".to_owned(); head.len()];
+    let rows = rows.map(|row| row.into_iter().map(|cell| cell.replace('|', "\\|")).collect());
+    [head, rule].into_iter().chain(rows).map(|row: Vec<String>| format!("| {} |\n", row.join(" | "))).collect()
 }
 
 fn code(text: &str) -> String {

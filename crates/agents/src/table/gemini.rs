@@ -1,5 +1,6 @@
 //! Gemini CLI, as version 0.61.0 behaves.
 
+use longhaul_core::catalog::AGENT_EXECUTABLE;
 use longhaul_core::event::EventName;
 
 use crate::agent::{
@@ -12,6 +13,8 @@ pub(super) const AGENT: Agent = Agent {
     title: "Gemini CLI",
     package: "@google/gemini-cli",
     program: "gemini",
+    executable: AGENT_EXECUTABLE,
+    option: "--agent gemini",
     // Not registered: BeforeTool, which comes before the permission dialog, and PreCompress, which Gemini CLI sends before
     // every request, also when nothing is compressed.
     events: &[
@@ -48,6 +51,7 @@ pub(super) const AGENT: Agent = Agent {
     // The answer is only added to the history when the program starts.
     deaf_at_start: Some("clear"),
     sessions: SessionsAtOnce::One,
+    transcripts: Some("/.gemini/tmp/"),
     timeout: TimeoutUnit::Milliseconds,
     config: ConfigFile {
         folder: Folder::Home(".gemini"),

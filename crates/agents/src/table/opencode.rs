@@ -1,6 +1,7 @@
 //! opencode, as version 1.18.33 behaves. Its events come from Longhaul's module (`setup/src/agents/opencode.js`), under the names
 //! that opencode gives them.
 
+use longhaul_core::catalog::AGENT_EXECUTABLE;
 use longhaul_core::event::EventName;
 
 use crate::agent::{
@@ -13,6 +14,8 @@ pub(super) const AGENT: Agent = Agent {
     title: "opencode",
     package: "opencode-ai",
     program: "opencode",
+    executable: AGENT_EXECUTABLE,
+    option: "--agent opencode",
     events: &[
         EventRule::new("session.start", EventName::SessionStart, 5),
         EventRule::new("chat.message", EventName::UserPromptSubmit, 3).only_if(Condition::Filled("prompt")),
@@ -50,6 +53,7 @@ pub(super) const AGENT: Agent = Agent {
     usage: UsageSource::StopPayload,
     deaf_at_start: None,
     sessions: SessionsAtOnce::Several,
+    transcripts: None,
     timeout: TimeoutUnit::Milliseconds,
     config: ConfigFile {
         folder: Folder::Config("opencode"),

@@ -1,5 +1,6 @@
 //! Qwen Code, as version 0.24.4 behaves.
 
+use longhaul_core::catalog::AGENT_EXECUTABLE;
 use longhaul_core::event::EventName;
 
 use crate::agent::{
@@ -12,6 +13,8 @@ pub(super) const AGENT: Agent = Agent {
     title: "Qwen Code",
     package: "@qwen-code/qwen-code",
     program: "qwen",
+    executable: AGENT_EXECUTABLE,
+    option: "--agent qwen",
     events: &[
         EventRule::new("SessionStart", EventName::SessionStart, 5),
         // It is also sent with every result of a tool, without a text.
@@ -47,6 +50,7 @@ pub(super) const AGENT: Agent = Agent {
     usage: UsageSource::StopPayload,
     deaf_at_start: None,
     sessions: SessionsAtOnce::One,
+    transcripts: Some("/.qwen/projects/"),
     // A timeout of 1000 or more is read as milliseconds, as before version 0.24.
     timeout: TimeoutUnit::Milliseconds,
     config: ConfigFile {

@@ -6,8 +6,8 @@ use crate::{ALL, Condition, Feature, SessionsAtOnce, TimeoutUnit, find, newest_u
 
 #[test]
 fn every_agent_has_a_prefix_for_its_ids() {
+    assert_eq!(ALL.map(|agent| agent.name), OTHER_AGENTS);
     for agent in ALL {
-        assert!(OTHER_AGENTS.contains(&agent.name), "{}", agent.name);
         assert_eq!(find(agent.name), Some(agent));
     }
     assert_eq!(find("claude"), None);
@@ -24,6 +24,34 @@ fn every_agent_says_of_every_feature_whether_it_works() {
     for agent in ALL {
         let features: Vec<Feature> = agent.features.iter().map(|(feature, _)| *feature).collect();
         assert_eq!(features, Feature::ALL, "{}", agent.name);
+    }
+}
+
+/// Codex's users have trusted these commands: a change of one would make Codex ask for all of them again.
+#[test]
+fn the_commands_of_codex_never_change() {
+    let codex = find("codex").unwrap();
+    let arguments: Vec<(&str, &str, u64)> =
+        codex.events.iter().map(|rule| (rule.theirs, rule.argument, rule.seconds)).collect();
+    assert_eq!(codex.option, "--codex");
+    assert_eq!(
+        arguments,
+        [
+            ("SessionStart", "session-start", 5),
+            ("UserPromptSubmit", "user-prompt-submit", 3),
+            ("PermissionRequest", "permission-request", 3),
+            ("PostToolUse", "post-tool-use", 3),
+            ("Stop", "stop", 5),
+            ("SessionEnd", "session-end", 3),
+        ]
+    );
+}
+
+#[test]
+fn the_command_of_a_hook_names_the_agent() {
+    for agent in ALL.into_iter().filter(|agent| agent.name != "codex") {
+        assert_eq!(agent.option, format!("--agent {}", agent.name));
+        assert!(agent.events.iter().all(|rule| rule.argument == rule.theirs));
     }
 }
 
@@ -47,7 +75,8 @@ fn a_session_is_resumed_by_the_agents_own_command() {
     assert_eq!(argv("gemini:4ee8"), Some("gemini --resume 4ee8".to_owned()));
     assert_eq!(argv("qwen:4ee8"), Some("qwen --resume 4ee8".to_owned()));
     assert_eq!(argv("opencode:ses_e1"), Some("opencode --session ses_e1".to_owned()));
-    for id in ["4ee8", "codex:4ee8", "gemini:--yolo"] {
+    assert_eq!(argv("codex:4ee8"), Some("codex resume 4ee8".to_owned()));
+    for id in ["4ee8", "codex:-c", "gemini:--yolo"] {
         assert_eq!(argv(id), None, "{id}");
     }
     assert_eq!(argv(&format!("gemini:{}", "a".repeat(101))), None);

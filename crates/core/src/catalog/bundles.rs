@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{CODEX_EXECUTABLE, Job, REGISTRATIONS, Registration};
+use super::{Job, REGISTRATIONS, Registration};
 
 /// An executable that no hook event starts.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +16,9 @@ pub struct Companion {
 
 /// The executable that Gemini CLI, Qwen Code and opencode start for every event, with the agent and its event as arguments.
 pub const AGENT_EXECUTABLE: &str = "longhaul-agent";
+
+/// The executable that Codex starts for every event, with the event as its argument.
+pub const CODEX_EXECUTABLE: &str = "longhaul-codex";
 
 /// Every executable that no hook event starts.
 pub const COMPANIONS: &[Companion] = &[

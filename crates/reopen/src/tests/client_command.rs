@@ -25,11 +25,3 @@ fn a_value_that_is_no_mode_or_model_is_left_out() {
     }
     assert_eq!(model_name("us.anthropic.claude-opus-5-5-v1:0"), Some("us.anthropic.claude-opus-5-5-v1:0"));
 }
-
-#[test]
-fn codex_is_resumed_by_its_own_command_and_id() {
-    let mut place = place("codex:019a-7", 1, "main", 0, 1);
-    place.client = "codex".to_owned();
-    place.model = Some("gpt".to_owned());
-    assert_eq!(resume("/bin/codex", &place).argv, ["/bin/codex", "resume", "019a-7"]);
-}

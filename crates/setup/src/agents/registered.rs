@@ -40,7 +40,7 @@ pub(crate) struct RegisteredHooks {
 /// Returns what a file has of Longhaul.
 pub(crate) fn registered(agent: &Agent, text: &str) -> Registered {
     match agent.config.shape {
-        ConfigShape::HookGroups => in_settings(text),
+        ConfigShape::HookGroups | ConfigShape::CodexHooks => in_settings(text),
         ConfigShape::Module if module::is_ours(text) => Registered::Hooks(RegisteredHooks {
             events: agent.events.iter().map(|rule| rule.theirs.to_owned()).collect(),
             programs: module::program(text).into_iter().collect(),

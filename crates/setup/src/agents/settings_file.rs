@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use longhaul_agents::Agent;
+use longhaul_agents::{Agent, ConfigShape, EventRule};
+use longhaul_core::catalog::CODEX_EXECUTABLE;
 use longhaul_core::json_text::Object;
 use longhaul_inject::shell_single_quote;
 use serde_json::{Value, json};
@@ -14,20 +15,29 @@ use crate::settings::{self, Change, Refusal, change_hooks, parse};
 /// The member with the MCP servers.
 pub(super) const SERVERS: &str = "mcpServers";
 
-/// What follows the program in the command of a hook.
-pub(crate) const STARTS_HOOK: &str = " hook --agent ";
+/// What follows the program in the command of a hook, before the agent.
+pub(super) const STARTS_HOOK: &str = " hook --";
 
 /// Returns the settings with the hooks of `agent` and the MCP server, which start `program`.
 pub(crate) fn with_agent(text: Option<&str>, agent: &Agent, program: &Path) -> Change {
     let program = program.to_string_lossy();
     let word = word(&program);
-    let group = |theirs: &str, seconds| {
-        let command = format!("{word}{STARTS_HOOK}{} {theirs}", agent.name);
-        let timeout = agent.timeout.of_seconds(seconds);
-        json!({ "hooks": [{ "name": "longhaul", "type": "command", "command": command, "timeout": timeout }] })
+    let group = |rule: &EventRule| {
+        let command = format!("{word} hook {} {}", agent.option, rule.argument);
+        let timeout = agent.timeout.of_seconds(rule.seconds);
+        let hook = match agent.config.shape {
+            ConfigShape::CodexHooks => json!({ "type": "command", "command": command, "timeout": timeout }),
+            ConfigShape::HookGroups | ConfigShape::Module => {
+                json!({ "name": "longhaul", "type": "command", "command": command, "timeout": timeout })
+            }
+        };
+        json!({ "hooks": [hook] })
     };
-    let wanted: Vec<_> = agent.events.iter().map(|rule| (rule.theirs, group(rule.theirs, rule.seconds))).collect();
+    let wanted: Vec<_> = agent.events.iter().map(|rule| (rule.theirs, group(rule))).collect();
     let with_hooks = change_hooks(text, &wanted, is_ours)?;
+    if agent.config.shape == ConfigShape::CodexHooks {
+        return Ok(with_hooks);
+    }
     let server = json!({ "command": program, "args": ["mcp"] });
     let with_server = change_server(with_hooks.as_deref().or(text), Some(&server))?;
     Ok(with_server.or(with_hooks))
@@ -60,13 +70,20 @@ pub(crate) fn restored(text: &str, record: Option<&ConfigRecord>) -> Change {
 
 /// Returns whether a command is one of Longhaul's, of any version and in any folder.
 pub(crate) fn is_ours(command: &str) -> bool {
-    program_of(command).is_some_and(|program| program.rsplit('/').next() == Some(crate::PLUGIN))
+    let name = |program: &str| program.rsplit('/').next().map(str::to_owned);
+    // A plugin of Codex starts the executable itself.
+    let direct = || command.rsplit_once(' ').and_then(|(program, _)| name(&unquoted(program)));
+    program_of(command).is_some_and(|program| name(&program).as_deref() == Some(crate::PLUGIN))
+        || direct().as_deref() == Some(CODEX_EXECUTABLE)
 }
 
 /// Returns the program that a command of Longhaul's form starts.
 pub(super) fn program_of(command: &str) -> Option<String> {
-    let (program, _) = command.split_once(STARTS_HOOK)?;
-    Some(program.trim().trim_matches(['\'', '"']).replace("'\\''", "'"))
+    command.split_once(STARTS_HOOK).map(|(program, _)| unquoted(program))
+}
+
+fn unquoted(program: &str) -> String {
+    program.trim().trim_matches(['\'', '"']).replace("'\\''", "'")
 }
 
 /// Adds, replaces or removes Longhaul's MCP server. A server of that name that Longhaul has not added stays.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longhaul_agents::{ALL, Agent};
+use longhaul_agents::{ALL, Agent, ConfigShape};
 use longhaul_core::{Env, SessionId};
 use longhaul_runtime::{SessionRecord, Shell, is_executable};
 
@@ -34,8 +34,10 @@ pub struct AgentFacts {
 impl AgentFacts {
     /// Collects the facts about the agents that Longhaul is installed for.
     pub(super) fn collect(env: &Env, shell: &Shell, paths: &InstallPaths) -> Vec<Self> {
+        // Codex has a check of its own.
+        let is_general = |agent: &&'static Agent| agent.config.shape != ConfigShape::CodexHooks;
         let there: Vec<&'static Agent> =
-            ALL.into_iter().filter(|agent| AgentSetup::is_there(agent, env, shell)).collect();
+            ALL.into_iter().filter(is_general).filter(|agent| AgentSetup::is_there(agent, env, shell)).collect();
         if there.is_empty() {
             return Vec::new();
         }

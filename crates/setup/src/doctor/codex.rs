@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use longhaul_agents::{EventRule, find};
 use longhaul_core::Env;
-use longhaul_core::catalog::CODEX_REGISTRATIONS;
 use longhaul_inject::TerminalCommand;
 use longhaul_runtime::{Shell, bounded_read, run_program_in, waiting_times};
 use serde_json::Value;
@@ -13,7 +13,8 @@ use super::codex_trust::{HookTrust, Trust};
 use super::facts::Facts;
 use super::judge::{ago, few};
 use super::sessions::SessionFacts;
-use crate::codex::{is_ours, is_registered};
+use crate::agents::is_ours;
+use crate::codex::is_registered;
 use crate::paths::InstallPaths;
 
 /// The feature of Codex that runs hooks.
@@ -81,18 +82,21 @@ fn ask(program: &Path, arguments: &[&str]) -> Option<String> {
     run_program_in(Path::new("/"), &step, waiting_times::CODEX_FOR_DOCTOR).ok()
 }
 
+/// Returns the events that are registered, as Codex's table has them.
+fn events() -> impl Iterator<Item = &'static EventRule> {
+    find("codex").into_iter().flat_map(|agent| agent.events)
+}
+
 /// Returns the events with a hook of Longhaul in hooks.json, each with its place as Codex names it.
 fn registered(hooks: &Value) -> impl Iterator<Item = (String, String)> + '_ {
-    let known = CODEX_REGISTRATIONS.iter();
-    known.filter_map(|hook| {
-        let event = hook.event.as_str();
-        let groups = hooks["hooks"][event].as_array()?;
+    events().filter_map(|rule| {
+        let groups = hooks["hooks"][rule.theirs].as_array()?;
         let place = groups.iter().enumerate().find_map(|(group, content)| {
             let commands = content["hooks"].as_array()?.iter();
             let own = commands.map(|hook| hook["command"].as_str().is_some_and(is_ours)).position(|is_ours| is_ours)?;
-            Some(format!("{}:{group}:{own}", hook.argument.replace('-', "_")))
+            Some(format!("{}:{group}:{own}", rule.argument.replace('-', "_")))
         })?;
-        Some((event.to_owned(), place))
+        Some((rule.theirs.to_owned(), place))
     })
 }
 
@@ -113,7 +117,7 @@ pub(super) fn check(facts: &Facts) -> Vec<Finding> {
     }
     let mut found = Vec::new();
     let is_missing = |event: &&str| !codex.hooks.iter().any(|known| known == event);
-    let missing: Vec<&str> = CODEX_REGISTRATIONS.iter().map(|hook| hook.event.as_str()).filter(is_missing).collect();
+    let missing: Vec<&str> = events().map(|rule| rule.theirs).filter(is_missing).collect();
     if !missing.is_empty() {
         let names = few(missing.iter().map(|name| (*name).to_owned()));
         found.push(Finding::warning(check, format!("hooks.json has no hook of Longhaul for {names}"), INSTALL));

@@ -2,10 +2,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::codex::{is_ours, with_hooks, without_hooks};
-use crate::settings::Refusal;
+use crate::agents::{is_ours, with_agent, without_agent as without_hooks};
+use crate::settings::{Change, Refusal};
 
 const PROGRAM: &str = "/home/dev/.local/bin/longhaul";
+
+fn with_hooks(text: Option<&str>, program: &Path) -> Change {
+    with_agent(text, longhaul_agents::find("codex").unwrap(), program)
+}
 
 fn added(text: Option<&str>) -> String {
     with_hooks(text, Path::new(PROGRAM)).unwrap().expect("they are not there yet")

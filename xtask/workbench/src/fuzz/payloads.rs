@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
-use longhaul_core::catalog::{AGENT_EXECUTABLE, CODEX_EXECUTABLE, CODEX_REGISTRATIONS, REGISTRATIONS};
+use longhaul_core::catalog::{AGENT_EXECUTABLE, REGISTRATIONS};
 use serde_json::Value;
 use xtask::run;
 use xtask::workspace::{PACKAGE, Profile, Workspace};
@@ -38,7 +38,7 @@ struct Recorded {
     text: String,
 }
 
-/// Returns the hooks of Claude Code, of Codex and of the other agents.
+/// Returns the hooks of Claude Code and of the other agents.
 fn targets() -> Vec<Target> {
     let own = REGISTRATIONS.iter().map(|hook| Target {
         executable: hook.executable,
@@ -46,28 +46,23 @@ fn targets() -> Vec<Target> {
         folder: "",
         event: hook.event.as_str(),
     });
-    let codex = CODEX_REGISTRATIONS.iter().map(|hook| Target {
-        executable: CODEX_EXECUTABLE,
-        arguments: vec![hook.argument],
-        folder: "codex",
-        event: hook.event.as_str(),
-    });
     let agents = longhaul_agents::ALL.into_iter().flat_map(|agent| {
+        let name = Some(agent.name).filter(|_| agent.executable == AGENT_EXECUTABLE);
         agent.events.iter().map(move |rule| Target {
-            executable: AGENT_EXECUTABLE,
-            arguments: vec![agent.name, rule.theirs],
+            executable: agent.executable,
+            arguments: name.into_iter().chain([rule.argument]).collect(),
             folder: agent.name,
             event: rule.theirs,
         })
     });
-    own.chain(codex).chain(agents).collect()
+    own.chain(agents).collect()
 }
 
 /// Returns the recorded payloads of Claude Code and of all other agents.
 fn recorded(root: &Path) -> Result<Vec<Recorded>> {
     let agents = longhaul_agents::ALL.into_iter().map(|agent| agent.name);
     let mut all = Vec::new();
-    for folder in ["", "codex", "foreign"].into_iter().chain(agents) {
+    for folder in ["", "foreign"].into_iter().chain(agents) {
         for (name, text) in corpus::recorded(&root.join("tests/payloads").join(folder), "json")? {
             let event = name.split('-').next().unwrap_or_default().to_owned();
             all.push(Recorded { folder, event, text: String::from_utf8_lossy(&text).into_owned() });
