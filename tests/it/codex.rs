@@ -293,7 +293,10 @@ fn install_says_what_it_cannot_do_and_leaves_the_file() {
     assert!(outcome.stderr.contains("hooks.json") && outcome.stderr.contains("not JSON"), "{outcome:?}");
     assert_eq!(fs::read_to_string(&hooks).unwrap(), "{ no json");
     let gone = codex.sandbox.longhaul(&["uninstall"]);
-    assert!(gone.status == Some(0) && gone.stderr.contains("hooks.json"), "the rest goes all the same: {gone:?}");
+    assert_eq!(gone.status, Some(0), "the file has no hook of Longhaul: {gone:?}");
+    fs::write(&hooks, "{ no json longhaul hook --codex stop").unwrap();
+    let stays = codex.sandbox.longhaul(&["uninstall"]);
+    assert!(stays.status == Some(1) && stays.stderr.contains("hooks.json"), "its hooks would fail: {stays:?}");
     fs::write(&hooks, "{}").unwrap();
     let skill = codex.sandbox.home().join(".agents/skills/longhaul-memory/SKILL.md");
     fs::create_dir_all(skill.parent().unwrap()).unwrap();

@@ -92,7 +92,10 @@ impl Codex {
     /// Plans to remove what [`install`](Self::install) adds, and nothing else.
     pub(crate) fn uninstall(&self) -> Result<InstallPlan> {
         let mut plan = InstallPlan::default();
-        self.hooks.edit(&mut plan, Edit::RemoveAgent(None))?;
+        // A file that cannot be read, and does not name Longhaul, needs no change.
+        if self.hooks.text.as_deref().is_some_and(|text| text.contains(crate::PLUGIN)) {
+            self.hooks.edit(&mut plan, Edit::RemoveAgent(None))?;
+        }
         let remove = ["mcp", "remove", SERVER].map(str::to_owned);
         self.register(&mut plan, &remove, Edit::RemoveCodexMcp)?;
         let before = plan.steps.len();

@@ -55,7 +55,8 @@ pub(crate) fn registered(agent: &Agent, text: &str) -> Registered {
 fn in_settings(text: &str) -> Registered {
     let commented = || serde_json::from_str(&Commented::parse(text)?.json).ok();
     let Some(settings) = serde_json::from_str::<Value>(text).ok().or_else(commented) else {
-        return if text.contains(STARTS_HOOK) { Registered::Unreadable } else { Registered::Nothing };
+        let is_named = STARTS_HOOK.into_iter().any(|starts| text.contains(starts));
+        return if is_named { Registered::Unreadable } else { Registered::Nothing };
     };
     let mut found = RegisteredHooks::default();
     for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {

@@ -15,8 +15,8 @@ use crate::settings::{self, Change, Refusal, change_hooks, parse};
 /// The member with the MCP servers.
 pub(super) const SERVERS: &str = "mcpServers";
 
-/// What follows the program in the command of a hook, before the agent.
-pub(super) const STARTS_HOOK: &str = " hook --";
+/// What follows the program in the command of a hook. Codex's form must stay: its trust is in the text of the command.
+pub(super) const STARTS_HOOK: [&str; 2] = [" hook --agent ", " hook --codex "];
 
 /// Returns the settings with the hooks of `agent` and the MCP server, which start `program`.
 pub(crate) fn with_agent(text: Option<&str>, agent: &Agent, program: &Path) -> Change {
@@ -79,7 +79,8 @@ pub(crate) fn is_ours(command: &str) -> bool {
 
 /// Returns the program that a command of Longhaul's form starts.
 pub(super) fn program_of(command: &str) -> Option<String> {
-    command.split_once(STARTS_HOOK).map(|(program, _)| unquoted(program))
+    let program = |starts: &str| command.split_once(starts).map(|(program, _)| unquoted(program));
+    STARTS_HOOK.into_iter().find_map(program)
 }
 
 fn unquoted(program: &str) -> String {
