@@ -213,18 +213,6 @@ fn a_teammate_without_work_is_idle_and_not_counted() {
 }
 
 #[test]
-fn a_session_of_the_user_in_a_worktree_is_counted() {
-    let sandbox = Sandbox::new();
-    let worktree = sandbox.project().join(".claude/worktrees/fix");
-    for event in BLOCKED {
-        fire(&sandbox, event, json!({ "cwd": worktree }));
-    }
-    assert_eq!(rows(&sandbox)[0]["agent_type"], "worktree");
-    let shown = fs::read_to_string(sandbox.data_dir().join("status")).unwrap();
-    assert!(shown.contains("1!"), "{shown}");
-}
-
-#[test]
 fn tasks_are_counted_and_a_prompt_begins_anew() {
     let sandbox = after(WORKING);
     for _ in 0..2 {

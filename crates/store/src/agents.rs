@@ -28,7 +28,7 @@ pub struct Sighting<'a> {
     pub project: &'a str,
     /// The branch that is checked out there.
     pub branch: Option<&'a str>,
-    /// `teammate` for a session that works for another, `worktree` for one below `.claude/worktrees`.
+    /// `teammate` or `worktree` for a session that works for another.
     pub agent_type: Option<&'a str>,
     /// The pane in which it runs.
     pub pane: Option<&'a Pane>,

@@ -35,8 +35,7 @@ pub struct Agent {
     pub branch: Option<String>,
     /// The beginning of the last prompt.
     pub prompt_summary: Option<String>,
-    /// `teammate` for a session that works for another one, which is not counted; `worktree` for a session below
-    /// `.claude/worktrees`.
+    /// `teammate` or `worktree` for a session that works for another one. Such sessions are not counted.
     pub agent_type: Option<String>,
     /// The tmux pane in which it runs.
     pub pane: Option<Pane>,
@@ -94,11 +93,8 @@ impl Agent {
     }
 
     /// Returns whether it is one of the user's own sessions, which are counted.
-    ///
-    /// So is a session in a worktree: the user has started it there (`claude --worktree`), it has a terminal of its own, and
-    /// what it waits for is answered there. A subagent that works in a worktree has no session.
     pub fn is_counted(&self) -> bool {
-        self.agent_type.as_deref() != Some("teammate")
+        self.agent_type.as_deref().is_none_or(str::is_empty)
     }
 
     /// Returns what it waits for, as precisely as it is known: what the dialog asks for, or else the reason.

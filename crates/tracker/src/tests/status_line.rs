@@ -84,12 +84,12 @@ fn the_age_is_that_of_the_oldest_blocked_session_only() {
 }
 
 #[test]
-fn those_who_work_for_others_are_not_counted_and_a_session_in_a_worktree_is() {
-    let of_type = |kind: &str, age| Agent { agent_type: Some(kind.to_owned()), ..agent(kind, Blocked, age) };
-    let agents = [of_type("teammate", 1200), of_type("worktree", 900), of_type("", 600), agent("own", Idle, 600)];
+fn those_who_work_for_others_are_not_counted() {
+    let of_type = |kind: &str| Agent { agent_type: Some(kind.to_owned()), ..agent(kind, Blocked, 600) };
+    let agents = [of_type("teammate"), of_type("worktree"), of_type(""), agent("own", Idle, 600)];
     assert_eq!(
         render(&agents, &options(&[("show-project", "1")]), NOW),
-        "#[fg=black]1.#[default] #[fg=black]0*#[default] #[fg=black]0+#[default] #[fg=white,bg=red,bold]2!15m#[default] @worktree"
+        "#[fg=black]1.#[default] #[fg=black]0*#[default] #[fg=black]0+#[default] #[fg=white,bg=red,bold]1!10m#[default] @"
     );
 }
 
