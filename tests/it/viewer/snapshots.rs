@@ -143,7 +143,9 @@ fn snapshots_are_on_the_axis_and_any_two_are_compared_file_by_file() {
 fn a_session_without_snapshots_says_why_there_are_none() {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "no-repository", &sandbox.path(IMAGE));
-    prompt(&session, "work outside of a repository");
+    session.fire("longhaul-session-start", "SessionStart", json!({ "source": "startup" }));
+    wait_until(DEADLINE, "the reason", || !snapshots(&sandbox).is_empty());
+    session.prompt("work outside of a repository");
     let Some(page) = Page::open(&sandbox) else { return };
     page.show("#/session/no-repository");
     page.wait_for("the list", "document.querySelector('.snapshots .row')");
