@@ -11,6 +11,8 @@ pub(crate) use self::command::normalized;
 pub use self::command::{command_key, fix_of};
 pub(crate) use self::decision::{decisions, is_decision};
 
+use longhaul_core::event::predicates::INTERRUPTED;
+
 use crate::call::Call;
 use crate::json_fields::Fields;
 use crate::observation::{Kind, Observation};
@@ -89,8 +91,7 @@ impl Seen<'_> {
     /// Returns whether the user, or one of the user's rules, refused the call, so that nothing was done.
     fn is_refused(&self) -> bool {
         let said = self.response.said();
-        let refusals =
-            ["The user doesn't want to", "User rejected", "Permission to use", "[Request interrupted by user"];
+        let refusals = ["The user doesn't want to", "User rejected", "Permission to use", INTERRUPTED];
         refusals.iter().any(|refusal| said.trim_start_matches("Error: ").starts_with(refusal))
     }
 

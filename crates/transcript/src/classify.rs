@@ -1,9 +1,6 @@
 //! The author of a user entry: the user, or Claude Code in the user's name.
 
-use longhaul_core::event::predicates::is_task_notification;
-
-/// The beginning of the text that marks a turn as interrupted by the user.
-const INTERRUPTED: &str = "[Request interrupted by user";
+use longhaul_core::event::predicates::{INTERRUPTED, is_task_notification};
 
 /// The beginnings of texts that Claude Code adds to the conversation itself.
 const NOTES: [&str; 8] = [

@@ -1,11 +1,9 @@
 //! Detecting that the user pressed Esc. No hook reports it, the transcript shows it.
 
+use longhaul_core::event::predicates::INTERRUPTED;
 use serde::Deserialize;
 
 use crate::rollout;
-
-/// The beginning of the user message that Claude Code writes for an interrupt.
-const MARKER: &str = "[Request interrupted by user";
 
 #[derive(Deserialize)]
 struct EntryWire<'a> {
@@ -24,7 +22,7 @@ pub fn ends_in_interrupt(tail: &[u8]) -> bool {
         entry.is_ok_and(|entry| matches!(entry.kind, "user" | "assistant") && !entry.is_sidechain)
     });
     match newest {
-        Some(line) => line.windows(MARKER.len()).any(|window| window == MARKER.as_bytes()),
+        Some(line) => line.windows(INTERRUPTED.len()).any(|window| window == INTERRUPTED.as_bytes()),
         None => rollout::ends_aborted(tail),
     }
 }
