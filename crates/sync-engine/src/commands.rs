@@ -21,6 +21,7 @@ use longhaul_runtime::sync::AUTOMATIC;
 
 use self::context::Context;
 use self::secret_input::given_or_input;
+use crate::memory_limit::limit_memory;
 use crate::{EngineError, ExchangeError};
 
 /// Why a command has failed.
@@ -94,6 +95,7 @@ impl CommandError {
 
 /// Runs a command.
 pub fn run(env: &Env, args: &[String]) -> ExitCode {
+    limit_memory();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     if args == [AUTOMATIC] {
         return automatic::run(env);

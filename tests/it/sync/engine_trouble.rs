@@ -1,5 +1,8 @@
 //! An engine that is down, slow, cut off, or refuses: hooks go on, `sync status` names it, and the next exchange goes on.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -279,4 +282,27 @@ fn what_a_member_may_not_erase_is_counted_until_it_is_erased() {
     anna.done(&["now"]);
     let status = anna.done(&["status"]);
     assert!(!status.contains("to erase in the engine"), "{status}");
+}
+
+/// A server that announces a row of 2 GB, and sends it, does not fill the memory of this machine.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_row_without_end_is_not_read_to_its_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("postgres://a:hunter2@{}/team?sslmode=disable", listener.local_addr().unwrap());
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 4096];
+        assert!(stream.read(&mut request).unwrap() > 0);
+        // The login is accepted, the server is ready, and a row begins.
+        stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
+        assert!(stream.read(&mut request).unwrap() > 0);
+        stream.write_all(b"D\x7f\xff\xff\xff").unwrap();
+        let megabyte = vec![0; 1 << 20];
+        (0..2048).take_while(|_| stream.write_all(&megabyte).is_ok()).count()
+    });
+    let outcome = Machine::new("a").sync(&["init", &address]);
+    assert_ne!(outcome.status, Some(0), "{outcome:?}");
+    let megabytes = server.join().unwrap();
+    assert!(megabytes < 1024, "{megabytes} MB were read");
 }
