@@ -5,7 +5,11 @@
 use tokio_postgres::{Client, Error};
 
 /// The steps. Their number is the version of the schema.
-const STEPS: &[&str] = &[include_str!("schema/1_records.sql"), include_str!("schema/2_own_hosts.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1_records.sql"),
+    include_str!("schema/2_own_hosts.sql"),
+    include_str!("schema/3_left_hosts.sql"),
+];
 
 /// The rights of members, repeated after every step.
 const RIGHTS: &str = include_str!("schema/rights.sql");
@@ -51,7 +55,8 @@ pub(super) async fn grant_rights(client: &mut Client) -> Result<Option<String>, 
         if code == "42501" {
             return Ok(Some(format!(
                 "This user may not create roles, so only the user itself can use the circle. For a team, let an \
-                 administrator run `CREATE ROLE {MEMBER} NOLOGIN`, then run `longhaul sync init` with the same address again."
+                 administrator run `CREATE ROLE {MEMBER} NOLOGIN`, then run `longhaul sync init` with the same address again: \
+                 it gives the role its rights, and then reports that the circle exists."
             )));
         }
         if code != "42710" && code != "23505" {

@@ -57,10 +57,13 @@ pub(super) const ERASED: &str = "
     ON r.host = p.host AND r.idx = p.idx AND r.id = p.id
     WHERE r.payload IS NULL";
 
-/// Stores a host. One that another user has added is not changed, and no row is counted.
+/// Stores a host. One that another user has added, or has added records of, is not changed, and no row is counted.
 pub(super) const PUT_HOST: &str = "
     INSERT INTO longhaul.hosts (host, name, seen_ms, clock_ahead_ms)
-    VALUES ($1, $2, $3, $3 - (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+    SELECT $1, $2, $3, $3 - (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+    WHERE COALESCE(
+        (SELECT r.added_by FROM longhaul.records r WHERE r.host = $1 ORDER BY r.idx LIMIT 1), current_user
+    ) = current_user
     ON CONFLICT (host) DO UPDATE
     SET name = excluded.name, seen_ms = excluded.seen_ms, clock_ahead_ms = excluded.clock_ahead_ms
     WHERE hosts.added_by = current_user";
