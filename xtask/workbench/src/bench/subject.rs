@@ -97,6 +97,10 @@ impl Subject {
         if !row.config.is_empty() {
             fs::write(data.join("config.json"), row.config).context("cannot write the row's config")?;
         }
+        // Outside of a repository, a prompt has no snapshot.
+        if row.event == EventName::UserPromptSubmit {
+            make_repository(&home)?;
+        }
         let role = Role { home: &home, session: SESSION, program: scene.standin, plugin: scene.plugin };
         let mut standin = (row.pane != Pane::Any).then(|| Standin::start(scene.tmux, &role)).transpose()?;
         let client = standin.as_ref().map_or(u64::from(std::process::id()), |standin| standin.pid);
@@ -263,6 +267,13 @@ fn share(bin: &Path, home: &Path, variables: &[(&'static str, String)]) -> Resul
         run::output(longhaul.envs(variables.iter().map(|(name, value)| (*name, value))))?;
     }
     Ok(())
+}
+
+/// Makes the row's home a repository that ignores all of its files.
+fn make_repository(home: &Path) -> Result<()> {
+    let mut git = run::program("git");
+    run::output(git.args(["init", "--quiet"]).arg(home))?;
+    fs::write(home.join(".gitignore"), "*\n").context("cannot write the row's ignore rules")
 }
 
 /// Whether a detached program of this row is running. Without `/proc` this is unknown; it ends soon anyway.
