@@ -103,15 +103,14 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
     let index = place.dir.join("index");
     let top = &place.tree.top;
     let recent = state.record_recent_modes(top);
-    let known: Vec<Vec<u8>> = state.folders.iter().map(|path| decoded_path(path)).collect();
-    rule_files::check(top, known.iter().map(Vec::as_slice))?;
-    let tracked = match Tracked::read(place, git) {
-        Err(error @ Error::Skipped(_)) => return Err(error),
-        // What the index of the user tracks matters only for files that would be left out. Without it, they are.
-        read => read.unwrap_or_default(),
-    };
     let is_new = !index.exists();
-    let mut work = Work::find(place, git, limits, state, &tracked, is_new)?;
+    if is_new {
+        state.modes.clear();
+        state.forced.clear();
+        state.folders.clear();
+    }
+    let (tracked, listed) = read_and_list(place, git, state, is_new)?;
+    let mut work = Work::find(place, git, limits, state, &tracked, is_new, &listed)?;
     rule_files::check(top, work.new_folders.iter().map(Vec::as_slice))?;
     let stored_before = if is_new { size(&place.objects()) } else { 0 };
     if work.bytes > limits.max_new_bytes {
@@ -122,10 +121,12 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
     }
     let is_same = work.added.is_empty() && work.removed.is_empty() && !is_new;
     let known = state.tree.clone().filter(|_| is_same && state.index.is_some() && state.index == version_of(&index));
-    let tree = match known {
-        Some(tree) => tree,
-        None => work.store(git, is_new)?,
-    };
+    let (tree, folders) = std::thread::scope(|scope| {
+        let storing = scope.spawn(|| known.map_or_else(|| work.store(git, is_new), Ok));
+        let folders = folders::inspect(top, &mut state.folders, umask, &work.removed);
+        (storing.join().unwrap_or(Err(Error::Output)), folders)
+    });
+    let tree = tree?;
     let written = std::fs::metadata(&index).map_or(i64::MAX, |found| found.mtime());
     // The index is not written if nothing has changed, and then the same files are recent.
     let is_recent = |at: i64| is_same || at + 1 >= written;
@@ -143,9 +144,26 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
         // Most files of a first snapshot are borrowed.
         bytes: if is_new { size(&place.objects()).saturating_sub(stored_before) } else { work.bytes },
         index_tree: tracked.index_tree,
-        folders: folders::inspect(top, &mut state.folders, umask, &work.removed),
+        folders,
         rules: outer_rules(place),
     })
+}
+
+/// Reads what the user's index tracks, and lists the files meanwhile.
+fn read_and_list(place: &Place, git: &PrivateGit, state: &ScanState, is_new: bool) -> Result<(Tracked, Listed), Error> {
+    let (tracked, listed) = std::thread::scope(|scope| {
+        let listing = scope.spawn(|| list_in_time(git, is_new));
+        let folders: Vec<Vec<u8>> = state.folders.iter().map(|path| decoded_path(path)).collect();
+        let rules = rule_files::check(&place.tree.top, folders.iter().map(Vec::as_slice));
+        let tracked = rules.and_then(|()| Tracked::read(place, git));
+        (tracked, listing.join().unwrap_or(Err(Error::Output)))
+    });
+    let tracked = match tracked {
+        Err(error @ Error::Skipped(_)) => return Err(error),
+        // What the index of the user tracks matters only for files that would be left out. Without it, they are.
+        read => read.unwrap_or_default(),
+    };
+    Ok((tracked, listed?))
 }
 
 /// What a scan changes in the private index.
@@ -175,14 +193,9 @@ impl Work {
         state: &mut ScanState,
         tracked: &Tracked,
         is_new: bool,
+        (changed, (others, messages)): &Listed,
     ) -> Result<Self, Error> {
-        if is_new {
-            state.modes.clear();
-            state.forced.clear();
-            state.folders.clear();
-        }
-        let (changed, (others, messages)) = list_in_time(git, is_new)?;
-        let (changed, others) = (listed_paths(&changed), listed_paths(&others));
+        let (changed, others) = (listed_paths(changed), listed_paths(others));
         let total = entries(&place.dir.join("index")) + others.len() as u64;
         if total > limits.max_files {
             return Err(Skip::TooManyFiles(total).into());
@@ -194,7 +207,7 @@ impl Work {
         let forced: Vec<&[u8]> =
             tracked.ignored.iter().map(Vec::as_slice).filter(|path| state.has_changed(top, path)).collect();
         let mut work = Self::default();
-        let unreadable = unreadable_folders(&messages, top).into_iter();
+        let unreadable = unreadable_folders(messages, top).into_iter();
         work.left_out.extend(unreadable.map(|path| LeftOut { path, reason: LeftOutReason::Unreadable }));
         let rules = Some(rules::identity(place, limits, tracked));
         let have_changed = state.rules != rules || changed.iter().chain(&others).any(|path| rules::holds_rules(path));
@@ -282,8 +295,11 @@ impl Work {
     }
 }
 
-/// Lists the files that have changed, and those that are new, with git's messages about the latter.
-fn list(git: &PrivateGit, is_new: bool) -> Result<(Vec<u8>, Printed), longhaul_runtime::Error> {
+/// The files that have changed, and those that are new, with git's messages about the latter.
+type Listed = (Vec<u8>, Printed);
+
+/// Lists the files.
+fn list(git: &PrivateGit, is_new: bool) -> Result<Listed, longhaul_runtime::Error> {
     let others = ["ls-files", "-z", "--others", "--exclude-standard"];
     match is_new {
         true => Ok((Vec::new(), git.run_with_messages(&others)?)),
@@ -292,7 +308,7 @@ fn list(git: &PrivateGit, is_new: bool) -> Result<(Vec<u8>, Printed), longhaul_r
 }
 
 /// Lists files as [`list`] does. If that takes long, it is an error if a file stops git, and otherwise begins again.
-fn list_in_time(git: &PrivateGit, is_new: bool) -> Result<(Vec<u8>, Printed), Error> {
+fn list_in_time(git: &PrivateGit, is_new: bool) -> Result<Listed, Error> {
     let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + SUSPICIOUS), ..git.clone() };
     match list(&soon, is_new) {
         Err(longhaul_runtime::Error::TimedOut { .. }) => {

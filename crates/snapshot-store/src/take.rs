@@ -115,10 +115,13 @@ pub(crate) fn add_snapshots(
     started: Instant,
 ) -> Result<Vec<Snapshot>, Error> {
     let before = last_tree(place, store)?;
-    let changed = before.map(|before| count(git, &before, &scanned.tree));
+    let (commits, changed) = std::thread::scope(|scope| {
+        let counting = before.map(|before| scope.spawn(move || count(git, &before, &scanned.tree)));
+        let commits: Result<Vec<String>, Error> = events.iter().map(|event| commit(git, event, scanned)).collect();
+        (commits, counting.map(|counting| counting.join().unwrap_or_default()))
+    });
     let mut stored = Vec::new();
-    for event in events {
-        let commit = commit(git, event, scanned)?;
+    for (event, commit) in events.iter().zip(commits?) {
         keep(place, &commit, scanned.index_tree.as_deref())?;
         let mut snapshot = describe(place, event);
         snapshot.commit = Some(commit);
