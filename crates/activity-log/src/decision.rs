@@ -1,4 +1,4 @@
-//! The decision to set a bookmark. Every outcome has a reason.
+//! The decision to set a bookmark, also after one that was not confirmed. Every outcome has a reason.
 
 use std::fmt;
 

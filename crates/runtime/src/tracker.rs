@@ -1,8 +1,8 @@
 //! Joins the rows of the tracker with the log, the user's scripts and the display.
 
-mod options_cache;
 mod refresh;
 mod session_place;
+mod user_options_cache;
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -106,7 +106,7 @@ impl<'a> Tracker<'a> {
 
     /// Returns the options as last read from tmux; the defaults outside tmux.
     pub fn options(&self) -> Options {
-        self.server.as_ref().map_or_else(Options::default, |server| options_cache::load(self.home, server))
+        self.server.as_ref().map_or_else(Options::default, |server| user_options_cache::load(self.home, server))
     }
 
     /// Adds a session that starts.

@@ -1,4 +1,5 @@
-//! Runs the user's own status line command with our input, and passes its output on unchanged.
+//! Runs the user's own status line command, and passes its output on unchanged. What it gets as input is decided in
+//! `bins/src/cli/statusline.rs`.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};

@@ -1,4 +1,5 @@
-//! Which folders of a work tree belong to a repository. They are neither read nor changed.
+//! Detects which folders of a work tree belong to a repository. They are neither read nor changed; the reason that is
+//! reported is in `snapshot/src/left_out.rs`.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

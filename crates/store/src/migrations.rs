@@ -1,4 +1,5 @@
-//! The schema, one step per version. A step that has shipped is never edited: a change is a new step.
+//! The schema, one step per version. A step that has shipped is never edited: a change is a new step. What a hook does
+//! if the database is too new is in `runtime/src/hook/failed_job.rs`.
 
 use std::cmp::Ordering;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The text of a launcher.
+//! The text of a launcher, and what each launcher does if there is no executable for the machine.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! `/stream`: the listeners, and the events that they get.
+//! `/stream`: the listeners, and the format of their events. What is sent, and when, is in `watch.rs`.
 
 use std::convert::Infallible;
 use std::pin::Pin;

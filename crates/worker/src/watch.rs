@@ -1,4 +1,4 @@
-//! Detects new records while there are listeners.
+//! Detects new records while there are listeners, sends them, and sends the `ping` that keeps an idle connection open.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

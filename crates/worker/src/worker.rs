@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::database::{Database, lock};
 use crate::observed::Eyes;
-use crate::rate_limit::Bucket;
+use crate::request_rate::Bucket;
 use crate::stream::Hub;
 
 /// The burst of requests, and the number per second after it.

@@ -1,4 +1,4 @@
-//! The tasks of the package `xtask-workbench`.
+//! The tasks of the package `xtask-workbench`, with their flags and defaults.
 //!
 //! Both packages parse them with this definition: `cargo xtask` prints their help and refuses wrong arguments without
 //! building the workbench.

@@ -1,5 +1,5 @@
-//! opencode, as version 1.18.33 behaves. Its events come from Longhaul's module (`setup/src/agents/opencode.js`), under the names
-//! that opencode gives them.
+//! opencode, as version 1.18.33 behaves, and what each of its events means. They come from Longhaul's module
+//! (`setup/src/agents/opencode.js`), under the names that opencode gives them.
 
 use longhaul_core::catalog::AGENT_EXECUTABLE;
 use longhaul_core::event::EventName;

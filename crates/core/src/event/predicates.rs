@@ -21,9 +21,6 @@ const CONTEXT_LIMIT: [&str; 9] = [
 /// Complete stop reasons that mean that the user interrupted the turn.
 const ABORTS: [&str; 4] = ["aborted", "abort", "cancel", "interrupt"];
 
-/// The beginning of the text that Claude Code writes for a turn, or a call, that the user has interrupted.
-pub const INTERRUPTED: &str = "[Request interrupted by user";
-
 /// Substrings of a stop reason that mean that the user interrupted the turn.
 const ABORT_PARTS: [&str; 4] = ["user_cancel", "user_interrupt", "ctrl_c", "manual_stop"];
 

@@ -1,4 +1,4 @@
-//! The state of a continuation, and how each occasion changes it.
+//! The state of a continuation, how each occasion changes it, and how often the text of a step is typed.
 
 mod ask_by_prompt;
 mod pause_and_retry;

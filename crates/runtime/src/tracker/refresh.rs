@@ -1,4 +1,4 @@
-//! Corrects what no hook reports, every few seconds by tmux, or by a command.
+//! Corrects what no hook reports and what tmux does not show, every few seconds by tmux, or by a command.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use longhaul_tracker::{
 };
 
 use super::session_place::Place;
-use super::{Logged, Tracker, options_cache, seconds};
+use super::{Logged, Tracker, seconds, user_options_cache};
 use crate::tmux::{Server, ServerOptions, server_pid, window_of_pane};
 use crate::{ActivityLog, Error, SessionRecord, bounded_read, client, files, process, reopen, usage};
 
@@ -26,7 +26,7 @@ impl Tracker<'_> {
         let shown = match &self.server {
             Some(server) => {
                 let read = server.read()?;
-                options_cache::save(self.home, server, &read.options)?;
+                user_options_cache::save(self.home, server, &read.options)?;
                 self.offer_reopen(server, &read)?;
                 Some(read.status)
             }

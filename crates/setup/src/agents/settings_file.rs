@@ -1,4 +1,4 @@
-//! Longhaul's hooks and MCP server in the settings of an agent.
+//! Longhaul's hooks and MCP server in the settings of an agent. The lists of hooks are edited by `settings/hooks.rs`.
 
 use std::path::Path;
 

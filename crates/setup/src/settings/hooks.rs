@@ -1,4 +1,4 @@
-//! Longhaul's hooks in settings.json, among the hooks of others.
+//! Longhaul's hooks in settings.json, and in the settings of other agents, among the hooks of others.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Calls the Anthropic API over HTTPS, with the user's key.
+//! Calls the Anthropic API over HTTPS, with the user's key, and classifies its errors by their HTTP status.
 
 use std::io;
 use std::time::Duration;

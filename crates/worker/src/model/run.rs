@@ -1,4 +1,4 @@
-//! The loop that sends one prompt after the other to the model.
+//! The loop that sends one prompt after the other to the model, and how long it waits after a failure.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The real client: found, or installed with npm.
+//! The real client: its version, and how it is found, or installed with npm. The arguments of a session are in
+//! `world.rs`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

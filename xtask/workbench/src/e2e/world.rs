@@ -1,5 +1,5 @@
 //! The environment of one scenario: a temporary home, a tmux server, a scripted model (`tests/model`), and Claude
-//! Code's settings.
+//! Code's settings and arguments.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,4 +1,5 @@
-//! A submitted prompt: the confirmation of a bookmark, or the start of a turn.
+//! A submitted prompt: the confirmation of a bookmark, or the start of a turn. How long a confirmation may take is in
+//! `activity-log/src/decision.rs`.
 
 use longhaul_activity_log::LogLine;
 use longhaul_core::event::UserPromptSubmit;

@@ -1,4 +1,5 @@
-//! A synthetic memory: two years of sessions.
+//! A synthetic memory: two years of sessions, with as many observations as the caller asks for. The default of
+//! `--large` is in `xtask/src/arguments/workbench.rs`.
 
 use std::io::{self, Write};
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! A cache of the tmux options, so that hooks do not query tmux.
+//! A cache of the tmux options that the user has set, so that hooks do not query tmux. What Longhaul shows in tmux is
+//! corrected by `refresh.rs`.
 
 use longhaul_tracker::Options;
 

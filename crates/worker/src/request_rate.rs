@@ -1,4 +1,4 @@
-//! Limits the rate of requests: a burst, and then a number per second.
+//! Limits the rate of requests to the worker: a burst, and then a number per second. The numbers are in `worker.rs`.
 
 use std::sync::Mutex;
 use std::time::Instant;
