@@ -224,7 +224,7 @@ fn the_slash_command_shows_first_and_then_does_it_without_a_request() {
     assert_eq!(session.read("tracked.txt"), "two\n");
     let done = session.send(&format!("/longhaul:restore {snapshot} now")).json();
     let text = done["stopReason"].as_str().unwrap();
-    assert!(text.contains("Restored 1 file. `/longhaul:restore undo now` takes it back."), "{text}");
+    assert!(text.contains("Restored 1 file. `/longhaul:restore undo now` undoes it."), "{text}");
     let again = session.send(&format!("/longhaul:restore {snapshot}")).json();
     let text = again["stopReason"].as_str().unwrap();
     assert!(text.contains("No file differs.") && !text.contains("the word now"), "{text}");

@@ -1,4 +1,4 @@
-//! `longhaul diff`: shows what differs between two snapshots, or between one and the present files.
+//! `longhaul diff`: shows what differs between two snapshots, or between one and the current files.
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -22,19 +22,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A snapshot: its number, a time (14:03), or last
+    /// A snapshot: its number, a time (14:03 or "2026-01-31 14:03"), or `last`
     #[arg(value_name = "A")]
     first: String,
-    /// Another snapshot; by default the present files
+    /// Another snapshot; by default the current files
     #[arg(value_name = "B")]
     second: Option<String>,
     /// Only these files and folders
     #[arg(last = true, value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Show the number of lines for each file instead of the lines
+    /// Show the number of changed lines of each file instead of the lines
     #[arg(long)]
     stat: bool,
-    /// The session whose id begins with ID, instead of this one
+    /// The session whose id begins with ID; by default the one in which the command runs, or else the one of the newest snapshot here
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Print a JSON array of the files

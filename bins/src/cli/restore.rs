@@ -1,4 +1,4 @@
-//! `longhaul restore`: restores the files of a snapshot; takes a snapshot of the present files first.
+//! `longhaul restore`: restores the files of a snapshot; takes a snapshot of the current files first.
 
 use std::ffi::OsString;
 
@@ -21,13 +21,13 @@ const NO_SESSION: &str = "terminal";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A snapshot: its number, a time (14:03), or last
+    /// A snapshot: its number, a time (14:03 or "2026-01-31 14:03"), or `last`
     #[arg(value_name = "A", required_unless_present = "undo", conflicts_with = "undo")]
     snapshot: Option<String>,
     /// Only these files and folders
     #[arg(last = true, value_name = "PATH", conflicts_with = "undo")]
     paths: Vec<OsString>,
-    /// Take back the last restore, also one that was interrupted
+    /// Undo the last restore, even if it was interrupted
     #[arg(long)]
     undo: bool,
     /// Print what would change without changing it
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// The session whose id begins with ID, instead of this one
+    /// The session whose id begins with ID; by default the one in which the command runs, or else the one of the newest snapshot here
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// The session that runs this command; a hook sets it
@@ -54,7 +54,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let (session, from_session) = (args.session.as_deref(), args.from_session.as_deref());
     let choice = Choice { env, store: &store, place: &place, session, from_session };
     if args.undo && unfinished(&place) == Some(0) {
-        // To take back what was half taken back would lead to a state that never was.
+        // To undo what was half undone would lead to a state that never existed.
         if args.dry_run {
             bail!("{}", interrupted(&place));
         }
@@ -62,7 +62,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     let mut prepared = if args.undo {
-        print("Taking back the last restore")?;
+        print("Undoing the last restore")?;
         prepare_undo(env, &place, &limits).map_err(failed)?
     } else {
         let target = choice.choose(args.snapshot.as_deref().unwrap_or_default())?;
@@ -91,7 +91,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     confirm(&question(&prepared), args.yes)?;
     let own = choice.own_session()?.unwrap_or_else(|| NO_SESSION.to_owned());
     let restored = prepared.carry_out(env, &store, &limits, &own).map_err(|error| {
-        // What was begun is not given up: the next command finishes it or takes it back.
+        // What was begun is not given up: the next command finishes it or undoes it.
         let begun = if unfinished(&place).is_some() { format!(". {}", interrupted(&place)) } else { String::new() };
         anyhow!("{}{begun}", error.chain())
     })?;
@@ -133,11 +133,11 @@ fn describe(place: &Place, target: &Snapshot) -> Result<()> {
 }
 
 fn question(prepared: &Prepared) -> String {
-    format!("Change {}? A snapshot of the present state is taken first.", plan_size(&prepared.plan))
+    format!("Change {}? A snapshot of the current state is taken first.", plan_size(&prepared.plan))
 }
 
 fn summary(plan: &RestorePlan, is_in_session: bool) -> String {
     let done = plan_size(plan);
     let undo = if is_in_session { "/longhaul:restore undo now" } else { "longhaul restore --undo" };
-    format!("Restored {done}. `{undo}` takes it back.")
+    format!("Restored {done}. `{undo}` undoes it.")
 }

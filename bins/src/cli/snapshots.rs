@@ -138,7 +138,7 @@ pub(crate) fn finish_interrupted(env: &Env, place: &Place) -> Result<()> {
     let recovered =
         recover(env, place).map_err(|error| anyhow::anyhow!("{}. {}", error.chain(), interrupted(place)))?;
     let Some(done) = recovered else { return Ok(()) };
-    let what = if done.snapshot == 0 { "Taking back a restore" } else { "A restore" };
+    let what = if done.snapshot == 0 { "The undo of a restore" } else { "A restore" };
     out::message(&format!("{what} of this work tree was interrupted. It is finished now."));
     for path in done.conflicts {
         out::message(&format!("Not touched, because it was changed since: {}", longhaul_snapshot::shown_path(&path)));
@@ -149,10 +149,10 @@ pub(crate) fn finish_interrupted(env: &Env, place: &Place) -> Result<()> {
 /// Returns the message about a restore that was interrupted.
 pub(crate) fn interrupted(place: &Place) -> String {
     match unfinished(place) {
-        Some(0) | None => "Taking back a restore was interrupted: `longhaul restore --undo` finishes it.".to_owned(),
+        Some(0) | None => "The undo of a restore was interrupted: `longhaul restore --undo` finishes it.".to_owned(),
         Some(number) => format!(
             "The restore of snapshot {number} was interrupted: `longhaul restore NUMBER` finishes it first, \
-             `longhaul restore --undo` takes it back."
+             `longhaul restore --undo` undoes it."
         ),
     }
 }

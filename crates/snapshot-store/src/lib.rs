@@ -68,13 +68,13 @@ pub enum Error {
     #[error("another process takes or restores a snapshot of this work tree: try again")]
     Locked,
     /// A restore was interrupted.
-    #[error("a restore of this work tree was interrupted: `longhaul restore --undo` takes it back")]
+    #[error("a restore of this work tree was interrupted: `longhaul restore --undo` undoes it")]
     Unfinished,
     /// A snapshot was not finished within its time limit.
     #[error("the snapshot was not finished within {0} s: the machine is busy, or the work tree is too large")]
     TooSlow(u64),
-    /// There is no restore to take back.
-    #[error("no restore of this work tree can be taken back")]
+    /// There is no restore to undo.
+    #[error("no restore of this work tree can be undone")]
     NothingToUndo,
     /// The files of a snapshot are no longer in the store.
     #[error("snapshot {0} is no longer in the store")]

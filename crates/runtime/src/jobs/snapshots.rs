@@ -20,7 +20,7 @@ const DISABLED: &str = "Snapshots are disabled (snapshots.enabled is false), so 
 
 /// The answer to the slash command without a word that names a snapshot.
 const USAGE: &str = "Which one? `/longhaul:restore A` shows what would change, `/longhaul:restore A now` does it. A is a number of \
-                     `longhaul snapshots`, a time such as 14:03, or last. `/longhaul:restore undo now` takes the last one back.";
+                     `longhaul snapshots`, a time such as 14:03, or `last`. `/longhaul:restore undo now` undoes the last restore.";
 
 /// The time that is left for the answer after the command line.
 const FOR_ANSWER: Duration = Duration::from_millis(300);
