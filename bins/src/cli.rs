@@ -49,7 +49,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use longhaul_core::Env;
 
-/// Bookmarks, states, handoffs and a memory for long Claude Code sessions
+/// Bookmarks, snapshots, a tracker, handoffs and a memory for long Claude Code sessions
 #[derive(Parser)]
 #[command(
     name = "longhaul",
@@ -76,11 +76,11 @@ enum Command {
     Bookmarks(bookmarks::Args),
     /// Set a bookmark with a note, in the session of this terminal pane
     Bookmark(bookmark::Args),
-    /// List the snapshots of the files, of one session or of all sessions
+    /// List the snapshots of the work tree, for one session or for all sessions
     Snapshots(snapshots::Args),
-    /// Show what differs between two snapshots, or between a snapshot and the present files
+    /// Show what differs between two snapshots, or between a snapshot and the current files
     Diff(diff::Args),
-    /// Restore the files of a snapshot; a snapshot of the present files is taken first
+    /// Restore the files of a snapshot; a snapshot of the current files is taken first
     Restore(restore::Args),
     /// List the running sessions and their states
     Status(status::Args),
@@ -96,7 +96,7 @@ enum Command {
     Next(next::Args),
     /// Switch to the pane of a session
     Goto(goto::Args),
-    /// Test the notifications about sessions that wait for you, or list those that were sent
+    /// Send a test notification, or list past notifications
     #[command(subcommand)]
     Notify(notify::Command),
     /// Reopen the sessions that were alive when their tmux server died, each in its window, with its conversation
@@ -111,7 +111,7 @@ enum Command {
     /// Show what is passed on to the next session of this project, or choose which session it continues
     #[command(subcommand)]
     Handoff(handoff::Command),
-    /// Show, resume or cancel chains: sessions that continue automatically in a new one when their context is nearly full
+    /// Show, resume or cancel chains: sessions that continue one another automatically when the context is nearly full
     #[command(subcommand)]
     Continuation(continuation::Command),
     /// Search the memory of all sessions, add to it, or delete from it

@@ -19,7 +19,7 @@ const FOR_PAYLOAD: Duration = Duration::from_millis(500);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The event, written as the agent does (PostToolUse) or with hyphens (post-tool-use)
+    /// The event, as the agent writes it (PostToolUse) or with hyphens (post-tool-use)
     event: String,
     /// The payload comes from Codex: the same as `--agent codex`
     #[arg(long, conflicts_with = "agent")]

@@ -10,7 +10,7 @@ use super::{Exit, out, status, tmux};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The tmux client that switches to the pane
+    /// The tmux client that switches to the pane; by default the one in which the command runs
     #[arg(long)]
     client: Option<String>,
 }

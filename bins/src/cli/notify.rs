@@ -23,13 +23,13 @@ const DONE_MS: u64 = 60_000;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Send a test notification by one way, or by every way that the configuration names; exit 1 if one fails
+    /// Send a test notification; exit 1 if it fails
     Test {
-        /// The way; by default every way that the configuration names
+        /// The way in which it is sent; by default every way that the configuration names
         #[arg(value_parser = PossibleValuesParser::new(NotifyWay::ALL.iter().map(|way| way.as_str())))]
         way: Option<String>,
     },
-    /// List the notifications: sent, suppressed (and why) or failed
+    /// List the notifications that were sent, suppressed (and why) or failed
     Log(LogArgs),
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// Print a JSON array
     #[arg(long)]
     json: bool,
-    /// Add what each session has cost so far, which reads its whole transcript; with --json
+    /// With --json, add what each session has cost so far; this reads its whole transcript
     #[arg(long, requires = "json")]
     cost: bool,
 }

@@ -13,44 +13,44 @@ use super::Exit;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make a circle (machines that share one memory) in a PostgreSQL database or a folder, and print what another machine has to type
+    /// Create a circle (machines that share one memory) in a PostgreSQL database or a folder, and print the code with which another machine joins
     Init {
-        /// `postgres://USER@HOST/DATABASE` or `folder:PATH`; `-` reads it from standard input
+        /// `postgres://USER@HOST/DATABASE` or `folder:PATH`; `-` reads the address from standard input
         address: String,
     },
-    /// Join the circle of another machine; key and address are checked first
+    /// Join the circle of another machine; the key and the address are checked first
     Join {
-        /// The code that `init` or `code` printed on another machine; `-` reads it from standard input
+        /// The code that `init` or `code` printed on another machine; `-` reads it from standard input, or asks for it in a terminal
         code: String,
-        /// Another address of the same engine, such as one with your own user; `-` reads it from standard input, behind the code
+        /// Another address of the same database or folder, such as one with your own user; `-` reads it from standard input, after the code
         #[arg(long)]
         url: Option<String>,
     },
     /// Exchange records now
     Now,
-    /// Show the circle, the last exchange and what is left to do; exit 1 if the last exchange has failed
+    /// Show the last exchange, and how many records are still to be sent; exit 1 if the last exchange has failed
     Status(status::Args),
-    /// List the machines of the circle with their names and when they were last seen
+    /// List the machines of the circle, with their names and when they were last seen
     Hosts(hosts::Args),
     /// Share the project in this folder with the circle from now on
     Share(projects::ShareArgs),
-    /// Stop sharing the project in this folder; what was sent stays with the others
+    /// Stop sharing the project in this folder; the other machines keep what was sent
     Unshare,
-    /// List the shared projects, and those that others share
+    /// List the projects that this machine shares, and those that only other machines share
     Projects(projects::ListArgs),
     /// Give the circle a new key, so that a person who has left cannot read new records
     Rotate,
-    /// Leave the circle; what was fetched stays here
+    /// Leave the circle; this machine keeps what it has fetched
     Leave,
-    /// Print the key as words
+    /// Print the key of the circle as 24 words
     Key {
-        /// Print it as a QR code
+        /// Print it as a QR code instead
         #[arg(long)]
         qr: bool,
     },
-    /// Print what another machine has to type to join
+    /// Print the code with which another machine joins the circle
     Code {
-        /// Without the password of the database, for a team in which everyone has a user
+        /// Leave out the password of the database, for a team in which each member has a database user
         #[arg(long)]
         without_password: bool,
     },

@@ -34,7 +34,7 @@ pub(crate) enum Command {
         /// The page, counted from 1
         #[arg(default_value_t = 1)]
         page: usize,
-        /// The tmux client that shows the menu
+        /// The tmux client that shows the menu; by default the one in which the command runs
         #[arg(long)]
         client: Option<String>,
     },
@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Goto {
         /// A pane (%3), a target (work:1.0) or the beginning of the id of a session
         target: String,
-        /// The tmux client that switches to the pane
+        /// The tmux client that switches to the pane; by default the one in which the command runs
         #[arg(long)]
         client: Option<String>,
     },

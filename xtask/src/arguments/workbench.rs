@@ -48,10 +48,10 @@ pub enum WorkbenchTask {
         /// Use the dev profile: the answers are the same, but slower
         #[arg(long)]
         quick: bool,
-        /// Also print the questions about the half used for tuning whose answer is not the first result
+        /// Also print the tuning questions whose answer is not the first result
         #[arg(long)]
         misses: bool,
-        /// Ask only the questions about the half of the conversations that is used for tuning
+        /// Ask only the tuning questions: those about the half of the conversations that is used for tuning
         #[arg(long, conflicts_with = "report")]
         tuning: bool,
         /// Also ask the questions in fresh.questions, and write the results to docs/benchmarks.md

@@ -14,10 +14,10 @@ use super::circle;
 
 #[derive(clap::Args)]
 pub(crate) struct ShareArgs {
-    /// Also share what was recorded before
+    /// Also share what was recorded before now
     #[arg(long)]
     past: bool,
-    /// A name that stands for the project on every machine, for a folder without a git remote
+    /// A name for the project, the same on every machine; required if the project has no git remote
     #[arg(long)]
     name: Option<String>,
 }
@@ -64,7 +64,7 @@ pub(crate) fn unshare(env: &Env) -> anyhow::Result<Exit> {
         bail!("{} is not shared", project.name);
     }
     out::line(&paint::harmless(&format!(
-        "{} is not shared any more. What was sent stays with the others; what was not sent yet stays here.",
+        "{} is not shared any more. The other machines keep what was sent; what was not sent yet stays here.",
         project.name
     )))?;
     Ok(Exit::Success)
