@@ -274,14 +274,14 @@ impl Feature {
     /// Returns what the feature is, for the documentation.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Status => "Status of the session in tmux, the view and the viewer",
+            Self::Status => "State of the session in tmux, the view and the viewer",
             Self::Permission => "Blocked while a dialog asks for permission",
             Self::Memory => "Prompts, tool calls and replies are stored and found",
-            Self::Recall => "Memory page at the start, passages at a prompt",
-            Self::Handoff => "Takes over from another session, and hands over",
+            Self::Recall => "Memory page at the start of a session, passages added to prompts",
+            Self::Handoff => "Continues another session, and can be continued by another one",
             Self::Mcp => "Search tools over MCP",
             Self::Monitor => "How full the context is",
-            Self::Resume => "Resumed by its id",
+            Self::Resume => "Can be resumed by its id",
             Self::Bookmarks => "Bookmarks",
             Self::Continuation => "Continuation when the context is full",
         }

@@ -45,7 +45,7 @@ pub const OPTIONS: [OptionName; 21] = [
     option(
         "show-project",
         "0",
-        "`1` also shows a project: that of the session that has been blocked longest, or else of the one that changed last",
+        "`1` also shows the project of the session that has been blocked longest, or else of the session that changed last",
     ),
     option("status-interval", "5", "Seconds between two refreshes; not used if tmux's own `status-interval` is lower"),
     option(

@@ -62,7 +62,7 @@ pub(super) const AGENT: Agent = Agent {
         (Feature::Mcp, Support::Works),
         (Feature::Monitor, Support::Works),
         (Feature::Resume, Support::Works),
-        (Feature::Bookmarks, Support::No("a rewind point is a message of Claude Code")),
-        (Feature::Continuation, Support::Partly("only in tmux; elsewhere it reports that the baton is written")),
+        (Feature::Bookmarks, Support::No("a bookmark is a message that `/rewind` of Claude Code lists")),
+        (Feature::Continuation, Support::Partly("only in tmux; elsewhere a message says that the baton is written")),
     ],
 };

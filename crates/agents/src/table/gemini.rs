@@ -72,7 +72,7 @@ pub(super) const AGENT: Agent = Agent {
         (Feature::Mcp, Support::Works),
         (Feature::Monitor, Support::Works),
         (Feature::Resume, Support::Works),
-        (Feature::Bookmarks, Support::No("a rewind point is a message of Claude Code")),
+        (Feature::Bookmarks, Support::No("a bookmark is a message that `/rewind` of Claude Code lists")),
         (Feature::Continuation, Support::No("nothing is typed into Gemini CLI")),
     ],
 };

@@ -16,7 +16,7 @@ settings! {
     pub struct Sync {
         enabled: bool = true, "Exchange records automatically, once this machine has a circle (`longhaul sync init` or `join`); `longhaul sync now` works in any case";
         name: HostName = HostName::default(), "The name beside your records on other machines, such as `laptop` or `anna`; if empty, the host name";
-        url: SyncAddress = SyncAddress::default(), "The address of the engine, `postgres://…` or `folder:PATH`; if empty, the one of `init` or `join`";
+        url: SyncAddress = SyncAddress::default(), "The address of the database or folder, `postgres://…` or `folder:PATH`; if empty, the address that was given to `init` or `join`";
         url_command: Names = Names::default(), "A program and its arguments that print the address, such as `[\"pass\", \"show\", \"longhaul-url\"]`";
         key_command: Names = Names::default(), "A program and its arguments that print the key of the circle as words; if empty, the key is in `sync.key` beside this file";
         raw: bool = false, "Send raw tool input and output too, not only the records made from them";

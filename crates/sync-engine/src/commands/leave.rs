@@ -7,7 +7,7 @@ use longhaul_runtime::sync;
 use super::CommandError;
 use super::context::Context;
 
-/// Leaves the circle. What was fetched stays here, and what was sent stays with the others.
+/// Leaves the circle. What was fetched stays here, and the other machines keep what was sent.
 ///
 /// If another exchange runs for too long, nothing is changed.
 pub(super) fn run(context: &Context) -> Result<(), CommandError> {
@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
     writeln!(
         out,
-        "This machine has left the circle. What it has fetched stays here, what it has sent stays with the others."
+        "This machine has left the circle. It keeps what it has fetched, and the other machines keep what it has sent."
     )?;
     if let Err(error) = removed {
         writeln!(out, "The others still list it: {}", error.chain())?;
