@@ -50,15 +50,15 @@ pub fn keys() -> &'static [KeyHelp] {
     }
     const KEYS: &[KeyHelp] = &[
         help("Enter", "go to the session"),
-        help("↑ ↓ k j", "choose another session"),
+        help("↑ ↓ k j", "select another session"),
         help("/", "filter: project, branch, state, prompt, host"),
         help("p", "send a prompt"),
         help("y n", "show the open permission dialog; there, answer yes or no"),
         help("b", "set a bookmark, with a note"),
         help("c", "continue in a new session: handoff, /clear, prompt"),
         help("r", "reopen the sessions of a tmux server that died"),
-        help("Tab", "sessions, or context use (the monitor)"),
-        help("q Esc", "leave"),
+        help("Tab", "switch between sessions and context use (the monitor)"),
+        help("q Esc", "quit"),
     ];
     KEYS
 }
