@@ -63,6 +63,10 @@ pub(super) async fn grant_rights(client: &mut Client) -> Result<Option<String>, 
             return Err(error);
         }
     }
-    client.batch_execute(RIGHTS).await?;
+    // PostgreSQL fails if two transactions grant rights to the same table at once.
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(&format!("SELECT pg_advisory_xact_lock({LOCK})")).await?;
+    transaction.batch_execute(RIGHTS).await?;
+    transaction.commit().await?;
     Ok(None)
 }
