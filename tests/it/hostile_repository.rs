@@ -1,5 +1,6 @@
 //! A repository that names a program wherever git would run one: Longhaul runs none of them.
 
+mod claimed_identity;
 mod commands;
 
 use std::fs;

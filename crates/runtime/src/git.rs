@@ -4,14 +4,17 @@
 //! start git, and it does so only in `closed`.
 
 mod closed;
+mod core_worktree;
+mod identity;
 mod private_git;
 mod refs;
 mod work_tree;
 
 pub(crate) use self::closed::{is_dirty, root_commit};
+pub(crate) use self::identity::identity;
 pub use self::private_git::{Printed, PrivateGit};
+pub(crate) use self::refs::is_in_repository;
 pub use self::refs::{branch, commit};
-pub(crate) use self::refs::{common_dir, is_in_repository};
 pub use self::work_tree::{GitVersion, NoWorkTree, WorkTree, version};
 
 #[cfg(test)]

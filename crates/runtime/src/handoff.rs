@@ -26,7 +26,8 @@ const MAX_TURNS: usize = 400;
 pub struct Project {
     /// Its name.
     pub name: String,
-    /// The key that identifies the project: the git folder that all its worktrees share, or the path without git.
+    /// The key that identifies the project: the git folder that all its worktrees share, or the path without git. A
+    /// repository that the folder only claims to belong to does not count.
     pub key: String,
     /// Its folder.
     pub path: String,
@@ -43,7 +44,7 @@ impl Project {
         let path = dir.to_string_lossy().into_owned();
         let name = dir.file_name().map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned());
         // Different paths to the same folder give the same key.
-        let key = git::common_dir(dir).or_else(|| dir.canonicalize().ok());
+        let key = git::identity(dir).or_else(|| dir.canonicalize().ok());
         let key = key.map_or_else(|| path.clone(), |dir| dir.to_string_lossy().into_owned());
         Self { name, key, path }
     }

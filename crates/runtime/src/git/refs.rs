@@ -78,11 +78,6 @@ pub fn branch(dir: &Path) -> Option<String> {
     }
 }
 
-/// Returns the folder that all worktrees of the repository around `dir` share. It identifies the repository.
-pub(crate) fn common_dir(dir: &Path) -> Option<PathBuf> {
-    Repository::around(dir)?.common_dir().canonicalize().ok()
-}
-
 /// Searches `packed-refs` for a reference, line by line.
 fn packed(path: &Path, name: &str) -> Option<String> {
     let file = bounded_read::open(path).ok()?;
@@ -94,7 +89,7 @@ fn is_reference(name: &str) -> bool {
     name.starts_with("refs/") && Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn small_text(path: &Path) -> Option<String> {
+pub(super) fn small_text(path: &Path) -> Option<String> {
     bounded_read::text(path, bounded_read::SMALL).ok()
 }
 

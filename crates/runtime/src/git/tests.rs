@@ -1,8 +1,11 @@
 use std::fs;
 use std::path::Path;
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::tempdir;
 
+use super::core_worktree::core_worktree;
+use super::identity;
 use super::refs::{branch, commit};
 
 const HASH: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -47,4 +50,49 @@ fn a_reference_does_not_lead_out_of_its_folder() {
     fs::write(&secret, HASH).unwrap();
     fs::write(dir.path().join(".git/HEAD"), format!("ref: {}\n", secret.display())).unwrap();
     assert_eq!(commit(dir.path()), None);
+}
+
+#[test]
+fn a_link_is_not_waited_for_and_needs_a_way_back() {
+    for trap in ["commondir", "gitdir", "config", "config.worktree"] {
+        let dir = tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let (project, real) = (dir.join("project"), dir.join("common/worktrees/real"));
+        fs::create_dir_all(&project).unwrap();
+        fs::create_dir_all(&real).unwrap();
+        fs::write(project.join(".git"), format!("gitdir: {}\n", real.display())).unwrap();
+        assert_eq!(identity(&project).as_ref(), Some(&project));
+        let way_back = format!("{}/.git\n", project.display());
+        for (name, text) in [("commondir", "../.."), ("gitdir", &way_back), ("config", "[user]\nname = x\n")] {
+            fs::write(real.join(name), text).unwrap();
+        }
+        assert_eq!(identity(&project), Some(dir.join("common")));
+        let _ = fs::remove_file(real.join(trap));
+        if trap.starts_with("config") {
+            fs::remove_file(real.join("commondir")).unwrap();
+        }
+        mknodat(CWD, real.join(trap), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert_eq!(identity(&project).as_ref(), Some(&project), "{trap}");
+    }
+}
+
+#[test]
+fn the_work_tree_is_read_from_the_configuration_as_git_reads_it() {
+    for (text, expected) in [
+        ("[core]\n\tworktree = ../../x\n", Some("../../x")),
+        ("[core]\r\n\tworktree = ../x\r\n[user]\n", Some("../x")),
+        ("\u{feff}[CORE] WorkTree=/a b/c  # the rest\n", Some("/a b/c")),
+        ("[core]\nworktree = \"/a;b \\\"c\\\\ \" ; x", Some("/a;b \"c\\ ")),
+        ("[core]\nworktree = /a\\\n/b\nworktree = /c\\\n/d", Some("/c/d")),
+        ("[core]\nbare\nworktree = /x\n[core \"worktree\"]\nworktree = /y\n", Some("/x")),
+        ("[remote \"]\"]\nworktree = /y\n[core]x = y\nworktree = /x", Some("/x")),
+        ("[remote \"a\\\"]\"]\nurl = \\\n[core]\nworktree = /x\n", None),
+        ("; [core]\n# worktree = /x\n[core]\n;worktree = /x\n", None),
+        ("[core]\n%%%\n=\nx-worktree = /x\nworktreex = /x", None),
+        ("worktree = /x", None),
+        ("[core]\nworktree", None),
+        ("", None),
+    ] {
+        assert_eq!(core_worktree(text.as_bytes()).as_deref(), expected.map(str::as_bytes), "{text:?}");
+    }
 }
