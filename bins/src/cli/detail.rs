@@ -1,7 +1,7 @@
 //! `longhaul detail`: shows the messages and tool calls of a time or a turn.
 
 use anyhow::{Context, bail};
-use longhaul_core::{Env, Millis, record, short_session};
+use longhaul_core::{Env, Millis, short_session};
 use longhaul_handoff::{Date, TimeQuery, TimeQueryError, date_of, parse_time_query, time_of};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::{Home, midnight, utc_offset_seconds};
@@ -69,8 +69,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         out::json(&turns)?;
     } else {
         let text: String = all.iter().map(|(turn, details)| to_text(turn, details)).collect();
-        // A model is shown an earlier turn in the frame of a record, so that it does not follow instructions in it.
-        if env.run_by_client { out::text(&record::frame(&text))? } else { out::text(&text)? }
+        out::recorded_text(env, &text)?;
     }
     Ok(Exit::Success)
 }

@@ -3,8 +3,7 @@
 mod arguments;
 
 use anyhow::{Context, Result, anyhow};
-use longhaul_core::budget::CHARS_PER_TOKEN;
-use longhaul_core::{Env, record};
+use longhaul_core::Env;
 use longhaul_memory::Query;
 use longhaul_runtime::memory::ANSWER_TOKENS;
 use longhaul_store::{RecordId, What};
@@ -19,6 +18,7 @@ use super::memory::open_memory::{Memory, ProjectFilter};
 use super::memory::recall::{answer, within};
 use super::memory::render::Shown;
 use super::memory::{NewText, ids, nothing_found, render, save};
+use super::out::{FRAME_TOKENS, framed, printable};
 
 /// The instructions that an agent gets with the list of tools.
 const INSTRUCTIONS: &str = "Memory of past sessions in this project. `recall` answers a question with the passages \
@@ -179,9 +179,6 @@ fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
     Ok(framed(&answer.text()))
 }
 
-/// The tokens of the frame around an answer.
-const FRAME_TOKENS: usize = (record::OPEN.len() + record::CLOSE.len() + 1).div_ceil(CHARS_PER_TOKEN);
-
 /// The answer if there is no memory yet.
 const EMPTY: &str = "the memory is empty: the user can run `longhaul memory import` to read past sessions";
 
@@ -217,20 +214,4 @@ fn remember(memory: &Memory<'_>, note: &Note) -> Result<String> {
     let new = NewText { text: &note.text, title: note.title.as_deref(), project: note.project.as_deref() };
     let id = save(memory, &new)?;
     Ok(format!("saved as {id}"))
-}
-
-/// Returns text of the memory in the frame of a record.
-///
-/// Characters that cannot be printed are removed first. Removing them later could leave a tag that ends the frame.
-fn framed(text: &str) -> String {
-    record::frame(&printable(text))
-}
-
-/// Returns the text without control characters, and without characters that only a model reads.
-fn printable(text: &str) -> String {
-    let lines = text.lines().map(|line| {
-        let line = longhaul_inject::printable(&line.replace('\t', "    "));
-        line.replace(record::is_tag_character, "")
-    });
-    lines.collect::<Vec<_>>().join("\n")
 }

@@ -180,16 +180,17 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
     } else {
         let mut marker = longhaul_runtime::memory::marker(&wanted.query, &hits);
         let (shown, screen) = (Shown::of(args.projects.all), render::Screen::of(memory.env));
-        let lines = render::marked_lines(&hits, shown, screen, &mut |text| marker.marks(text));
-        for (hit, line) in hits.iter().zip(lines) {
-            out::line(&line)?;
-            let snippet = render::snippet(hit, screen, &mut |text| marker.marks(text));
-            snippet.iter().try_for_each(|line| out::line(line))?;
+        let titles = render::marked_lines(&hits, shown, screen, &mut |text| marker.marks(text));
+        let mut lines = Vec::new();
+        for (hit, title) in hits.iter().zip(titles) {
+            lines.push(title);
+            lines.extend(render::snippet(hit, screen, &mut |text| marker.marks(text)));
             if let (true, Some(store)) = (args.explain, &store) {
                 let words = find::words_of(store, hit.record, &wanted.query)?;
-                render::explained(hit, &words).iter().try_for_each(|line| out::line(line))?;
+                lines.extend(render::explained(hit, &words));
             }
         }
+        out::recorded_lines(memory.env, &lines)?;
     }
     if hits.is_empty() {
         let message = store.as_ref().map(|store| nothing_found::message(store, &wanted));
@@ -212,17 +213,10 @@ fn timeline(memory: &Memory<'_>, args: &Timeline) -> anyhow::Result<Exit> {
     if args.json {
         out::json(&hits.iter().map(Hit::to_json).collect::<Vec<Value>>())?;
     } else {
-        print(memory.env, &hits, Shown::Around(id))?;
+        let lines = render::lines(&hits, Shown::Around(id), render::Screen::of(memory.env));
+        out::recorded_lines(memory.env, &lines)?;
     }
     Ok(Exit::Success)
-}
-
-fn print(env: &Env, hits: &[Hit], shown: Shown) -> anyhow::Result<()> {
-    let screen = render::Screen::of(env);
-    for line in render::lines(hits, shown, screen) {
-        out::line(&line)?;
-    }
-    Ok(())
 }
 
 fn get(memory: &Memory<'_>, args: &Get) -> anyhow::Result<Exit> {
@@ -235,9 +229,8 @@ fn get(memory: &Memory<'_>, args: &Get) -> anyhow::Result<Exit> {
     if args.json {
         out::json(&records.iter().map(Record::to_json).collect::<Vec<Value>>())?;
     } else {
-        for (index, record) in records.iter().enumerate() {
-            out::text(&format!("{}{}", if index > 0 { "\n" } else { "" }, render::record(record)))?;
-        }
+        let texts: Vec<String> = records.iter().map(render::record).collect();
+        out::recorded_text(memory.env, &texts.join("\n"))?;
     }
     let mut exit = Exit::Success;
     for id in asked {

@@ -1,8 +1,14 @@
 //! Prints data to standard output and messages to standard error, without control characters.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
+use longhaul_core::budget::CHARS_PER_TOKEN;
+use longhaul_core::invisible::visible;
+use longhaul_core::{Env, record};
 use serde::Serialize;
+
+/// The tokens of the frame around text of earlier sessions.
+pub(crate) const FRAME_TOKENS: usize = (record::OPEN.len() + record::CLOSE.len() + 1).div_ceil(CHARS_PER_TOKEN);
 
 /// Prints a line of data.
 pub(crate) fn line(text: &str) -> anyhow::Result<()> {
@@ -31,6 +37,40 @@ pub(crate) fn text(text: &str) -> anyhow::Result<()> {
         line(&longhaul_inject::printable(&row.replace('\t', "    ")))?;
     }
     Ok(())
+}
+
+/// Returns whether a model may read standard output: a client runs this program, or no terminal shows it.
+pub(crate) fn is_for_model(env: &Env) -> bool {
+    env.run_by_client || !io::stdout().is_terminal()
+}
+
+/// Prints text of earlier sessions, without control characters. A model gets it in the frame of a record, so that it does
+/// not follow instructions in it.
+pub(crate) fn recorded_text(env: &Env, recorded: &str) -> anyhow::Result<()> {
+    if is_for_model(env) { print_framed(recorded) } else { text(recorded) }
+}
+
+/// Prints lines of earlier sessions, whose only control characters are colours on a terminal. A model gets them in the frame
+/// of a record.
+pub(crate) fn recorded_lines(env: &Env, lines: &[String]) -> anyhow::Result<()> {
+    if is_for_model(env) { print_framed(&lines.join("\n")) } else { lines.iter().try_for_each(|text| line(text)) }
+}
+
+fn print_framed(recorded: &str) -> anyhow::Result<()> {
+    if recorded.is_empty() { Ok(()) } else { line(&framed(recorded)) }
+}
+
+/// Returns text of earlier sessions in the frame of a record.
+///
+/// Characters that a model must not get are removed first. Removing them later could leave a tag that ends the frame.
+pub(crate) fn framed(recorded: &str) -> String {
+    record::frame(&printable(recorded))
+}
+
+/// Returns text of several lines without control characters, and without characters that only a model reads.
+pub(crate) fn printable(text: &str) -> String {
+    let lines = text.lines().map(|line| longhaul_inject::printable(&line.replace('\t', "    ")));
+    visible(&lines.collect::<Vec<_>>().join("\n")).into_owned()
 }
 
 /// Prints a message for the user.

@@ -10,6 +10,7 @@ pub mod cut_text;
 mod env;
 pub mod event;
 pub mod hash;
+pub mod invisible;
 pub mod json_text;
 mod one_line;
 pub mod private_tags;

@@ -3,6 +3,7 @@
 //! Such text is untrusted: it comes from prompts, replies, files and tool output. The frame says that it is a record and
 //! not an instruction, and text in the frame cannot end it. All code that shows such text to a model uses this module.
 
+use crate::invisible::is_invisible;
 use crate::private_tags::TAGS;
 
 /// The beginning of the frame: a private tag, so that the text is not stored again, and a description of the text.
@@ -30,26 +31,19 @@ pub fn join(first: &str, second: &str) -> String {
 /// The number of characters stays the same. White space and invisible characters in a tag are ignored, because a model
 /// also reads `< / longhaul-context >` as the tag.
 pub fn defuse(text: &str) -> String {
+    if !text.contains('<') {
+        return text.to_owned();
+    }
     text.char_indices().map(|(at, c)| if c == '<' && opens_tag(&text[at + 1..]) { '‹' } else { c }).collect()
 }
 
 /// Returns whether `rest`, the text after a `<`, completes a private tag.
 fn opens_tag(rest: &str) -> bool {
-    let is_hidden = |c: char| c.is_control() || is_invisible(c);
+    // Line separators are removed by code that prints text after it was framed.
+    let is_hidden = |c: char| c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}');
     let name = rest.trim_start_matches(|c: char| c == '/' || c.is_whitespace() || is_hidden(c));
     TAGS.iter().any(|tag| {
         let mut letters = name.chars().filter(|c| !is_hidden(*c));
         tag.chars().all(|expected| letters.next().is_some_and(|c| c.eq_ignore_ascii_case(&expected)))
     })
-}
-
-/// Returns whether a character has no width and is not visible: zero-width characters, direction marks, tag characters.
-pub fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-        || is_tag_character(c)
-}
-
-/// Returns whether a character is a Unicode tag character. Those spell ASCII text that models read and users do not see.
-pub fn is_tag_character(c: char) -> bool {
-    matches!(c, '\u{e0000}'..='\u{e007f}')
 }

@@ -5,6 +5,7 @@ mod config;
 mod cut_text;
 mod env;
 mod event;
+mod invisible;
 mod json_text;
 mod model_price;
 mod old_spelling;

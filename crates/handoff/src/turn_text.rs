@@ -2,6 +2,7 @@
 
 use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::cut_text::cut_middle;
+use longhaul_core::invisible::visible;
 use longhaul_core::record::defuse;
 use longhaul_core::{Millis, one_line};
 
@@ -15,7 +16,7 @@ const CLIENT_CHARS: usize = 200;
 
 /// Returns a text with its time and label, cut to `cap` characters.
 pub(crate) fn message(label: &str, said: TimedText<'_>, context: &RenderInput<'_>, cap: usize) -> String {
-    let text = defuse(&cut_middle(said.text.trim(), cap));
+    let text = defuse(&visible(&cut_middle(said.text.trim(), cap)));
     format!("[{}] [{label}] {text}\n", stamp(said.at, context))
 }
 
@@ -66,7 +67,7 @@ pub(crate) fn line(turn: &TurnView<'_>, context: &RenderInput<'_>) -> String {
         "" => turn.replied.text,
         skeleton => skeleton,
     };
-    let summary = defuse(&one_line(summary, SKELETON_CHARS));
+    let summary = defuse(&visible(&one_line(summary, SKELETON_CHARS)));
     format!("[{}] {summary}\n", stamp(turn.at(), context))
 }
 

@@ -1,9 +1,11 @@
 //! Text for people: one line, or a few, without control characters.
 
-use longhaul_core::cut_text::cut_middle;
-use longhaul_core::record::is_tag_character;
+use std::borrow::Cow;
 
-/// Returns a text without control characters and terminal sequences; line breaks and tabs stay.
+use longhaul_core::cut_text::cut_middle;
+use longhaul_core::invisible::visible;
+
+/// Returns a text without control characters, terminal sequences and invisible characters; line breaks and tabs stay.
 pub(crate) fn clean(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         return text.to_owned();
@@ -16,17 +18,14 @@ pub(crate) fn clean(text: &str) -> String {
             // A progress bar returns to the start of the line.
             '\r' if chars.peek() != Some(&'\n') => cleaned.push('\n'),
             '\u{1b}' => skip_sequence(&mut chars),
-            c if c.is_control() || is_invisible(c) => {}
+            c if c.is_control() => {}
             c => cleaned.push(c),
         }
     }
-    cleaned
-}
-
-/// Returns whether a character is invisible or changes the direction of the text after it. Joiners are kept, because
-/// words and emoji need them.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}') || is_tag_character(c)
+    match visible(&cleaned) {
+        Cow::Borrowed(_) => cleaned,
+        Cow::Owned(shown) => shown,
+    }
 }
 
 /// Skips the rest of a terminal sequence after its escape character.

@@ -1,5 +1,6 @@
 //! The words that were searched for, marked on a terminal and nowhere else.
 
+use longhaul_core::record::{CLOSE, OPEN};
 use serde_json::json;
 
 use super::{memory, remembering};
@@ -13,6 +14,13 @@ fn screen(tmux: &Tmux, arguments: &str, variables: &[(String, String)]) -> Strin
     let pane = tmux.pane(&["sh", "-c", &line], variables);
     wait_until(DEADLINE, "the command's end", || tmux.capture(&pane).contains("ended"));
     tmux.capture_colours(&pane)
+}
+
+/// Returns the lines of an output between the first and the last ones, which frame it.
+#[track_caller]
+fn records(output: &str) -> Vec<&str> {
+    let inside = output.strip_prefix(OPEN).and_then(|inside| inside.trim_end().strip_suffix(CLOSE));
+    inside.unwrap_or_else(|| panic!("no frame: {output}")).lines().collect()
 }
 
 /// Returns whether a word is on the screen in the colour of marks.
@@ -29,6 +37,7 @@ fn words_are_marked_on_a_terminal() {
     assert!(has_marked(&search, "importer") && has_marked(&search, "stall"), "the title: {search:?}");
     assert!(has_marked(&search, "lock"), "the text below it: {search:?}");
     assert!(!has_marked(&search, "why"), "{search:?}");
+    assert!(!search.contains("longhaul-context"), "a person needs no frame: {search:?}");
     let recall = screen(&tmux, "recall why did importers stall", &[]);
     assert!(has_marked(&recall, "importer") && recall.contains("answered"), "{recall:?}");
 }
@@ -48,18 +57,18 @@ fn nothing_is_coloured_where_the_user_or_a_pipe_does_not_want_it() {
 fn a_result_shows_the_text_around_the_words_where_the_title_does_not() {
     let sandbox = remembering();
     let found = memory(&sandbox, &["search", "fahrenheit celsius"]).stdout;
-    let lines: Vec<&str> = found.lines().collect();
+    let lines = records(&found);
     assert!(lines[0].contains("Warum überhitzen die Heizmatten?"), "{found}");
     assert_eq!(lines[1], "    Der Regler rechnet mit Fahrenheit. Die Einheit steht jetzt fest auf Celsius.");
     let titled = memory(&sandbox, &["search", "Heizmatten", "--type", "prompts"]).stdout;
-    assert_eq!(titled.lines().count(), 1, "the title says it already: {titled}");
+    assert_eq!(records(&titled).len(), 1, "the title says it already: {titled}");
 }
 
 #[test]
 fn a_result_shows_the_text_around_a_phrase_that_it_must_have() {
     let sandbox = remembering();
     let found = memory(&sandbox, &["search", "importer", "exchange rates", "-parser"]).stdout;
-    let lines: Vec<&str> = found.lines().collect();
+    let lines = records(&found);
     assert!(lines[0].contains("why does the importer stall?"), "{found}");
     assert!(lines[1].starts_with("    The exchange rates hold the lock"), "{found}");
 }

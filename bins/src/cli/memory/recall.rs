@@ -54,12 +54,16 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         ..Wanted::default()
     };
     let Some(store) = find::open(memory)? else { bail!(nothing_found::EMPTY) };
-    let answer = answer(memory, &store, &args.projects, wanted.clone(), args.tokens)?;
+    // The frame also counts.
+    let is_framed = !args.json && out::is_for_model(memory.env);
+    let tokens = if is_framed { args.tokens.saturating_sub(out::FRAME_TOKENS) } else { args.tokens };
+    let answer = answer(memory, &store, &args.projects, wanted.clone(), tokens)?;
     if args.json {
         out::json(&answer_json(&answer))?;
     } else {
         let screen = Screen::of(memory.env);
-        answer.lines().into_iter().try_for_each(|line| out::line(&painted(line, screen)))?;
+        let lines: Vec<String> = answer.lines().into_iter().map(|line| painted(line, screen)).collect();
+        out::recorded_lines(memory.env, &lines)?;
     }
     if answer.is_empty() {
         out::message(&nothing_found::message(&store, &wanted));

@@ -1,7 +1,6 @@
 //! Shows records as lines and as text, for people and for agents.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal};
 use std::ops::Range;
 
 use longhaul_core::clock::{date_of, time_of};
@@ -10,6 +9,7 @@ use longhaul_memory::{Kind, MadeBy, MarkedText, Observation, Summary};
 use longhaul_runtime::utc_offset_seconds;
 use longhaul_store::{Content, Hit, Record, RecordId, Score, ScoreParts, from_host};
 
+use crate::cli::out;
 use crate::cli::paint::{self, Colours, Span, Tone, fit, fit_line, harmless, width};
 
 /// The maximum width of a project's name in a line.
@@ -26,12 +26,12 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Not a terminal: without colours, and nothing is cut.
+    /// No terminal, or a model reads it: without colours, and nothing is cut.
     pub(crate) const NONE: Self = Self { columns: None, colours: Colours::No };
 
     /// Returns the properties of standard output.
     pub(crate) fn of(env: &Env) -> Self {
-        if !io::stdout().is_terminal() {
+        if out::is_for_model(env) {
             return Self::NONE;
         }
         let columns = crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns)).or(env.columns);

@@ -48,9 +48,9 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         };
         out::json(&records.iter().map(with_similarity).collect::<Vec<Value>>())?;
     } else {
-        for record in &records {
-            out::text(&format!("{:>6}  {:.2}  {}", record.record.to_string(), similarity(record), title(record)))?;
-        }
+        let line =
+            |record: &Record| format!("{:>6}  {:.2}  {}", record.record.to_string(), similarity(record), title(record));
+        out::recorded_text(memory.env, &records.iter().map(line).collect::<Vec<_>>().join("\n"))?;
     }
     if records.is_empty() {
         out::message("nothing found");

@@ -1,6 +1,7 @@
 //! The texts for the model: the questions for a handoff, and the handoff as the next session is shown it.
 
 use longhaul_core::cut_text::cut_middle;
+use longhaul_core::invisible::visible;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::short_session;
 
@@ -53,7 +54,7 @@ pub fn page(body: &str, session: &str, round: u32, chars: usize, file: &str) -> 
         defuse(short_session(session))
     );
     let room = chars.saturating_sub(OPEN.len() + "\n".len() + CLOSE.len() + head.chars().count());
-    let body = defuse(body.trim());
+    let body = defuse(&visible(body.trim()));
     if body.chars().count() <= room {
         return format!("{OPEN}{head}{body}\n{CLOSE}");
     }

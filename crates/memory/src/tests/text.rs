@@ -10,6 +10,8 @@ fn what_a_terminal_acts_on_goes() {
         ("a\u{0}b\u{7f}c\u{85}", "abc"),
         ("10%\r20%\r\nx", "10%\n20%\nx"),
         ("a\u{202e}b", "ab"),
+        ("a\u{fe01}\u{e0141}\u{34f}b\u{3164}\u{61c}c", "abc"),
+        ("👩\u{200d}💻 ❤\u{fe0f} می\u{200c}خواهم", "👩\u{200d}💻 ❤\u{fe0f} می\u{200c}خواهم"),
         ("\u{1b}", ""),
         ("\u{1b}(Bx\u{1b})0y", "xy"),
         ("tab\tand\nline", "tab\tand\nline"),
