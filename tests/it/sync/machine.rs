@@ -34,7 +34,7 @@ impl Machine {
         machine
     }
 
-    fn git(&self, arguments: &[&str]) {
+    pub(super) fn git(&self, arguments: &[&str]) {
         let mut git = self.sandbox.program("git");
         git.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(arguments);
         git.envs([("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z"), ("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")]);

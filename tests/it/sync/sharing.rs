@@ -37,3 +37,16 @@ fn what_was_not_sent_before_unshare_stays_here() {
     arrived([true; 4]);
     assert_eq!(a.memory(), b.memory());
 }
+
+/// A folder can name the remote of any project, so the user is shown which one it names.
+#[test]
+fn sharing_names_the_address_by_which_the_project_is_recognised() {
+    let machine = Machine::new("a");
+    let circle = machine.sandbox.path("circle");
+    std::fs::create_dir(&circle).unwrap();
+    machine.done(&["init", &format!("folder:{}", circle.display())]);
+    machine.git(&["remote", "set-url", "origin", "https://anna:hunter2@git.example/Team/app.git"]);
+    let printed = machine.done(&["share"]);
+    assert!(printed.starts_with("project is shared as git.example/team/app: what is recorded"), "{printed}");
+    assert!(machine.done(&["share", "--name", "notes"]).starts_with("notes is shared: what is recorded"));
+}

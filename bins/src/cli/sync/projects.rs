@@ -6,7 +6,7 @@ use longhaul_runtime::handoff::Project;
 use longhaul_runtime::sync::{ProjectOrigin, project_origin};
 use longhaul_runtime::{Home, config, now};
 use longhaul_store::SyncProject;
-use longhaul_sync::ProjectId;
+use longhaul_sync::{ProjectId, normalised_url};
 use serde_json::json;
 
 use super::super::{Exit, out, paint};
@@ -50,9 +50,14 @@ pub(crate) fn share(env: &Env, args: &ShareArgs) -> anyhow::Result<Exit> {
     };
     let since = if args.past { Millis(0) } else { now(env) };
     store.share_project(id, &project.key, &name, since)?;
+    // A folder can claim any address, so the user is shown it, without a user name or a password.
+    let claimed = match &origin {
+        ProjectOrigin::Remote { url, .. } => format!(" as {}", normalised_url(url)),
+        ProjectOrigin::Name(_) => String::new(),
+    };
     let from =
         if args.past { "everything that was recorded" } else { "what is recorded from now on; --past adds the rest" };
-    out::line(&paint::harmless(&format!("{name} is shared: {from}.")))?;
+    out::line(&paint::harmless(&format!("{name} is shared{claimed}: {from}.")))?;
     Ok(Exit::Success)
 }
 
