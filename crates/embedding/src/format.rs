@@ -12,7 +12,7 @@
 //! | the model's id, UTF-8 | as given above |
 //! | where each token begins in the text of all tokens, and where the last one ends | u32 × (tokens + 1) |
 //! | the text of all tokens, sorted by their bytes; a piece inside a word begins with `##` | as given above |
-//! | the scale of each token's vector | f32 × tokens |
+//! | the scale of each token's vector, a finite number | f32 × tokens |
 //! | the vectors, in the order of the tokens; times its scale, a row is the token's vector | i8 × dimensions × tokens |
 //!
 //! Everything before the scales is the head. A process that needs one vector reads the head and a few rows.

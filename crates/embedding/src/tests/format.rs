@@ -38,6 +38,23 @@ fn what_is_no_model_is_refused() {
     assert!(matches!(Model::parse(huge), Err(FormatError::Damaged(_))));
 }
 
+#[test]
+fn a_scale_that_is_not_a_finite_number_is_refused() {
+    let whole = model();
+    let shape = Vocabulary::parse(whole.clone()).unwrap().shape();
+    for scale in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX] {
+        for token in 0..shape.tokens {
+            let mut bytes = whole.clone();
+            bytes[shape.scale_offset(token)..][..4].copy_from_slice(&scale.to_le_bytes());
+            assert!(matches!(Model::parse(bytes), Err(FormatError::Damaged(_))), "{scale} of token {token}");
+        }
+    }
+    // The largest one that is taken gives vectors.
+    let mut bytes = whole;
+    bytes[shape.scale_offset(0)..][..4].copy_from_slice(&1e30_f32.to_le_bytes());
+    assert!(Model::parse(bytes).unwrap().embed(&"broken ".repeat(1_000)).is_some());
+}
+
 proptest! {
     #[test]
     fn a_damaged_file_is_refused_or_used_and_never_panics(at in 0_usize..120, byte: u8, cut in 0_usize..200) {
