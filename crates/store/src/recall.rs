@@ -3,6 +3,7 @@
 //! A passage is a prompt with every reply of its turns. Observations and summaries stand beside it in the same index.
 
 pub(crate) mod backlog;
+mod beginnings;
 mod candidate;
 mod expression;
 pub(crate) mod index;
@@ -20,5 +21,6 @@ mod strict;
 pub use self::backlog::IndexProgress;
 pub(crate) use self::key::Key;
 pub use self::meaning::NEAREST;
+pub(crate) use self::postings::newest_notes;
 pub use self::prompt_search::{PromptPassage, PromptSearch};
 pub use self::search::SearchQuery;

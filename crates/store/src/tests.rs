@@ -11,6 +11,7 @@ mod notifications;
 mod session_places;
 mod sync;
 mod upgrade;
+mod vector_storing;
 mod vectors;
 
 use std::path::Path;

@@ -4,22 +4,23 @@
 //! record's vectors; a trigger overwrites them when the record is deleted.
 
 mod blocks;
+mod newest;
 mod passages;
+mod storing;
 mod waiting;
 
 use longhaul_core::Millis;
 use longhaul_embedding::Vector;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 pub use self::passages::Passage;
+pub(crate) use self::storing::without_marks;
 pub use self::waiting::Waiting;
+use crate::memory::session_row::project_number;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// The largest part of the database's file that vectors may take.
 const SHARE: f64 = 0.15;
-
-/// How many of the newest blocks are compared while a person waits: 8,192 vectors.
-const NEWEST_BLOCKS: usize = 64;
 
 /// How the name of a model begins whose vectors are being deleted.
 const DROPPED: &str = "dropped:";
@@ -130,10 +131,24 @@ impl Store {
         query: &Vector,
         most: usize,
     ) -> Result<Vec<(RecordId, f32)>, StoreError> {
-        self.nearest_in(model, project, query, most, None)
+        let failed = cannot("compare the vectors");
+        let project = match project {
+            Some(key) => match project_number(&self.connection, key).map_err(&failed)? {
+                Some(project) => Some(project),
+                None => return Ok(Vec::new()),
+            },
+            None => None,
+        };
+        if query.dims() != model.dims {
+            return Ok(Vec::new());
+        }
+        blocks::nearest(&self.connection, model, project, query, most).map_err(failed)
     }
 
-    /// Returns the same among the newest vectors of a project only, which takes a fraction of a millisecond.
+    /// Returns the same among the newest prompts, notes and decisions of a project, and records whose vectors were computed
+    /// together with theirs: up to 8,192 vectors, which takes about a millisecond.
+    ///
+    /// It does not depend on how much newer the records of other projects are.
     pub fn nearest_of_newest(
         &self,
         model: &VectorModel,
@@ -141,32 +156,13 @@ impl Store {
         query: &Vector,
         most: usize,
     ) -> Result<Vec<(RecordId, f32)>, StoreError> {
-        self.nearest_in(model, Some(project), query, most, Some(NEWEST_BLOCKS))
-    }
-
-    fn nearest_in(
-        &self,
-        model: &VectorModel,
-        project: Option<&str>,
-        query: &Vector,
-        most: usize,
-        blocks: Option<usize>,
-    ) -> Result<Vec<(RecordId, f32)>, StoreError> {
         let failed = cannot("compare the vectors");
-        let project = match project {
-            None => None,
-            Some(key) => {
-                let sql = "SELECT id FROM projects WHERE project_key = ?1";
-                let id: Option<i64> =
-                    self.connection.query_row(sql, [key], |row| row.get(0)).optional().map_err(&failed)?;
-                let Some(id) = id else { return Ok(Vec::new()) };
-                Some(id)
+        match project_number(&self.connection, project).map_err(&failed)? {
+            Some(project) if query.dims() == model.dims => {
+                newest::nearest(&self.connection, model, project, query, most).map_err(failed)
             }
-        };
-        if query.dims() != model.dims {
-            return Ok(Vec::new());
+            Some(_) | None => Ok(Vec::new()),
         }
-        blocks::nearest(&self.connection, model, project, query, most, blocks).map_err(failed)
     }
 
     /// Returns how many vectors there are, for each model.

@@ -40,6 +40,8 @@ impl PromptQuestion {
         }
         let kind = kind_of(text);
         let mut terms = telling_terms_of_prompt(text);
+        // A character on its own, in a script without spaces, says little, and every pair that begins with it would match.
+        terms.retain(|term| !term.is_prefix);
         if kind == PromptKind::Order {
             // A file in an order names the place of the work, not the subject.
             terms.retain(|term| term.is_word && term.weight >= 1.0);

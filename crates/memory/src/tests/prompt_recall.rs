@@ -18,6 +18,15 @@ fn check_nothing(prompt: &str) {
 }
 
 #[test]
+fn no_term_of_a_prompt_is_the_beginning_of_words() {
+    // All pairs that begin with a single character would have to be read while the prompt waits.
+    let question = PromptQuestion::of("用 Rust 支払 reconciliation importer 七").unwrap();
+    let forms: Vec<&str> = question.terms.iter().map(|term| term.forms[0].as_str()).collect();
+    assert!(question.terms.iter().all(|term| !term.is_prefix), "{forms:?}");
+    assert!(forms.contains(&"支払") && !forms.contains(&"七"), "{forms:?}");
+}
+
+#[test]
 fn a_prompt_without_telling_words_cannot_matter() {
     for prompt in [
         "",

@@ -4,6 +4,7 @@ use longhaul_memory::{Form, Kind, Query, Term, fold, split};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::SearchQuery;
+use super::beginnings::any_of;
 use super::candidate::Candidate;
 use super::index::{MONTH_MS, what_term};
 use crate::What;
@@ -26,6 +27,8 @@ pub(super) struct Strict<'a> {
     /// In lower case.
     pub(super) file: Option<String>,
     required: Vec<Phrase>,
+    /// The FTS5 expressions for the required words.
+    required_expressions: Vec<String>,
     excluded: Vec<Phrase>,
 }
 
@@ -50,6 +53,14 @@ impl Phrase {
             wholes.clear();
         }
         (!words.is_empty()).then_some(Self { words, wholes, is_prefix: term.is_prefix })
+    }
+
+    /// Returns the FTS5 expressions for the words, all of which must match.
+    fn expressions(&self, connection: &Connection) -> rusqlite::Result<Vec<String>> {
+        let last = self.words.len() - 1;
+        let word = |at: usize| any_of(connection, &self.words[at..=at], self.is_prefix && at == last);
+        let words = (0..=last).map(|at| word(at).map(|any| format!("({any})")));
+        words.chain(self.wholes.iter().map(|word| Ok(format!("\"{word}\"")))).collect()
     }
 
     /// Returns whether a text contains the phrase.
@@ -106,13 +117,12 @@ impl<'a> Strict<'a> {
         if hosts.as_ref().is_some_and(HostFilter::is_empty) {
             return Ok(None);
         }
-        let phrases = |terms: &mut dyn Iterator<Item = &Term>| terms.filter_map(Phrase::of).collect();
-        let (required, excluded) = match query.query {
-            Some(Query { excluded, .. }) => {
-                (phrases(&mut query.query.into_iter().flat_map(Query::required)), phrases(&mut excluded.iter()))
-            }
-            None => (Vec::new(), Vec::new()),
-        };
+        let required: Vec<Phrase> = query.query.into_iter().flat_map(Query::required).filter_map(Phrase::of).collect();
+        let excluded = query.query.into_iter().flat_map(|query| &query.excluded).filter_map(Phrase::of).collect();
+        let mut required_expressions = Vec::new();
+        for phrase in &required {
+            required_expressions.extend(phrase.expressions(connection)?);
+        }
         Ok(Some(Self {
             project,
             session,
@@ -124,6 +134,7 @@ impl<'a> Strict<'a> {
             to: query.to.map_or(i64::MAX, |to| i64::try_from(to.0).unwrap_or(i64::MAX)),
             file: query.file.map(str::to_lowercase),
             required,
+            required_expressions,
             excluded,
         }))
     }
@@ -143,13 +154,7 @@ impl<'a> Strict<'a> {
 
     /// Returns the FTS5 expression for the filters; empty if there are none.
     pub(super) fn expression(&self, what: Option<What>, month: Option<i64>) -> String {
-        let mut all: Vec<String> = Vec::new();
-        for phrase in &self.required {
-            let last = phrase.words.len() - 1;
-            let star = |at: usize| if phrase.is_prefix && at == last { "*" } else { "" };
-            all.extend(phrase.words.iter().enumerate().map(|(at, word)| format!("\"{word}\"{}", star(at))));
-            all.extend(phrase.wholes.iter().map(|word| format!("\"{word}\"")));
-        }
+        let mut all = self.required_expressions.clone();
         if let Some(session) = self.session {
             all.push(format!("\"=s{session}\""));
         }

@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 use longhaul_memory::{WEIGHTS, WantedTerm, spelled_like};
 use rusqlite::Connection;
 
+use super::beginnings::any_of;
 use super::expression::Strict;
 use super::index::table;
 use super::key::{Key, range, range_of_others};
@@ -161,9 +162,7 @@ struct Index<'a> {
 
 impl Index<'_> {
     fn lists(&self, term: &WantedTerm) -> rusqlite::Result<Lists> {
-        let star = if term.is_prefix { "*" } else { "" };
-        let any: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"{star}")).collect();
-        let any = any.join(" OR ");
+        let any = any_of(self.connection, &term.forms, term.is_prefix)?;
         let project = self.strict.project;
         let read = |is_wanted: bool, range: RangeInclusive<i64>| match is_wanted {
             true => self.read(&any, range),
@@ -232,6 +231,19 @@ impl Index<'_> {
         term.is_prefix = true;
         self.lists(term)
     }
+}
+
+/// The expression that matches notes and decisions.
+pub(super) const IS_NOTE: &str = "(\"=knote\" OR \"=kdecision\")";
+
+/// Returns the notes and decisions of a project that were stored last, the newest first.
+pub(crate) fn newest_notes(connection: &Connection, project: i64, most: usize) -> rusqlite::Result<Vec<i64>> {
+    let mut ids: Vec<i64> = rows(connection, IS_NOTE, range(Some(project), What::Observation), most)?
+        .into_iter()
+        .map(|row| Key::of_row(row).id())
+        .collect();
+    ids.dedup();
+    Ok(ids)
 }
 
 /// Joins an expression for terms with one for the scope.

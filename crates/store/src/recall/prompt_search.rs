@@ -11,7 +11,7 @@ use super::candidate::Candidate;
 use super::expression::Strict;
 use super::key::{Key, range};
 use super::order::{Asked, Ranked, rank};
-use super::postings::rows;
+use super::postings::{IS_NOTE, rows};
 use super::{SearchQuery, backlog, meaning};
 use crate::memory::millis;
 use crate::memory::session_row::project_number;
@@ -294,14 +294,13 @@ impl Index<'_> {
 
     /// Returns notes and decisions with any of the terms.
     fn notes(&self, wanted: &[WantedTerm]) -> rusqlite::Result<Vec<Key>> {
-        const NOTE: &str = "(\"=knote\" OR \"=kdecision\")";
         let range = range(Some(self.project), What::Observation);
         // Most projects have none, and then no term need be looked up again.
-        if self.keys(NOTE, range.clone(), 1)?.keys.is_empty() {
+        if self.keys(IS_NOTE, range.clone(), 1)?.keys.is_empty() {
             return Ok(Vec::new());
         }
         let any: Vec<String> = wanted.iter().map(any).collect();
-        Ok(self.keys(&format!("({}) AND {NOTE}", any.join(" OR ")), range, NOTES)?.keys)
+        Ok(self.keys(&format!("({}) AND {IS_NOTE}", any.join(" OR ")), range, NOTES)?.keys)
     }
 
     /// Returns the prompts whose tool calls contain an identifier, with the names and their weight.
@@ -329,10 +328,9 @@ impl Index<'_> {
     }
 }
 
-/// Returns the expression that matches a term in any form.
+/// Returns the expression that matches a term in any form. Terms of a prompt are never beginnings of words.
 fn any(term: &WantedTerm) -> String {
-    let star = if term.is_prefix { "*" } else { "" };
-    let forms: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"{star}")).collect();
+    let forms: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"")).collect();
     forms.join(" OR ")
 }
 

@@ -8,6 +8,7 @@ use longhaul_memory::{
 };
 use rusqlite::{Connection, OptionalExtension};
 
+use super::beginnings::any_of;
 use super::candidate::Candidate;
 use super::expression::Strict;
 use super::key::{Key, range};
@@ -146,7 +147,7 @@ impl Searcher<'_> {
     /// Returns the best matches.
     fn ranked(&self) -> rusqlite::Result<Vec<Ranked>> {
         if self.query.order != Order::Relevance {
-            let all = self.gather(&every(self.wanted))?;
+            let all = self.gather(&every(self.connection, self.wanted)?)?;
             if !all.is_empty() {
                 return Ok(self.by_time(all));
             }
@@ -258,13 +259,12 @@ fn unranked(one: Candidate) -> Ranked {
 }
 
 /// Returns the expression that requires all wanted terms.
-fn every(wanted: &[WantedTerm]) -> String {
-    let any = |term: &WantedTerm| {
-        let star = if term.is_prefix { "*" } else { "" };
-        let forms: Vec<String> = term.forms.iter().map(|form| format!("\"{form}\"{star}")).collect();
-        format!("({})", forms.join(" OR "))
-    };
-    wanted.iter().map(any).collect::<Vec<_>>().join(" AND ")
+fn every(connection: &Connection, wanted: &[WantedTerm]) -> rusqlite::Result<String> {
+    let mut all = Vec::with_capacity(wanted.len());
+    for term in wanted {
+        all.push(format!("({})", any_of(connection, &term.forms, term.is_prefix)?));
+    }
+    Ok(all.join(" AND "))
 }
 
 /// Returns the estimated number of records, without counting all of them.

@@ -5,15 +5,15 @@ use longhaul_memory::{MadeBy, Summary};
 use super::{folder, new_session, open};
 use crate::{NewNote, NewSession, RecordId, Store, VectorModel, What};
 
-const DIMS: usize = 16;
-const DAY: u64 = 24 * 3_600_000;
+pub(super) const DIMS: usize = 16;
+pub(super) const DAY: u64 = 24 * 3_600_000;
 
-fn in_use() -> Vec<String> {
+pub(super) fn in_use() -> Vec<String> {
     vec!["test".to_owned()]
 }
 
 /// Computes a vector by which texts are alike that share letters: good enough to be told apart.
-fn embed(text: &str) -> Option<Vector> {
+pub(super) fn embed(text: &str) -> Option<Vector> {
     let mut values = [0.0_f32; DIMS];
     for byte in text.bytes().filter(u8::is_ascii_alphabetic) {
         values[usize::from(byte) * 7 % DIMS] += 1.0;
@@ -22,7 +22,7 @@ fn embed(text: &str) -> Option<Vector> {
 }
 
 /// Computes all vectors that are missing; returns how many there were.
-fn catch_up(store: &Store, model: &VectorModel, now: u64) -> usize {
+pub(super) fn catch_up(store: &Store, model: &VectorModel, now: u64) -> usize {
     let mut stored = 0;
     loop {
         let waiting = store.waiting_for_vectors(model, std::slice::from_ref(&model.name), Millis(now)).unwrap();
@@ -35,14 +35,14 @@ fn catch_up(store: &Store, model: &VectorModel, now: u64) -> usize {
     }
 }
 
-struct Memory {
+pub(super) struct Memory {
     folder: tempfile::TempDir,
-    store: Store,
-    model: VectorModel,
+    pub(super) store: Store,
+    pub(super) model: VectorModel,
 }
 
 impl Memory {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = folder();
         let store = open(&folder.path().join("l.db")).unwrap();
         let model = store.vector_model("test", DIMS).unwrap();
@@ -51,12 +51,12 @@ impl Memory {
         memory
     }
 
-    fn session(&self, session: &str, key: &str) {
+    pub(super) fn session(&self, session: &str, key: &str) {
         let new = NewSession { project: key, project_key: key, project_path: key, ..new_session(session) };
         self.store.register_session(&new).unwrap();
     }
 
-    fn prompt(&mut self, session: &str, text: &str, at: u64) -> RecordId {
+    pub(super) fn prompt(&mut self, session: &str, text: &str, at: u64) -> RecordId {
         self.store.count_prompt(session, Some(text)).unwrap();
         let number = self.store.remember_prompt(session, Some(&format!("{session}-{at}")), text, Millis(at)).unwrap();
         let sql = "SELECT u.id FROM user_prompts u JOIN sessions s ON s.id = u.session_id
@@ -65,21 +65,21 @@ impl Memory {
         RecordId { what: What::Prompt, id }
     }
 
-    fn catch_up(&mut self, now: u64) -> usize {
+    pub(super) fn catch_up(&mut self, now: u64) -> usize {
         catch_up(&self.store, &self.model, now)
     }
 
-    fn nearest(&self, project: Option<&str>, text: &str) -> Vec<RecordId> {
+    pub(super) fn nearest(&self, project: Option<&str>, text: &str) -> Vec<RecordId> {
         let found = self.store.nearest(&self.model, project, &embed(text).unwrap(), 5).unwrap();
         found.into_iter().map(|(record, _)| record).collect()
     }
 
-    fn count(&self, sql: &str) -> i64 {
+    pub(super) fn count(&self, sql: &str) -> i64 {
         self.store.connection.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     /// Returns whether the file or its WAL has the bytes of a vector.
-    fn has_on_disk(&self, vector: &Vector) -> bool {
+    pub(super) fn has_on_disk(&self, vector: &Vector) -> bool {
         ["", "-wal"].iter().any(|end| {
             let bytes = std::fs::read(self.folder.path().join(format!("l.db{end}"))).unwrap_or_default();
             bytes.windows(DIMS).any(|window| window == vector.to_bytes())

@@ -113,46 +113,81 @@ impl Key {
     }
 }
 
-/// Compares the vectors of a model's newest `blocks` with `query`; all blocks if that is `None`.
+/// Compares the vectors of a model with `query`, of one project or of all.
 pub(super) fn nearest(
     connection: &Connection,
     model: &VectorModel,
     project: Option<i64>,
     query: &Vector,
     most: usize,
-    blocks: Option<usize>,
 ) -> rusqlite::Result<Vec<(RecordId, f32)>> {
-    let sql = "SELECT keys, vectors FROM vector_blocks WHERE model_id = ?1 ORDER BY block DESC LIMIT ?2";
+    let mut comparison = Comparison::new(model, project, query, most);
+    let sql = "SELECT keys, vectors FROM vector_blocks WHERE model_id = ?1";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query((model.id, blocks.map_or(-1, |blocks| blocks as i64)))?;
-    let room = most.saturating_mul(PARTS);
-    let mut best: BinaryHeap<Reverse<(i32, RecordId)>> = BinaryHeap::with_capacity(room + 1);
-    let mut least = 0;
+    let mut rows = statement.query([model.id])?;
     while let Some(row) = rows.next()? {
-        let (keys, vectors) = (row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
-        for (key, vector) in keys.chunks_exact(KEY).zip(vectors.chunks_exact(model.dims)) {
-            let product = dot(query, vector);
-            if product <= least {
+        comparison.add(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
+    }
+    Ok(comparison.finish())
+}
+
+/// Compares vectors with a query, and keeps the records of the most similar ones.
+pub(super) struct Comparison<'a> {
+    model: &'a VectorModel,
+    /// The project as keys have it.
+    project: Option<[u8; 4]>,
+    query: &'a Vector,
+    most: usize,
+    best: BinaryHeap<Reverse<(i32, RecordId)>>,
+    /// A vector with a smaller product is none of the best.
+    least: i32,
+}
+
+impl<'a> Comparison<'a> {
+    pub(super) fn new(model: &'a VectorModel, project: Option<i64>, query: &'a Vector, most: usize) -> Self {
+        let project = project.map(|project| (project as u32).to_le_bytes());
+        Self { model, project, query, most, best: BinaryHeap::new(), least: 0 }
+    }
+
+    /// Compares the vectors of a block.
+    pub(super) fn add(&mut self, keys: &[u8], vectors: &[u8]) {
+        // The model may have been replaced, by one with other dimensions, since it was read.
+        if vectors.len() != SLOTS * self.model.dims {
+            return;
+        }
+        let room = self.most.saturating_mul(PARTS);
+        for (key, vector) in keys.chunks_exact(KEY).zip(vectors.chunks_exact(self.model.dims)) {
+            if self.project.is_some_and(|project| key[4..8] != project) {
+                continue;
+            }
+            let product = dot(self.query, vector);
+            if product <= self.least {
                 continue;
             }
             let Some(key) = Key::read(key) else { continue };
-            if project.is_some_and(|project| project != key.project) {
-                continue;
-            }
-            best.push(Reverse((product, key.record)));
-            if best.len() > room {
-                best.pop();
-                least = best.peek().map_or(0, |Reverse((product, _))| *product);
+            self.best.push(Reverse((product, key.record)));
+            if self.best.len() > room {
+                self.best.pop();
+                self.least = self.best.peek().map_or(0, |Reverse((product, _))| *product);
             }
         }
     }
-    let mut once: HashMap<RecordId, i32> = HashMap::new();
-    for Reverse((product, record)) in best {
-        let known = once.entry(record).or_insert(product);
-        *known = product.max(*known);
+
+    /// Returns the records, the most similar first, each with its most similar part.
+    pub(super) fn finish(self) -> Vec<(RecordId, f32)> {
+        let mut once: HashMap<RecordId, i32> = HashMap::new();
+        for Reverse((product, record)) in self.best {
+            let known = once.entry(record).or_insert(product);
+            *known = product.max(*known);
+        }
+        let mut nearest: Vec<(RecordId, i32)> = once.into_iter().collect();
+        nearest.sort_by_key(|(record, product)| (Reverse(*product), *record));
+        nearest.truncate(self.most);
+        nearest.into_iter().map(|(record, product)| (record, similarity(product, self.model.dims))).collect()
     }
-    let mut nearest: Vec<(RecordId, i32)> = once.into_iter().collect();
-    nearest.sort_by_key(|(record, product)| (Reverse(*product), *record));
-    nearest.truncate(most);
-    Ok(nearest.into_iter().map(|(record, product)| (record, similarity(product, model.dims))).collect())
+}
+
+/// Returns the records of a project that a block has vectors of.
+pub(super) fn records_in(keys: &[u8], project: i64) -> impl Iterator<Item = RecordId> {
+    keys.chunks_exact(KEY).filter_map(Key::read).filter(move |key| key.project == project).map(|key| key.record)
 }

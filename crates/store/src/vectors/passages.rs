@@ -20,6 +20,8 @@ pub struct Passage {
     pub record: RecordId,
     /// Its text, in parts, each of which has a vector.
     pub parts: Vec<String>,
+    /// The folder of its session, or the key of its project if it has none: by it, a project is excluded from the memory.
+    pub folder: String,
     pub(crate) project: i64,
     /// Whether its text may still grow, by the reply to a prompt.
     pub(crate) is_open: bool,
@@ -35,47 +37,59 @@ impl Passage {
 /// The kinds of observations that have a text of their own; the others describe what a tool did.
 pub(super) const KINDS: [Kind; 2] = [Kind::Note, Kind::Decision];
 
+/// The folder of a record `t`. A session of another host has none.
+const FOLDER: &str = "coalesce((SELECT nullif(s.project_path, '') FROM sessions s WHERE s.id = t.session_id),
+                               (SELECT p.project_key FROM projects p WHERE p.id = t.project_id), '')";
+
+/// What is read of a record: its project, its folder, its text, and whether that may still grow.
+type Read = (i64, String, String, bool);
+
 /// Reads the text of a record; `None` if there is no such record.
 pub(super) fn passage(connection: &Connection, record: RecordId, open_since: i64) -> rusqlite::Result<Option<Passage>> {
-    let found = match record.what {
+    let found: Option<Read> = match record.what {
         What::Prompt => prompt(connection, record.id, open_since)?,
         What::Observation => connection
-            .prepare_cached("SELECT project_id, title, narrative, facts FROM observations WHERE id = ?1")?
+            .prepare_cached(&format!(
+                "SELECT t.project_id, {FOLDER}, t.title, t.narrative, t.facts FROM observations t WHERE t.id = ?1"
+            ))?
             .query_row([record.id], |row| {
-                let facts = texts(&row.get::<_, String>(3)?).join("\n");
-                let text = [row.get::<_, String>(1)?, row.get(2)?, facts].join("\n");
-                Ok((row.get(0)?, text, false))
+                let facts = texts(&row.get::<_, String>(4)?).join("\n");
+                let text = [row.get::<_, String>(2)?, row.get(3)?, facts].join("\n");
+                Ok((row.get(0)?, row.get(1)?, text, false))
             })
             .optional()?,
         What::Summary => connection
-            .prepare_cached(
-                "SELECT project_id, request, investigated, learned, completed, next_steps FROM session_summaries
-                 WHERE id = ?1",
-            )?
+            .prepare_cached(&format!(
+                "SELECT t.project_id, {FOLDER}, t.request, t.investigated, t.learned, t.completed, t.next_steps
+                 FROM session_summaries t WHERE t.id = ?1"
+            ))?
             .query_row([record.id], |row| {
-                let texts = (1..=5).map(|column| row.get::<_, String>(column)).collect::<Result<Vec<_>, _>>()?;
-                Ok((row.get(0)?, texts.join("\n"), false))
+                let texts = (2..=6).map(|column| row.get::<_, String>(column)).collect::<Result<Vec<_>, _>>()?;
+                Ok((row.get(0)?, row.get(1)?, texts.join("\n"), false))
             })
             .optional()?,
     };
-    Ok(found.map(|(project, text, is_open)| Passage { record, parts: parts(&text), project, is_open }))
+    Ok(found.map(|(project, folder, text, is_open)| Passage { record, parts: parts(&text), folder, project, is_open }))
 }
 
 /// Reads a prompt with every reply up to the next prompt of the session.
-fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result<Option<(i64, String, bool)>> {
-    let sql = "SELECT u.project_id, u.prompt, u.created_at, s.session_id,
-                      (SELECT n.created_at FROM user_prompts n
-                       WHERE n.session_id = u.session_id AND n.prompt_number > u.prompt_number
-                       ORDER BY n.prompt_number LIMIT 1)
-               FROM user_prompts u JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1";
-    type Row = (i64, String, i64, String, Option<i64>);
-    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
-    let found: Option<Row> = connection.prepare_cached(sql)?.query_row([id], read).optional()?;
-    let Some((project, prompt, at, session, next)) = found else { return Ok(None) };
+fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result<Option<Read>> {
+    let sql = format!(
+        "SELECT t.project_id, {FOLDER}, t.prompt, t.created_at, s.session_id,
+                (SELECT n.created_at FROM user_prompts n
+                 WHERE n.session_id = t.session_id AND n.prompt_number > t.prompt_number
+                 ORDER BY n.prompt_number LIMIT 1)
+         FROM user_prompts t JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1"
+    );
+    type Row = (i64, String, String, i64, String, Option<i64>);
+    let read =
+        |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?));
+    let found: Option<Row> = connection.prepare_cached(&sql)?.query_row([id], read).optional()?;
+    let Some((project, folder, prompt, at, session, next)) = found else { return Ok(None) };
     let is_open = next.is_none() && at >= open_since;
     let replied = replies::to_prompt(connection, id)?;
     if !replied.is_empty() {
-        return Ok(Some((project, format!("{prompt}\n{replied}"), is_open)));
+        return Ok(Some((project, folder, format!("{prompt}\n{replied}"), is_open)));
     }
     // Until the index of passages is built, a memory of an earlier version has no links from prompts to replies. A reply is
     // never older than its prompt.
@@ -91,7 +105,7 @@ fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result
         text.push('\n');
         text.push_str(&reply?);
     }
-    Ok(Some((project, text, is_open)))
+    Ok(Some((project, folder, text, is_open)))
 }
 
 /// Cuts a text into parts, at the end of a line, a sentence or a word.

@@ -1,10 +1,8 @@
-//! Records without vectors, and storing vectors that have been computed.
+//! Records without vectors.
 
 use longhaul_core::Millis;
-use longhaul_embedding::Vector;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::blocks::Writer;
 use super::passages::{KINDS, Passage, passage};
 use super::{VectorModel, number_of};
 use crate::{RecordId, Store, StoreError, What, cannot};
@@ -32,9 +30,9 @@ pub struct Waiting {
     /// The records.
     pub passages: Vec<Passage>,
     /// The range that was examined: kind, first and last number.
-    looked_at: Option<(What, i64, i64)>,
+    pub(super) looked_at: Option<(What, i64, i64)>,
     /// Records that need not be examined again: they are gone, or their text does not change any more.
-    settled: Vec<RecordId>,
+    pub(super) settled: Vec<RecordId>,
 }
 
 impl Waiting {
@@ -67,18 +65,6 @@ impl Store {
             stretch(&self.connection, model, What::Prompt).map_err(cannot("look for records without vectors"))?;
         Ok(newer.is_some() && !self.is_full_of_vectors(in_use)?)
     }
-
-    /// Stores vectors: for every passage of `waiting` one for each part, or `None` for a part that has none.
-    ///
-    /// A record that was forgotten meanwhile gets none. Returns how many vectors were stored.
-    pub fn put_vectors(
-        &self,
-        model: &VectorModel,
-        waiting: &Waiting,
-        vectors: &[Vec<Option<Vector>>],
-    ) -> Result<usize, StoreError> {
-        self.write("store the vectors", |tx| put(tx, model, waiting, vectors))
-    }
 }
 
 fn next(connection: &Connection, model: &VectorModel, open_since: i64) -> rusqlite::Result<Waiting> {
@@ -89,6 +75,10 @@ fn next(connection: &Connection, model: &VectorModel, open_since: i64) -> rusqli
             Some(passage) if passage.is_open => {}
             Some(_) | None => waiting.settled.push(record),
         }
+    }
+    // What has changed comes first, and a round must not grow without limit.
+    if waiting.passages.len() >= AT_ONCE as usize {
+        return Ok(waiting);
     }
     for what in What::ALL {
         let Some((from, to)) = stretch(connection, model, what)? else { continue };
@@ -101,10 +91,11 @@ fn next(connection: &Connection, model: &VectorModel, open_since: i64) -> rusqli
     Ok(waiting)
 }
 
-/// Returns records that have vectors already, with the bytes that these were computed from.
+/// Returns records to examine again, with the bytes that their vectors were computed from.
 fn to_redo(connection: &Connection, model: &VectorModel) -> rusqlite::Result<Vec<(RecordId, Option<i64>)>> {
-    // The newest: what is open and old is settled soon.
-    let sql = "SELECT what, record_id, bytes FROM vector_redo WHERE model_id = ?1 ORDER BY record_id DESC LIMIT ?2";
+    // First those whose vectors are missing or outdated. Of the open ones the newest: what is old is settled soon.
+    let sql = "SELECT what, record_id, bytes FROM vector_redo WHERE model_id = ?1
+               ORDER BY bytes IS NULL DESC, record_id DESC LIMIT ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map((model.id, AT_ONCE), |row| Ok((row.get::<_, u8>(0)?, row.get(1)?, row.get(2)?)))?;
     let mut records = Vec::new();
@@ -152,49 +143,4 @@ fn eligible(connection: &Connection, what: What, from: i64, to: i64) -> rusqlite
 
 fn table(what: What) -> &'static str {
     crate::memory::tables::record_table(what).table
-}
-
-fn put(
-    connection: &Connection,
-    model: &VectorModel,
-    waiting: &Waiting,
-    vectors: &[Vec<Option<Vector>>],
-) -> rusqlite::Result<usize> {
-    // Before the writer reads the last block, because the trigger changes it.
-    for passage in &waiting.passages {
-        let RecordId { what, id } = passage.record;
-        let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
-        connection.prepare_cached(sql)?.execute((number_of(what), id, model.id))?;
-    }
-    for RecordId { what, id } in waiting.passages.iter().map(|passage| passage.record).chain(waiting.settled.clone()) {
-        let sql = "DELETE FROM vector_redo WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
-        connection.prepare_cached(sql)?.execute((number_of(what), id, model.id))?;
-    }
-    let mut stored = 0;
-    let mut writer = Writer::open(connection, model)?;
-    for (passage, vectors) in waiting.passages.iter().zip(vectors) {
-        let RecordId { what, id } = passage.record;
-        let sql = format!("SELECT 1 FROM {} WHERE id = ?1", table(what));
-        if !connection.prepare_cached(&sql)?.exists([id])? {
-            continue;
-        }
-        for (part, vector) in vectors.iter().enumerate() {
-            if let Some(vector) = vector.as_ref().filter(|vector| vector.dims() == model.dims) {
-                writer.add(passage.record, part, passage.project, vector)?;
-                stored += 1;
-            }
-        }
-        if passage.is_open {
-            let sql = "INSERT INTO vector_redo (model_id, what, record_id, bytes) VALUES (?1, ?2, ?3, ?4)";
-            connection.prepare_cached(sql)?.execute((model.id, number_of(what), id, passage.bytes()))?;
-        }
-    }
-    writer.write()?;
-    if let Some((what, from, to)) = waiting.looked_at {
-        let sql = "INSERT INTO vector_ranges (model_id, what, lowest, highest) VALUES (?1, ?2, ?3, ?4)
-                   ON CONFLICT DO UPDATE SET lowest = min(lowest, excluded.lowest),
-                                             highest = max(highest, excluded.highest)";
-        connection.prepare_cached(sql)?.execute((model.id, number_of(what), from, to))?;
-    }
-    Ok(stored)
 }

@@ -1,0 +1,167 @@
+//! Storing vectors that have been computed.
+//!
+//! Computing takes up to minutes, and nothing is locked meanwhile. So the model and every record are examined again in the
+//! transaction that stores the vectors.
+
+use longhaul_embedding::Vector;
+use rusqlite::{Connection, OptionalExtension};
+
+use super::blocks::Writer;
+use super::passages::{Passage, passage};
+use super::waiting::Waiting;
+use super::{VectorModel, number_of};
+use crate::{RecordId, Store, StoreError, cannot};
+
+impl Store {
+    /// Stores vectors: for every passage of `waiting` one for each part, or `None` for a part that has none.
+    ///
+    /// A passage with fewer vectors than parts was not computed, and waits again. So does one whose text has changed
+    /// meanwhile; a record that was forgotten gets none. Returns how many vectors were stored. If the model was deleted
+    /// meanwhile, or has other dimensions now, that is an error, and nothing is stored.
+    pub fn put_vectors(
+        &self,
+        model: &VectorModel,
+        waiting: &Waiting,
+        vectors: &[Vec<Option<Vector>>],
+    ) -> Result<usize, StoreError> {
+        let action = "store the vectors";
+        self.transaction(action, |store| {
+            if !is_known(&store.connection, model).map_err(cannot(action))? {
+                let failed = cannot("store vectors of a model that was replaced while they were computed");
+                return Err(failed(rusqlite::Error::QueryReturnedNoRows));
+            }
+            put(&store.connection, model, waiting, vectors).map_err(cannot(action))
+        })
+    }
+}
+
+/// Runs an upsert of a record whose table has a trigger that marks changed records.
+///
+/// The mark of an earlier change would be a conflict: within an upsert, SQLite does not let a trigger replace a row.
+pub(crate) fn without_marks<T>(
+    connection: &Connection,
+    RecordId { what, id }: RecordId,
+    upsert: impl FnOnce() -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let sql = "DELETE FROM vector_redo WHERE what = ?1 AND record_id = ?2 RETURNING model_id";
+    let marked: Vec<i64> = connection
+        .prepare_cached(sql)?
+        .query_map((number_of(what), id), |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let done = upsert()?;
+    let sql = "INSERT OR REPLACE INTO vector_redo (model_id, what, record_id, bytes) VALUES (?1, ?2, ?3, NULL)";
+    for model in marked {
+        connection.prepare_cached(sql)?.execute((model, number_of(what), id))?;
+    }
+    Ok(done)
+}
+
+/// Returns whether a model is still the same. The number of a deleted one is used again.
+fn is_known(connection: &Connection, model: &VectorModel) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM vector_models WHERE id = ?1 AND name = ?2 AND dims = ?3";
+    connection.prepare_cached(sql)?.exists((model.id, &model.name, model.dims as i64))
+}
+
+/// What becomes of a passage whose vectors were computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// Its vectors are stored.
+    Stored,
+    /// They are not: the text has changed, or not all of them were computed.
+    Again,
+    /// The record was deleted.
+    Gone,
+}
+
+fn outcome(connection: &Connection, passage: &Passage, vectors: usize) -> rusqlite::Result<Outcome> {
+    Ok(match self::passage(connection, passage.record, i64::MAX)? {
+        None => Outcome::Gone,
+        Some(now) if now.parts != passage.parts || now.project != passage.project => Outcome::Again,
+        Some(_) if vectors < passage.parts.len() => Outcome::Again,
+        Some(_) => Outcome::Stored,
+    })
+}
+
+fn put(
+    connection: &Connection,
+    model: &VectorModel,
+    waiting: &Waiting,
+    vectors: &[Vec<Option<Vector>>],
+) -> rusqlite::Result<usize> {
+    let computed = |place: usize| vectors.get(place).map_or(&[][..], Vec::as_slice);
+    let mut outcomes = Vec::with_capacity(waiting.passages.len());
+    for (place, passage) in waiting.passages.iter().enumerate() {
+        let outcome = outcome(connection, passage, computed(place).len())?;
+        // Before the writer reads the last block, because the trigger changes it.
+        if outcome == Outcome::Stored {
+            let RecordId { what, id } = passage.record;
+            let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
+            connection.prepare_cached(sql)?.execute((number_of(what), id, model.id))?;
+        }
+        outcomes.push(outcome);
+    }
+    let mut stored = 0;
+    let mut writer = Writer::open(connection, model)?;
+    for (place, (passage, outcome)) in waiting.passages.iter().zip(outcomes).enumerate() {
+        match outcome {
+            Outcome::Stored => {
+                for (part, vector) in computed(place).iter().enumerate() {
+                    if let Some(vector) = vector.as_ref().filter(|vector| vector.dims() == model.dims) {
+                        writer.add(passage.record, part, passage.project, vector)?;
+                        stored += 1;
+                    }
+                }
+                match passage.is_open {
+                    true => examine_again(connection, model, passage.record, Some(passage.bytes()))?,
+                    false => settle(connection, model, passage.record)?,
+                }
+            }
+            Outcome::Again => examine_again(connection, model, passage.record, None)?,
+            Outcome::Gone => settle(connection, model, passage.record)?,
+        }
+    }
+    writer.write()?;
+    for record in &waiting.settled {
+        if !has_changed(connection, model, *record)? {
+            settle(connection, model, *record)?;
+        }
+    }
+    mark_range(connection, model, waiting)?;
+    Ok(stored)
+}
+
+/// Returns whether a record whose vectors are complete has changed since.
+fn has_changed(connection: &Connection, model: &VectorModel, record: RecordId) -> rusqlite::Result<bool> {
+    let sql = "SELECT bytes FROM vector_redo WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
+    let before: Option<Option<i64>> = connection
+        .prepare_cached(sql)?
+        .query_row((number_of(record.what), record.id, model.id), |row| row.get(0))
+        .optional()?;
+    let now = passage(connection, record, i64::MAX)?.map(|passage| passage.bytes());
+    Ok(before.zip(now).is_some_and(|(before, now)| before != Some(now)))
+}
+
+/// Marks a record that is to be examined again. `bytes` is the size of the text that its vectors were computed from.
+fn examine_again(
+    connection: &Connection,
+    model: &VectorModel,
+    RecordId { what, id }: RecordId,
+    bytes: Option<i64>,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO vector_redo (model_id, what, record_id, bytes) VALUES (?1, ?2, ?3, ?4)";
+    connection.prepare_cached(sql)?.execute((model.id, number_of(what), id, bytes)).map(drop)
+}
+
+/// Removes the mark of a record that need not be examined again.
+fn settle(connection: &Connection, model: &VectorModel, RecordId { what, id }: RecordId) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM vector_redo WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
+    connection.prepare_cached(sql)?.execute((number_of(what), id, model.id)).map(drop)
+}
+
+fn mark_range(connection: &Connection, model: &VectorModel, waiting: &Waiting) -> rusqlite::Result<()> {
+    let Some((what, from, to)) = waiting.looked_at else { return Ok(()) };
+    let sql = "INSERT INTO vector_ranges (model_id, what, lowest, highest) VALUES (?1, ?2, ?3, ?4)
+               ON CONFLICT DO UPDATE SET lowest = min(lowest, excluded.lowest),
+                                         highest = max(highest, excluded.highest)";
+    connection.prepare_cached(sql)?.execute((model.id, number_of(what), from, to)).map(drop)
+}
