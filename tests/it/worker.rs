@@ -5,6 +5,7 @@ pub(crate) mod client;
 mod late;
 mod lying_endpoint;
 mod opening;
+mod refused_texts;
 mod security;
 pub(crate) mod served;
 

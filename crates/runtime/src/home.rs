@@ -32,13 +32,14 @@ const KNOWN: [&str; 17] = [
 ];
 
 /// Prefixes of further names in the data folder.
-const BEGINNINGS: [&str; 13] = [
+const BEGINNINGS: [&str; 14] = [
     "longhaul.db",
     "longhaul.log",
     "worker.json",
     "worker-ticket.",
     "worker-open.",
     "worker-pause.",
+    "worker-embeddings.",
     "status.tmp",
     "sync.key",
     "upkeep.tmp",
@@ -163,6 +164,11 @@ impl Home {
     /// Returns the file with the time until which hooks do not start the worker.
     pub fn worker_pause(&self) -> PathBuf {
         self.dir.join("worker-pause.json")
+    }
+
+    /// Returns the file with the last failure of the embeddings endpoint.
+    pub fn endpoint_trouble(&self) -> PathBuf {
+        self.dir.join("worker-embeddings.json")
     }
 
     /// Returns the file that holds the ticket for opening the worker's page.

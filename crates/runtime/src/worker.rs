@@ -3,6 +3,7 @@
 //! It holds a lock while it runs, so that there is never a second one, and so that a file of a killed worker is not
 //! taken for that of a running one.
 
+mod endpoint_trouble;
 mod for_model;
 mod model_pause;
 pub mod ticket;
@@ -18,6 +19,7 @@ use longhaul_core::{Env, Platform};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
+pub use self::endpoint_trouble::EndpointTrouble;
 pub use self::for_model::{FOR_MODEL, start_for_model};
 pub use self::model_pause::ModelPause;
 use crate::waiting_times::{WORKER_LOCK, WORKER_START_OR_STOP};

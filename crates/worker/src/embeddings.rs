@@ -1,21 +1,26 @@
 //! Vectors by a model of the user's choice, over HTTP (`memory.embeddings.endpoint`).
 //!
 //! A thread looks for records without vectors, sends their text to the endpoint and stores the answers. It does nothing
-//! while no endpoint is set.
+//! while no endpoint is set. Records of projects that are excluded from the memory are not sent.
 
+mod batches;
 mod endpoint;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use longhaul_core::Config;
+use longhaul_core::{Config, counted};
 use longhaul_embedding::Vector;
+use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::memory::meaning::Meaning;
-use longhaul_runtime::{Error, ErrorLog, Home, waiting_times};
-use longhaul_store::{Store, Waiting};
+use longhaul_runtime::worker::EndpointTrouble;
+use longhaul_runtime::{Error, ErrorLog, Home, Sanitizer, waiting_times};
+use longhaul_store::{Passage, Store, Waiting};
 
+use self::batches::{Computed, embed_all};
 pub(crate) use self::endpoint::Endpoint;
 use crate::model::Stop;
 
@@ -49,21 +54,43 @@ impl Drop for Embedder {
 
 fn run(home: &Home, stop: &Stop) {
     let mut failures = 0_u32;
+    // An earlier worker may have left one.
+    let mut is_noted = true;
     while stop.is_wanted() {
         let pause = match look(home) {
-            Ok(Look::More) => {
-                failures = 0;
-                Duration::ZERO
+            Ok(look) => {
+                if std::mem::take(&mut is_noted) {
+                    EndpointTrouble::clear(home);
+                }
+                match look {
+                    Look::More => {
+                        failures = 0;
+                        Duration::ZERO
+                    }
+                    Look::Nothing => LOOK,
+                }
             }
-            Ok(Look::Nothing) => LOOK,
             Err(problem) => {
-                ErrorLog::new(&longhaul_runtime::env(), "worker").write(&format!("embeddings: {problem}"));
                 let pause = PAUSE.saturating_mul(2_u32.saturating_pow(failures)).min(LONGEST_PAUSE);
                 failures = failures.saturating_add(1);
+                note_trouble(home, &problem, failures);
+                is_noted = true;
                 pause
             }
         };
         stop.wait(pause);
+    }
+}
+
+/// Writes a failure to the log, and to the file that `longhaul doctor` reads.
+fn note_trouble(home: &Home, problem: &str, failures: u32) {
+    let env = longhaul_runtime::env();
+    // The endpoint may have quoted a text.
+    let problem = Sanitizer::new(&Config::default()).clean(problem);
+    let log = ErrorLog::new(&env, "worker");
+    log.write(&format!("embeddings: {problem}"));
+    if let Err(error) = EndpointTrouble::write(home, env.now, failures, &problem) {
+        log.write(&format!("embeddings: {}", error.chain()));
     }
 }
 
@@ -85,7 +112,7 @@ fn look(home: &Home) -> Result<Look, String> {
     let model = match store.known_vector_model(endpoint.name()).map_err(stored)? {
         Some(model) => model,
         None => {
-            let dims = endpoint.dims()?;
+            let dims = endpoint.dims().map_err(|error| error.to_string())?;
             store.vector_model(endpoint.name(), dims).map_err(stored)?
         }
     };
@@ -95,13 +122,22 @@ fn look(home: &Home) -> Result<Look, String> {
     if waiting.is_empty() {
         return Ok(Look::Nothing);
     }
-    let vectors = compute(&endpoint, &waiting, &config)?;
+    let may_send = |passage: &Passage| !is_excluded(&config.memory, &env, Path::new(&passage.folder));
+    let (vectors, computed) = compute(&endpoint, &waiting, &config, may_send);
+    if computed.refused > 0 {
+        let Computed { refused, refusal, .. } = &computed;
+        let message = format!("embeddings: no vector for {} that was refused: {refusal}", counted(*refused, "text"));
+        ErrorLog::new(&env, "worker").write(&Sanitizer::new(&Config::default()).clean(&message));
+    }
     let dims: BTreeSet<usize> = vectors.iter().flatten().flatten().map(Vector::dims).collect();
     let other = dims.iter().copied().find(|dims| *dims != model.dims);
     match other {
         None => {
-            put(&store, home, &model, &waiting, &vectors).map_err(message)?;
-            Ok(Look::More)
+            // Otherwise everything would wait again, as it does anyway.
+            if computed.failure.is_none() || !computed.vectors.is_empty() {
+                put(&store, home, &model, &waiting, &vectors).map_err(message)?;
+            }
+            computed.failure.map_or(Ok(Look::More), Err)
         }
         Some(_) if dims.len() > 1 => Err(format!("{} answered with vectors of different lengths", endpoint.host())),
         Some(other) => {
@@ -114,16 +150,27 @@ fn look(home: &Home) -> Result<Look, String> {
     }
 }
 
-/// Computes the vectors of all parts, a few texts at a time.
-fn compute(endpoint: &Endpoint, waiting: &Waiting, config: &Config) -> Result<Vec<Vec<Option<Vector>>>, String> {
-    let texts: Vec<String> = waiting.passages.iter().flat_map(|passage| passage.parts.iter().cloned()).collect();
+/// Computes the vectors of all parts, a few texts at a time. Passages that may not be sent get none.
+///
+/// After a failure, the vectors of the last passages are missing.
+fn compute(
+    endpoint: &Endpoint,
+    waiting: &Waiting,
+    config: &Config,
+    may_send: impl Fn(&Passage) -> bool,
+) -> (Vec<Vec<Option<Vector>>>, Computed) {
+    let sent: Vec<bool> = waiting.passages.iter().map(may_send).collect();
+    let passages = || waiting.passages.iter().zip(&sent);
+    let texts: Vec<String> =
+        passages().filter(|(_, sent)| **sent).flat_map(|(passage, _)| passage.parts.iter().cloned()).collect();
     let batch = config.memory.embeddings.batch.0.clamp(1, 1_024) as usize;
-    let mut computed = Vec::with_capacity(texts.len());
-    for texts in texts.chunks(batch) {
-        computed.extend(endpoint.embed(texts)?);
-    }
-    let mut computed = computed.into_iter();
-    Ok(waiting.passages.iter().map(|passage| computed.by_ref().take(passage.parts.len()).collect()).collect())
+    let computed = embed_all(&texts, batch, |texts| endpoint.embed(texts));
+    let mut next = computed.vectors.iter().cloned();
+    let vectors = passages().map(|(passage, sent)| match sent {
+        true => next.by_ref().take(passage.parts.len()).collect(),
+        false => vec![None; passage.parts.len()],
+    });
+    (vectors.collect(), computed)
 }
 
 fn put(

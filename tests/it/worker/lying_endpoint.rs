@@ -15,9 +15,30 @@ use crate::past::Past;
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Sandbox;
 
+/// An answer of an endpoint.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    /// Further headers, each with its line end.
+    pub(super) headers: String,
+    pub(super) body: String,
+}
+
+impl Reply {
+    pub(super) fn new(status: u16, body: impl Into<String>) -> Self {
+        Self { status, headers: String::new(), body: body.into() }
+    }
+}
+
 /// An endpoint on loopback. `reply` gets the number of a request, from 0, and how many texts it has; where it returns `None`,
 /// the request is never answered. Returns the address, and how many requests there were.
 fn endpoint(reply: impl Fn(usize, usize) -> Option<String> + Send + 'static) -> (String, Arc<AtomicUsize>) {
+    endpoint_that_reads(move |number, texts| Some(Reply::new(200, reply(number, texts.len())?)))
+}
+
+/// The same; `reply` gets the texts themselves.
+pub(super) fn endpoint_that_reads(
+    reply: impl Fn(usize, &[String]) -> Option<Reply> + Send + 'static,
+) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let requests = Arc::new(AtomicUsize::new(0));
@@ -35,12 +56,16 @@ fn endpoint(reply: impl Fn(usize, usize) -> Option<String> + Send + 'static) -> 
             let mut body = vec![0; length];
             reader.read_exact(&mut body).unwrap();
             let body: Value = serde_json::from_slice(&body).unwrap();
+            let texts: Vec<String> =
+                body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect();
             let number = counted.fetch_add(1, Ordering::SeqCst);
-            match reply(number, body["input"].as_array().unwrap().len()) {
-                Some(text) => {
-                    let length = text.len();
-                    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-                    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(text.as_bytes()));
+            match reply(number, &texts) {
+                Some(Reply { status, headers, body }) => {
+                    let length = body.len();
+                    let head = format!(
+                        "HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n{headers}Connection: close\r\n\r\n"
+                    );
+                    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
                 }
                 None => unanswered.push(stream),
             }
@@ -50,7 +75,7 @@ fn endpoint(reply: impl Fn(usize, usize) -> Option<String> + Send + 'static) -> 
 }
 
 /// Returns a reply with so many vectors of so many dimensions.
-fn vectors(count: usize, dims: usize) -> String {
+pub(super) fn vectors(count: usize, dims: usize) -> String {
     let data: Vec<Value> = (0..count).map(|index| json!({ "index": index, "embedding": vec![1.0; dims] })).collect();
     json!({ "data": data }).to_string()
 }
@@ -65,7 +90,7 @@ fn remembering(endpoint: &str) -> Sandbox {
     sandbox
 }
 
-fn wait_for_log(sandbox: &Sandbox, text: &str) {
+pub(super) fn wait_for_log(sandbox: &Sandbox, text: &str) {
     wait_until(DEADLINE, &format!("{text:?} in the log"), || sandbox.error_log().contains(text));
 }
 

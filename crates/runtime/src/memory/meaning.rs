@@ -4,6 +4,7 @@
 //! file, about 350 KB, and a query reads a few of its rows.
 
 mod model_file;
+mod models_state;
 mod prompt;
 mod search;
 
@@ -14,6 +15,7 @@ use longhaul_embedding::Vector;
 use longhaul_store::{RecordId, Store, VectorModel};
 
 use self::model_file::ModelFile;
+pub use self::models_state::{EndpointState, ModelsState};
 pub(crate) use self::prompt::{lacks_vectors, near_prompt};
 pub use self::search::{catch_up, near, search};
 use crate::waiting_times::WORKER_ANSWER;

@@ -18,6 +18,17 @@ const NUMBER_BYTES: usize = 32;
 const OTHER_BYTES: usize = 64 * 1024;
 const MAX_REPLY: usize = 64 * 1024 * 1024;
 
+/// Why an endpoint has computed no vectors.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum EmbedError {
+    /// It does not accept the request. The cause may be one of the texts, such as one that is too long for its model.
+    #[error("{0}")]
+    Refused(String),
+    /// It could not be called, or its answer cannot be used. The cause is not one of the texts.
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// Where texts are sent, and which model answers.
 pub(crate) struct Endpoint {
     url: String,
@@ -72,13 +83,13 @@ impl Endpoint {
     }
 
     /// Asks how many dimensions its vectors have.
-    pub(crate) fn dims(&self) -> Result<usize, String> {
+    pub(crate) fn dims(&self) -> Result<usize, EmbedError> {
         let vector = self.embed(&["dimensions".to_owned()])?.into_iter().next().flatten();
-        vector.map(|vector| vector.dims()).ok_or_else(|| format!("{} gave no vector", self.host()))
+        vector.map(|vector| vector.dims()).ok_or_else(|| EmbedError::Failed(format!("{} gave no vector", self.host())))
     }
 
     /// Computes the vectors of texts, in one request; `None` for a text that has none.
-    pub(crate) fn embed(&self, texts: &[String]) -> Result<Vec<Option<Vector>>, String> {
+    pub(crate) fn embed(&self, texts: &[String]) -> Result<Vec<Option<Vector>>, EmbedError> {
         let agent: ureq::Agent = ureq::Agent::config_builder()
             .timeout_global(Some(self.limit))
             .http_status_as_error(false)
@@ -100,17 +111,27 @@ impl Endpoint {
         let text = text.map_err(|error| self.failed("no whole reply from", &error))?;
         if status != 200 {
             let said: String = text.chars().filter(|c| !c.is_control()).take(300).collect();
-            return Err(format!("{} answered {status}: {said}", self.host()));
+            let said = format!("{} answered {status}: {said}", self.host());
+            return Err(if is_refusal(status) { EmbedError::Refused(said) } else { EmbedError::Failed(said) });
         }
         read(&text, texts.len()).ok_or_else(|| {
-            format!("{} did not answer with {} vectors: is it an embeddings endpoint?", self.host(), texts.len())
+            let (host, count) = (self.host(), texts.len());
+            EmbedError::Failed(format!("{host} did not answer with {count} vectors: is it an embeddings endpoint?"))
         })
     }
 
     /// Describes an error of the HTTP client, which may quote the address.
-    fn failed(&self, what: &str, error: &ureq::Error) -> String {
-        format!("{what} {}: {}", self.host(), error.to_string().replace(&self.url, self.host()))
+    fn failed(&self, what: &str, error: &ureq::Error) -> EmbedError {
+        EmbedError::Failed(format!("{what} {}: {}", self.host(), error.to_string().replace(&self.url, self.host())))
     }
+}
+
+/// Returns whether an answer with this status may be due to the texts.
+///
+/// The key, the time and the number of requests have nothing to do with them. llama.cpp answers 500 for a text that is too
+/// long.
+fn is_refusal(status: u16) -> bool {
+    status == 500 || (400..500).contains(&status) && !matches!(status, 401 | 403 | 408 | 429)
 }
 
 /// Returns the host and port of an address, without user name, password, path and query.
@@ -137,7 +158,10 @@ fn read(reply: &str, count: usize) -> Option<Vec<Option<Vector>>> {
         if values.is_empty() || values.len() > MAX_DIMS {
             return None;
         }
-        let values: Option<Vec<f32>> = values.iter().map(|value| value.as_f64().map(|value| value as f32)).collect();
+        // A server writes `null` for a number that is not finite. Such a text has no vector.
+        let number =
+            |value: &Value| if value.is_null() { Some(f32::NAN) } else { value.as_f64().map(|value| value as f32) };
+        let values: Option<Vec<f32>> = values.iter().map(number).collect();
         *vectors.get_mut(index)? = Some(Vector::new(&values?));
     }
     vectors.into_iter().collect()
@@ -145,7 +169,7 @@ fn read(reply: &str, count: usize) -> Option<Vec<Option<Vector>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{host_of, read};
+    use super::{host_of, is_refusal, read};
 
     #[test]
     fn messages_name_the_host_and_nothing_else_of_the_address() {
@@ -168,6 +192,29 @@ mod tests {
         let first: Vec<u8> = vectors[0].as_ref().unwrap().to_bytes();
         assert_eq!(first, [127, 0]);
         assert_eq!(vectors[1].as_ref().unwrap().to_bytes(), [0, 127]);
+    }
+
+    #[test]
+    fn a_vector_that_is_not_finite_is_none_and_the_others_are_read() {
+        for numbers in ["null, 1", "1e999, 1", "0, 0"] {
+            let reply = format!(r#"{{"data":[{{"embedding":[{numbers}]}},{{"embedding":[0.0,2.0]}}]}}"#);
+            let Some(vectors) = read(&reply, 2) else {
+                assert_eq!(numbers, "1e999, 1", "JSON has no such number");
+                continue;
+            };
+            assert!(vectors[0].is_none() && vectors[1].is_some(), "{numbers}");
+        }
+    }
+
+    #[test]
+    fn a_status_is_a_refusal_where_a_text_may_be_the_cause() {
+        let refusals: Vec<u16> = (200..600).filter(|status| is_refusal(*status)).collect();
+        for status in [400, 404, 413, 422, 500] {
+            assert!(refusals.contains(&status), "{status}");
+        }
+        for status in [301, 401, 403, 408, 429, 502, 503, 504] {
+            assert!(!refusals.contains(&status), "{status}");
+        }
     }
 
     #[test]

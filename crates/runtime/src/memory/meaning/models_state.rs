@@ -1,0 +1,58 @@
+//! Whether the models that compute vectors can be used, for `longhaul doctor`, `memory stats` and `memory upkeep`.
+
+use longhaul_core::{Config, Env};
+
+use super::endpoint_model;
+use super::model_file::ModelFile;
+use crate::Home;
+use crate::worker::EndpointTrouble;
+
+/// The models that compute vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelsState {
+    /// The id of the model file, or why it cannot be used; `None` if there is none.
+    pub file: Option<Result<String, String>>,
+    /// The endpoint; `None` if none is configured.
+    pub endpoint: Option<EndpointState>,
+}
+
+/// An endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointState {
+    /// The name under which its vectors are stored; `None` if `memory.embeddings.model` is not set. Then it is not used.
+    pub model: Option<String>,
+    /// Its last failure, if it has not answered since.
+    pub trouble: Option<EndpointTrouble>,
+}
+
+impl ModelsState {
+    /// Reads the whole model file, and what the worker has recorded; `None` if there is no model, or it is switched off.
+    pub fn read(env: &Env, home: &Home, config: &Config) -> Option<Self> {
+        let embeddings = &config.memory.embeddings;
+        if !config.memory.enabled || !embeddings.enabled {
+            return None;
+        }
+        let file = ModelFile::find(env, embeddings).transpose();
+        let file =
+            file.map(|file| file.and_then(|file| Ok(file.load()?.id().to_owned())).map_err(|error| error.chain()));
+        let endpoint = embeddings.endpoint.get().map(|_| EndpointState {
+            model: embeddings.model.get().map(endpoint_model),
+            trouble: EndpointTrouble::read(home),
+        });
+        (file.is_some() || endpoint.is_some()).then_some(Self { file, endpoint })
+    }
+
+    /// Returns what is wrong, one line each.
+    pub fn problems(&self) -> Vec<String> {
+        let file = self.file.iter().filter_map(|file| file.as_ref().err().cloned());
+        let endpoint = self.endpoint.iter().filter_map(|endpoint| match (&endpoint.model, &endpoint.trouble) {
+            (None, _) => Some(
+                "memory.embeddings.endpoint is not used, because memory.embeddings.model does not name a model"
+                    .to_owned(),
+            ),
+            (Some(_), Some(trouble)) => Some(format!("the embeddings endpoint fails: {}", trouble.error)),
+            (Some(_), None) => None,
+        });
+        file.chain(endpoint).collect()
+    }
+}
