@@ -11,6 +11,7 @@ pub(crate) mod recall;
 pub(crate) mod render;
 mod similar;
 mod upkeep;
+mod vector_upkeep;
 
 use anyhow::Context;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};

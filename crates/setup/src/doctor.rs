@@ -6,6 +6,7 @@ mod agents;
 mod codex;
 mod codex_trust;
 mod conditions;
+mod embeddings;
 mod facts;
 mod judge;
 mod keys;

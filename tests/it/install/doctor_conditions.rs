@@ -143,3 +143,31 @@ fn a_model_that_hooks_cannot_ask_is_found_and_why() {
     fs::remove_file(worker).unwrap();
     finds(&machine, "model", "warning", "longhaul-worker is not beside");
 }
+
+#[test]
+fn a_model_for_the_search_by_meaning_that_cannot_be_used_is_found() {
+    let machine = installed();
+    assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"embeddings\""), "there is no model");
+    let configure = |embeddings: serde_json::Value| {
+        machine.sandbox.write_config(&json!({ "memory": { "embeddings": embeddings } }).to_string());
+    };
+    let file = machine.sandbox.path("broken.lhvec");
+    fs::write(&file, "LHVEC is not enough").unwrap();
+    configure(json!({ "file": file }));
+    let advice = finds(&machine, "embeddings", "warning", "broken.lhvec");
+    assert!(advice.contains("memory.embeddings.file"), "{advice}");
+    let file = crate::memory_meaning::write_model(&machine.sandbox, "tiny", &[("login", [127, 0])]);
+    configure(json!({ "file": file }));
+    finds(&machine, "embeddings", "ok", "uses the model tiny");
+    let endpoint = "http://127.0.0.1:1";
+    configure(json!({ "endpoint": endpoint }));
+    finds(&machine, "embeddings", "warning", "memory.embeddings.model is not");
+    configure(json!({ "endpoint": endpoint, "model": "tiny" }));
+    finds(&machine, "embeddings", "note", "it does not run");
+    let trouble = json!({ "at": 1, "failures": 2, "error": "127.0.0.1:1 answered 404: no such model" });
+    fs::write(machine.sandbox.data_dir().join("worker-embeddings.json"), trouble.to_string()).unwrap();
+    let advice = finds(&machine, "embeddings", "warning", "2 times in a row: 127.0.0.1:1 answered 404");
+    assert!(advice.contains("memory.embeddings.endpoint"), "{advice}");
+    configure(json!({ "endpoint": endpoint, "model": "tiny", "enabled": false }));
+    assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"embeddings\""), "it is switched off");
+}

@@ -12,7 +12,6 @@ use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::ErrorLog;
 use longhaul_runtime::memory::folder_of;
-use longhaul_runtime::memory::meaning::{Effort, Meaning};
 use longhaul_runtime::memory::upkeep::{build_index, cut_long_texts, drop_old_text, merge_index};
 use longhaul_snapshot_store::Dropped;
 use longhaul_store::{IndexProgress, KnownProject, Stats, Store, VectorStats};
@@ -20,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::open_memory::{Memory, ProjectFilter};
 use super::render::when;
+use super::vector_upkeep::{model_problems, report_vectors};
 use crate::cli::ask::confirm;
 use crate::cli::{Exit, out};
 
@@ -61,7 +61,7 @@ pub(crate) struct Purge {
 pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exit> {
     let Some(store) = memory.existing()? else {
         if json {
-            out::json(&stats_json(&Stats::default(), &[], &[], IndexProgress::default(), &[]))?;
+            out::json(&stats_json(&Stats::default(), &[], &[], IndexProgress::default(), (&[], &[])))?;
         } else {
             out::message("The memory is empty. `longhaul memory import` reads every past session.");
         }
@@ -69,8 +69,9 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     };
     let (stats, sizes, projects) = (store.stats()?, store.sizes()?, store.projects()?);
     let (index, vectors) = (store.index_progress()?, store.vector_stats()?);
+    let problems = model_problems(memory);
     if json {
-        out::json(&stats_json(&stats, &sizes, &projects, index, &vectors))?;
+        out::json(&stats_json(&stats, &sizes, &projects, index, (&vectors, &problems)))?;
         return Ok(Exit::Success);
     }
     let rows = [
@@ -103,6 +104,9 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
         let share = 100.0 * *looked_at as f64 / (*records).max(1) as f64;
         out::text(&format!("{:14} {vectors:>12} of {model}, {share:.0} % of the records processed", "vectors"))?;
     }
+    for problem in &problems {
+        out::text(&format!("{:14} {problem}", "problem"))?;
+    }
     for project in projects.iter().take(LISTED) {
         let KnownProject { key, name, sessions, observations } = project;
         out::text(&format!("  {name}: {observations} observations, {sessions} sessions, {}", folder_of(key)))?;
@@ -118,7 +122,7 @@ fn stats_json(
     sizes: &[(String, u64)],
     projects: &[KnownProject],
     index: IndexProgress,
-    vectors: &[VectorStats],
+    (vectors, problems): (&[VectorStats], &[String]),
 ) -> Value {
     let vector = |model: &VectorStats| {
         json!({
@@ -153,6 +157,7 @@ fn stats_json(
         "free_bytes": stats.free_bytes,
         "search_index": { "complete": index.is_complete(), "done": index.done, "total": index.total },
         "vectors": vectors.iter().map(vector).collect::<Vec<Value>>(),
+        "vector_problems": problems,
     })
 }
 
@@ -255,12 +260,8 @@ pub(crate) fn keep_up(memory: &Memory<'_>) -> Result<Exit> {
     if let Err(error) = drop_old_notifications(memory) {
         log(&error);
     }
-    match compute_vectors(memory) {
-        Ok(Some(computed)) => out::message(&format!("Computed {computed} vectors.")),
-        Ok(None) => {}
-        Err(error) => log(&error),
-    }
-    Ok(if failures.is_empty() { Exit::Success } else { Exit::Problem })
+    let are_computed = report_vectors(memory);
+    Ok(if failures.is_empty() && are_computed { Exit::Success } else { Exit::Problem })
 }
 
 /// Drops old snapshots, and deletes the files of those that are no longer listed.
@@ -290,18 +291,6 @@ fn drop_old_notifications(memory: &Memory<'_>) -> Result<(), longhaul_runtime::E
         store.prune_notifications(Millis(oldest))?;
     }
     Ok(())
-}
-
-/// Computes missing vectors and returns how many, or `None` if there is no model.
-pub(super) fn compute_vectors(memory: &Memory<'_>) -> Result<Option<usize>, longhaul_runtime::Error> {
-    let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else { return Ok(None) };
-    let Some(store) = memory.home.existing_store()? else { return Ok(None) };
-    let computed = meaning.catch_up(&store, memory.env.now, Effort::Upkeep)?;
-    meaning.drop_unused(&store, memory.env.now)?;
-    if computed > 0 {
-        store.settle_writes()?;
-    }
-    Ok(Some(computed))
 }
 
 fn drop_raw(store: &Store, before: Millis) -> Result<usize> {

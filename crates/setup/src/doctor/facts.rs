@@ -9,6 +9,7 @@ use longhaul_core::catalog::{self, Job};
 use longhaul_core::config::Warning;
 use longhaul_core::{Env, SessionId};
 use longhaul_inject::TerminalCommand;
+use longhaul_runtime::memory::meaning::ModelsState;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
@@ -171,6 +172,8 @@ pub struct Facts {
     pub worker: Worker,
     /// The model that rewrites records; `None` if none is enabled.
     pub model: Option<ModelFacts>,
+    /// The models that compute vectors; `None` if there is none.
+    pub embeddings: Option<ModelsState>,
     /// The module that Claude Code loads.
     pub bridge: BridgeFacts,
     /// The key that submits what is typed.
@@ -232,6 +235,7 @@ impl Facts {
             sync: SyncFacts::collect(env, &paths),
             worker: worker_of(&paths),
             model: ModelFacts::collect(env, &paths, exe, program.as_deref()),
+            embeddings: super::embeddings::collect(env, &paths),
             bridge: bridge(env, &paths),
             keys: KeyFacts::collect(env, &paths, program.as_deref().filter(|_| matches!(client, Client::Found(_)))),
             codex: CodexFacts::collect(env, shell, &paths),

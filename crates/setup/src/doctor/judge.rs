@@ -40,6 +40,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     super::sync::check,
     worker,
     super::model::model,
+    super::embeddings::check,
     bridge,
     super::keys::keys,
     super::codex::check,
@@ -309,7 +310,10 @@ fn peers(facts: &Facts) -> Vec<Finding> {
 fn worker(facts: &Facts) -> Vec<Finding> {
     let check = "worker";
     match facts.worker {
-        Worker::Off => vec![Finding::ok(check, "not running; it is only needed for the viewer and a model")],
+        Worker::Off => vec![Finding::ok(
+            check,
+            "not running; it is only needed for the viewer, a model and an embeddings endpoint",
+        )],
         Worker::Answers(port) => vec![Finding::ok(check, format!("answers on port {port}"))],
         Worker::Silent(pid) => {
             vec![Finding::warning(
