@@ -101,6 +101,36 @@ fn chinese_is_found_within_a_sentence() {
 }
 
 #[test]
+fn scripts_without_spaces_are_found_within_a_sentence() {
+    let sandbox = sandbox();
+    let long = "ប្រព័ន្ធនេះដំណើរការបានល្អណាស់នៅថ្ងៃនេះ";
+    Past::new(&sandbox, "aaaa-1111")
+        .prompt("khmer")
+        .reply(&format!("{long}មានបញ្ហាជាមួយកុំព្យូទ័រ{long}"))
+        .prompt("burmese")
+        .reply("ကျွန်တော်တို့ရဲ့ကွန်ပျူတာမှာပြဿနာတစ်ခုရှိနေတယ်။")
+        .prompt("lao")
+        .reply("ຄອມພິວເຕີຂອງພວກເຮົາມີບັນຫາໃນມື້ນີ້")
+        .prompt("thai")
+        .reply("คอมพิวเตอร์ของเรามีปัญหาในวันนี้และทำงานช้ามาก");
+    import(&sandbox);
+    for (typed, title) in [
+        ("បញ្ហា", "khmer"),
+        ("កុំព្យូទ័រ", "khmer"),
+        ("ប្រព័ន្ធ", "khmer"),
+        ("ပြဿနာ", "burmese"),
+        ("ကွန်ပျူတာ", "burmese"),
+        ("ບັນຫາ", "lao"),
+        ("ปัญหา", "thai"),
+        ("ทำงาน", "thai"),
+    ] {
+        for typed in [typed.to_owned(), format!("+{typed}")] {
+            assert_eq!(first(&sandbox, &["--type", "prompts", &typed])["title"], title, "{typed}");
+        }
+    }
+}
+
+#[test]
 fn german_is_found_in_another_inflection() {
     check(&["Heizmatte"], "Warum überhitzen die Heizmatten?");
     check(&["warum wurde die heizmatte ueberhitzt, einheiten"], "Warum überhitzen die Heizmatten?");

@@ -7,5 +7,10 @@ pub const INPUT_CHARS: usize = 4_096;
 /// The number of characters that are kept of a tool's response.
 pub const RESPONSE_CHARS: usize = 16_384;
 
-/// The number of characters that are kept of a prompt or a reply, wherever it is stored.
+/// The number of characters that are kept of a prompt, wherever it is stored. Where a reply is shown to a model or
+/// summarized, no more of it is used either.
 pub const SAID_CHARS: usize = 16_384;
+
+/// The number of characters that are kept of the replies of a turn. They are searched in full, so the limit is far above
+/// the length of replies that are written to be read.
+pub const REPLY_CHARS: usize = 262_144;

@@ -24,7 +24,7 @@ mod todo_items;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
 pub use crate::exchanges::Exchange;
-pub use crate::kept_chars::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS};
+pub use crate::kept_chars::{INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS};
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, observe};
 pub use crate::page::{Page, PageInput, PageRecord, PageSession, page};

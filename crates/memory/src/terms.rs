@@ -1,7 +1,8 @@
 //! Converts text to search terms. The index and the query use the same function, so that both always agree.
 //!
 //! A term is a lower-case string without white space. A word gives its exact form and its stem; an identifier, path or
-//! version gives its parts and the whole; Chinese, Japanese, Korean and Thai text gives pairs of characters.
+//! version gives its parts and the whole; text in a script without spaces, such as Chinese, Japanese, Korean, Thai or Khmer,
+//! gives pairs of characters.
 
 mod common_table;
 mod common_words;
@@ -13,14 +14,20 @@ use std::collections::{BTreeSet, HashMap};
 
 pub(crate) use self::language::WordHasher;
 pub use self::language::{Language, is_stop_word};
+pub(crate) use self::split::split_as_before;
 pub use self::split::{Form, Piece, split};
+use crate::kept_chars::REPLY_CHARS;
 
-/// Maximum number of bytes of a text that are indexed. The longest replies are far shorter.
-const INDEXED_BYTES: usize = 256 * 1024;
+/// Maximum number of bytes of a text that are indexed: all of the longest reply, whose characters have up to four bytes.
+const INDEXED_BYTES: usize = 4 * REPLY_CHARS;
 
-/// The version of the index: of the terms, and of the rowids that they are stored under. Increase it whenever the terms of any
-/// text or the rowids change, because rows are removed from the index by what they were added with. Upkeep then builds the index
-/// of every memory again.
+/// Number of bytes of a text that are read at once. Earlier versions read no more than the first of these parts, so its
+/// terms and its language must not depend on the others.
+const PART_BYTES: usize = 256 * 1024;
+
+/// The version of the index: of the terms, and of the rowids that they are stored under. Increase it whenever a term of any text is
+/// no longer made, or the rowids change, because rows are removed from the index by what they were added with. Upkeep then builds
+/// the index of every memory again. A change that only adds terms needs no new version: removing more than was added does no harm.
 pub const TERMS_VERSION: u32 = 3;
 
 /// Converts texts to terms, and caches the stems of words.
@@ -35,20 +42,34 @@ impl Terms {
         let mut all = BTreeSet::new();
         for text in texts {
             let text = &text[..text.floor_char_boundary(INDEXED_BYTES)];
-            let language = Language::of(text);
-            split(text, |piece| {
-                if piece.form == Form::Word {
-                    let stem = self.stem(language, piece.text);
-                    if stem != piece.text {
-                        all.insert(language::fold(stem).into_owned());
-                    }
+            let mut part = &text[..text.floor_char_boundary(PART_BYTES)];
+            let language = Language::of(part);
+            let mut end = part.len();
+            loop {
+                split(part, |piece| self.add(language, &piece, &mut all));
+                split_as_before(part, |piece| self.add(language, &piece, &mut all));
+                if end == text.len() {
+                    break;
                 }
-                all.insert(language::fold(piece.text).into_owned());
-            });
+                // The word that the border parts is read again as a whole.
+                let start = word_before(text, end);
+                end = text.floor_char_boundary(end + PART_BYTES);
+                part = &text[start..end];
+            }
         }
         // A character may fold to nothing.
         all.remove("");
         all.into_iter().collect::<Vec<_>>().join(" ")
+    }
+
+    fn add(&mut self, language: Language, piece: &Piece<'_>, all: &mut BTreeSet<String>) {
+        if piece.form == Form::Word {
+            let stem = self.stem(language, piece.text);
+            if stem != piece.text {
+                all.insert(language::fold(stem).into_owned());
+            }
+        }
+        all.insert(language::fold(piece.text).into_owned());
     }
 
     /// Returns the stem of a lower-case word.
@@ -57,6 +78,18 @@ impl Terms {
         let key = (language, word.to_owned());
         self.stems.entry(key).or_insert_with(|| language.stem(word).into_owned())
     }
+}
+
+/// Returns the start of the word that contains the character before a position; of that character in a script without
+/// spaces.
+pub(crate) fn word_before(text: &str, position: usize) -> usize {
+    /// A path is longer than a word. What is still longer is data.
+    const LONGEST: usize = 512;
+
+    let from = text.floor_char_boundary(position.saturating_sub(LONGEST));
+    let before = &text[from..position];
+    let last = before.char_indices().next_back().map_or(0, |(at, _)| at);
+    from + before.char_indices().rev().find(|(_, c)| c.is_whitespace()).map_or(last, |(at, c)| at + c.len_utf8())
 }
 
 /// Returns the forms of a word of a query in the index: the word itself first, then its stems in every language,

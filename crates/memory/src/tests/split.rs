@@ -55,3 +55,16 @@ fn a_word_of_more_than_64_bytes_is_data() {
     let path = |length: usize| pieces(&format!("{}/{}", word(32), word(length))).len();
     assert_eq!((path(32), path(33)), (3, 2));
 }
+
+#[test]
+fn khmer_and_myanmar_come_in_pairs_with_their_signs() {
+    let texts = |text: &str| {
+        let mut all = Vec::new();
+        split(text, |piece| all.push(piece.text.to_owned()));
+        all
+    };
+    assert_eq!(texts("បញ្ហា"), ["បញ", "ញ\u{17d2}", "\u{17d2}ហ", "ហា"]);
+    assert_eq!(texts("ပြ။ နာ"), ["ပ\u{103c}", "နာ"], "a full stop separates them");
+    assert_eq!(texts("Rustបញ"), ["rust", "បញ"]);
+    assert_eq!(texts(&"ប".repeat(100)).len(), 99, "a long run is no data");
+}

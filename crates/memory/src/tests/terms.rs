@@ -40,6 +40,26 @@ fn scripts_without_spaces_give_pairs() {
     check("Rust言語です", "rust です 言語 語で");
 }
 
+/// A row that an earlier version has added is removed by the terms that this version makes, so none may be missing.
+#[test]
+fn the_terms_of_earlier_versions_are_still_made() {
+    check("កម្ពុជា x", "x កម ជា ពុ ពុជា ម\u{17d2} \u{17bb}ជ \u{17d2}ព");
+    check("Rustបញ", "rust rustបញ បញ");
+    let wanted = wanted_terms("កម្ពុជា");
+    assert!(wanted.iter().any(|term| term.forms.contains(&"ពុជា".to_owned())), "{wanted:?}");
+}
+
+#[test]
+fn all_of_a_long_text_is_indexed() {
+    let filler = "lorem ipsum ".repeat(200);
+    let text: String = (0..400).map(|n| format!("{filler}word{n} ")).collect();
+    assert!(text.len() > 900_000);
+    let terms = Terms::default().index([text.as_str()]);
+    assert_eq!(terms.split(' ').filter(|term| term.starts_with("word")).count(), 400);
+    let chinese = format!("{}期日", "対、".repeat(160_000));
+    assert!(Terms::default().index([chinese.as_str()]).split(' ').any(|term| term == "期日"));
+}
+
 #[test]
 fn the_language_of_a_text_decides_its_stems() {
     assert_eq!(Language::of("Warum wird die Heizmatte zu heiß, und was ist da los?"), Language::German);

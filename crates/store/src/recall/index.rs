@@ -3,6 +3,7 @@
 //! The index does not store the text, so a row is removed by the terms that it was added with. They are computed from
 //! the record again before it changes.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -221,5 +222,29 @@ pub(crate) fn delete(connection: &Connection, row: i64, terms: &str) -> rusqlite
         return Ok(());
     }
     let sql = "INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', ?1, ?2)";
+    // FTS5 takes it for damage if more terms are removed than all rows have together.
+    let terms: Cow<'_, str> = match terms.chars().any(is_in_added_script) {
+        true => present(connection, row, terms)?.into(),
+        false => terms.into(),
+    };
     connection.prepare_cached(sql)?.execute((row, terms)).map(drop)
+}
+
+/// Returns whether earlier versions may have added fewer terms of a text with such a character: Khmer and Myanmar are among
+/// these scripts.
+fn is_in_added_script(c: char) -> bool {
+    matches!(c, '\u{1000}'..='\u{19ff}' | '\u{a9e0}'..='\u{aa7f}')
+}
+
+/// Returns those of some terms that a row has.
+fn present(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<String> {
+    let sql = "SELECT 1 FROM passage_terms WHERE passage_terms MATCH '\"' || ?1 || '\"' AND rowid = ?2";
+    let mut has = connection.prepare_cached(sql)?;
+    let mut present = Vec::new();
+    for term in terms.split(' ') {
+        if has.exists((term, row))? {
+            present.push(term);
+        }
+    }
+    Ok(present.join(" "))
 }
