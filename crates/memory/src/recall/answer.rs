@@ -8,6 +8,7 @@ use super::answer_text;
 use super::excerpt::excerpt;
 use super::marked_text::MarkedText;
 use super::matched_words::{WordMarker, WordMatch};
+use super::text_parts::{FIRST_PART, READ_ON};
 use crate::query::Query;
 use crate::text::clean;
 
@@ -16,9 +17,6 @@ pub(super) const LEAST_CHARS: usize = 350;
 
 /// Passages with at least this share of the best score count as equally good answers.
 pub(super) const AS_GOOD: f64 = 0.6;
-
-/// Maximum number of bytes of a text that are read.
-const READ_BYTES: usize = 24 * 1024;
 
 /// A record that was found, with its text.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -152,7 +150,9 @@ impl Answer {
     pub fn compose(query: &Query, found: Vec<FoundPassage>, limits: AnswerLimits) -> Self {
         let total = found.len();
         let mut chosen = choose(found, limits);
-        let texts: Vec<[String; 2]> = chosen.iter().map(|one| [tidy(&one.asked), tidy(&one.answered)]).collect();
+        let mut left = READ_ON;
+        let mut tidied = |text: &str| tidy(text, &mut left);
+        let texts: Vec<[String; 2]> = chosen.iter().map(|one| [tidied(&one.asked), tidied(&one.answered)]).collect();
         let mut marker = WordMarker::new(query, texts.iter().flatten().map(String::as_str));
         let matches: Vec<[Vec<WordMatch>; 2]> =
             texts.iter().map(|[asked, answered]| [marker.matches(asked), marker.matches(answered)]).collect();
@@ -207,9 +207,12 @@ impl Answer {
     }
 }
 
-/// Returns a text without control characters and without empty lines.
-fn tidy(text: &str) -> String {
-    let text = clean(&text[..text.floor_char_boundary(READ_BYTES)]);
+/// Returns a text without control characters and without empty lines. Of all texts together, no more than `left` bytes
+/// are read after the first part of each.
+fn tidy(text: &str, left: &mut usize) -> String {
+    let more = text.len().saturating_sub(FIRST_PART).min(*left);
+    *left -= more;
+    let text = clean(&text[..text.floor_char_boundary(FIRST_PART + more)]);
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -20,7 +20,8 @@ pub(super) fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<
     let room = (limits.chars / LEAST_CHARS).clamp(1, limits.passages.max(1));
     let most = if is_weak { room.min(MOST_WEAK) } else { room };
     let best = found.iter().map(|one| one.score).fold(0.0, f64::max);
-    found.retain(|one| one.score >= best * LEAST_SCORE || one.score == 0.0);
+    // Where no score is known, all are 0.
+    found.retain(|one| one.score >= best * LEAST_SCORE);
     // A prompt without a reply is the least useful.
     found.sort_by_key(|one| one.kind == PassageKind::Exchange && one.answered.trim().is_empty());
     let mut order: Vec<usize> = Vec::new();

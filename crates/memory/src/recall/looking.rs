@@ -3,15 +3,15 @@
 use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::ops::Range;
 
-use super::beginnings::Beginnings;
 use super::dates::NamedDate;
+use super::form_beginnings::FormBeginnings;
+use super::normalised_text::original_position;
+use super::text_parts::{READ_ON, first_part, part_after};
 use super::wanted::WantedTerm;
 use super::weights::WEIGHTS;
 use crate::terms::{Form, Language, WordHasher, fold, split};
-
-/// Maximum number of bytes of a field that are read. Longer fields are rare.
-const LOOKED_AT: usize = 24 * 1024;
 
 /// Number of bytes that determine the language of a field.
 const TELLS_LANGUAGE: usize = 300;
@@ -40,6 +40,17 @@ pub struct Spot {
     pub start: usize,
 }
 
+/// The same position as it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct ReadSpot {
+    /// The index of the field.
+    field: usize,
+    /// The start of the part of the field that was read, in bytes.
+    part: usize,
+    /// The offset in the NFKC form of that part.
+    start: usize,
+}
+
 /// How well a record matches.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
@@ -53,8 +64,9 @@ pub struct Look {
     /// The terms that it has.
     pub has: Vec<bool>,
     /// The position of that place.
-    pub spot: Spot,
-    /// Number of its words.
+    spot: ReadSpot,
+    /// Number of its words. Of a long field, only those of the first part count: the rest is read only if a word is
+    /// missing, and must not make the record less relevant.
     pub length: usize,
 }
 
@@ -64,6 +76,15 @@ impl Look {
         let coverage = 1.0 - WEIGHTS.coverage + WEIGHTS.coverage * self.covered;
         let proximity = 1.0 - WEIGHTS.proximity + WEIGHTS.proximity * self.near;
         self.score * coverage * proximity
+    }
+
+    /// Returns the position at which the words are close together; `fields` are those of the record.
+    ///
+    /// A record is read in NFKC. Only the position of a record that is shown is mapped to its text.
+    pub fn spot(&self, fields: &[Field<'_>]) -> Spot {
+        let ReadSpot { field, part, start } = self.spot;
+        let text = fields.get(field).and_then(|field| field.text.get(part..)).unwrap_or_default();
+        Spot { field, start: part + original_position(text, start) }
     }
 }
 
@@ -81,6 +102,10 @@ pub struct Looker {
     beginnings: FormBeginnings,
     /// Days, months and years in the query.
     pub dates: Vec<NamedDate>,
+    /// Number of bytes that may still be read of the further parts of long fields, in all records together.
+    ///
+    /// They are read only if the beginning of a record does not have every term.
+    pub read_on: usize,
     /// Words that have been stemmed, by language. Their texts are stored ones, so they are hashed with a secret.
     stems: HashMap<Language, HashMap<String, Option<usize>>, BuildHasherDefault<WordHasher>>,
 }
@@ -95,6 +120,7 @@ impl Looker {
             prefixes: Vec::new(),
             beginnings: FormBeginnings::default(),
             dates: Vec::new(),
+            read_on: READ_ON,
             stems: HashMap::default(),
         };
         for (index, (term, rarity)) in terms.into_iter().enumerate() {
@@ -115,6 +141,11 @@ impl Looker {
         looker
     }
 
+    /// Returns the number of terms.
+    pub(super) fn terms(&self) -> usize {
+        self.weights.len()
+    }
+
     /// Returns the total weight of some of the query's terms.
     pub fn weight(&self, has: &[bool]) -> f64 {
         self.weights.iter().zip(has).filter(|(_, has)| **has).map(|(weight, _)| weight).sum()
@@ -127,26 +158,40 @@ impl Looker {
 
     /// Matches a record.
     pub fn look(&mut self, fields: &[Field<'_>]) -> Look {
-        let mut often = vec![0.0; self.weights.len()];
-        // Position, term, field, where.
-        let mut places: Vec<(usize, usize, Spot)> = Vec::new();
-        let mut base = 0;
+        let mut seen = Seen { often: vec![0.0; self.weights.len()], places: Vec::new(), words: 0 };
         for (number, field) in fields.iter().enumerate() {
-            let text = &field.text[..field.text.floor_char_boundary(LOOKED_AT)];
-            let language = LazyCell::new(|| Language::of(&text[..text.floor_char_boundary(TELLS_LANGUAGE)]));
-            let mut length = 0;
-            split(text, |piece| {
-                length = piece.position + 1;
-                let Some((term, fits)) = self.find(piece.text, piece.form, &|| *language) else { return };
-                often[term] += fits * field.weight;
-                places.push((base + piece.position, term, Spot { field: number, start: piece.start }));
-            });
-            base += length + GAP;
+            self.read(number, field, first_part(field.text), &mut seen);
         }
-        let length = base.saturating_sub(fields.len() * GAP);
-        let has: Vec<bool> = often.iter().map(|often| *often > 0.0).collect();
-        let (near, spot) = self.nearest(&places);
-        Look { score: self.score(&often, length), covered: self.share(&has), near, has, spot, length }
+        let length = seen.words.saturating_sub(fields.len() * GAP);
+        for (number, field) in fields.iter().enumerate() {
+            let mut part = first_part(field.text);
+            while let Some(next) = part_after(field.text, &part) {
+                if next.len() > self.read_on || seen.often.iter().all(|often| *often > 0.0) {
+                    break;
+                }
+                self.read_on -= next.len();
+                self.read(number, field, next.clone(), &mut seen);
+                part = next;
+            }
+        }
+        let has: Vec<bool> = seen.often.iter().map(|often| *often > 0.0).collect();
+        let (near, spot) = self.nearest(&seen.places);
+        Look { score: self.score(&seen.often, length), covered: self.share(&has), near, has, spot, length }
+    }
+
+    /// Reads a part of a field.
+    fn read(&mut self, number: usize, field: &Field<'_>, part: Range<usize>, seen: &mut Seen) {
+        let beginning = &field.text[..field.text.floor_char_boundary(TELLS_LANGUAGE)];
+        let language = LazyCell::new(|| Language::of(beginning));
+        let mut length = 0;
+        split(&field.text[part.clone()], |piece| {
+            length = piece.position + 1;
+            let Some((term, fits)) = self.find(piece.text, piece.form, &|| *language) else { return };
+            seen.often[term] += fits * field.weight;
+            let spot = ReadSpot { field: number, part: part.start, start: piece.start };
+            seen.places.push((seen.words + piece.position, term, spot));
+        });
+        seen.words += length + GAP;
     }
 
     fn score(&self, often: &[f64], length: usize) -> f64 {
@@ -156,7 +201,7 @@ impl Looker {
     }
 
     /// Returns the largest share of the query within a few words, and its position.
-    fn nearest(&self, places: &[(usize, usize, Spot)]) -> (f64, Spot) {
+    fn nearest(&self, places: &[(usize, usize, ReadSpot)]) -> (f64, ReadSpot) {
         let mut best = (0.0, places.first().map(|place| place.2).unwrap_or_default());
         let mut counts = vec![0_u32; self.weights.len()];
         let mut sum = 0.0;
@@ -210,67 +255,23 @@ impl Looker {
     }
 }
 
-/// The beginnings of the forms, which exclude nearly every word of a text.
-#[derive(Debug, Default)]
-struct FormBeginnings {
-    /// The first two bytes of each form.
-    twos: Beginnings,
-    /// The first three bytes of each form that has so many.
-    threes: Beginnings,
-    /// The first four bytes of each form that has so many.
-    fours: Beginnings,
-    /// The first two bytes of each form that has fewer than three, or fewer than four.
-    below_three: Beginnings,
-    below_four: Beginnings,
-}
-
-/// The stem of a word of fewer bytes may differ in its third byte already, and of fewer than the second number in its fourth.
-const COMPARED_BY_THREE: usize = 6;
-const COMPARED_BY_FOUR: usize = 8;
-
-impl FormBeginnings {
-    fn add(&mut self, form: &str) {
-        let two = first_bytes::<2>(form);
-        self.twos.insert(two);
-        match form.len() {
-            ..3 => self.below_three.insert(two),
-            _ => self.threes.insert(first_bytes::<3>(form)),
-        }
-        match form.len() {
-            ..4 => self.below_four.insert(two),
-            _ => self.fours.insert(first_bytes::<4>(form)),
-        }
-    }
-
-    /// Returns whether a word can be one of the forms, begin with one, or have one as its stem.
-    fn has(&self, word: &str) -> bool {
-        let two = first_bytes::<2>(word);
-        self.twos.contains(two)
-            && (word.len() < COMPARED_BY_THREE
-                || self.threes.contains(first_bytes::<3>(word))
-                || self.below_three.contains(two))
-            && (word.len() < COMPARED_BY_FOUR
-                || self.fours.contains(first_bytes::<4>(word))
-                || self.below_four.contains(two))
-    }
-}
-
-/// Returns a hash of the first bytes of a word. `y` counts as `i`, as in stems.
-fn first_bytes<const COUNT: usize>(word: &str) -> u16 {
-    let byte = |at: usize| match word.as_bytes().get(at).copied().unwrap_or_default() {
-        b'y' => u32::from(b'i'),
-        byte => u32::from(byte),
-    };
-    let joined = (0..COUNT).fold(0, |joined, at| joined << 8 | byte(at));
-    (joined.wrapping_mul(0x9e37_79b1) >> 16) as u16
+/// The terms of the query that a record was seen to have.
+struct Seen {
+    /// How often it has each term, weighted.
+    often: Vec<f64>,
+    /// Position in words, term, and where it was read.
+    places: Vec<(usize, usize, ReadSpot)>,
+    /// Number of words so far, with the distances between fields and parts.
+    words: usize,
 }
 
 impl Look {
     /// Returns the text around the place with the words, on one line, cut between words.
     pub fn snippet(&self, fields: &[Field<'_>]) -> String {
-        let Some(field) = fields.get(self.spot.field) else { return String::new() };
+        let spot = self.spot(fields);
+        let Some(field) = fields.get(spot.field) else { return String::new() };
         let text = field.text;
-        let start = text.floor_char_boundary(self.spot.start.saturating_sub(SNIPPET / 4).min(text.len()));
+        let start = text.floor_char_boundary(spot.start.saturating_sub(SNIPPET / 4).min(text.len()));
         let end = text.floor_char_boundary((start + SNIPPET).min(text.len()));
         let mut part = &text[start..end];
         if start > 0 {
@@ -282,61 +283,5 @@ impl Look {
         let line = crate::text::one_line(part, SNIPPET);
         let (before, after) = (if start > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
         format!("{before}{line}{after}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::FormBeginnings;
-    use crate::terms::{Language, fold, forms};
-
-    #[test]
-    fn no_word_is_ruled_out_whose_stem_is_wanted() {
-        let words = [
-            "importers",
-            "importing",
-            "imported",
-            "cries",
-            "skies",
-            "flies",
-            "tries",
-            "tying",
-            "running",
-            "used",
-            "uses",
-            "use",
-            "going",
-            "goes",
-            "generously",
-            "universities",
-            "buying",
-            "es",
-            "add",
-            "adding",
-            "added",
-            "häuser",
-            "läuft",
-            "gehen",
-            "verschoben",
-            "eaux",
-            "chevaux",
-            "irían",
-            "andare",
-            "cantavano",
-            "leggere",
-            "gelopen",
-            "работает",
-            "импорта",
-        ];
-        for word in words {
-            for wanted in forms(word) {
-                let mut beginnings = FormBeginnings::default();
-                beginnings.add(&wanted);
-                let is_stem = |language: &Language| fold(&language.stem(word)) == wanted;
-                if wanted == fold(word) || Language::ALL.iter().any(is_stem) {
-                    assert!(beginnings.has(&fold(word)), "{word}: {wanted}");
-                }
-            }
-        }
     }
 }

@@ -1,18 +1,19 @@
 //! Finds the words of a query in a text.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
-
 use super::looking::Looker;
+use super::normalised_text::NormalisedText;
+use super::text_parts::{READ_ON, first_part, part_after};
 use super::wanted::{WantedTerm, spelled_like, wanted_terms};
 use crate::query::Query;
 use crate::terms::{Language, split};
 
-/// Maximum number of bytes of a text that are read.
-const READ_BYTES: usize = 24 * 1024;
+/// Number of bytes that determine the language of a text.
+const TELLS_LANGUAGE: usize = 600;
+
+/// Number of bytes of further parts that are read for a word that may have been meant.
+const READ_ON_FOR_MEANT: usize = 256 * 1024;
 
 /// In a longer query, unknown words are not corrected. The search itself has the same limit.
 const CORRECTED_AMONG: usize = 12;
@@ -39,6 +40,8 @@ pub struct WordMarker {
     /// The terms as typed.
     typed: Vec<String>,
     looker: Looker,
+    /// Number of bytes of further parts of texts that may still be read.
+    read_on: usize,
 }
 
 impl WordMarker {
@@ -57,7 +60,8 @@ impl WordMarker {
             );
         }
         let typed = terms.iter().map(|term| term.forms[0].clone()).collect();
-        let mut marker = Self { looker: looker(&terms), terms, typed };
+        // Each text is read twice: for corrections, and for its marks.
+        let mut marker = Self { looker: looker(&terms), terms, typed, read_on: 2 * READ_ON };
         marker.correct(texts);
         marker
     }
@@ -73,17 +77,29 @@ impl WordMarker {
     }
 
     /// Returns the words of a text that match the query, in order. Matches may overlap.
+    ///
+    /// A long text is read to the end only if its beginning does not have every word.
     pub fn matches(&mut self, text: &str) -> Vec<WordMatch> {
-        let text = &text[..text.floor_char_boundary(READ_BYTES)];
-        let located = Located::new(text);
-        let language = Language::of(&text[..text.floor_char_boundary(600)]);
+        let language = Language::of(&text[..text.floor_char_boundary(TELLS_LANGUAGE)]);
         let mut found = Vec::new();
-        split(&located.text, |piece| {
-            if let Some((term, _)) = self.looker.find(piece.text, piece.form, &|| language) {
-                found.push(WordMatch { range: located.original(piece.start..piece.end), term });
-            }
-        });
+        let mut is_there = vec![false; self.looker.terms()];
+        let mut part = Some(first_part(text));
+        while let Some(range) = part {
+            let located = NormalisedText::new(&text[range.clone()]);
+            split(&located.text, |piece| {
+                if let Some((term, _)) = self.looker.find(piece.text, piece.form, &|| language) {
+                    let Range { start, end } = located.original(piece.start..piece.end);
+                    found.push(WordMatch { range: range.start + start..range.start + end, term });
+                    is_there[term] = true;
+                }
+            });
+            let is_complete = is_there.iter().all(|is_there| *is_there);
+            part = part_after(text, &range).filter(|next| !is_complete && next.len() <= self.read_on);
+            self.read_on -= part.as_ref().map_or(0, ExactSizeIterator::len);
+        }
         found.sort_by_key(|found| (found.range.start, found.range.end));
+        // Parts may overlap by a word.
+        found.dedup();
         found
     }
 
@@ -123,8 +139,8 @@ impl WordMarker {
             });
             let spelled = Some(spelled).filter(|spelled| !spelled.forms.is_empty());
             let meant = [spelled, begun].into_iter().flatten().find(|meant| {
-                let mut alone =
-                    Self { looker: looker(std::slice::from_ref(meant)), terms: Vec::new(), typed: Vec::new() };
+                let looker = looker(std::slice::from_ref(meant));
+                let mut alone = Self { looker, terms: Vec::new(), typed: Vec::new(), read_on: READ_ON_FOR_MEANT };
                 texts.clone().into_iter().any(|text| !alone.matches(text).is_empty())
             });
             if let Some(meant) = meant {
@@ -140,41 +156,4 @@ impl WordMarker {
 
 fn looker(terms: &[WantedTerm]) -> Looker {
     Looker::new(terms.iter().map(|term| (term, 1.0)))
-}
-
-/// A text in NFKC, as [`split`] reads it, with the positions of its characters in the original.
-struct Located<'t> {
-    text: Cow<'t, str>,
-    /// Offsets in `text` and in the original at which a character with its marks begins; empty if they are equal.
-    places: Vec<(usize, usize)>,
-}
-
-impl<'t> Located<'t> {
-    fn new(original: &'t str) -> Self {
-        if is_nfkc_quick(original.chars()) == IsNormalized::Yes {
-            return Self { text: original.into(), places: Vec::new() };
-        }
-        let mut text = String::with_capacity(original.len());
-        let mut places = Vec::new();
-        let begins = |c: char| canonical_combining_class(c) == 0 && !is_combining_mark(c);
-        let mut starts = original.char_indices().filter(|(_, c)| begins(*c)).map(|(at, _)| at).peekable();
-        // Marks before the first character are not part of the text: no word begins with them.
-        while let Some(start) = starts.next() {
-            places.push((text.len(), start));
-            let end = starts.peek().copied().unwrap_or(original.len());
-            text.extend(original[start..end].nfkc());
-        }
-        places.push((text.len(), original.len()));
-        Self { text: text.into(), places }
-    }
-
-    /// Returns the range in the original of a range of the text.
-    fn original(&self, range: Range<usize>) -> Range<usize> {
-        let (Some(first), Some(last)) = (self.places.first(), self.places.last()) else { return range };
-        let before = self.places.partition_point(|place| place.0 <= range.start);
-        let after = self.places.partition_point(|place| place.0 < range.end);
-        let start = before.checked_sub(1).map_or(first.1, |at| self.places[at].1);
-        let end = self.places.get(after).map_or(last.1, |place| place.1);
-        start..end.max(start)
-    }
 }

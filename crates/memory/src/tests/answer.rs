@@ -292,3 +292,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_answer_shows_the_words_at_the_end_of_a_long_reply() {
+    let reply = "It reads another file and says so. ".repeat(5_000) + "The zeppelin is grounded.";
+    let found = vec![exchange("P1", "a", 1, "read it", &reply)];
+    let answer = compose("zeppelins", found, AnswerLimits { chars: 400, passages: 3 });
+    let text = &answer.passages().next().unwrap().answered.text;
+    assert!(text.contains("The zeppelin is grounded."), "{text}");
+}
+
+#[test]
+fn a_result_with_none_of_the_words_is_left_out_beside_others() {
+    let unread = FoundPassage { score: 0.0, ..exchange("P2", "b", 1, "?", "Later.") };
+    let answer = compose("importer", vec![exchange("P1", "a", 1, "importer?", "Yes."), unread.clone()], LIMITS);
+    assert_eq!(ids(&answer), ["P1"]);
+    assert_eq!(ids(&compose("importer", vec![unread], LIMITS)), ["P2"]);
+}

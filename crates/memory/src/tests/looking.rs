@@ -10,6 +10,11 @@ fn look(query: &str, text: &str) -> Look {
     look_in(query, &[(text, 1.0)])
 }
 
+/// Returns where the words are in a text.
+fn start(found: &Look, text: &str) -> usize {
+    found.spot(&[Field { text, weight: 1.0 }]).start
+}
+
 #[track_caller]
 fn about(value: f64, expected: f64) {
     assert!((value - expected).abs() < 1e-4, "{value} is not {expected}");
@@ -28,7 +33,7 @@ fn words(count: usize) -> String {
 #[test]
 fn a_word_counts_more_than_its_inflection_and_repetitions_count_less() {
     let found = look("importer stall", "The importer stalls.");
-    assert_eq!((found.has.as_slice(), found.length, found.spot.start), (&[true, true][..], 3, 4));
+    assert_eq!((found.has.as_slice(), found.length, start(&found, "The importer stalls.")), (&[true, true][..], 3, 4));
     about(found.score, saturated(1.0, 3.0) + saturated(WEIGHTS.stem, 3.0));
     about(found.total(), found.score);
     about(look("importer", "importer importer importer").score, saturated(3.0, 3.0));
@@ -62,7 +67,7 @@ fn words_are_near_within_a_few_words() {
     assert_eq!(again.near, 0.5, "the first two are one term");
     let text = format!("importer {}the importer of rates stalls", words(100));
     let found = look("importer stall", &text);
-    assert_eq!((found.near, &text[found.spot.start..]), (1.0, "importer of rates stalls"));
+    assert_eq!((found.near, &text[start(&found, &text)..]), (1.0, "importer of rates stalls"));
 }
 
 #[test]
@@ -71,7 +76,8 @@ fn a_field_has_its_weight_and_is_apart_from_others() {
     assert_eq!((found.covered, found.near, found.length), (1.0, 0.5, 4));
     about(found.score, saturated(2.0, 4.0) + saturated(WEIGHTS.stem, 4.0));
     let second = look_in("stall", &[("the importer", 1.0), ("it stalls", 1.0)]);
-    assert_eq!((second.spot.field, second.spot.start), (1, 3));
+    let spot = second.spot(&["the importer", "it stalls"].map(|text| Field { text, weight: 1.0 }));
+    assert_eq!((spot.field, spot.start), (1, 3));
 }
 
 #[test]
@@ -104,4 +110,44 @@ fn a_snippet_is_the_text_around_the_words() {
     let one_word = snippet(&format!("importer {}", "x".repeat(400)));
     assert_eq!(one_word.chars().count(), 241, "a word that is longer than half of it is cut");
     assert_eq!(look("importer", "x").snippet(&[]), "");
+}
+
+#[test]
+fn the_end_of_a_long_text_is_read_if_a_word_is_missing() {
+    let text = format!("the importer {}and it stalls at the end", words(60_000));
+    let found = look("stall", &text);
+    assert_eq!((found.covered, &text[start(&found, &text)..]), (1.0, "stalls at the end"));
+    let both = look("importer stall", &text);
+    assert_eq!((both.has.as_slice(), both.near), (&[true, true][..], 0.5));
+    assert_eq!(both.length, look("importer", &text).length, "the end does not make it longer");
+    assert!(found.snippet(&[Field { text: &text, weight: 1.0 }]).ends_with("and it stalls at the end"));
+    let second = look_in("stall", &[(&text, 1.0), ("it stalls", 1.0)]);
+    assert_eq!(second.has, [true]);
+}
+
+#[test]
+fn no_more_than_a_limit_is_read_for_a_query() {
+    let text = format!("{}stalls", words(60_000));
+    let terms = wanted_terms("stall");
+    let mut looker = Looker::new(terms.iter().map(|term| (term, 1.0)));
+    let fields = [Field { text: &text, weight: 1.0 }];
+    looker.read_on = 2 * text.len();
+    let found: Vec<f64> = (0..3).map(|_| looker.look(&fields).covered).collect();
+    assert_eq!(found, [1.0, 1.0, 0.0]);
+    assert_eq!(looker.look(&[Field { text: "it stalls", weight: 1.0 }]).covered, 1.0, "the beginning is always read");
+    looker.read_on = usize::MAX;
+    let before = looker.read_on;
+    looker.look(&[Field { text: &format!("stalls {text}"), weight: 1.0 }]);
+    assert_eq!(looker.read_on, before, "nothing is missing");
+}
+
+#[test]
+fn a_place_is_one_of_the_text_and_not_of_its_normal_form() {
+    for text in ["，，，，经纬度抄错了", "½ ﬁrst\u{a0}the 经纬度抄错了", "ｶﾞ 经纬度抄错了"]
+    {
+        let found = look("经纬度", text);
+        assert_eq!(&text[start(&found, text)..], "经纬度抄错了");
+    }
+    let long = format!("{}经纬度抄错了", "对，".repeat(20_000));
+    assert_eq!(&long[start(&look("经纬度", &long), &long)..], "经纬度抄错了");
 }

@@ -54,6 +54,15 @@ fn places_are_right_in_texts_that_are_not_normalised() {
 }
 
 #[test]
+fn words_are_marked_to_the_end_of_a_long_text_until_every_word_is_there() {
+    let filler = "lorem ipsum ".repeat(20_000);
+    check("importer stall", &format!("importer {filler}stalled, {filler}importer"), &["importer", "stalled"]);
+    check("importer", &format!("importer {filler}importer"), &["importer"]);
+    check("期日", &format!("{}支払期日です", "対、".repeat(30_000)), &["期日"]);
+    check("improter", &format!("{filler}importer"), &["importer"]);
+}
+
+#[test]
 fn marks_are_counted_in_characters_for_other_languages() {
     let text = MarkedText { text: "é日x importer, lock".to_owned(), marks: vec![7..15, 17..21] };
     assert_eq!(text.marks_in_chars(), [[4, 12], [14, 18]]);

@@ -34,6 +34,8 @@ pub(super) struct Candidate {
     chars: u64,
     /// Whether it states a decision. Every text is searched for that once.
     pub(super) decides: bool,
+    /// Whether the index has found words of the query in it. It is a result even if its text was not read to the end.
+    pub(super) is_selected: bool,
     amends: OnceCell<bool>,
     subject: OnceCell<Subject>,
 }
@@ -108,6 +110,7 @@ impl Candidate {
             prompt_number: row.get(2)?,
             at: row.get(3)?,
             decides: matches!(Kind::from_name(&kind), Some(Kind::Note | Kind::Decision)),
+            is_selected: false,
             amends: OnceCell::new(),
             subject: OnceCell::new(),
             kind,

@@ -138,7 +138,7 @@ pub(super) fn arrange(mut ranked: Vec<Ranked>, looker: &Looker, asked: Asked) ->
     prefer_newer(&mut ranked);
     prefer_dates(&mut ranked, &looker.dates);
     sort(&mut ranked);
-    ranked.retain(|one| one.score > 0.0);
+    ranked.retain(|one| one.score > 0.0 || one.one.is_selected);
     fold(&mut ranked);
     put_newer_first(&mut ranked, looker, asked.compared());
     spread(ranked)

@@ -48,6 +48,9 @@ const RELATED: usize = 9;
 /// Number of records near in meaning that are added to those that words find. Each is read.
 const NEAR: usize = 8;
 
+/// Number of bytes that are read of long passages after their beginnings, of all together.
+const READ_ON: usize = 128 * 1024;
+
 /// The weight of a word in a tool call for its prompt.
 const IN_CALL: f64 = 0.5;
 
@@ -125,6 +128,7 @@ fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<
     };
     let Some(strict) = Strict::new(connection, &query)? else { return Ok(Vec::new()) };
     let mut looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
+    looker.read_on = READ_ON;
     let ranked = rank(connection, &mut looker, found.records, &strict, Asked::Prompt)?;
     let mut ranked = meaning::join(connection, &mut looker, ranked, near, &strict, Asked::Prompt)?;
     // A prompt without a reply is no answer.
@@ -192,7 +196,7 @@ fn passage(
             .optional()?,
         None => None,
     };
-    let Spot { field, start } = ranked.look.spot;
+    let Spot { field, start } = ranked.look.spot(&one.fields());
     let text = |field: usize| one.fields.get(field).map(|(text, _)| text.clone()).unwrap_or_default();
     Ok(PromptPassage {
         record: RecordId { what: one.what, id: one.id },

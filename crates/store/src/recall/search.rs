@@ -24,6 +24,10 @@ const CANDIDATES: usize = 200;
 /// Maximum number of bytes of passages that are read and ranked.
 const PASSAGE_BYTES: u64 = 512 * 1024;
 
+/// Number of bytes by which a longer passage counts, so that a few long ones do not exclude all others. Most are read only
+/// up to a limit of their own.
+const LONG_PASSAGE: u64 = 16 * 1024;
+
 /// Number of records that are read if all matches are wanted, such as in the order of time.
 const MOST: usize = 1_000;
 
@@ -156,6 +160,7 @@ impl Searcher<'_> {
         let most = CANDIDATES.max(self.query.limit.saturating_add(self.query.offset).min(MOST));
         let found = postings::read(self.connection, self.wanted, self.strict, records, most)?;
         let mut candidates = self.read(&found.records)?;
+        candidates.iter_mut().for_each(|one| one.is_selected = true);
         if self.strict.has_required() && self.strict.takes(What::Prompt) {
             self.add_passages_with_required(&mut candidates)?;
         }
@@ -228,7 +233,7 @@ impl Searcher<'_> {
             let Some(one) = Candidate::read(self.connection, *key)?.filter(|one| self.strict.passes(one)) else {
                 continue;
             };
-            text += if one.what == What::Prompt { one.chars() } else { 0 };
+            text += if one.what == What::Prompt { one.chars().min(LONG_PASSAGE) } else { 0 };
             found.push(one);
         }
         Ok(found)
