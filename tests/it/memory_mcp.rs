@@ -261,3 +261,17 @@ fn what_an_agent_reads_is_a_record_and_cannot_end_its_frame() {
     }
     client.end();
 }
+
+#[test]
+fn a_very_long_reply_is_cut_for_the_model_and_found_by_its_words() {
+    let sandbox = Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC");
+    let filler = "It reads another file and says so. ".repeat(2_000);
+    Past::new(&sandbox, "aaaa-1111").prompt("read it").reply(&format!("{filler}The zeppelin is grounded. {filler}"));
+    assert_eq!(sandbox.longhaul(&["memory", "import", "--quiet"]).status, Some(0));
+    let mut client = Client::connected(&sandbox);
+    let read = client.ok("get_observations", json!({ "ids": ["P1"] }));
+    assert!(read.chars().count() < 18_000 && read.contains("characters left out"), "{}", read.chars().count());
+    let answer = client.ok("recall", json!({ "question": "which zeppelin was grounded?" }));
+    assert!(answer.contains("The zeppelin is grounded."), "{answer}");
+    assert_eq!(client.end(), Some(0));
+}

@@ -4,6 +4,7 @@ mod answering;
 mod index_damage;
 mod index_moves;
 mod index_terms;
+mod long_replies;
 mod marked_words;
 mod quality;
 mod upkeep_attacked;

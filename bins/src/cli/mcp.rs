@@ -4,9 +4,10 @@ mod arguments;
 
 use anyhow::{Context, Result, anyhow};
 use longhaul_core::Env;
-use longhaul_memory::Query;
+use longhaul_core::cut_text::cut_middle;
+use longhaul_memory::{Query, SAID_CHARS};
 use longhaul_runtime::memory::ANSWER_TOKENS;
-use longhaul_store::{RecordId, What};
+use longhaul_store::{Content, RecordId, What};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
@@ -83,8 +84,8 @@ impl Server {
     }
 
     #[tool(
-        description = "Whole records for ids from `recall`, `search` or `timeline`, raw tool input and output included. \
-            Ask for all ids you need in one call, and only for those: each costs the tokens that its line says.",
+        description = "Whole records for ids from `recall`, `search` or `timeline`, raw tool input and output included; \
+            only of a very long reply the middle is left out, and `recall` finds what is in it. Ask for all ids you need in one call, and only for those: each costs the tokens that its line says.",
         annotations(title = "Read memory records", read_only_hint = true, open_world_hint = false)
     )]
     fn get_observations(&self, Parameters(records): Parameters<Records>) -> CallToolResult {
@@ -200,7 +201,13 @@ fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
     let wanted = records.ids.iter().map(|id| ids::parse(&id.to_string())).collect::<Result<Vec<RecordId>>>()?;
     let wanted = ids::distinct(wanted);
     let store = memory.existing()?.context(EMPTY)?;
-    let found = store.records(&wanted)?;
+    let mut found = store.records(&wanted)?;
+    // A long reply would fill the model's context. `recall` shows the part of it that is about a question.
+    for record in &mut found {
+        if let Content::Prompt { reply, .. } = &mut record.content {
+            *reply = cut_middle(reply, SAID_CHARS);
+        }
+    }
     let missing = wanted.iter().filter(|id| !found.iter().any(|record| record.record == **id));
     let missing: Vec<String> = missing.map(|id| ids::unknown(*id)).collect();
     if found.is_empty() {

@@ -76,13 +76,8 @@ fn store_batch(
     for rollback in rollbacks {
         roll_back(connection, id, i64::MAX, rollback.turns)?;
     }
-    let replies: Vec<String> = batch
-        .turns
-        .iter()
-        .map(|turn| sanitizer.capped(&turn.reply()))
-        .filter(|reply| !reply.trim().is_empty())
-        .collect();
-    pending_replies::forget_replies(connection, id, &replies)?;
+    let replies = batch.turns.iter().map(|turn| sanitizer.reply(&turn.reply()));
+    pending_replies::forget_replies(connection, id, replies.filter(|reply| !reply.trim().is_empty()))?;
     if may_rewind(session.cursor.tip.as_deref(), &batch.links) {
         mark_replaced(connection, id)?;
     }

@@ -175,10 +175,13 @@ pub(crate) fn forget_turn(connection: &Connection, owner: &str, origin: &str, as
 }
 
 /// Removes the replies that a hook has reported and that one of `replies` now has, in whichever turn.
-pub(crate) fn forget_replies(connection: &Connection, origin: &str, replies: &[String]) -> rusqlite::Result<()> {
-    if replies.is_empty() {
-        return Ok(());
-    }
+///
+/// The iterator is used only if there are any: it makes long texts.
+pub(crate) fn forget_replies(
+    connection: &Connection,
+    origin: &str,
+    replies: impl Iterator<Item = String>,
+) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
         // Without the hint, SQLite reads every turn of the session.
         "SELECT turn_number, pending_reply FROM turns INDEXED BY turns_pending
@@ -189,7 +192,7 @@ pub(crate) fn forget_replies(connection: &Connection, origin: &str, replies: &[S
     if pending.is_empty() {
         return Ok(());
     }
-    let replies: Vec<String> = replies.iter().map(|reply| squeeze(reply)).collect();
+    let replies: Vec<String> = replies.map(|reply| squeeze(&reply)).collect();
     for (number, reported) in pending {
         let reported = squeeze(&reported);
         if replies.iter().any(|reply| reply.ends_with(&reported)) {

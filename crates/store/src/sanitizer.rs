@@ -2,7 +2,9 @@
 
 use longhaul_core::cut_text::cut_middle;
 use longhaul_core::{Config, private_tags};
-use longhaul_memory::{INPUT_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, redact, redacted_ends, strip_json};
+use longhaul_memory::{
+    INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, redact, redacted_ends, strip_json,
+};
 use longhaul_transcript::DetailKind;
 
 /// Removes from a text what may not be stored. Everything that is stored has been through here.
@@ -27,11 +29,18 @@ impl Sanitizer {
         self.without_secrets(private_tags::strip(text))
     }
 
-    /// Returns what may be stored of a prompt or a reply, in at most [`SAID_CHARS`] characters; empty if nothing may.
+    /// Returns what may be stored of a prompt, in at most [`SAID_CHARS`] characters; empty if nothing may.
     ///
     /// Prompts are compared with those that a transcript brings later, so every one of them goes through here.
     pub fn capped(self, text: &str) -> String {
         self.ends(&private_tags::strip(text), SAID_CHARS)
+    }
+
+    /// Returns what may be stored of the replies of a turn, in at most [`REPLY_CHARS`] characters; empty if nothing may.
+    ///
+    /// A reply that a hook reports is compared with those of the transcript, so both go through here.
+    pub fn reply(self, text: &str) -> String {
+        self.ends(&private_tags::strip(text), REPLY_CHARS)
     }
 
     /// Returns what of a text may be stored, as one line of at most `max` characters.

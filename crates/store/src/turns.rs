@@ -1,6 +1,8 @@
 //! Reading turns and their details.
 
 use longhaul_core::Millis;
+use longhaul_core::cut_text::cut_middle;
+use longhaul_memory::SAID_CHARS;
 use longhaul_transcript::{HOOK_RECORDS, is_hook_record};
 use rusqlite::{Row, ToSql};
 
@@ -99,16 +101,16 @@ const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce
      WHERE t.replaced = 0";
 
 impl Store {
-    /// Returns a session's own newest turns, at most `most`, the oldest of them first.
+    /// Returns a session's own newest turns, at most `most`, the oldest of them first. Long replies are cut.
     ///
     /// The cost does not grow with the number of turns in the session.
     pub fn newest_turns(&self, session: &str, most: usize) -> Result<Vec<Turn>, StoreError> {
         let sql = format!("{} AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC {}", turns(), limit(most));
-        newest_last(&self.connection, &sql, [session], read).map_err(cannot("read the turns"))
+        newest_last(&self.connection, &sql, [session], read_cut).map_err(cannot("read the turns"))
     }
 
     /// Returns a session's newest turns, including those that it inherited, the oldest first; and how many older ones there
-    /// are.
+    /// are. Long replies are cut.
     ///
     /// Turns that the session `besides` has itself, as a fork has those of its origin, are left out.
     pub fn turns(&self, session: &str, besides: Option<&str>, most: usize) -> Result<(Vec<Turn>, usize), StoreError> {
@@ -130,7 +132,7 @@ impl Store {
         );
         let order = "ORDER BY k.placed DESC, k.origin = t.session_id DESC, k.number DESC";
         let sql = format!("{} {order}", turns().replace("FROM turns t", &joined));
-        let turns = newest_last(&self.connection, &sql, (session, besides), read).map_err(&failed)?;
+        let turns = newest_last(&self.connection, &sql, (session, besides), read_cut).map_err(&failed)?;
         let sql = format!("SELECT count(*) FROM turns t WHERE t.replaced = 0 AND {wanted}");
         let all: i64 = self.connection.query_row(&sql, (session, besides), |row| row.get(0)).map_err(failed)?;
         let older = usize::try_from(all).unwrap_or_default().saturating_sub(turns.len());
@@ -236,6 +238,15 @@ fn in_order(turns: Vec<Turn>) -> Vec<Turn> {
     placed.reverse();
     placed.sort_by_key(|(at, _)| *at);
     placed.into_iter().map(|(_, turn)| turn).collect()
+}
+
+/// Reads a turn to be shown to a model or to be summarized: a long reply is cut.
+fn read_cut(row: &Row<'_>) -> rusqlite::Result<Turn> {
+    let mut turn = read(row)?;
+    if turn.replied.len() > SAID_CHARS {
+        turn.replied = cut_middle(&turn.replied, SAID_CHARS);
+    }
+    Ok(turn)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {

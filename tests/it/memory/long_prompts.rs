@@ -6,14 +6,25 @@ use serde_json::json;
 use super::{Session, rows};
 use crate::sandbox::Sandbox;
 
-/// Every column that holds what was said.
-const LONGEST: &str = "SELECT max(n) FROM (
+/// Every column that holds what somebody has asked.
+const PROMPTS: &str = "SELECT CAST(max(n) AS TEXT) FROM (
     SELECT max(length(first_user_prompt)) n FROM sessions UNION ALL SELECT max(length(last_prompt)) FROM sessions
-    UNION ALL SELECT max(length(text)) FROM bodies UNION ALL SELECT max(length(prompt)) FROM user_prompts
-    UNION ALL SELECT max(length(pending_reply)) FROM turns UNION ALL SELECT max(length(note)) FROM bookmarks)";
+    UNION ALL SELECT max(length(text)) FROM bodies WHERE role <> 'assistant'
+    UNION ALL SELECT max(length(prompt)) FROM user_prompts UNION ALL SELECT max(length(note)) FROM bookmarks)";
 
-fn longest(sandbox: &Sandbox) -> usize {
-    rows(sandbox, &LONGEST.replacen("max(n)", "CAST(max(n) AS TEXT)", 1))[0].parse().unwrap()
+/// Every column that holds a reply.
+const REPLIES: &str = "SELECT CAST(max(n) AS TEXT) FROM (
+    SELECT max(length(text)) n FROM bodies UNION ALL SELECT max(length(pending_reply)) FROM turns)";
+
+/// Returns the lengths of the longest prompt and of the longest reply.
+fn longest(sandbox: &Sandbox) -> [usize; 2] {
+    [PROMPTS, REPLIES].map(|sql| rows(sandbox, sql)[0].parse().unwrap())
+}
+
+#[track_caller]
+fn check_limits(sandbox: &Sandbox) {
+    let [prompt, reply] = longest(sandbox);
+    assert!((16_000..=16_384).contains(&prompt) && (262_000..=262_144).contains(&reply), "{prompt} {reply}");
 }
 
 fn long(word: &str) -> String {
@@ -29,7 +40,7 @@ fn a_prompt_of_megabytes_is_stored_by_its_two_ends() {
     session.stop(&format!("{} ushuaia", long("answer: paramaribo")));
     session.fire("UserPromptSubmit", json!({ "prompt": format!("· {}", long("note")) }));
     session.fire("SessionEnd-prompt_input_exit", json!({}));
-    assert!(longest(&sandbox) <= 16_384, "{}", longest(&sandbox));
+    check_limits(&sandbox);
     for column in ["first_user_prompt", "last_prompt"] {
         let kept = rows(&sandbox, &format!("SELECT {column} FROM sessions"));
         let kept = &kept[0];
@@ -58,11 +69,29 @@ fn upkeep_and_purge_cut_what_was_stored_without_a_limit() {
     for args in [&["memory", "upkeep"][..], &["memory", "purge", "--older-than", "0", "--yes"]] {
         let sandbox = Sandbox::new();
         store_long(&sandbox);
-        assert!(longest(&sandbox) > 4_000_000);
+        assert!(longest(&sandbox).iter().all(|longest| *longest > 4_000_000));
         let outcome = sandbox.longhaul(args);
         assert_eq!(outcome.status, Some(0), "{outcome:?}");
-        assert!(longest(&sandbox) <= 16_384, "{args:?}: {}", longest(&sandbox));
+        check_limits(&sandbox);
         let kept = rows(&sandbox, "SELECT first_user_prompt FROM sessions WHERE session_id = 's'");
         assert!(kept[0].starts_with("zanzibar") && kept[0].contains("characters left out"), "{args:?}");
     }
+}
+
+/// A reply that is within the limit stays as it is, and a handoff shows no more of it than before.
+#[test]
+fn a_long_reply_is_stored_whole_and_shown_in_part() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.start("startup");
+    session.prompt("short");
+    let reply = format!("{} ushuaia", &long("paramaribo")[..100_000]);
+    session.stop(&reply);
+    session.fire("SessionEnd-prompt_input_exit", json!({}));
+    assert_eq!(sandbox.longhaul(&["memory", "upkeep"]).status, Some(0));
+    assert_eq!(longest(&sandbox)[1], reply.chars().count());
+    let handoff = sandbox.longhaul(&["handoff", "show", "--session", "s"]);
+    assert!(handoff.stdout.chars().count() < 20_000, "{}", handoff.stdout.chars().count());
+    let whole = sandbox.longhaul(&["detail", "1", "--session", "s"]).stdout;
+    assert!(whole.contains(&reply), "{}", whole.len());
 }

@@ -60,7 +60,7 @@ pub(crate) fn keep_last_reply(
     sanitizer: Sanitizer,
     now: Millis,
 ) -> Result<(), Error> {
-    let reply = sanitizer.capped(reply);
+    let reply = sanitizer.reply(reply);
     let is_private = session.prompts > 0 && session.last_prompt.is_none();
     if !reply.trim().is_empty() && !is_private {
         let turn = format!("hook:{}", prompt_id.unwrap_or("unknown"));

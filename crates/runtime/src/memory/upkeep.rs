@@ -3,9 +3,7 @@
 
 use fs2::FileExt;
 use longhaul_core::clock::DAY_MS;
-use longhaul_core::cut_text::cut_middle;
 use longhaul_core::{Config, Env, Millis};
-use longhaul_memory::SAID_CHARS;
 use longhaul_store::Store;
 
 use crate::{Error, Home, bounded_read, files, process, waiting_times};
@@ -51,7 +49,7 @@ pub fn cut_long_texts(store: &Store) -> Result<usize, Error> {
 
     let mut done = 0;
     loop {
-        let cut = store.cut_long_texts(SAID_CHARS, LONG_AT_ONCE, |text| cut_middle(text, SAID_CHARS))?;
+        let cut = store.cut_long_texts(LONG_AT_ONCE)?;
         done += cut;
         if cut < LONG_AT_ONCE {
             return Ok(done);

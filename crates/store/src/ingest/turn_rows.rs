@@ -109,7 +109,7 @@ impl TurnRows<'_> {
             // An earlier read ended inside a private passage, which goes on here.
             said = sanitizer.reopened(&said);
         }
-        let reply = sanitizer.capped(&said);
+        let reply = sanitizer.reply(&said);
         if turn.begins {
             // The file may be another one than before, with another reply in it.
             self.drop_reply()?;

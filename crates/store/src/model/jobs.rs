@@ -1,7 +1,8 @@
 //! The prompts that a model is to be asked about.
 
 use longhaul_core::Millis;
-use longhaul_memory::{Observation, Summary};
+use longhaul_core::cut_text::cut_middle;
+use longhaul_memory::{Observation, SAID_CHARS, Summary};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::lines;
@@ -243,7 +244,7 @@ fn turns(connection: &Connection, prompt: i64) -> rusqlite::Result<Vec<JobTurn>>
     let mut turns = Vec::with_capacity(found.len());
     for (origin, number) in found {
         if let Some(basis) = lines::basis(connection, &origin, number)? {
-            let replied = replies::text(connection, &origin, number)?;
+            let replied = cut_middle(&replies::text(connection, &origin, number)?, SAID_CHARS);
             turns.push(JobTurn { origin, number, replied, basis });
         }
     }

@@ -1,5 +1,7 @@
 //! Reads rows of the memory as the entries of records.
 
+use longhaul_core::cut_text::cut_middle;
+use longhaul_memory::REPLY_CHARS;
 use longhaul_sync::{Body, BookmarkBody, EntityId, Entry, HostId, ObservationBody, ProjectId, PromptBody, SummaryBody};
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -96,7 +98,8 @@ fn read_row<T>(
 }
 
 fn prompt(connection: &Connection, id: i64) -> rusqlite::Result<Option<RowContent>> {
-    let reply = replies::to_prompt(connection, id)?;
+    // Another host stores no more of it, and a record has a limit.
+    let reply = cut_middle(&replies::to_prompt(connection, id)?, REPLY_CHARS);
     read_row(connection, "user_prompts", "t.prompt_id, t.prompt", id, |row| {
         let mut body = PromptBody::default();
         body.number = row.get(3)?;

@@ -36,7 +36,7 @@ pub(super) fn cleaned(mut entry: Entry) -> Entry {
 
 fn prompt(mut body: PromptBody) -> PromptBody {
     body.prompt = Sanitizer::default().capped(&body.prompt);
-    body.reply = Sanitizer::default().capped(&body.reply);
+    body.reply = Sanitizer::default().reply(&body.reply);
     body
 }
 

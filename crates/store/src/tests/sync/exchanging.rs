@@ -97,3 +97,20 @@ fn foreign_sessions_are_not_offered_for_a_handoff_and_a_model_is_not_asked_about
     b.session("s-a");
     assert_eq!(b.store.sessions_of("/p").unwrap().len(), 0, "no transcript of it is here");
 }
+
+/// A prompt may have many turns with long replies, and a record that is too large is not sent at all.
+#[test]
+fn a_very_long_reply_is_sent_by_its_two_ends() {
+    let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
+    a.prompt("s-a", "read it", "short");
+    let reply = format!("first {} last", "middle ".repeat(900_000));
+    a.store.connection.execute("UPDATE turns SET pending_reply = ?1", [&reply]).unwrap();
+    a.exchange(&mut engine);
+    b.exchange(&mut engine);
+    let sql = "SELECT text FROM bodies WHERE role = 'assistant'";
+    let here: String = b.store.connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert!(here.starts_with("first ") && here.ends_with(" last") && here.contains("characters left out"));
+    assert!((262_000..=262_144).contains(&here.chars().count()), "{}", here.chars().count());
+    let largest = engine.records.values().filter_map(|record| record.payload.as_ref().map(Vec::len)).max().unwrap();
+    assert!(largest < 1_000_000, "{largest}");
+}
