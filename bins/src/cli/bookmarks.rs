@@ -1,22 +1,19 @@
 //! `longhaul bookmarks`: lists the bookmarks of one session or of all.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{Env, short_session};
 use longhaul_inject::printable;
-use longhaul_runtime::Home;
+use longhaul_runtime::{Home, waiting_times};
 use longhaul_snapshot::ChangeCount;
 use longhaul_snapshot_store::{counts, stored_git};
 use longhaul_store::{Bookmark, Snapshot, SnapshotKind, Store, from_host};
 use serde_json::json;
 
 use super::{Exit, out, paint};
-
-/// How long the changes of all bookmarks of a work tree may be counted.
-const COUNTING: Duration = Duration::from_secs(10);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -105,7 +102,9 @@ impl Snapshots {
         }
         let mut changed = HashMap::new();
         for (key, pairs) in pairs {
-            let Some(git) = stored_git(home, key, Instant::now() + COUNTING) else { continue };
+            let Some(git) = stored_git(home, key, Instant::now() + waiting_times::CHANGES_OF_BOOKMARKS) else {
+                continue;
+            };
             let (ids, pairs): (Vec<i64>, Vec<_>) = pairs.into_iter().unzip();
             let counted = ids.into_iter().zip(counts(&git, &pairs));
             changed.extend(counted.filter_map(|(id, count)| Some((id, count?))));

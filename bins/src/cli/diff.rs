@@ -1,11 +1,11 @@
 //! `longhaul diff`: shows what differs between two snapshots, or between one and the current files.
 
 use std::ffi::OsString;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use longhaul_core::Env;
-use longhaul_runtime::Home;
+use longhaul_runtime::{Home, waiting_times};
 use longhaul_snapshot::{encoded_path, is_selected};
 use longhaul_snapshot_store::{Error, file_changes, limits, now_tree, show_diff};
 use longhaul_store::Snapshot;
@@ -13,12 +13,6 @@ use serde_json::json;
 
 use super::snapshots::{Choice, here, inside};
 use super::{Exit, out};
-
-/// How long git may take.
-const LIMIT: Duration = Duration::from_secs(600);
-
-/// How long to wait for a snapshot that is being taken.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -54,11 +48,13 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
         Some(second) => tree(choice.choose(second)?)?,
         None => {
             let (config, _) = longhaul_runtime::config(env)?;
-            now_tree(env, &place, &limits(&config), PATIENCE, LIMIT).map_err(failed)?.0
+            now_tree(env, &place, &limits(&config), waiting_times::SNAPSHOT_FOR_DIFF, waiting_times::GIT_DIFF)
+                .map_err(failed)?
+                .0
         }
     };
     let paths = inside(&place, &args.paths)?;
-    let git = place.git(Instant::now() + LIMIT);
+    let git = place.git(Instant::now() + waiting_times::GIT_DIFF);
     if args.json {
         let changes = file_changes(&git, &first, &second).map_err(failed)?;
         let rows: Vec<_> = changes

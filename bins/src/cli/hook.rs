@@ -4,18 +4,14 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use longhaul_agents::EventRule;
 use longhaul_core::catalog::{AGENT_EXECUTABLE, REGISTRATIONS};
 use longhaul_core::{Env, reply};
-use longhaul_runtime::{ErrorLog, read_stdin};
+use longhaul_runtime::{ErrorLog, read_stdin, waiting_times};
 
 use super::{Exit, agent_name, out};
-
-/// How long a hook that cannot run reads its payload, so that the agent can write it.
-const FOR_PAYLOAD: Duration = Duration::from_millis(500);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -49,7 +45,7 @@ pub(crate) fn run_for_agent(env: &Env, args: &Args) -> ExitCode {
 /// Answers that nothing is to be done, and logs the first line of the problem.
 pub(crate) fn refuse(env: &Env, problem: &str) -> ExitCode {
     ErrorLog::new(env, "hook").write(problem.lines().next().unwrap_or_default());
-    let _ = read_stdin(FOR_PAYLOAD);
+    let _ = read_stdin(waiting_times::UNUSED_PAYLOAD);
     // If the agent no longer reads, it needs no answer.
     let _ = out::line(reply::PLAIN);
     ExitCode::SUCCESS

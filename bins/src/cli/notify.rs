@@ -1,7 +1,5 @@
 //! `longhaul notify`: lists the notifications that were sent or not, with the reason, and sends a test.
 
-use std::time::Duration;
-
 use anyhow::{Context, bail};
 use clap::builder::PossibleValuesParser;
 use jiff::Timestamp;
@@ -9,14 +7,11 @@ use jiff::tz::TimeZone;
 use longhaul_core::config::{Choice, NotifyWay};
 use longhaul_core::{Env, Millis, short_session};
 use longhaul_inject::{TerminalCommand, printable};
-use longhaul_runtime::{Home, now};
+use longhaul_runtime::{Home, now, waiting_times};
 use longhaul_store::{Notification, NotifyResult};
 use serde_json::json;
 
 use super::{Exit, out, paint};
-
-/// How long all ways together may take.
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// How long after the change of a session its notification has a result.
 const DONE_MS: u64 = 60_000;
@@ -59,7 +54,7 @@ fn test(env: &Env, way: Option<&str>) -> anyhow::Result<Exit> {
     let exe = std::env::current_exe().context("cannot find the path of this executable")?;
     let program = exe.with_file_name("longhaul-notify").to_string_lossy().into_owned();
     let argv = [program, "--test".to_owned()].into_iter().chain(way.map(str::to_owned)).collect();
-    let status = longhaul_runtime::run_shown(&TerminalCommand { argv, stdin: None }, LIMIT)?;
+    let status = longhaul_runtime::run_shown(&TerminalCommand { argv, stdin: None }, waiting_times::ALL_WAYS_IN_TEST)?;
     Ok(if status { Exit::Success } else { Exit::Problem })
 }
 

@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
-use longhaul_runtime::Home;
+use longhaul_runtime::{Home, waiting_times};
 
 use self::app::{App, News, Next};
 use self::terminal::Screen;
@@ -30,9 +30,6 @@ const WAIT: Duration = Duration::from_millis(200);
 
 /// The same while an action or a preview is under way.
 const WAIT_FOR_NEWS: Duration = Duration::from_millis(20);
-
-/// How often the screen is drawn if nothing happens, because ages change.
-const REDRAW_EVERY: Duration = Duration::from_secs(1);
 
 /// Returns whether there is a terminal to draw on and to read keys from.
 pub(crate) fn has_terminal() -> bool {
@@ -67,7 +64,7 @@ fn show(screen: &mut Screen, app: &mut App, received: &mpsc::Receiver<News>) -> 
             changed = true;
         }
         app.ask_for_preview();
-        if changed || drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW_EVERY) {
+        if changed || drawn.is_none_or(|drawn| drawn.elapsed() >= waiting_times::VIEW_REDRAWN) {
             app.draw(screen)?;
             drawn = Some(Instant::now());
         }

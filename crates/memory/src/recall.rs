@@ -21,6 +21,7 @@ mod similarity;
 mod subject;
 mod text_parts;
 mod thresholds;
+mod typing_errors;
 mod wanted;
 mod weights;
 
@@ -38,5 +39,6 @@ pub use self::said_already::{is_said_already, said_parts};
 pub use self::similarity::{BEST_RESULTS, FIRST_RESULTS, MeaningScale, keep_among_first};
 pub use self::subject::{Subject, Subjects};
 pub use self::thresholds::{Needed, NeededMeaning, NeededWeakly, THRESHOLDS, Thresholds};
-pub use self::wanted::{WantedTerm, are_names, common_terms, spelled_like, wanted_terms};
+pub use self::typing_errors::spelled_like;
+pub use self::wanted::{WantedTerm, are_names, common_terms, wanted_terms};
 pub use self::weights::{WEIGHTS, Weights};

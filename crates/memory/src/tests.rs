@@ -24,3 +24,4 @@ mod strip;
 mod summarize;
 mod terms;
 mod text;
+mod typing_errors;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longhaul_core::clock::DAY_MS;
 use longhaul_core::config::{Choice, Notify, NotifyState, NotifyWay};
@@ -21,9 +21,6 @@ use crate::{facts, parallel};
 
 /// How many days the log of notifications is kept.
 pub const KEPT_DAYS: u64 = 30;
-
-/// How often the session is read while a click is waited for.
-const CLICK_PAUSE: Duration = Duration::from_secs(5);
 
 /// Runs with the arguments of a hook: session, state, time in milliseconds. The standard input is the question of the dialog.
 ///
@@ -139,7 +136,7 @@ impl Report<'_> {
     fn wait_for_click(&self, mut program: ProgramLines) -> Result<(), Error> {
         let deadline = Instant::now() + waiting_times::NOTIFICATION_CLICK;
         while Instant::now() < deadline {
-            match program.next_line(CLICK_PAUSE) {
+            match program.next_line(waiting_times::SESSION_READ_FOR_CLICK) {
                 NextLine::Line(action) if action.trim() == GOTO => {
                     return start_sibling("longhaul", &["goto".to_owned(), self.event.session.clone()]).map(drop);
                 }

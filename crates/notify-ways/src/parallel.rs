@@ -2,17 +2,14 @@
 
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longhaul_core::Env;
 use longhaul_core::config::{Notify, NotifyWay};
-use longhaul_runtime::ProgramLines;
 use longhaul_runtime::waiting_times::NOTIFICATION_WAY;
+use longhaul_runtime::{ProgramLines, waiting_times};
 
 use crate::outgoing::{Outgoing, SendError};
-
-/// How much longer than a way all of them together may take.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// Sends by every way, and calls `ended` with each result as soon as it is there.
 ///
@@ -31,7 +28,7 @@ pub(crate) fn send(
         thread::spawn(move || drop(sender.send((way, outgoing.send(way, &config, &env)))));
     }
     drop(sender);
-    let limit = NOTIFICATION_WAY + GRACE;
+    let limit = NOTIFICATION_WAY + waiting_times::ALL_WAYS_LONGER;
     let deadline = Instant::now() + limit;
     let mut open = ways.to_vec();
     let mut click = None;

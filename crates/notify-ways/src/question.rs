@@ -1,13 +1,8 @@
 //! The question of a dialog, as it was when the session changed.
 
-use std::time::Duration;
-
-use longhaul_runtime::read_stdin;
+use longhaul_runtime::{read_stdin, waiting_times};
 use longhaul_tracker::Agent;
 use serde_json::Value;
-
-/// The hook has written it before this process reads.
-const INPUT_LIMIT: Duration = Duration::from_secs(2);
 
 /// Who has opened a dialog, and what it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +16,7 @@ pub(crate) struct Question {
 impl Question {
     /// Reads the question from the standard input; `None` if there is none.
     pub(crate) fn read() -> Option<Self> {
-        let input: Value = serde_json::from_slice(&read_stdin(INPUT_LIMIT).ok()?).ok()?;
+        let input: Value = serde_json::from_slice(&read_stdin(waiting_times::NOTIFICATION_QUESTION).ok()?).ok()?;
         let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(Self { asked_by: text("asked_by"), wants: text("wants") })
     }

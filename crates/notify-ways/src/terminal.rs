@@ -10,11 +10,9 @@ use std::time::{Duration, Instant};
 
 use longhaul_core::config::Notify;
 use longhaul_notify::{Message, TerminalKind, terminal_sequence};
+use longhaul_runtime::waiting_times;
 
 use crate::outgoing::{Outgoing, OwnTerminal, SendError};
-
-/// Time limit for a terminal that accepts no output, such as one that is stopped with Ctrl-S.
-const LIMIT: Duration = Duration::from_secs(2);
 
 /// How often a terminal that is busy is tried again.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -55,7 +53,7 @@ fn open(path: &str) -> io::Result<File> {
 }
 
 fn write(file: &mut File, mut bytes: &[u8]) -> io::Result<()> {
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + waiting_times::TERMINAL_OUTPUT;
     while !bytes.is_empty() {
         match file.write(bytes) {
             Ok(written) => bytes = &bytes[written..],

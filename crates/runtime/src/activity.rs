@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use fs2::FileExt as _;
 use longhaul_activity_log::{
@@ -13,13 +12,10 @@ use longhaul_activity_log::{
 };
 use longhaul_core::{Millis, SessionId};
 
-use crate::{Error, Home, bounded_read, files};
+use crate::{Error, Home, bounded_read, files, waiting_times};
 
 /// Number of bytes read from the end of a log at first. They nearly always contain the whole window.
 const FIRST_TAIL: usize = 4 * 1024;
-
-/// Time that a line without a newline is given to become complete.
-const SETTLE: Duration = Duration::from_millis(3);
 
 /// The permission to type: the length of the log when the injection was recorded.
 ///
@@ -90,7 +86,7 @@ impl ActivityLog {
     /// twice.
     fn is_torn(&self) -> bool {
         let Some(length) = self.length_if_torn() else { return false };
-        std::thread::sleep(SETTLE);
+        std::thread::sleep(waiting_times::LOG_LINE_COMPLETE);
         self.length_if_torn() == Some(length)
     }
 

@@ -147,7 +147,7 @@ fn record_use(home: &Home, session: &SessionId, usage: ReportedUse, env: &Env) -
         rate_limits: None,
         recorded_at: env.now,
     };
-    home.store(std::time::Duration::from_millis(500))?.record_context(&context)?;
+    home.store(crate::waiting_times::DATABASE_FOR_AGENT)?.record_context(&context)?;
     Ok(())
 }
 

@@ -32,9 +32,6 @@ use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, open_draf
 /// The errand for a compaction.
 pub(crate) const COMPACT: &str = "compact";
 
-/// Time limit for waiting for the SessionStart hook of a new session. The bridge itself waits a little longer.
-const START_LIMIT: Duration = Duration::from_secs(4);
-
 /// Interval at which the database is checked for it.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -200,7 +197,9 @@ impl<'a> Desk<'a> {
     fn await_start(&self, store: &Store) -> Result<(), Error> {
         let started = Instant::now();
         let is_clearing = |chain: Chain| chain.plan.state == State::Clearing;
-        while started.elapsed() < START_LIMIT && self.open_chain(store)?.is_some_and(is_clearing) {
+        while started.elapsed() < waiting_times::SESSION_START_FOR_BRIDGE
+            && self.open_chain(store)?.is_some_and(is_clearing)
+        {
             std::thread::sleep(LOOK_EVERY);
         }
         Ok(())

@@ -11,16 +11,10 @@ use longhaul_inject::{TmuxPane, codex_shows_prompt, parse_inspection, tmux_socke
 use longhaul_tracker::{CodexWindow, client_name, codex_window};
 
 pub use self::rewound_rollout::turns_left_out;
-use crate::{Deadline, process};
-
-/// How long the prompt of an event is searched on the screens. Codex draws it a moment before or after the hook starts.
-const FOR_SCREENS: Duration = Duration::from_millis(600);
+use crate::{Deadline, process, waiting_times};
 
 /// Time between two looks at the screens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(40);
-
-/// Maximum time for one look at one screen.
-const ONE_LOOK: Duration = Duration::from_millis(300);
 
 /// The process and the tmux pane of a Codex session.
 #[derive(Debug, Clone, Default)]
@@ -108,7 +102,7 @@ pub(crate) fn own_window(
     recorded: Option<u32>,
     deadline: Deadline,
 ) -> Option<Place> {
-    let patience = Deadline::after(FOR_SCREENS.min(deadline.left() / 4));
+    let patience = Deadline::after(waiting_times::CODEX_PROMPT_ON_SCREEN.min(deadline.left() / 4));
     let mut known: Vec<CodexWindow> = windows.iter().filter_map(window).collect();
     while let Some(prompt) = prompt {
         for (window, place) in known.iter_mut().zip(windows.iter().filter(|place| place.pid.is_some())) {
@@ -134,6 +128,6 @@ fn window(place: &Place) -> Option<CodexWindow> {
 fn screen(place: &Place) -> Option<String> {
     let socket = tmux_socket(place.tmux.as_deref()?)?;
     let pane = TmuxPane { socket: socket.to_owned(), pane: place.pane.clone()? };
-    let shown = process::run(&pane.inspect(), ONE_LOOK).ok()?;
+    let shown = process::run(&pane.inspect(), waiting_times::CODEX_SCREEN_READ).ok()?;
     parse_inspection(&shown).map(|inspection| inspection.screen)
 }

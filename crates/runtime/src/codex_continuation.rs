@@ -22,21 +22,10 @@ pub(crate) const KIND: &str = "codex-continuation";
 /// The command of Codex that starts a new session in the same window.
 const COMMAND: &str = "/clear";
 
-/// How long the input may stay in use before the continuation is given up. The baton stays.
-const FOR_INPUT: Duration = Duration::from_secs(60);
-
-/// How long Codex may take to show what was typed, and to start the session.
-const FOR_ANSWER: Duration = Duration::from_secs(10);
-
-/// How often the command is typed, and how long Codex may take for it.
+/// How often the command is typed.
 const ATTEMPTS: usize = 4;
-const FOR_CLEARING: Duration = Duration::from_secs(3);
-
 /// Time between two looks at the screen.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
-
-/// Maximum time for one command of tmux.
-const ONE_COMMAND: Duration = Duration::from_secs(2);
 
 /// Starts the process that types, if the session has a pane of its own; returns whether it does.
 pub(crate) fn start(hook: &Hook<Stop>) -> Result<bool, Error> {
@@ -61,7 +50,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, session: &SessionId, args: &[St
     let Some(_lock) = typist.lock(&home)? else { return Ok(()) };
     let store = home.store(waiting_times::DATABASE)?;
     let rollout = store.session(session.as_str())?.and_then(|session| session.transcript);
-    let until = Instant::now() + FOR_ANSWER;
+    let until = Instant::now() + waiting_times::CODEX_SHOWS;
     // Codex refuses commands until the turn is over, and the Stop hook is a part of it.
     while rollout.as_deref().is_some_and(|path| !usage::is_turn_over(Path::new(path))) && Instant::now() < until {
         std::thread::sleep(BETWEEN_LOOKS);
@@ -70,7 +59,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, session: &SessionId, args: &[St
         log.write(&format!("session {session}: not continued: {why}; type /new in Codex, the new session goes on"));
         return Ok(());
     }
-    let until = Instant::now() + FOR_ANSWER;
+    let until = Instant::now() + waiting_times::CODEX_SHOWS;
     while store.session(session.as_str())?.is_some_and(|session| session.merged_into.is_none()) {
         if Instant::now() > until {
             log.write(&format!("session {session}: the prompt was typed, but no session has continued this one"));
@@ -102,9 +91,9 @@ impl Typist {
         let mut cleared = Ok(());
         // The window may get to know a moment later that the turn is over.
         for _ in 0..ATTEMPTS {
-            self.wait("the input is not empty, or not shown", FOR_INPUT, is_free)?;
+            self.wait("the input is not empty, or not shown", waiting_times::CODEX_INPUT_FREE, is_free)?;
             self.submit(COMMAND)?;
-            cleared = self.wait("Codex has not started a new session", FOR_CLEARING, is_fresh);
+            cleared = self.wait("Codex has not started a new session", waiting_times::CODEX_CLEARS, is_fresh);
             if cleared.is_ok() {
                 break;
             }
@@ -116,16 +105,18 @@ impl Typist {
     /// Types a text, and submits it if the input shows exactly that. Otherwise it is erased again.
     fn submit(&self, text: &str) -> Result<(), String> {
         let failed = |error: Error| error.chain();
-        process::run(&self.pane.type_text(text), ONE_COMMAND).map_err(failed)?;
-        let shown = self.wait(&format!("the input does not show {text:?}"), FOR_ANSWER, |state, _| state.holds(text));
+        process::run(&self.pane.type_text(text), waiting_times::TMUX_FOR_CODEX).map_err(failed)?;
+        let shown = self.wait(&format!("the input does not show {text:?}"), waiting_times::CODEX_SHOWS, |state, _| {
+            state.holds(text)
+        });
         if let Err(why) = shown {
             // What was typed must not stay. Keys go only to an input that is shown.
             if matches!(self.look(), Some((ScreenState::Input { draft: Some(_), .. }, _))) {
-                process::run(&self.pane.erase(text.chars().count()), ONE_COMMAND).map_err(failed)?;
+                process::run(&self.pane.erase(text.chars().count()), waiting_times::TMUX_FOR_CODEX).map_err(failed)?;
             }
             return Err(why);
         }
-        process::run(&self.pane.press_enter(), ONE_COMMAND).map(drop).map_err(failed)
+        process::run(&self.pane.press_enter(), waiting_times::TMUX_FOR_CODEX).map(drop).map_err(failed)
     }
 
     fn wait(&self, why: &str, patience: Duration, is: impl Fn(&ScreenState, &str) -> bool) -> Result<(), String> {
@@ -147,7 +138,7 @@ impl Typist {
 
     /// Returns the state of the screen and the screen; `None` if the pane does not show this client any more.
     fn look(&self) -> Option<(ScreenState, String)> {
-        let shown = process::run(&self.pane.inspect(), ONE_COMMAND).ok()?;
+        let shown = process::run(&self.pane.inspect(), waiting_times::TMUX_FOR_CODEX).ok()?;
         let inspection = parse_inspection(&shown)?;
         let is_own = process::client_runs_below(inspection.pid?, Some(self.pid)) && process::is_alive(self.pid);
         is_own.then(|| (codex_screen_state(&inspection), inspection.screen))

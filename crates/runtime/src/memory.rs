@@ -35,16 +35,13 @@ pub(crate) use self::spool::Spool;
 use crate::handoff::Project;
 use crate::model::is_model_dir;
 use crate::private_turns::PrivateTurns;
-use crate::{Deadline, Error, Home, Sanitizer};
+use crate::{Deadline, Error, Home, Sanitizer, waiting_times};
 
 /// The tool name of a prompt in the spool.
 const PROMPT: &str = "prompt:";
 
 /// Number of a session's newest turns and observations that its summary is made of.
 pub const SUMMED_UP: usize = 40;
-
-/// Reading stops when less time than this is left.
-const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Returns the text of a prompt that is stored; `None` if nothing of it may be stored.
 pub fn clean_prompt(prompt: &str, sanitizer: Sanitizer) -> Option<String> {
@@ -105,7 +102,7 @@ pub(crate) fn take_in(
 ) -> Result<bool, Error> {
     let spool = Spool::of(home, session);
     let mut position = store.spool_position(session.as_str())?;
-    let in_time = || deadline.is_none_or(|deadline| deadline.left() > TIME_NEEDED);
+    let in_time = || deadline.is_none_or(|deadline| deadline.left() > waiting_times::SPOOL_READ_NEEDED);
     let mut taken = false;
     while spool.has_more(position) && in_time() {
         let notes = spool.read(position)?;

@@ -16,9 +16,9 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 
 pub(crate) use self::child_output::{Started, finish, finish_bounded, finish_with_input};
-use crate::Error;
 use crate::tied_child::NOT_PASSED_ON;
 use crate::tmux::check_socket;
+use crate::{Error, waiting_times};
 
 /// The search path for programs if `PATH` contains no absolute folder.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -251,7 +251,7 @@ pub fn tty(pid: u32) -> Option<String> {
     }
     let step =
         TerminalCommand { argv: ["ps", "-o", "tty=", "-p", &pid.to_string()].map(str::to_owned).to_vec(), stdin: None };
-    let name = run(&step, Duration::from_millis(500)).ok()?;
+    let name = run(&step, waiting_times::PS).ok()?;
     Some(name.trim()).filter(|name| !name.is_empty() && !name.starts_with('?')).map(|name| format!("/dev/{name}"))
 }
 
@@ -300,7 +300,7 @@ pub(crate) fn command_line(pid: u32) -> Vec<String> {
         argv: ["ps", "-o", "args=", "-p", &pid.to_string()].map(str::to_owned).to_vec(),
         stdin: None,
     };
-    run(&step, Duration::from_millis(500)).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
+    run(&step, waiting_times::PS).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
 }
 
 /// Reads `/proc/<pid>/stat`. The name in it may contain spaces and parentheses.
@@ -348,7 +348,7 @@ pub(crate) fn all() -> Vec<Process> {
         return entries.filter_map(|entry| stat(entry.file_name().to_str()?.parse().ok()?)).collect();
     }
     let step = TerminalCommand { argv: ["ps", "-axo", "pid=,ppid=,args="].map(str::to_owned).to_vec(), stdin: None };
-    let listing = run(&step, Duration::from_millis(500)).unwrap_or_default();
+    let listing = run(&step, waiting_times::PS).unwrap_or_default();
     listing.lines().filter_map(process_of_ps).collect()
 }
 

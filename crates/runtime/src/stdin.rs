@@ -8,6 +8,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
+use crate::waiting_times;
+
 /// Maximum size of a payload.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
@@ -23,9 +25,6 @@ const FULL_PIPE: usize = 16 * 1024;
 /// Maximum size of a pipe without special privileges.
 #[cfg(target_os = "linux")]
 const WIDE_PIPE: usize = 1024 * 1024;
-
-/// Time to wait for more input when the input looks complete but is not closed.
-const QUIET: Duration = Duration::from_millis(50);
 
 /// Why the payload could not be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,7 +58,7 @@ pub fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
         if left.is_zero() && !complete {
             return Err(StdinError::TimedOut);
         }
-        if !readable(if complete { left.min(QUIET) } else { left })? {
+        if !readable(if complete { left.min(waiting_times::INPUT_QUIET) } else { left })? {
             let parses = || serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok();
             if complete && parses() {
                 return Ok(bytes);

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use crate::{Error, process};
+use crate::{Error, process, waiting_times};
 
 /// The first argument of the guard.
 const GUARD: &str = "guard";
@@ -24,9 +24,6 @@ const MAX_OUTPUT: u64 = 4 * 1024 * 1024;
 
 /// Interval at which `is_wanted` is called.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// Time limit for the guard to kill the program.
-const AT_END: Duration = Duration::from_secs(5);
 
 /// Variables of the session and the terminal from which this process was started. The program does not get them,
 /// because it belongs to neither.
@@ -138,7 +135,7 @@ fn read(pipe: Option<impl Read>) -> String {
 
 /// Waits for the guard to end.
 fn end(guard: &mut Child) -> Option<i32> {
-    let deadline = Instant::now() + AT_END;
+    let deadline = Instant::now() + waiting_times::TIED_CHILD_KILLED;
     while Instant::now() < deadline {
         match guard.try_wait() {
             Ok(Some(status)) => return status.code(),

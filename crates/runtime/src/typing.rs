@@ -19,13 +19,7 @@ pub use self::continue_session::{ContinueOutcome, continue_session};
 pub use self::send_prompt::{PromptOutcome, send_prompt};
 pub(crate) use self::typist::{Superseded, Typist};
 use crate::deadline::Deadline;
-use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, clock_and_env};
-
-/// Interval at which a pane that cannot be typed into is inspected again.
-const RETRY_EVERY: Duration = Duration::from_millis(150);
-
-/// Time that a draft must be unchanged before it is stashed, because the user may still be typing it.
-const DRAFT_REST: Duration = Duration::from_secs(2);
+use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, clock_and_env, waiting_times};
 
 /// The event in the log that confirms a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,7 +176,7 @@ pub(crate) fn submit_patiently(typist: &Typist<'_>, superseded: Superseded<'_>) 
             }
             return Ok(Submitted::No(format!("waited {} s: {why}", order.patience.as_secs())));
         }
-        std::thread::sleep(RETRY_EVERY);
+        std::thread::sleep(waiting_times::PANE_INSPECTED_AGAIN);
     }
 }
 
@@ -244,7 +238,7 @@ struct Draft {
 impl Draft {
     fn has_rested(&mut self, text: &str) -> bool {
         match &self.seen {
-            Some((seen, since)) if seen == text => since.elapsed() >= DRAFT_REST,
+            Some((seen, since)) if seen == text => since.elapsed() >= waiting_times::DRAFT_UNCHANGED,
             Some(_) | None => {
                 self.seen = Some((text.to_owned(), Instant::now()));
                 false

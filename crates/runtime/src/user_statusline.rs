@@ -10,10 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::{Deadline, Error, process};
-
-/// Time to wait for output after the command has ended. A process that it left running may still hold the pipe.
-const AFTER_END: Duration = Duration::from_millis(50);
+use crate::{Deadline, Error, process, waiting_times};
 
 /// A running command.
 #[derive(Debug)]
@@ -57,10 +54,10 @@ impl Relay {
         let mut printed = Vec::new();
         let mut last_wait = false;
         loop {
-            let left = if last_wait { AFTER_END } else { self.deadline.left() };
+            let left = if last_wait { waiting_times::USER_STATUS_LINE_OUTPUT } else { self.deadline.left() };
             // The end of the pipe shows the end of the command. The child is checked only if another process holds the
             // pipe.
-            match self.output.recv_timeout(left.min(AFTER_END)) {
+            match self.output.recv_timeout(left.min(waiting_times::USER_STATUS_LINE_OUTPUT)) {
                 Ok(bytes) => printed.extend(bytes),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) if last_wait || self.deadline.left().is_zero() => break,

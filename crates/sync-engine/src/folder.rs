@@ -19,7 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use longhaul_runtime::bounded_read;
+use longhaul_runtime::{bounded_read, waiting_times};
 use longhaul_sync::{CircleHeader, Heads, HostId, IdxRange, RecordId, SealedRecord};
 
 use self::record_files::RecordFiles;
@@ -31,9 +31,6 @@ const SCHEMA: i64 = 1;
 /// The file with the number of the layout.
 const SCHEMA_FILE: &str = "longhaul-sync-schema";
 
-/// How long another process may write records of the same host.
-const LOCK_LIMIT: Duration = Duration::from_secs(30);
-
 /// A folder as an engine.
 #[derive(Debug)]
 pub struct Folder {
@@ -44,7 +41,7 @@ pub struct Folder {
 impl Folder {
     /// Returns the engine in `dir`. Nothing is read yet.
     pub fn new(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), lock_limit: LOCK_LIMIT }
+        Self { dir: dir.to_owned(), lock_limit: waiting_times::SYNC_FOLDER_LOCK }
     }
 
     /// Returns the number of the layout; `None` if nothing was set up here.

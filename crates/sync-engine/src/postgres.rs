@@ -10,9 +10,9 @@ mod tls;
 use std::future::Future;
 use std::path::Path;
 use std::pin::pin;
-use std::time::Duration;
 
 use futures_util::TryStreamExt;
+use longhaul_runtime::waiting_times;
 use longhaul_sync::{CircleHeader, Heads, HostId, IdxRange, RecordId, SealedRecord};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::{ToSql, Type};
@@ -21,9 +21,6 @@ use uuid::Uuid;
 
 pub use self::address::{PostgresAddress, TlsMode};
 use crate::{Engine, EngineError, EngineHost, Overview, PageLimit, RecordPlace};
-
-/// How long one request may take. A page of a few megabytes over a slow line takes less.
-const REQUEST_LIMIT: Duration = Duration::from_secs(60);
 
 /// The most bytes that are read of one answer. The largest, a page of records, has a little more than 8 MB.
 const MAX_ANSWER: usize = 32 << 20;
@@ -52,9 +49,9 @@ impl Postgres {
         let mode = address.tls.as_str();
         let connector = tls::connector(address);
         let connector = connector.map_err(|problem| EngineError::Tls { engine: shown.clone(), mode, problem })?;
-        let connected =
-            runtime.block_on(async { tokio::time::timeout(REQUEST_LIMIT, config.connect(connector)).await });
-        let seconds = REQUEST_LIMIT.as_secs();
+        let connected = runtime
+            .block_on(async { tokio::time::timeout(waiting_times::POSTGRES_REQUEST, config.connect(connector)).await });
+        let seconds = waiting_times::POSTGRES_REQUEST.as_secs();
         let connected = connected.map_err(|_| EngineError::TimedOut { engine: shown.clone(), seconds })?;
         let (client, connection) = connected.map_err(|error| failure::of_connecting(&shown, mode, &error))?;
         // It ends with the client. Its errors reach the client's requests.
@@ -64,8 +61,9 @@ impl Postgres {
 
     /// Waits for one request.
     fn wait<T>(&self, request: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, EngineError> {
-        let answer = self.runtime.block_on(async { tokio::time::timeout(REQUEST_LIMIT, request).await });
-        let seconds = REQUEST_LIMIT.as_secs();
+        let answer =
+            self.runtime.block_on(async { tokio::time::timeout(waiting_times::POSTGRES_REQUEST, request).await });
+        let seconds = waiting_times::POSTGRES_REQUEST.as_secs();
         let answer = answer.map_err(|_| EngineError::TimedOut { engine: self.shown.clone(), seconds })?;
         answer.map_err(|error| failure::of_request(&self.shown, &error))
     }
@@ -97,23 +95,31 @@ impl Postgres {
     fn schema(&self) -> Result<Option<i64>, EngineError> {
         let rows = self.runtime.block_on(async {
             let request = self.client.query_typed("SELECT max(version) FROM longhaul.schema", &[]);
-            tokio::time::timeout(REQUEST_LIMIT, request).await
+            tokio::time::timeout(waiting_times::POSTGRES_REQUEST, request).await
         });
         match rows {
             Ok(Err(error)) if failure::is_missing_table(&error) => Ok(None),
             Ok(Err(error)) => Err(failure::of_request(&self.shown, &error)),
             Ok(Ok(rows)) => Ok(rows.first().and_then(|row| row.get(0))),
-            Err(_) => Err(EngineError::TimedOut { engine: self.shown.clone(), seconds: REQUEST_LIMIT.as_secs() }),
+            Err(_) => Err(EngineError::TimedOut {
+                engine: self.shown.clone(),
+                seconds: waiting_times::POSTGRES_REQUEST.as_secs(),
+            }),
         }
     }
 
     /// Brings tables of an older version up to date, if this user may. Members use them as they are until the owner exchanges.
     fn update_schema(&mut self) -> Result<(), EngineError> {
-        let update = async { tokio::time::timeout(REQUEST_LIMIT, schema::bring_up_to_date(&mut self.client)).await };
+        let update = async {
+            tokio::time::timeout(waiting_times::POSTGRES_REQUEST, schema::bring_up_to_date(&mut self.client)).await
+        };
         match self.runtime.block_on(update) {
             Ok(Err(error)) if !failure::is_refused(&error) => Err(failure::of_request(&self.shown, &error)),
             Ok(_) => Ok(()),
-            Err(_) => Err(EngineError::TimedOut { engine: self.shown.clone(), seconds: REQUEST_LIMIT.as_secs() }),
+            Err(_) => Err(EngineError::TimedOut {
+                engine: self.shown.clone(),
+                seconds: waiting_times::POSTGRES_REQUEST.as_secs(),
+            }),
         }
     }
 

@@ -12,12 +12,12 @@ pub(crate) mod sessions;
 pub(crate) mod snapshots;
 
 use std::path::Path;
-use std::time::Duration;
 
 use axum::body::to_bytes;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use longhaul_runtime::memory::{self, NamedError};
+use longhaul_runtime::waiting_times;
 use longhaul_store::{KnownProject, Store};
 use serde::de::DeserializeOwned;
 
@@ -25,12 +25,9 @@ use crate::params::Params;
 use crate::request_checks::{BODY, too_large};
 use crate::response::Problem;
 
-/// How long the body of a request may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(10);
-
 /// Reads the body of a request.
 async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
-    let read = tokio::time::timeout(BODY_TIME, to_bytes(request.into_body(), BODY)).await;
+    let read = tokio::time::timeout(waiting_times::REQUEST_BODY, to_bytes(request.into_body(), BODY)).await;
     let late =
         |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the request body did not arrive in time", "send it at once");
     // A body that ends too early means that the client has gone.

@@ -24,17 +24,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use longhaul_core::config::Via;
-use longhaul_runtime::Home;
 pub(crate) use longhaul_runtime::guard;
+use longhaul_runtime::{Home, waiting_times};
 
 pub(crate) use self::outlook::{is_work_waiting, note_failed_start};
 use self::run::Runner;
 
 #[cfg(test)]
 mod tests;
-
-/// How long to wait for a child process to end. An HTTPS request is not waited for: it ends with the process.
-const AT_END: Duration = Duration::from_secs(2);
 
 /// The loop, in its own thread; it is stopped when this is dropped.
 #[derive(Debug)]
@@ -80,7 +77,7 @@ impl Summarizer {
 impl Drop for Summarizer {
     fn drop(&mut self) {
         self.stop.end();
-        let deadline = Instant::now() + AT_END;
+        let deadline = Instant::now() + waiting_times::CHILD_AT_END;
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && Instant::now() < deadline {
             if self.stop.state().cannot_stop {
                 break;

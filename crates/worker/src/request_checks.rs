@@ -3,13 +3,14 @@
 //! Any page in the user's browser can send requests to this machine, and any host name can be made to resolve to it. So a
 //! request must name the worker as its host, come from the viewer or from no page, and have the token.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use longhaul_runtime::waiting_times;
 use longhaul_runtime::worker::ticket;
 
 use crate::page::{ADMITTED, LOCKED};
@@ -20,9 +21,6 @@ use crate::worker::Worker;
 
 /// The largest body that is read.
 pub(crate) const BODY: usize = 2 * 1024 * 1024;
-
-/// How long a response may take, except for `/stream`.
-const TIME: Duration = Duration::from_secs(30);
 
 /// Passes a request on, or refuses it with the reason.
 pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: Next) -> Response {
@@ -38,10 +36,12 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
     }
     let mut response = match entry {
         Ok(Entry::Pass) if request.uri().path() == "/stream" => next.run(request).await,
-        Ok(Entry::Pass) => tokio::time::timeout(TIME, next.run(request)).await.unwrap_or_else(|_| {
-            Problem::new(StatusCode::REQUEST_TIMEOUT, "the request took too long", "request less at a time")
-                .into_response()
-        }),
+        Ok(Entry::Pass) => {
+            tokio::time::timeout(waiting_times::RESPONSE, next.run(request)).await.unwrap_or_else(|_| {
+                Problem::new(StatusCode::REQUEST_TIMEOUT, "the request took too long", "request less at a time")
+                    .into_response()
+            })
+        }
         Ok(Entry::Exchange(cookie)) => exchange(&cookie),
         Ok(Entry::Admit(cookie)) => admit(&cookie),
         Ok(Entry::Locked) => locked(),

@@ -12,7 +12,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use longhaul_core::config;
 use longhaul_runtime::worker::{self, Claim, WorkerFile};
-use longhaul_runtime::{Error, ErrorLog, Home};
+use longhaul_runtime::{Error, ErrorLog, Home, waiting_times};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
@@ -32,20 +32,11 @@ const CONNECTIONS: usize = 256;
 /// The number of threads that may block on the database.
 const THREADS: usize = 3;
 
-/// How long a client may take to send the headers of a request.
-const HEADERS: Duration = Duration::from_secs(10);
-
 /// The maximum size of the headers.
 const HEADER_BYTES: usize = 32 * 1024;
 
-/// How long a worker that a hook has started stays after the model has nothing left to do: another hook may follow soon.
-const LINGER: Duration = Duration::from_secs(5);
-
 /// How often such a worker checks whether it can exit.
 const LINGER_PAUSE: Duration = Duration::from_millis(250);
-
-/// How long to wait for running responses before exiting.
-const AT_END: Duration = Duration::from_secs(1);
 
 /// Runs the worker: exit status 0 after it has run, 1 if it cannot run or another one runs.
 pub fn main(args: impl Iterator<Item = String>) -> ExitCode {
@@ -123,7 +114,7 @@ fn run(started: For) -> Result<Ended, Error> {
         serve(listener, state, &model, &claim, idle(&config.worker)).await.map_err(failed)
     });
     // Whatever still runs only reads the database.
-    runtime.shutdown_timeout(AT_END);
+    runtime.shutdown_timeout(waiting_times::RESPONSES_AT_END);
     drop(claim);
     if started == For::Hook && matches!(ended, Ok(Ended::Idle)) && model::is_work_waiting(&home)? {
         worker::start_for_model(&home, longhaul_runtime::env().now)?;
@@ -194,7 +185,7 @@ fn take(stream: TcpStream, router: &Router, connections: &Arc<Semaphore>) {
     let service = TowerToHyperService::new(router.clone());
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS)
+        .header_read_timeout(waiting_times::REQUEST_HEADERS)
         .max_buf_size(HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     tokio::spawn(async move {
@@ -207,7 +198,7 @@ fn take(stream: TcpStream, router: &Router, connections: &Arc<Semaphore>) {
 /// Waits until the worker was not used for long, or until the work for which a hook started it is done.
 async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Option<Duration>) {
     while !worker.is_kept() {
-        if model.idle_for() >= LINGER {
+        if model.idle_for() >= waiting_times::WORKER_STAYS {
             return;
         }
         tokio::time::sleep(LINGER_PAUSE).await;

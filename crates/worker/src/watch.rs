@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use longhaul_runtime::memory::take_in_all;
-use longhaul_runtime::{Error, ErrorLog, Home, today};
+use longhaul_runtime::{Error, ErrorLog, Home, today, waiting_times};
 use longhaul_store::{Entry, Newest, Store, What};
 use serde_json::{Value, json};
 
@@ -21,14 +21,8 @@ use crate::{observed, shapes};
 /// How often the database is checked.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// How often an idle connection gets a `ping` event.
-const PING: Duration = Duration::from_secs(15);
-
 /// The maximum number of new rows of each kind in one event.
 const MOST: usize = 100;
-
-/// How often the context use of running sessions is read: transcripts are not in the database.
-const AGENTS: Duration = Duration::from_secs(2);
 
 /// Runs for as long as the worker does.
 pub(crate) async fn watch(worker: Arc<Worker>) {
@@ -48,7 +42,7 @@ pub(crate) async fn watch(worker: Arc<Worker>) {
         for (joining, greeting) in news.greetings {
             worker.hub.welcome(joining, &greeting);
         }
-        if pinged.elapsed() >= PING {
+        if pinged.elapsed() >= waiting_times::STREAM_PING {
             pinged = Instant::now();
             worker.hub.send(&event("ping", None, &json!({})));
         }
@@ -121,7 +115,7 @@ impl Watcher {
         if changed {
             news.events.extend(self.rows(&store)?);
         }
-        let is_time = self.agents_at.is_none_or(|at| at.elapsed() >= AGENTS);
+        let is_time = self.agents_at.is_none_or(|at| at.elapsed() >= waiting_times::STREAM_CONTEXT_READ);
         if changed || is_time || !joining.is_empty() {
             self.agents_at = Some(Instant::now());
             news.events.extend(self.agents(worker, &store)?);

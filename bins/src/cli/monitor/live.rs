@@ -1,18 +1,16 @@
 //! The live view: draws the table once a second until the user quits.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use longhaul_core::Env;
+use longhaul_runtime::waiting_times;
 use ratatui::DefaultTerminal;
 use ratatui::text::{Line, Text};
 
 use super::View;
 use crate::cli::paint::{Span, Tone};
 use crate::cli::terminal_lines::to_line;
-
-/// How often the sessions are read.
-const TICK: Duration = Duration::from_secs(1);
 
 /// Shows the view until `q`, Esc or Ctrl-C; the terminal is then as it was, also after an error or a panic.
 pub(crate) fn run(view: &mut View<'_>) -> anyhow::Result<()> {
@@ -27,7 +25,7 @@ fn watch(terminal: &mut DefaultTerminal, view: &mut View<'_>) -> anyhow::Result<
         // Read for every frame: the time has changed.
         let env = longhaul_runtime::env();
         draw(terminal, view, &env)?;
-        let end = Instant::now() + TICK;
+        let end = Instant::now() + waiting_times::MONITOR_READS;
         loop {
             if !event::poll(end.saturating_duration_since(Instant::now()))? {
                 break;

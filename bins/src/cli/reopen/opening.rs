@@ -229,9 +229,6 @@ fn open_window(
     Ok(Ok(window.pane))
 }
 
-/// How long the first hook of a client may take after its own record says that it is ready.
-const HOOK_LAG: Duration = Duration::from_secs(5);
-
 /// Waits until the client of a session waits for a prompt or for an answer, and its first hook has run.
 fn wait(
     env: &Env,
@@ -257,7 +254,9 @@ fn wait(
         ready = ready.or_else(|| record.map(|_| Instant::now()));
         // Codex has no record of its own: its hook says that it is ready.
         let is_ready = ready.is_some() || place.client != "claude";
-        if is_ready && (is_reported || ready.is_some_and(|ready| ready.elapsed() >= HOOK_LAG)) {
+        if is_ready
+            && (is_reported || ready.is_some_and(|ready| ready.elapsed() >= waiting_times::FIRST_HOOK_OF_CLIENT))
+        {
             return Ok(OpenResult::Idle(began.elapsed()));
         }
         if began.elapsed() >= waiting_times::REOPENED_CLIENT {

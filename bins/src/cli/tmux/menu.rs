@@ -1,15 +1,10 @@
 //! Shows the menu of sessions in tmux: the command of each item. Its layout and labels are in `tracker/src/menu.rs`.
 
-use std::time::Duration;
-
-use longhaul_runtime::Error;
 use longhaul_runtime::tmux::{Server, words};
+use longhaul_runtime::{Error, waiting_times};
 use longhaul_tracker::{Menu, MenuItem};
 
 use super::fit_label::fit;
-
-/// Time limit for the menu. tmux returns when it is closed.
-const LIMIT: Duration = Duration::from_secs(60 * 60);
 
 /// The rows around the sessions: the border, separator, previous, next and quit.
 const ROWS_AROUND: usize = 2 + 4;
@@ -38,7 +33,7 @@ pub(super) fn show_menu(
         words(["set-option", "-goq", "@longhaul-command", command]),
         display_menu(server, menu, client, columns),
     ];
-    match server.clone().within(LIMIT).run(&steps) {
+    match server.clone().within(waiting_times::TMUX_MENU).run(&steps) {
         Err(Error::TimedOut { .. }) => Ok(()),
         result => result.map(drop),
     }

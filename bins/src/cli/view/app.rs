@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossterm::event::Event;
 use longhaul_core::Env;
 use longhaul_inject::TerminalCommand;
-use longhaul_runtime::{DialogPane, Home, SeenDialog};
+use longhaul_runtime::{DialogPane, Home, SeenDialog, waiting_times};
 use longhaul_view::{Command, Mode, RowId, SessionRow, View};
 
 use super::collector::LocalSessions;
@@ -16,15 +16,6 @@ use super::preview::{self, DialogNow, Preview, Task};
 use super::session_target::{now, of_session};
 use super::terminal::Screen;
 use super::{actions, input, jump, screen};
-
-/// How often the chosen pane is captured.
-const PREVIEW_EVERY: Duration = Duration::from_secs(1);
-
-/// How often the last turn of a session without a pane is read.
-const TURN_EVERY: Duration = Duration::from_secs(5);
-
-/// How often it is checked whether the dialog on the screen is still open.
-const DIALOG_EVERY: Duration = Duration::from_millis(400);
 
 /// What a thread reports.
 #[derive(Debug)]
@@ -149,13 +140,13 @@ impl App {
     pub(crate) fn ask_for_preview(&mut self) {
         let (id, task, every) = match (self.view.mode(), &self.dialog) {
             (Mode::Dialog { id, .. }, Some(dialog)) => {
-                (id.clone(), Task::Dialog(id.clone(), dialog.pane.clone()), DIALOG_EVERY)
+                (id.clone(), Task::Dialog(id.clone(), dialog.pane.clone()), waiting_times::VIEW_DIALOG)
             }
             _ => {
                 let Some(row) = self.view.chosen().filter(|row| row.id.host.is_none()) else { return };
                 let (task, every) = match &row.pane {
-                    Some(pane) => (Task::Screen(row.id.clone(), pane.clone()), PREVIEW_EVERY),
-                    None => (Task::LastTurn(row.id.clone()), TURN_EVERY),
+                    Some(pane) => (Task::Screen(row.id.clone(), pane.clone()), waiting_times::VIEW_PREVIEW),
+                    None => (Task::LastTurn(row.id.clone()), waiting_times::VIEW_LAST_TURN),
                 };
                 (row.id.clone(), task, every)
             }

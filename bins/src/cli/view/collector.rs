@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use longhaul_core::{Config, Env, Status};
 use longhaul_cost::{Prices, Sum};
-use longhaul_runtime::{Home, Observation, Observed, Observer, Tracker};
+use longhaul_runtime::{Home, Observation, Observed, Observer, Tracker, waiting_times};
 use longhaul_store::Store;
 use longhaul_tracker::{Agent, Options};
 use longhaul_usage_reader::SessionCosts;
@@ -19,15 +19,6 @@ use crate::cli::limits::Limit;
 use crate::cli::monitor;
 use crate::cli::paint::tokens;
 use crate::cli::{session_numbers, status};
-
-/// How often changes are looked for.
-const TICK: Duration = Duration::from_secs(1);
-
-/// How often states are corrected that no hook reports.
-const TIDY_EVERY: Duration = Duration::from_secs(3);
-
-/// How often everything is read although nothing seems to have changed.
-const READ_EVERY: Duration = Duration::from_secs(15);
 
 /// The sessions of this machine.
 #[derive(Debug, Clone, Default)]
@@ -52,7 +43,7 @@ pub(crate) fn start(home: &Home, news: Sender<News>) {
             {
                 return;
             }
-            std::thread::sleep(TICK);
+            std::thread::sleep(waiting_times::VIEW_LOOKS_FOR_CHANGES);
         }
     });
 }
@@ -93,13 +84,13 @@ impl Collector {
     fn look(&mut self) -> Option<LocalSessions> {
         let env = longhaul_runtime::env();
         let is_due = |last: Option<Instant>, every: Duration| last.is_none_or(|last| last.elapsed() >= every);
-        if is_due(self.tidied, TIDY_EVERY) && self.home.database().exists() {
+        if is_due(self.tidied, waiting_times::VIEW_CORRECTS_STATES) && self.home.database().exists() {
             self.tidied = Some(Instant::now());
             // What is wrong here is wrong in the reading below, too.
             let _ = Tracker::open(&env, &self.home).and_then(|mut tracker| tracker.tidy());
         }
         let now = self.fingerprint();
-        if now == self.seen && !is_due(self.read, READ_EVERY) {
+        if now == self.seen && !is_due(self.read, waiting_times::VIEW_READS_ALL) {
             return None;
         }
         self.read = Some(Instant::now());

@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longhaul_inject::TerminalCommand;
 use longhaul_runtime::{run_program_bounded, waiting_times};
 use longhaul_view::{SessionRow, rows_of_host};
 
 use super::app::News;
-
-/// How long to wait after an answer before a host is asked again.
-const ASK_EVERY: Duration = Duration::from_secs(4);
 
 /// The maximum size of an answer, in bytes.
 const MAX_BYTES: usize = 512 * 1024;
@@ -43,7 +40,7 @@ pub(crate) fn start(host: &str, news: Sender<News>) {
             if news.send(News::Host(ask_in_round(&host, round, &mut costs))).is_err() {
                 return;
             }
-            std::thread::sleep(ASK_EVERY);
+            std::thread::sleep(waiting_times::OTHER_HOST_ASKED_AGAIN);
         }
     });
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::looking::Looker;
 use super::normalised_text::NormalisedText;
 use super::text_parts::{READ_ON, first_part, part_after};
-use super::wanted::{WantedTerm, spelled_like, wanted_terms};
+use super::typing_errors::spelled_like;
+use super::wanted::{WantedTerm, wanted_terms};
 use crate::query::Query;
 use crate::terms::{Language, split};
 

@@ -10,9 +10,6 @@ use crate::terms::{Form, Language, fold, forms_in, is_stop_word, split, split_as
 /// significant.
 const MOST: usize = 64;
 
-/// The letters that a correction may insert.
-const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
-
 /// A term that a passage should have.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -150,35 +147,6 @@ impl Gathered {
             }
         }
     }
-}
-
-/// Returns the words that differ from `word` by one typing error, in two groups: first those with two letters exchanged
-/// or one too many, which are few, then those with a letter missing or wrong, which are hundreds.
-pub fn spelled_like(word: &str) -> [Vec<String>; 2] {
-    let letters: Vec<char> = word.chars().collect();
-    // A short word is similar to too many others, and a number is not a typing error.
-    if !(5..=24).contains(&letters.len()) || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return [Vec::new(), Vec::new()];
-    }
-    let join = |parts: [&[char]; 3]| parts.concat().into_iter().collect::<String>();
-    let (mut few, mut many) = (Vec::new(), Vec::new());
-    for at in 0..letters.len() - 1 {
-        few.push(join([&letters[..at], &[letters[at + 1], letters[at]], &letters[at + 2..]]));
-    }
-    for at in 0..letters.len() {
-        few.push(join([&letters[..at], &[], &letters[at + 1..]]));
-    }
-    for at in 0..=letters.len() {
-        many.extend(LETTERS.chars().map(|letter| join([&letters[..at], &[letter], &letters[at..]])));
-    }
-    for at in 0..letters.len() {
-        many.extend(LETTERS.chars().map(|letter| join([&letters[..at], &[letter], &letters[at + 1..]])));
-    }
-    let mut seen = std::collections::HashSet::new();
-    [few, many].map(|mut words| {
-        words.retain(|one| one != word && seen.insert(one.clone()));
-        words
-    })
 }
 
 #[cfg(test)]

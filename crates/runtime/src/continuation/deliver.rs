@@ -25,16 +25,6 @@ pub(crate) const KIND: &str = "continuation";
 /// Interval at which the plan is read. Hooks write it to the database, and there is no notification.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Interval at which a plan is read that waits for the account's rate limit.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
-
-/// Time limit for the bridge to take a step that could also be typed, at most a quarter of the step's time. The bridge
-/// reports when the turn has ended, which the hooks of other programs may delay.
-const BRIDGE_COMES: Duration = Duration::from_secs(8);
-
-/// Time limit for taking the lock. A hook may hold it for a moment in order to test it.
-const LOCK_LIMIT: Duration = Duration::from_millis(500);
-
 /// Types the text that the chain waits for, and retries, until the chain has moved on.
 ///
 /// Does nothing while another process types for the chain.
@@ -151,7 +141,7 @@ impl Scene<'_> {
         let errand = if chain.plan.state == State::Clearing { Errand::Clear } else { Errand::Prompt };
         match delivery_method(errand, has_bridge, terminal.as_ref()) {
             DeliveryMethod::Bridge => {
-                let instead = terminal.as_ref().map(|_| BRIDGE_COMES.min(left(until) / 4));
+                let instead = terminal.as_ref().map(|_| waiting_times::BRIDGE_TAKES_STEP.min(left(until) / 4));
                 if let Some(delivered) = self.leave_to_bridge(instead.unwrap_or_else(|| left(until)), until)? {
                     return Ok(delivered);
                 }
@@ -280,7 +270,7 @@ fn lock_patiently(home: &Home, id: ChainId) -> Result<Option<File>, Error> {
     let started = Instant::now();
     loop {
         let locked = lock(home, id)?;
-        if locked.is_some() || started.elapsed() > LOCK_LIMIT {
+        if locked.is_some() || started.elapsed() > waiting_times::CONTINUATION_LOCK {
             return Ok(locked);
         }
         std::thread::sleep(LOOK_EVERY);
@@ -309,7 +299,7 @@ fn wait_for_limit(env: &Env, store: &Store, course: &Course, chain: &Chain) -> R
             let resumed = |plan: &Plan, remaining: &[String]| course.meet(plan, &Occasion::Lifted, remaining, now);
             return Ok(store.meet(chain.id, now, resumed)?.is_some_and(|met| met.act == PlanAction::TypeAgain));
         }
-        std::thread::sleep(LOOK_AGAIN.min(Duration::from_millis(lifted.since(now))));
+        std::thread::sleep(waiting_times::RATE_LIMIT_CHECKED.min(Duration::from_millis(lifted.since(now))));
     }
 }
 

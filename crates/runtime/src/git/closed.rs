@@ -10,10 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::refs::Repository;
-use crate::{Error, Home, bounded_read, files, process};
-
-/// Time limit for git. In a huge work tree the result is not worth a longer wait.
-const LIMIT: Duration = Duration::from_millis(700);
+use crate::{Error, Home, bounded_read, files, process, waiting_times};
 
 /// Maximum size of an index that is passed to git.
 const MAX_INDEX: u64 = 512 << 20;
@@ -33,7 +30,7 @@ pub(crate) fn is_dirty(home: &Home, dir: &Path) -> Option<bool> {
     let mut command = command(&own.dir, &work_tree);
     command.env("GIT_INDEX_FILE", index).env("GIT_OBJECT_DIRECTORY", objects);
     command.args(["status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"]);
-    let (status, changes, _) = process::finish(command, "git", LIMIT).ok()?;
+    let (status, changes, _) = process::finish(command, "git", waiting_times::GIT_IN_HOOK).ok()?;
     status.success().then_some(!changes.is_empty())
 }
 

@@ -8,13 +8,10 @@ use longhaul_store::{Session, Store};
 use longhaul_transcript::{Batch, Cursor, Reader};
 
 use crate::transcript_file::TranscriptFile;
-use crate::{Deadline, Error, Sanitizer};
+use crate::{Deadline, Error, Sanitizer, waiting_times};
 
 /// Number of bytes that are read at a time and stored in one transaction.
 const PIECE: usize = 1024 * 1024;
-
-/// Reading stops when less time than this is left.
-const TIME_NEEDED: std::time::Duration = std::time::Duration::from_millis(300);
 
 /// The progress of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,7 +49,9 @@ pub fn catch_up(
     let new = length.map(|length| usize::try_from(length - session.cursor.offset).unwrap_or(PIECE));
     let mut piece = vec![0; PIECE.min(new.unwrap_or(PIECE)).max(1)];
     let mut total = 0_u64;
-    while (total < most || reader.is_in_long_line()) && deadline.is_none_or(|deadline| deadline.left() > TIME_NEEDED) {
+    while (total < most || reader.is_in_long_line())
+        && deadline.is_none_or(|deadline| deadline.left() > waiting_times::TRANSCRIPT_READ_NEEDED)
+    {
         let left = if reader.is_in_long_line() { u64::MAX } else { most - total };
         let wanted = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let read = file.read(&mut piece[..wanted]).map_err(failed)?;

@@ -1,7 +1,5 @@
 //! The baton, and the handover to the next session.
 
-use std::time::Duration;
-
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{
     EndReason, HookEvent, PreCompact, SessionEnd, SessionStart, StartSource, Stop, UserPromptSubmit,
@@ -12,19 +10,13 @@ use longhaul_store::{NewInjection, Session, Store, Turn};
 
 use crate::handoff::{Claim, Handover, Heir, Progress, Project, catch_up, register, render_session, unread_turns};
 use crate::memory::keep_last_reply;
-use crate::{Deadline, Error, Flow, Hook, clock_and_env};
+use crate::{Deadline, Error, Flow, Hook, clock_and_env, waiting_times};
 
 /// Maximum number of bytes read at SessionEnd, which has 1.5 s for all plugins together. The next start reads the rest.
 const AT_END: u64 = 1024 * 1024;
 
 /// Maximum number of bytes read by any other hook. A longer transcript is read in several steps.
 const AT_ONCE: u64 = 64 * 1024 * 1024;
-
-/// Maximum time at the end of a turn for reading the transcripts of predecessors.
-const FOR_PREDECESSORS: Duration = Duration::from_millis(1000);
-
-/// Minimum time left for the following jobs.
-const FOR_OTHERS: Duration = Duration::from_millis(2000);
 
 /// The message to the user when a command writes a baton.
 const WRITTEN: &str = "baton written: the next session in this project goes on from here";
@@ -213,7 +205,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             if !std::fs::metadata(path).is_ok_and(|file| file.len() > predecessor.cursor.offset) {
                 continue;
             }
-            let time = FOR_PREDECESSORS.min(self.deadline.left().saturating_sub(FOR_OTHERS));
+            let time = waiting_times::TRANSCRIPTS_OF_PREDECESSORS
+                .min(self.deadline.left().saturating_sub(waiting_times::JOBS_AFTER_PREDECESSORS));
             match self.take_in_until(Deadline::after(time), store, &predecessor, AT_ONCE) {
                 Ok(progress) if !progress.is_whole => break,
                 // An unreadable transcript was reported at the handover.

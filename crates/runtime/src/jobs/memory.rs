@@ -1,7 +1,5 @@
 //! The memory: stores the work of every session, and shows it to later ones.
 
-use std::time::Duration;
-
 use longhaul_core::counted;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{
@@ -16,13 +14,10 @@ use crate::memory::{
     Reader, ReportedCall, Spool, clean_prompt, is_excluded, note, noted_prompt, render_page, sum_up, take_in,
     take_in_all, upkeep,
 };
-use crate::{Deadline, Error, Flow, Hook, clock_and_env};
+use crate::{Deadline, Error, Flow, Hook, clock_and_env, waiting_times};
 
 /// Minimum number of characters for which a page is shown.
 const SMALLEST_PAGE: usize = 600;
-
-/// Maximum time at the start for storing the spools of other sessions.
-const FOR_BACKLOG: Duration = Duration::from_secs(1);
 
 /// Shows a session the page of its project.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -32,7 +27,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     // What a killed session has left is the most useful for the next one.
-    let time = FOR_BACKLOG.min(hook.deadline.left() / 2);
+    let time = waiting_times::SPOOLS_AT_START.min(hook.deadline.left() / 2);
     for error in take_in_all(&store, &hook.home, &hook.env, Some(Deadline::after(time))) {
         hook.log.write(&format!("session {}: {}", session.session, error.chain()));
     }

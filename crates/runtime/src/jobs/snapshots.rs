@@ -1,14 +1,12 @@
 //! Starts snapshots of the work tree in the background, reports after a rewind that the files have not gone back, and
 //! restores a snapshot at the user's command.
 
-use std::time::Duration;
-
 use longhaul_core::clock::time_of;
 use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_task_notification};
 use longhaul_core::event::{HookEvent, SessionStart, StartSource, Stop, UserPromptSubmit};
 use longhaul_core::{Millis, Reply, counted, one_line};
 
-use crate::{Error, Flow, Hook, clock_and_env, git, process};
+use crate::{Error, Flow, Hook, clock_and_env, git, process, waiting_times};
 
 /// The slash command that restores a snapshot, in the complete bundle and in the bundle of the one job. Claude Code knows a
 /// command of a plugin only under such a name: `/restore` would be a command of the user's own.
@@ -21,12 +19,6 @@ const DISABLED: &str = "Snapshots are disabled (snapshots.enabled is false), so 
 /// The answer to the slash command without a word that names a snapshot.
 const USAGE: &str = "Which one? `/longhaul:restore A` shows what would change, `/longhaul:restore A now` does it. A is a number of \
                      `longhaul snapshots`, a time such as 14:03, or `last`. `/longhaul:restore undo now` undoes the last restore.";
-
-/// The time that is left for the answer after the command line.
-const FOR_ANSWER: Duration = Duration::from_millis(300);
-
-/// Maximum time for counting the files that differ from a snapshot.
-const FOR_COUNT: Duration = Duration::from_secs(2);
 
 /// Takes a first snapshot of a session.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -86,7 +78,7 @@ pub fn on_restore_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Err
     let (args, is_now) = restore_arguments(&hook.event.common.session.to_string(), &words);
     let cwd = hook.event.common.cwd.clone().or(hook.project_dir()).filter(|dir| dir.is_dir());
     let Some(cwd) = cwd else { return Ok(Flow::Next) };
-    let limit = hook.deadline.left().saturating_sub(FOR_ANSWER);
+    let limit = hook.deadline.left().saturating_sub(waiting_times::ANSWER_AFTER_RESTORE);
     let answer = match process::ask_sibling("longhaul", &args, &cwd, limit)? {
         Some(text) => text,
         None if is_now => "The restore goes on in the background; `longhaul snapshots` lists it.".to_owned(),
@@ -163,7 +155,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         cwd: &std::path::Path,
     ) -> Result<Option<String>, Error> {
         let args = ["diff", &snapshot.to_string(), "--json", "--session", session].map(str::to_owned);
-        let limit = FOR_COUNT.min(self.deadline.left() / 2);
+        let limit = waiting_times::COUNT_AFTER_REWIND.min(self.deadline.left() / 2);
         let files = match process::ask_sibling("longhaul", &args, cwd, limit)? {
             Some(text) => match serde_json::from_str::<Vec<serde::de::IgnoredAny>>(&text) {
                 Ok(files) => Some(files.len()),

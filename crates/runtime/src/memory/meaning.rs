@@ -8,7 +8,7 @@ mod models_state;
 mod prompt;
 mod search;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longhaul_core::{Config, Env, Millis};
 use longhaul_embedding::Vector;
@@ -20,10 +20,7 @@ pub(crate) use self::prompt::{lacks_vectors, near_prompt};
 pub use self::search::{catch_up, near, search};
 use crate::waiting_times::WORKER_ANSWER;
 use crate::worker;
-use crate::{Error, Home};
-
-/// Maximum time that a search spends on missing vectors.
-const SEARCH: Duration = Duration::from_millis(40);
+use crate::{Error, Home, waiting_times};
 
 /// Maximum number of batches of 128 records for which upkeep computes vectors.
 const UPKEEP: usize = 2_000;
@@ -83,7 +80,8 @@ impl Meaning {
         let begun = Instant::now();
         let (mut stored, mut model) = (0, None);
         for _ in 0..UPKEEP {
-            let is_over = effort == Effort::Search && (begun.elapsed() > SEARCH || store.is_crowded());
+            let is_over =
+                effort == Effort::Search && (begun.elapsed() > waiting_times::VECTORS_IN_SEARCH || store.is_crowded());
             let waiting = store.waiting_for_vectors(&vectors, &in_use, now)?;
             if waiting.is_empty() || is_over {
                 break;

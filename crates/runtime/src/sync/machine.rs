@@ -2,12 +2,11 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
 
 use longhaul_inject::TerminalCommand;
 use sha2::{Digest, Sha256};
 
-use crate::{Home, bounded_read, process};
+use crate::{Home, bounded_read, process, waiting_times};
 
 /// Where Linux keeps the id of the machine.
 const MACHINE_ID: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
@@ -55,7 +54,7 @@ pub fn host_name() -> String {
     let kernel = bounded_read::text(Path::new("/proc/sys/kernel/hostname"), bounded_read::SMALL).ok();
     let name = kernel.or_else(|| {
         let step = TerminalCommand { argv: vec!["hostname".to_owned()], stdin: None };
-        process::run(&step, Duration::from_secs(2)).ok()
+        process::run(&step, waiting_times::HOST_NAME).ok()
     });
     let name = name.unwrap_or_default();
     name.trim().split('.').next().unwrap_or_default().to_owned()

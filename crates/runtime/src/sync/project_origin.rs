@@ -2,15 +2,11 @@
 //! `sync/src/project_identity.rs`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use longhaul_core::Env;
 
-use crate::Home;
 use crate::git::{WorkTree, root_commit};
-
-/// How long git may take to find the root commit.
-const LIMIT: Duration = Duration::from_secs(30);
+use crate::{Home, waiting_times};
 
 /// What identifies a project. Never its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +24,8 @@ pub enum ProjectOrigin {
 
 /// Returns the origin of the repository around `dir`; `None` if it has no remote, no commit, or only a part of its history.
 pub fn project_origin(env: &Env, home: &Home, dir: &Path) -> Option<ProjectOrigin> {
-    let tree = WorkTree::around(env, dir, LIMIT).ok()?;
+    let tree = WorkTree::around(env, dir, waiting_times::GIT_ROOT_COMMIT).ok()?;
     let url = tree.setting("remote.origin.url").or_else(|| tree.setting("remote.upstream.url"))?;
     let url = String::from_utf8(url.to_vec()).ok().filter(|url| !url.is_empty())?;
-    Some(ProjectOrigin::Remote { url, root_commit: root_commit(home, dir, LIMIT)? })
+    Some(ProjectOrigin::Remote { url, root_commit: root_commit(home, dir, waiting_times::GIT_ROOT_COMMIT)? })
 }

@@ -2,17 +2,13 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use longhaul_core::config::Names;
 use longhaul_core::{Config, Env};
 use longhaul_inject::TerminalCommand;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Home, bounded_read, files, process};
-
-/// A password manager may ask the user to unlock it.
-const COMMAND_LIMIT: Duration = Duration::from_secs(60);
+use crate::{Error, Home, bounded_read, files, process, waiting_times};
 
 /// The most that a command may print.
 const MAX_OUTPUT: usize = 64 * 1024;
@@ -116,7 +112,7 @@ fn of_command(argv: &Names, origin: &str) -> Result<Option<Secret>, Error> {
         return Ok(None);
     }
     let step = TerminalCommand { argv: argv.0.clone(), stdin: None };
-    let output = process::run_bounded(&step, MAX_OUTPUT, COMMAND_LIMIT)?;
+    let output = process::run_bounded(&step, MAX_OUTPUT, waiting_times::SECRET_COMMAND)?;
     let text = String::from_utf8_lossy(&output).trim().to_owned();
     if text.is_empty() {
         let message = format!("{origin} printed nothing");

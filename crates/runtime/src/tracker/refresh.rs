@@ -1,7 +1,5 @@
 //! Corrects what no hook reports and what tmux does not show, every few seconds by tmux, or by a command.
 
-use std::time::Duration;
-
 use longhaul_activity_log::LogLine;
 use longhaul_core::{Millis, SessionId};
 use longhaul_tracker::{
@@ -12,10 +10,7 @@ use longhaul_tracker::{
 use super::session_place::Place;
 use super::{Logged, Tracker, seconds, user_options_cache};
 use crate::tmux::{Server, ServerOptions, server_pid, window_of_pane};
-use crate::{ActivityLog, Error, SessionRecord, bounded_read, client, files, process, reopen, usage};
-
-/// Minimum interval between two searches for dead sessions.
-const REAP_EVERY: Duration = Duration::from_secs(10);
+use crate::{ActivityLog, Error, SessionRecord, bounded_read, client, files, process, reopen, usage, waiting_times};
 
 /// Time without activity after which the transcript of a session is searched for an interrupt.
 const SILENT_MS: u64 = 10_000;
@@ -155,7 +150,8 @@ impl Tracker<'_> {
         let path = self.home.dir().join("tmux").join(format!("reaped-{server}"));
         let last = files::modified(&path).unwrap_or_default();
         // The time of the file is the system's. With a fixed test clock, the interval would never end.
-        let due = crate::clock_and_env::clock().0.abs_diff(last.0) >= REAP_EVERY.as_millis() as u64;
+        let due = crate::clock_and_env::clock().0.abs_diff(last.0)
+            >= waiting_times::DEAD_SESSIONS_SEARCHED.as_millis() as u64;
         due && files::replace(&path, b"").is_ok()
     }
 

@@ -10,11 +10,8 @@ use longhaul_inject::{
     screen_state,
 };
 
-use super::typist::{STEP_LIMIT, client_is_in};
-use crate::{Error, Home, SessionRecord, client, files, process};
-
-/// Time after which a key without effect is pressed again: a dialog ignores keys for a moment after it is drawn.
-const PRESS_AGAIN: Duration = Duration::from_millis(1_200);
+use super::typist::client_is_in;
+use crate::{Error, Home, SessionRecord, client, files, process, waiting_times};
 
 /// How often the key is pressed at most.
 const MAX_PRESSES: usize = 3;
@@ -111,14 +108,14 @@ impl DialogPane {
     }
 
     fn press(&self, dialog: &PermissionDialog, key: char) -> Result<bool, String> {
-        let pressed = process::run(&self.pane.press_in_dialog(dialog, key), STEP_LIMIT);
+        let pressed = process::run(&self.pane.press_in_dialog(dialog, key), waiting_times::TERMINAL_CALL);
         pressed.map(|stdout| TmuxPane::was_pressed(&stdout)).map_err(|error| error.chain())
     }
 
     /// Waits for the end of the dialog; returns whether it came.
     fn closes(&self, env: &Env, seen: &SeenDialog) -> bool {
         let started = Instant::now();
-        while started.elapsed() < PRESS_AGAIN {
+        while started.elapsed() < waiting_times::DIALOG_KEY_AGAIN {
             if self.read(env).as_ref() != Ok(seen) {
                 return true;
             }
@@ -134,12 +131,12 @@ impl DialogPane {
         if !is_alone {
             return DialogOutcome::Answered;
         }
-        let _ = process::run(&self.pane.erase(1), STEP_LIMIT);
+        let _ = process::run(&self.pane.erase(1), waiting_times::TERMINAL_CALL);
         DialogOutcome::NothingTyped("the dialog was closed at the same moment".to_owned())
     }
 
     fn inspect(&self) -> Result<Inspection, String> {
-        let stdout = process::run(&self.pane.inspect(), STEP_LIMIT).map_err(|error| error.chain())?;
+        let stdout = process::run(&self.pane.inspect(), waiting_times::TERMINAL_CALL).map_err(|error| error.chain())?;
         let inspection = parse_inspection(&stdout).ok_or_else(|| format!("pane {} is gone", self.pane.pane))?;
         if inspection.dead || !client_is_in(&inspection, self.client_pid) {
             return Err(format!("Claude Code does not run in pane {}", self.pane.pane));

@@ -10,18 +10,7 @@ use longhaul_inject::{ChordResult, Pane, ScreenState, SubmitChord, SubmitKey, Un
 
 use super::client_notes;
 use super::typist::{Superseded, Typist, is_still_wanted};
-
-/// Time limit for a client with an unproven chord to empty its input. A busy client needs more time.
-const CHORD_LIMIT: Duration = Duration::from_millis(3_000);
-
-/// Time that a hook needs after that, to erase the text and to press Enter.
-const TIME_AFTER: Duration = Duration::from_millis(1_200);
-
-/// Minimum time of observation before a client counts as ignoring the chord.
-const LEAST_WATCHED: Duration = Duration::from_millis(700);
-
-/// Time limit for the input to show that the text was erased.
-const ERASE_LIMIT: Duration = Duration::from_millis(1_000);
+use crate::waiting_times;
 
 impl Typist<'_> {
     /// Submits the typed text by the chord.
@@ -48,7 +37,9 @@ impl Typist<'_> {
     /// Checks that the chord has emptied the input. If the client ignores the chord, Enter is used from then on.
     fn see_submitted(&self, pane: &dyn Pane, chord: &SubmitChord) -> Result<(), String> {
         let started = Instant::now();
-        let limit = self.order.deadline.map_or(CHORD_LIMIT, |deadline| deadline.left().saturating_sub(TIME_AFTER));
+        let limit = self.order.deadline.map_or(waiting_times::CHORD_SUBMITS, |deadline| {
+            deadline.left().saturating_sub(waiting_times::AFTER_CHORD)
+        });
         loop {
             match self.look(pane)? {
                 // The marker may be shown in the input as a suggestion or a queued message, so only the draft counts.
@@ -64,7 +55,7 @@ impl Typist<'_> {
                 ScreenState::Input { .. } | ScreenState::Unsafe(_) => break,
             }
         }
-        if started.elapsed() < LEAST_WATCHED {
+        if started.elapsed() < waiting_times::CHORD_LEAST_OBSERVED {
             self.note_left();
             return Ok(());
         }
@@ -72,7 +63,8 @@ impl Typist<'_> {
         self.key.replace(SubmitKey::Enter);
         self.take_back_or_note(pane);
         let erased = Instant::now();
-        while erased.elapsed() < ERASE_LIMIT && matches!(self.look(pane), Ok(ScreenState::Input { draft: Some(_), .. }))
+        while erased.elapsed() < waiting_times::TYPED_TEXT_ERASED
+            && matches!(self.look(pane), Ok(ScreenState::Input { draft: Some(_), .. }))
         {
             std::thread::sleep(Duration::from_millis(5));
         }

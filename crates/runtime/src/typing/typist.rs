@@ -12,16 +12,7 @@ use longhaul_inject::{
 };
 
 use super::{Order, client_notes};
-use crate::{Error, Home, client, files, process};
-
-/// Time limit for one call of tmux, screen or another terminal.
-pub(super) const STEP_LIMIT: Duration = Duration::from_millis(1_500);
-
-/// Time limit for typed text to appear in the input.
-const ECHO_LIMIT: Duration = Duration::from_millis(1_000);
-
-/// Enter is not pressed if less time than this is left, because Claude Code would no longer wait for the hook.
-const ENTER_MARGIN: Duration = Duration::from_millis(300);
+use crate::{Error, Home, client, files, process, waiting_times};
 
 /// Returns whether a text is no longer wanted.
 pub(crate) type Superseded<'a> = &'a dyn Fn() -> Result<bool, Error>;
@@ -209,7 +200,7 @@ impl<'a> Typist<'a> {
 
     pub(super) fn wait_for_echo(&self, pane: &dyn Pane) -> Result<(), String> {
         let started = Instant::now();
-        while started.elapsed() < ECHO_LIMIT {
+        while started.elapsed() < waiting_times::TYPED_TEXT_SHOWN {
             let look = self.look(pane)?;
             if look == ScreenState::Unsafe(UnsafeScreen::Dialog) && !self.could_answer_a_dialog() {
                 return Err("a dialog opened meanwhile".to_owned());
@@ -233,7 +224,7 @@ impl<'a> Typist<'a> {
             ClientActivity::Busy | ClientActivity::Idle | ClientActivity::Unknown => {}
         }
         self.no_turn_began()?;
-        if self.order.deadline.is_some_and(|deadline| deadline.left() < ENTER_MARGIN) {
+        if self.order.deadline.is_some_and(|deadline| deadline.left() < waiting_times::ENTER_MARGIN) {
             return Err("the hook's time is up".to_owned());
         }
         Ok(())
@@ -270,7 +261,7 @@ impl<'a> Typist<'a> {
         let is_stashed = || matches!(self.look(pane), Ok(ScreenState::Input { draft: None, stashed: true, .. }));
         let started = Instant::now();
         while !is_stashed() {
-            if started.elapsed() > ECHO_LIMIT {
+            if started.elapsed() > waiting_times::TYPED_TEXT_SHOWN {
                 return Err("the draft could not be stashed".to_owned());
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -290,7 +281,10 @@ impl<'a> Typist<'a> {
     }
 
     pub(super) fn run(&self, step: &TerminalCommand) -> Result<String, String> {
-        let limit = self.order.deadline.map_or(STEP_LIMIT, |deadline| STEP_LIMIT.min(deadline.left()));
+        let limit = self
+            .order
+            .deadline
+            .map_or(waiting_times::TERMINAL_CALL, |deadline| waiting_times::TERMINAL_CALL.min(deadline.left()));
         process::run(step, limit).map_err(|error| error.chain())
     }
 }

@@ -1,19 +1,16 @@
 //! Checks whether snapshots of the files can be taken.
 
 use std::path::Path;
-use std::time::Duration;
 
 use longhaul_core::{Env, Millis};
 use longhaul_runtime::git::{self, GitVersion};
+use longhaul_runtime::waiting_times;
 use longhaul_snapshot_store::{UPKEEP_FAILURE, last_failure, store_size};
 
 use super::Finding;
 use super::facts::Facts;
 use super::judge::ago;
 use crate::paths::InstallPaths;
-
-/// How long git may take to print its version.
-const LIMIT: Duration = Duration::from_secs(5);
 
 /// By how much the store may exceed its cap until upkeep runs.
 const SLACK: u64 = 5;
@@ -41,7 +38,7 @@ impl SnapshotFacts {
     pub(super) fn collect(env: &Env, paths: &InstallPaths) -> Option<Self> {
         let (config, _) = longhaul_runtime::config(env).ok()?;
         config.snapshots.enabled.then(|| Self {
-            git: git::version(LIMIT).map_err(|error| error.chain()),
+            git: git::version(waiting_times::GIT_VERSION).map_err(|error| error.chain()),
             bytes: store_size(&paths.data).bytes,
             max_bytes: config.snapshots.max_store.0,
             free_bytes: free_bytes(paths.data.dir()),

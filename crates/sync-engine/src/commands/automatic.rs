@@ -1,18 +1,14 @@
 //! `longhaul-sync exchange`: started by a hook and detached. No process reads its output.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use longhaul_core::Env;
 use longhaul_runtime::sync::{self, ExchangeState};
-use longhaul_runtime::{ErrorLog, Home, leave_session};
+use longhaul_runtime::{ErrorLog, Home, leave_session, waiting_times};
 
 use super::CommandError;
 use super::context::Context;
 use super::now::exchange_and_record;
-
-/// How long an exchange that runs already is waited for.
-const OTHER_EXCHANGE: Duration = Duration::from_secs(30);
 
 /// Exchanges records, unless the last exchanges have failed and the pause has not ended.
 pub(super) fn run(env: &Env) -> ExitCode {
@@ -37,7 +33,7 @@ fn attempt(env: &Env) -> Result<(), CommandError> {
         return Ok(());
     }
     // An exchange that runs already may have missed what this one is for.
-    context.lock_limit = OTHER_EXCHANGE;
+    context.lock_limit = waiting_times::OTHER_EXCHANGE_IN_BACKGROUND;
     let _lock = match context.lock() {
         Err(CommandError::Busy) => return Ok(()),
         lock => lock?,

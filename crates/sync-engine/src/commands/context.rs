@@ -20,9 +20,6 @@ const CACHE_KIB: u32 = 32 * 1024;
 
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long an exchange that a hook has started is waited for, unless [`Context::lock_limit`] is changed.
-const OTHER_EXCHANGE: Duration = Duration::from_secs(120);
-
 /// Configuration, data folder and database.
 pub(super) struct Context {
     pub(super) env: Env,
@@ -40,7 +37,7 @@ impl Context {
         let store = home.store(waiting_times::DATABASE)?;
         store.read_without_mapping()?;
         store.set_cache(CACHE_KIB)?;
-        Ok(Self { env: env.clone(), home, config, store, lock_limit: OTHER_EXCHANGE })
+        Ok(Self { env: env.clone(), home, config, store, lock_limit: waiting_times::OTHER_EXCHANGE })
     }
 
     /// Returns the engine of this machine's circle.

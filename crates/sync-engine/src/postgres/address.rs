@@ -3,15 +3,12 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
+use longhaul_runtime::waiting_times;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use crate::EngineError;
-
-/// How long connecting may take, unless the address says otherwise.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How the connection is encrypted and whether the server's certificate is checked, as in PostgreSQL's own clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +90,7 @@ impl PostgresAddress {
             TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => SslMode::Require,
         });
         if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_TIMEOUT);
+            config.connect_timeout(waiting_times::POSTGRES_CONNECT);
         }
         if config.get_application_name().is_none() {
             config.application_name("longhaul-sync");

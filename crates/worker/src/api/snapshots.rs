@@ -3,12 +3,13 @@
 //! Everything that a repository contains is sent as text, and only up to a limit. The page shows it as text.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use longhaul_core::SessionId;
 use longhaul_runtime::git::PrivateGit;
+use longhaul_runtime::waiting_times;
 use longhaul_snapshot::{decoded_path, shown_path};
 use longhaul_snapshot_store::{self as snapshot_store, file_patch, first_file_changes, stored_git};
 use longhaul_store::{Snapshot, Store};
@@ -31,9 +32,6 @@ const PATCH_BYTES: usize = 256 << 10;
 
 /// The maximum length of a path in a request, in bytes. Every byte of a name may be escaped.
 const PATH_BYTES: usize = 16 << 10;
-
-/// How long git may take.
-const GIT_TIME: Duration = Duration::from_secs(15);
 
 /// How much of a message of git is sent, in characters.
 const MESSAGE_CHARS: usize = 300;
@@ -183,7 +181,7 @@ async fn with_git<T: Send + 'static>(
         // It is held until git has ended, also if the client has gone.
         let _turn = turn;
         let gone = || Problem::missing("the files of these snapshots are not stored any more", "choose other ones");
-        let git = stored_git(&home, &pair.key, Instant::now() + GIT_TIME).ok_or_else(gone)?;
+        let git = stored_git(&home, &pair.key, Instant::now() + waiting_times::GIT_FOR_REQUEST).ok_or_else(gone)?;
         work(&git, &pair).map_err(|error| failed(&error, &pair))
     })
     .await

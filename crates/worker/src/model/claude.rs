@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use longhaul_runtime::{Ended, GuardError, ModelAccess, run_guarded};
+use longhaul_runtime::{Ended, GuardError, ModelAccess, run_guarded, waiting_times};
 use longhaul_store::Cost;
 use serde_json::Value;
 
@@ -13,9 +13,6 @@ use super::provider_reply::{Failure, Reply, cost, usage};
 
 /// The maximum tokens that `claude` adds to a request: its own prompt, and a second turn for the structured answer.
 pub(crate) const OWN_TOKENS: u64 = 8_000;
-
-/// How long `claude --help` may take.
-const HELP: Duration = Duration::from_secs(20);
 
 /// Options that keep a request small and isolated. They are used if this version of `claude` has them.
 const OPTIONS: [(&str, &[&str]); 6] = [
@@ -39,7 +36,8 @@ impl Client {
     /// Finds out which options `claude` has.
     pub(crate) fn find(access: &ModelAccess, dir: &Path, is_wanted: impl Fn() -> bool) -> Result<Self, Failure> {
         let argv = [access.claude.clone(), "--help".to_owned()];
-        let ended = run_guarded(&argv, dir, "", HELP, is_wanted).map_err(|error| stopped(error, Cost::Nothing))?;
+        let ended = run_guarded(&argv, dir, "", waiting_times::CLAUDE_HELP, is_wanted)
+            .map_err(|error| stopped(error, Cost::Nothing))?;
         if ended.status != Some(0) {
             return Err(Failure::of_way(said(&access.claude, &ended), Cost::Nothing));
         }

@@ -1,5 +1,5 @@
 //! A submitted prompt: the confirmation of a bookmark, or the start of a turn. How long a confirmation may take is in
-//! `activity-log/src/decision.rs`.
+//! `activity-log/src/decision.rs`; the note for the model during a turn is in `mid_turn.rs`.
 
 use longhaul_activity_log::LogLine;
 use longhaul_core::event::UserPromptSubmit;
@@ -7,11 +7,8 @@ use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_bookmark_c
 use longhaul_core::{Reply, Status};
 use longhaul_store::NewBookmark;
 
+use super::mid_turn;
 use crate::{Error, Flow, Hook, git, usage};
-
-/// The context for the model when a marker is received during its turn.
-const MID_TURN: &str = "This message is an automatic bookmark set by the user's tooling as a rewind point. It asks \
-                        for nothing and needs no reply; the work in progress goes on unchanged.";
 
 /// The message to the user when a marker is received between turns. The model reads the marker with the next prompt.
 const SET: &str = "bookmark set";
@@ -42,7 +39,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let is_running = log.metrics()?.is_turn_running() && log.may_be_of_newest_turn(common.prompt_id.as_deref())?;
     hook.append_once(&log, &[LogLine::Bookmark { at }])?;
     if is_running && !is_bookmark_command(&hook.event.prompt) {
-        hook.show(MID_TURN);
+        hook.show(mid_turn::NOTE);
     } else {
         hook.answer(Reply::end(SET));
     }

@@ -1,4 +1,4 @@
-//! Types a bookmark from inside the PostToolUse hook.
+//! A bookmark during a turn: typed from inside the PostToolUse hook, with a note for the model.
 //!
 //! Claude Code waits for its hooks, so a dialog of the turn can rarely open between the inspection and Enter. Parallel
 //! calls can still open one, so the screen and Claude Code's record are checked again before Enter. Subagents open
@@ -12,17 +12,15 @@ use longhaul_core::event::{HookEvent, PostToolUse};
 use longhaul_inject::{TypeWhen, TypingDecision};
 
 use crate::typing::{Typist, is_received};
-use crate::{ActivityLog, Error, Hook, Order, Receipt, Ticket, running_subagents};
+use crate::{ActivityLog, Error, Hook, Order, Receipt, Ticket, running_subagents, waiting_times};
 
-/// Time limit for the receipt. The hook waits for it so that the next tool call finds the bookmark in the log.
-const RECEIPT_LIMIT: Duration = Duration::from_millis(800);
-
-/// Nothing is typed if less time than this is left.
-const TIME_NEEDED: Duration = Duration::from_millis(1_500);
+/// The note for the model when the marker is received during its turn.
+pub(super) const NOTE: &str = "This message is an automatic bookmark set by the user's tooling as a rewind point. It asks \
+                               for nothing and needs no reply; the work in progress goes on unchanged.";
 
 /// Types a bookmark if the pane allows it now. Otherwise the next call tries again.
 pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> Result<(), Error> {
-    if hook.deadline.left() < TIME_NEEDED {
+    if hook.deadline.left() < waiting_times::MID_TURN_NEEDED {
         return Ok(());
     }
     let Some(order) = order(hook) else { return Ok(()) };
@@ -54,7 +52,7 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
             log.append(&[LogLine::GivenUp { at: hook.env.now }])?;
         }
         hook.log.write(&format!("session {}: no bookmark: {problem}", order.session));
-    } else if is_received(&order, Receipt::Bookmark, log, ticket, RECEIPT_LIMIT)? {
+    } else if is_received(&order, Receipt::Bookmark, log, ticket, waiting_times::MID_TURN_RECEIPT)? {
         typist.note_received();
     } else {
         typist.note_not_received();
