@@ -5,6 +5,9 @@
 /// Every run of white space becomes one space. A text that is longer is cut and ends in `…`. The cost does not grow with the
 /// part that is cut off.
 pub fn one_line(text: &str, chars: usize) -> String {
+    if text.len() <= chars && is_plain_line(text) {
+        return text.to_owned();
+    }
     let mut line = String::new();
     let mut left = chars;
     for (index, word) in text.split_whitespace().enumerate() {
@@ -24,6 +27,17 @@ pub fn one_line(text: &str, chars: usize) -> String {
     line
 }
 
+/// Returns whether a text is ASCII words with one space between them. Most texts are, and need no second look.
+fn is_plain_line(text: &str) -> bool {
+    let mut before = b' ';
+    let is_plain = text.bytes().all(|byte| {
+        let is_word = byte.is_ascii_graphic() || (byte == b' ' && before != b' ');
+        before = byte;
+        is_word
+    });
+    is_plain && (text.is_empty() || before != b' ')
+}
+
 #[cfg(test)]
 mod tests {
     use super::one_line;
@@ -41,6 +55,11 @@ mod tests {
             ("anything", 4, "any…"),
             (" \n ", 5, ""),
             ("no limit at all", usize::MAX, "no limit at all"),
+            ("", 5, ""),
+            ("ends in a space ", 20, "ends in a space"),
+            (" begins with one", 20, "begins with one"),
+            ("two  spaces", 20, "two spaces"),
+            ("a\u{a0}b", 20, "a b"),
         ] {
             let line = one_line(text, chars);
             assert_eq!(line, expected, "{text:?} in {chars}");

@@ -223,7 +223,7 @@ pub(crate) fn sum_up(store: &Store, session: &Session, now: Millis) -> Result<()
 
 /// Returns the summary of a session by rules.
 fn summary_of(store: &Store, session: &str) -> Result<Summary, Error> {
-    let turns = store.newest_turns(session, SUMMED_UP)?;
+    let turns = store.newest_words(session, SUMMED_UP)?;
     let own: Vec<TurnText<'_>> = turns
         .iter()
         // Text that the client wrote itself is not a request.

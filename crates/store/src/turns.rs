@@ -34,6 +34,17 @@ pub struct Turn {
     pub bytes: u64,
 }
 
+/// What was said in a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnWords {
+    /// The role of the prompt: `user`, or what else began the turn.
+    pub role: String,
+    /// The prompt.
+    pub asked: String,
+    /// The reply.
+    pub replied: String,
+}
+
 /// A piece of detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail {
@@ -100,7 +111,24 @@ const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce
                           AND m.turn_number = t.turn_number AND m.role = 'model'
      WHERE t.replaced = 0";
 
+/// As [`TURNS`], for what was said only: preparing the whole statement takes a twentieth of a `Stop` hook.
+const WORDS: &str = "SELECT t.role, coalesce(u.text, ''),
+        trim(coalesce(a.text, '') || iif(t.pending_reply IS NULL, '', char(10) || char(10) || t.pending_reply), char(10))
+     FROM turns t
+     LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
+                       AND u.turn_number = t.turn_number AND u.role = 'user'
+     LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
+                       AND a.turn_number = t.turn_number AND a.role = 'assistant'
+     WHERE t.replaced = 0 AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC";
+
 impl Store {
+    /// Returns what was said in a session's own newest turns, at most `most`, the oldest of them first. Long replies are cut.
+    pub fn newest_words(&self, session: &str, most: usize) -> Result<Vec<TurnWords>, StoreError> {
+        let sql = format!("{WORDS} {}", limit(most));
+        let read = |row: &Row<'_>| Ok(TurnWords { role: row.get(0)?, asked: row.get(1)?, replied: cut(row.get(2)?) });
+        newest_last(&self.connection, &sql, [session], read).map_err(cannot("read the turns"))
+    }
+
     /// Returns a session's own newest turns, at most `most`, the oldest of them first. Long replies are cut.
     ///
     /// The cost does not grow with the number of turns in the session.
@@ -242,11 +270,13 @@ fn in_order(turns: Vec<Turn>) -> Vec<Turn> {
 
 /// Reads a turn to be shown to a model or to be summarized: a long reply is cut.
 fn read_cut(row: &Row<'_>) -> rusqlite::Result<Turn> {
-    let mut turn = read(row)?;
-    if turn.replied.len() > SAID_CHARS {
-        turn.replied = cut_middle(&turn.replied, SAID_CHARS);
-    }
-    Ok(turn)
+    let turn = read(row)?;
+    Ok(Turn { replied: cut(turn.replied), ..turn })
+}
+
+/// Cuts a long reply.
+fn cut(replied: String) -> String {
+    if replied.len() > SAID_CHARS { cut_middle(&replied, SAID_CHARS) } else { replied }
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {
