@@ -11,6 +11,7 @@ mod observe;
 mod page;
 mod page_shares;
 mod payloads;
+mod prompt_choice;
 mod prompt_limits;
 mod prompt_recall;
 mod query;

@@ -13,6 +13,7 @@ mod meaning;
 mod order;
 mod postings;
 mod prompt_search;
+mod prompt_terms;
 pub(crate) mod replies;
 mod search;
 pub(crate) mod segments;

@@ -5,6 +5,7 @@ use longhaul_core::clock::date_of;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 
 use super::amends::decides;
+use super::prompt_choice::FoundBy;
 use crate::text::one_line;
 
 /// Maximum length of the whole text including its frame, in characters.
@@ -47,14 +48,18 @@ pub struct BroughtPassage<'a> {
     pub is_older: bool,
     /// Whether it is uncertain that it is about the prompt.
     pub is_weak: bool,
+    /// What has found it.
+    pub found_by: FoundBy,
 }
 
 impl<'a> BroughtPassage<'a> {
     /// Returns the record `id` of the time `at`: what was asked, and what was replied.
     ///
-    /// It is certainly about the prompt, no newer one answers the same, and its session is not known.
+    /// Its words have found it, it is certainly about the prompt, no newer one answers the same, and its session is not
+    /// known.
     pub fn new(id: &'a str, at: Millis, asked: &'a str, replied: &'a str) -> Self {
-        Self { id, session: "", host: None, at, asked, replied, spot: None, is_older: false, is_weak: false }
+        let found_by = FoundBy::Words;
+        Self { id, session: "", host: None, at, asked, replied, spot: None, is_older: false, is_weak: false, found_by }
     }
 }
 
@@ -69,6 +74,8 @@ pub struct Brought {
 }
 
 /// Renders the first passages in at most [`PROMPT_CHARS`] characters.
+///
+/// Passages that were found by their words get as much space as without the others.
 pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
     let passages = &passages[..passages.len().min(PROMPT_PASSAGES)];
     let frame = [OPEN, TOP, CLOSE].iter().map(|text| text.chars().count()).sum::<usize>();
@@ -76,8 +83,11 @@ pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
     let mut text = format!("{OPEN}{TOP}");
     let mut shown = 0;
     for (place, passage) in passages.iter().enumerate() {
+        let sharing = passages[place..].iter().filter(|other| other.found_by == passage.found_by).count();
+        // An uncertain one gets no more than if there were three.
+        let sharing = if passage.is_weak { sharing.max(PROMPT_PASSAGES - place) } else { sharing };
         // Each gets more than its share of what is left; the last one all of it.
-        let share = room / (passages.len() - place) * 6 / 5;
+        let share = room / sharing * 6 / 5;
         let Some(entry) = entry(passage, share.min(room), offset_seconds) else { break };
         room -= entry.chars().count();
         text.push_str(&entry);

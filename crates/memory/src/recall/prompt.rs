@@ -1,13 +1,11 @@
 //! Decides whether passages of earlier sessions are added to a prompt.
 //!
 //! [`PromptQuestion::of`] decides from the text only whether a prompt can get any. Most cannot, and cost nothing more.
-//! [`decide`] decides whether a passage is strong enough.
+//! [`decide`] decides whether a passage is strong enough, and [`choose`](super::choose) which are shown.
 
-use super::brought::PROMPT_PASSAGES;
 use super::ordinary_words::is_ordinary;
 use super::prompt_kind::{PromptKind, is_short, kind_of};
-use super::similarity::keep_among_first;
-use super::thresholds::{Needed, NeededMeaning, NeededWeakly, THRESHOLDS};
+use super::thresholds::{Needed, NeededMeaning, THRESHOLDS};
 use super::wanted::{WantedTerm, telling_terms_of_prompt};
 
 /// Maximum number of bytes of a prompt that are read. The question is usually at the beginning.
@@ -15,10 +13,6 @@ const LOOKED_AT: usize = 6_000;
 
 /// Maximum number of terms that are searched for. Each costs a query.
 const MOST_TERMS: usize = 24;
-
-/// Number of passages with enough words that similar ones do not replace. The third place is for a passage next to
-/// them, such as a decision that amends theirs.
-const KEPT: usize = 2;
 
 /// A prompt for which earlier sessions may have passages.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,61 +120,4 @@ pub fn decide(kind: PromptKind, evidence: &Evidence) -> Verdict {
         Verdict::Bring
     };
     if by_words != Verdict::Bring && is_near { Verdict::BringByMeaning } else { by_words }
-}
-
-/// A passage that may be added to a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct PromptCandidate {
-    /// The score by which it is ordered.
-    pub score: f64,
-    /// The evidence for it, with its neighbouring passages.
-    pub evidence: Evidence,
-    /// The evidence without them.
-    pub own: Evidence,
-}
-
-/// Returns the indexes of the passages to show, the best first; empty if none is strong enough.
-///
-/// `passages` are given in their order.
-pub fn choose(question: &PromptQuestion, passages: &[PromptCandidate]) -> Vec<usize> {
-    let verdicts: Vec<Verdict> = passages.iter().map(|one| decide(question.kind, &one.evidence)).collect();
-    let strong = (0..passages.len()).filter(|place| verdicts[*place] == Verdict::Bring);
-    match strong.map(|place| passages[place].score).max_by(f64::total_cmp) {
-        Some(best) => by_words(question.kind, passages, best),
-        None => by_meaning(question, passages, &verdicts),
-    }
-}
-
-/// Returns the passages that score about as well as the best of those with enough words.
-///
-/// A passage before one of them is shown as well, even with few words: it was placed there because it is newer and
-/// amends it.
-fn by_words(kind: PromptKind, passages: &[PromptCandidate], best: f64) -> Vec<usize> {
-    let is_strong = |place: &usize| decide(kind, &passages[*place].own) == Verdict::Bring;
-    let kept: Vec<usize> = (0..passages.len()).filter(is_strong).take(KEPT).collect();
-    let order = keep_among_first((0..passages.len()).collect(), PROMPT_PASSAGES, |place| kept.contains(place));
-    let is_good = |place: &usize| passages[*place].score >= best * THRESHOLDS.others;
-    let (first, rest) = order.split_at(order.len().min(PROMPT_PASSAGES));
-    let shown = first.iter().rposition(is_good).map_or(0, |last| last + 1);
-    first[..shown].iter().chain(rest.iter().filter(|place| is_good(place))).copied().collect()
-}
-
-/// Returns the passages for a prompt of whose words no passage has enough.
-///
-/// A prompt that gets uncertain passages gets the first one, which words and meaning together have found, and then the
-/// most similar one: if words do not decide, these are the two best guesses.
-fn by_meaning(question: &PromptQuestion, passages: &[PromptCandidate], verdicts: &[Verdict]) -> Vec<usize> {
-    let is_similar = |place: &usize| verdicts[*place] == Verdict::BringByMeaning;
-    let similarity = |place: usize| passages[place].evidence.similarity.unwrap_or_default();
-    let brings_weak = question.brings_weak && passages.iter().any(|one| is_weakly_related(&one.evidence));
-    let mut places: Vec<usize> = (0..passages.len()).filter(|place| brings_weak || is_similar(place)).collect();
-    let by_order = usize::from(brings_weak).min(places.len());
-    places[by_order..].sort_by(|a, b| similarity(*b).total_cmp(&similarity(*a)));
-    places
-}
-
-fn is_weakly_related(evidence: &Evidence) -> bool {
-    let NeededWeakly { words, covered, similarity, stands_out } = THRESHOLDS.weak;
-    let has_words = evidence.words >= words && evidence.covered >= covered;
-    has_words || (evidence.stands_out >= stands_out && evidence.similarity.is_some_and(|found| found >= similarity))
 }

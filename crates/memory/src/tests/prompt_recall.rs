@@ -2,9 +2,7 @@ use longhaul_core::Millis;
 use longhaul_core::record::{CLOSE, OPEN};
 use proptest::prelude::*;
 
-use crate::{
-    BroughtPassage, Evidence, PROMPT_CHARS, PromptCandidate, PromptKind, PromptQuestion, Verdict, bring, choose, decide,
-};
+use crate::{BroughtPassage, Evidence, FoundBy, PROMPT_CHARS, PromptKind, PromptQuestion, Verdict, bring, decide};
 
 #[track_caller]
 pub(super) fn check_kind(prompt: &str, expected: PromptKind) {
@@ -124,79 +122,6 @@ fn meaning_brings_what_words_do_not_but_not_for_an_order() {
     assert_ne!(decide(PromptKind::Question, &to_everything), Verdict::BringByMeaning);
 }
 
-fn candidate(score: f64, evidence: Evidence) -> PromptCandidate {
-    PromptCandidate { score, evidence, own: evidence }
-}
-
-fn similar(similarity: f32, stands_out: f32) -> Evidence {
-    Evidence { similarity: Some(similarity), stands_out, ..evidence(0.05, 0.05, 0.05) }
-}
-
-#[track_caller]
-fn check_chosen(prompt: &str, passages: &[PromptCandidate], expected: &[usize]) {
-    assert_eq!(choose(&PromptQuestion::of(prompt).unwrap(), passages), expected, "{prompt:?}");
-}
-
-const QUESTION: &str = "why does the importer stall?";
-
-/// A long text: it brings only what is certain.
-fn long_question() -> String {
-    format!("{QUESTION} {}", "It was fine on Tuesday. ".repeat(8))
-}
-
-#[test]
-fn where_words_decide_those_that_score_about_as_well_are_shown() {
-    let strong = evidence(2.0, 1.0, 1.0);
-    let passages = [candidate(9.0, strong), candidate(8.0, similar(0.7, 0.3)), candidate(0.5, strong)];
-    check_chosen(QUESTION, &passages, &[0, 1]);
-    check_chosen(QUESTION, &[], &[]);
-}
-
-#[test]
-fn a_newer_decision_is_shown_with_what_it_amends() {
-    // The newer one was put before what it amends, and has few of the words itself.
-    let strong = evidence(2.0, 1.0, 1.0);
-    let passages = [candidate(9.0, strong), candidate(1.0, evidence(0.2, 0.1, 0.1)), candidate(8.0, strong)];
-    check_chosen(QUESTION, &passages, &[0, 1, 2]);
-    check_chosen(QUESTION, &passages[..2], &[0]);
-    check_chosen(QUESTION, &passages[1..], &[0, 1]);
-}
-
-#[test]
-fn what_is_only_similar_does_not_push_out_what_has_the_words() {
-    let strong = candidate(5.0, evidence(2.0, 1.0, 1.0));
-    let only_similar = candidate(8.0, similar(0.6, 0.3));
-    check_chosen(QUESTION, &[only_similar, only_similar, only_similar, strong], &[0, 1, 3, 2]);
-    // The words of the passages beside it are not its own.
-    let beside = PromptCandidate { own: Evidence::default(), ..strong };
-    check_chosen(QUESTION, &[only_similar, only_similar, only_similar, beside], &[0, 1, 2, 3]);
-}
-
-#[test]
-fn a_short_question_brings_the_best_also_where_they_are_uncertain() {
-    let passages =
-        [candidate(4.0, similar(0.3, 0.02)), candidate(3.0, similar(0.31, 0.05)), candidate(2.0, similar(0.4, 0.12))];
-    // The first by words and meaning together, then the most similar.
-    for prompt in [QUESTION, "what did we decide about closures?", "rounding of exchange rates"] {
-        check_chosen(prompt, &passages, &[0, 2, 1]);
-    }
-    for prompt in ["is this importer thread safe?", "connect the boiler, the thermostat and the pump", &long_question()]
-    {
-        let question = PromptQuestion::of(prompt);
-        assert!(question.is_none_or(|question| choose(&question, &passages).is_empty()), "{prompt:?}");
-    }
-    // A few words are as good; nothing at all is not.
-    check_chosen(QUESTION, &[candidate(1.0, evidence(0.2, 0.2, 0.1))], &[0]);
-    check_chosen(QUESTION, &[candidate(1.0, evidence(0.2, 0.05, 0.05)), candidate(0.5, similar(0.3, 0.02))], &[]);
-}
-
-#[test]
-fn a_long_prompt_brings_what_is_very_similar_most_similar_first() {
-    let very = |similarity: f32| Evidence { similarity: Some(similarity), stands_out: 0.3, ..evidence(0.6, 0.1, 0.1) };
-    let passages = [candidate(9.0, evidence(0.6, 0.1, 0.1)), candidate(3.0, very(0.5)), candidate(2.0, very(0.7))];
-    check_chosen(&long_question(), &passages, &[2, 1]);
-}
-
 #[test]
 fn a_prompt_about_what_the_session_is_doing_needs_as_much_as_an_order() {
     for prompt in [
@@ -258,6 +183,7 @@ fn passage<'a>(asked: &'a str, replied: &'a str, spot: Option<usize>) -> Brought
         spot,
         is_older: false,
         is_weak: false,
+        found_by: FoundBy::Words,
     }
 }
 
@@ -289,6 +215,33 @@ fn the_space_is_shared_and_the_first_gets_more() {
     let lengths: Vec<usize> = brought.text.split("P12, ").skip(1).map(|entry| entry.chars().count()).collect();
     let percent = |at: usize| lengths[at] * 100 / lengths.iter().sum::<usize>();
     assert!((36..=42).contains(&percent(0)) && (32..=38).contains(&percent(1)), "{lengths:?}");
+}
+
+#[test]
+fn what_words_have_found_is_shown_as_without_the_others() {
+    let replied = "The pump hums at night. ".repeat(10);
+    let by_words = passage("which pump?", &replied, Some(0));
+    let by_meaning = BroughtPassage { found_by: FoundBy::Meaning, id: "P99", ..by_words };
+    let alone = bring(&[by_words; 2], 0).text;
+    let with = bring(&[by_words, by_words, by_meaning], 0);
+    assert_eq!(with.shown, 3);
+    assert!(with.text.starts_with(alone.strip_suffix(CLOSE).unwrap()), "{}", with.text);
+    // If nothing is left, nothing is added.
+    let long = replied.repeat(10);
+    let by_words = passage("which pump?", &long, Some(0));
+    let brought = bring(&[by_words, BroughtPassage { found_by: FoundBy::Meaning, ..by_words }], 0);
+    assert_eq!(brought, bring(&[by_words], 0));
+}
+
+#[test]
+fn an_uncertain_passage_gets_a_share_of_three() {
+    let replied = "The pump hums at night. ".repeat(400);
+    let weak = BroughtPassage { is_weak: true, ..passage("which pump?", &replied, Some(0)) };
+    let chars = |passages: &[BroughtPassage<'_>]| bring(passages, 0).text.chars().count();
+    let whole = chars(&[passage("which pump?", &replied, Some(0))]);
+    assert!(chars(&[weak]) < whole * 2 / 3, "{} of {whole}", chars(&[weak]));
+    let similar = BroughtPassage { found_by: FoundBy::Meaning, ..weak };
+    assert_eq!(bring(&[weak, similar, similar], 0).shown, 3);
 }
 
 #[test]

@@ -4,8 +4,7 @@ use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{SessionStart, UserPromptSubmit};
 use longhaul_core::{counted, private_tags, short_session};
 use longhaul_memory::{
-    Brought, BroughtPassage, Evidence, PROMPT_PASSAGES, PromptCandidate, PromptKind, PromptQuestion, Verdict, bring,
-    choose, decide, is_said_already, said_parts,
+    Brought, BroughtPassage, ChosenPassage, PromptCandidate, PromptQuestion, bring, choose, is_said_already, said_parts,
 };
 use longhaul_store::{PromptPassage, PromptSearch, RecordId};
 
@@ -68,8 +67,8 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         }
     };
     drop(store);
-    let brought = render(question.kind, &passages, clock_and_env::utc_offset_seconds(hook.env.now));
-    let records: Vec<RecordId> = passages.iter().take(brought.shown).map(|passage| passage.record).collect();
+    let brought = render(&passages, clock_and_env::utc_offset_seconds(hook.env.now));
+    let records: Vec<RecordId> = passages.iter().take(brought.shown).map(|(_, passage)| passage.record).collect();
     if records.is_empty() || brought.text.chars().count() > hook.room() {
         return Ok(Flow::Next);
     }
@@ -82,42 +81,36 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 }
 
 /// Returns the passages to show, the best first.
-///
-/// If the session already knows the best one, its neighbours are not new either: another passage must then be strong
-/// alone.
-fn strong(question: &PromptQuestion, passages: Vec<PromptPassage>, shown: &ShownRecords) -> Vec<PromptPassage> {
+fn strong(
+    question: &PromptQuestion,
+    passages: Vec<PromptPassage>,
+    shown: &ShownRecords,
+) -> Vec<(ChosenPassage, PromptPassage)> {
     let candidate = |passage: &PromptPassage| {
-        let PromptPassage { score, evidence, own, .. } = *passage;
-        PromptCandidate { score, evidence, own }
+        let PromptPassage { by_words, with_meaning, .. } = *passage;
+        PromptCandidate { by_words, with_meaning }
     };
-    let chosen = choose(question, &passages.iter().map(candidate).collect::<Vec<_>>());
-    let is_known = |place: usize| {
-        let passage = &passages[place];
+    let is_known = |index: usize| {
+        let passage = &passages[index];
         shown.recalled.contains(&passage.record) || is_said_already(&passage.replied, &shown.said)
     };
-    let is_best_known = chosen.first().is_some_and(|best| is_known(*best));
-    let brings = |place: usize| is_certain(question.kind, &passages[place].own);
-    let new = chosen.into_iter().filter(|place| !is_known(*place) && (!is_best_known || brings(*place)));
-    new.take(PROMPT_PASSAGES).map(|place| passages[place].clone()).collect()
+    let chosen = choose(question, &passages.iter().map(candidate).collect::<Vec<_>>(), is_known);
+    chosen.into_iter().map(|one| (one, passages[one.index].clone())).collect()
 }
 
-/// Returns whether a passage is certainly about a prompt, by its words or its meaning.
-fn is_certain(kind: PromptKind, evidence: &Evidence) -> bool {
-    matches!(decide(kind, evidence), Verdict::Bring | Verdict::BringByMeaning)
-}
-
-fn render(kind: PromptKind, passages: &[PromptPassage], offset_seconds: i32) -> Brought {
-    let ids: Vec<String> = passages.iter().map(|passage| passage.record.to_string()).collect();
+fn render(passages: &[(ChosenPassage, PromptPassage)], offset_seconds: i32) -> Brought {
+    let ids: Vec<String> = passages.iter().map(|(_, passage)| passage.record.to_string()).collect();
     let brought: Vec<BroughtPassage<'_>> = passages
         .iter()
         .zip(&ids)
-        .map(|(passage, id)| {
+        .map(|((chosen, passage), id)| {
             let mut brought = BroughtPassage::new(id, passage.at, &passage.asked, &passage.replied);
             brought.session = short_session(&passage.session);
             brought.host = passage.host.as_deref();
             brought.spot = passage.spot;
             brought.is_older = passage.is_older;
-            brought.is_weak = !is_certain(kind, &passage.evidence);
+            brought.is_weak = chosen.is_weak;
+            brought.found_by = chosen.found_by;
             brought
         })
         .collect();
