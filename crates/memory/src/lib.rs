@@ -30,12 +30,12 @@ pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, obse
 pub use crate::page::{Page, PageInput, PageRecord, PageSession, page};
 pub use crate::query::{Query, Term};
 pub use crate::recall::{
-    Answer, AnswerLimits, AnswerLine, AnswerPassage, AnswerSession, BEST_RESULTS, Brought, BroughtPassage, ChosenPassage, Evidence,
-    FIRST_RESULTS, Field, FoundBy, FoundPassage, LinePart, Look, Looker, MarkedText, MeaningScale, NamedDate, Needed,
-    NeededMeaning, NeededWeakly, PROMPT_CHARS, PROMPT_PASSAGES, PassageKind, PromptCandidate, PromptKind,
-    PromptQuestion, PromptRank, Spot, Subject, Subjects, THRESHOLDS, Thresholds, Verdict, WEIGHTS, WantedTerm, Weights, WordMarker,
-    WordMatch, amends, are_names, bring, choose, common_terms, dates_in, decide, decides, is_said_already,
-    keep_among_first, said_parts, spelled_like, wanted_terms,
+    Answer, AnswerLimits, AnswerLine, AnswerPassage, AnswerSession, BEST_RESULTS, Brought, BroughtPassage,
+    ChosenPassage, Evidence, FIRST_RESULTS, Field, FoundBy, FoundPassage, LinePart, Look, Looker, MarkedText,
+    MeaningScale, NamedDate, Needed, NeededMeaning, NeededWeakly, PROMPT_CHARS, PROMPT_PASSAGES, PassageKind,
+    PromptCandidate, PromptKind, PromptQuestion, PromptRank, Spot, Subject, Subjects, THRESHOLDS, Thresholds, Verdict,
+    WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch, amends, are_names, bring, choose, common_terms, dates_in,
+    decide, decides, is_said_already, keep_among_first, said_parts, spelled_like, wanted_terms,
 };
 pub use crate::redact::{redact, redact_command};
 pub use crate::redacted_ends::redacted_ends;

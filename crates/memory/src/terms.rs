@@ -27,7 +27,8 @@ const PART_BYTES: usize = 256 * 1024;
 
 /// The version of the index: of the terms, and of the rowids that they are stored under. Increase it whenever a term of any text is
 /// no longer made, or the rowids change, because rows are removed from the index by what they were added with. Upkeep then builds
-/// the index of every memory again. A change that only adds terms needs no new version: removing more than was added does no harm.
+/// the index of every memory again; until it is complete, the old one is searched as well, unless the rowids differ (`ROWS_SINCE` in
+/// the store). A change that only adds terms needs no new version: removing more than was added does no harm.
 pub const TERMS_VERSION: u32 = 3;
 
 /// Converts texts to terms, and caches the stems of words.

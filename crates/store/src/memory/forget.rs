@@ -104,27 +104,29 @@ impl Store {
         let failed = cannot("forget");
         self.connection.execute_batch("PRAGMA secure_delete = on;").map_err(&failed)?;
         let done = self.write("forget", |tx| {
-            empty_index_that_waits(tx)?;
+            replace_index_that_waits(tx)?;
             delete(tx)
         });
         self.connection.execute_batch("PRAGMA secure_delete = fast;").map_err(failed)?;
         done
     }
 
-    /// Overwrites what deletions have left: pages that were freed before may still hold old text, and so may the WAL.
+    /// Overwrites what deletions have left: pages that were freed before may still hold old text, and so may the WAL and
+    /// indexes that are no longer written.
     ///
     /// While another process reads, the WAL is copied back by a later commit.
     pub fn overwrite_forgotten(&self) -> Result<(), StoreError> {
         let failed = cannot("overwrite what was forgotten");
         self.connection.execute_batch("PRAGMA secure_delete = on;").map_err(&failed)?;
+        let cleaned = self.clean_old_indexes();
         let done = give_back(&self.connection, None).and_then(|()| self.empty_wal().map(drop));
         self.connection.execute_batch("PRAGMA secure_delete = fast;").map_err(&failed)?;
-        done.map_err(failed)
+        cleaned.and(done.map_err(failed))
     }
 }
 
-/// Empties an index of passages that waits to be built again: single terms cannot be removed from it.
-fn empty_index_that_waits(connection: &Connection) -> rusqlite::Result<()> {
+/// Replaces an index of passages that waits to be built again: it is not written, so nothing could be removed from it.
+fn replace_index_that_waits(connection: &Connection) -> rusqlite::Result<()> {
     if index_state::is_current(connection)? { Ok(()) } else { backlog::begin_again(connection) }
 }
 

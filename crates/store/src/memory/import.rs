@@ -8,11 +8,15 @@ use super::Bulk;
 use super::prompts::remember;
 use super::tool_calls::{CallWriter, NewObservation, Taken};
 use crate::StoreError;
+use crate::recall::backlog::Room;
 use crate::recall::replies;
 use crate::row_ids::{SessionRow, Time};
 
 /// How far apart the hook's clock and the transcript's may be for one and the same prompt, in milliseconds.
 pub(super) const SAME_PROMPT_MS: i64 = 120_000;
+
+/// Number of turns whose replies are added to the index in one transaction.
+const LINKED_AT_ONCE: usize = 200;
 
 /// A turn of a transcript, to be remembered. Private text has been removed from it, and long text cut.
 #[derive(Debug)]
@@ -61,7 +65,13 @@ impl Bulk<'_> {
 
     /// Adds the replies of a session to the prompts that they answer, where those were stored after them.
     pub fn link_replies(&self, session: &str) -> Result<(), StoreError> {
-        self.plain().write("add the replies to the index", |tx| replies::link_session(tx, session))
+        let mut from = Some(0);
+        while let Some(turn) = from {
+            let mut room = Room::new(LINKED_AT_ONCE);
+            let link = |tx: &Connection| replies::link_some(tx, session, turn, &mut room);
+            from = self.plain().write("add the replies to the index", link)?;
+        }
+        Ok(())
     }
 
     /// Stores the summary of an imported session, made by rule; see [`crate::Store::write_summary`].

@@ -137,7 +137,7 @@ impl Store {
 
     /// Builds the search indexes anew from the records.
     ///
-    /// Interrupted at any moment, it leaves what [`Store::build_index`] can complete: emptying the index and queueing the
+    /// Interrupted at any moment, it leaves what [`Store::build_index`] can complete: replacing the index and queueing the
     /// records for it is one transaction, and each step of the building is another.
     pub fn rebuild_indexes(&self) -> Result<(), StoreError> {
         self.empty_indexes()?;
@@ -145,8 +145,8 @@ impl Store {
         Ok(())
     }
 
-    /// Rebuilds the damaged indexes of parts of words, and empties the index of passages, for [`Store::build_index`] to build
-    /// it again.
+    /// Rebuilds the damaged indexes of parts of words, and puts an empty index of passages in the place of the present one,
+    /// for [`Store::build_index`] to build.
     pub fn empty_indexes(&self) -> Result<(), StoreError> {
         self.write("empty the indexes", |tx| {
             rebuild_damaged(tx, Check::WithText)?;

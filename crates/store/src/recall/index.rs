@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 use longhaul_memory::Terms;
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use super::index_tables::has_old;
 use super::key::Key;
-use super::{backlog, index_state, replies};
+use super::{backlog, index_state, old_rows, replies};
 use crate::What;
 use crate::sync::host_row_of;
 
@@ -73,12 +74,16 @@ impl NewTerms {
     }
 }
 
-/// Adds a new record.
+/// Adds a record, unless it is queued for the index.
 pub(crate) fn add(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
-    match read(connection, what, id)? {
-        Some(new) => insert(connection, new.key.row(0), &new.terms),
-        None => Ok(()),
-    }
+    if backlog::has(connection, what, id)? { Ok(()) } else { add_queued(connection, what, id).map(drop) }
+}
+
+/// Adds a record that was queued for the index. Returns the number of bytes of its terms.
+pub(super) fn add_queued(connection: &Connection, what: What, id: i64) -> rusqlite::Result<usize> {
+    let Some(new) = read(connection, what, id)? else { return Ok(0) };
+    insert(connection, new.key.row(0), &new.terms)?;
+    Ok(new.terms.len())
 }
 
 /// Returns the terms of a record, for [`replace`] after the record has changed.
@@ -97,6 +102,11 @@ pub(crate) fn replace(connection: &Connection, what: What, id: i64, before: Opti
 pub(crate) fn remove(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
     if what == What::Prompt {
         replies::unlink_all(connection, id)?;
+    }
+    if has_old(connection)?
+        && let Some(record) = read(connection, what, id)?
+    {
+        old_rows::note(connection, record.key.row(0))?;
     }
     match before_change(connection, what, id)? {
         Some(old) => delete(connection, old.key.row(0), &old.terms),
@@ -215,7 +225,7 @@ pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite
     connection.prepare_cached(INSERT)?.execute((row, terms)).map(drop)
 }
 
-/// Removes terms from a row. Does nothing while the index is to be built again; code that deletes records empties it
+/// Removes terms from a row. Does nothing while the index is to be built again; code that deletes records replaces it
 /// first.
 pub(crate) fn delete(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
     if !index_state::is_current(connection)? {

@@ -1,12 +1,13 @@
 //! Whether the index of passages can be changed row by row, or must be built again.
 //!
 //! The index does not store the text: a row is removed by the terms that it was added with. If those are of another
-//! version, or the index is damaged, it is not written until upkeep empties it and builds it again. Until then,
-//! searches use it as it is.
+//! version, or the index is damaged, it is not written until upkeep replaces it by a new one. Until then, searches use it
+//! as it is. An index of another version is searched until the new one is complete.
 
 use longhaul_memory::TERMS_VERSION;
 use rusqlite::Connection;
 
+use super::key::ROWS_SINCE;
 use crate::{Store, StoreError, cannot};
 
 /// The version of a damaged index.
@@ -19,6 +20,8 @@ pub(crate) enum IndexState {
     Current,
     /// Its terms are of another version.
     OtherTerms,
+    /// Its terms are of another version, and its rows have other numbers: it is of no use.
+    OtherRows,
     /// It, or another full-text index, is damaged.
     Damaged,
 }
@@ -41,6 +44,7 @@ pub(crate) fn of(connection: &Connection) -> rusqlite::Result<IndexState> {
     Ok(match version {
         TERMS_VERSION => IndexState::Current,
         DAMAGED => IndexState::Damaged,
+        old if old < ROWS_SINCE => IndexState::OtherRows,
         _ => IndexState::OtherTerms,
     })
 }
@@ -49,7 +53,7 @@ pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(of(connection)? == IndexState::Current)
 }
 
-/// Records that the index has only terms of this version, as after it was emptied.
+/// Records that the index has only terms of this version, as a new one does.
 pub(crate) fn set_current(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("UPDATE passage_index SET terms_version = ?1", [TERMS_VERSION]).map(drop)
 }

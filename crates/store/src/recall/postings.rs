@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use super::beginnings::any_of;
 use super::expression::Strict;
 use super::index::table;
+use super::index_tables::{CURRENT, OLD, has_old};
 use super::key::{Key, range, range_of_others};
 use crate::What;
 
@@ -256,16 +257,35 @@ pub(super) fn and(any: &str, scope: &str) -> String {
 }
 
 /// Returns the rows that match an expression, the newest first.
+///
+/// While an index of another version is replaced, both are searched: most terms are the same.
 pub(super) fn rows(
     connection: &Connection,
     expression: &str,
     range: RangeInclusive<i64>,
     limit: usize,
 ) -> rusqlite::Result<Vec<i64>> {
-    let sql = "SELECT rowid FROM passage_terms WHERE passage_terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3
-               ORDER BY rowid LIMIT ?4";
+    let mut found = rows_of(connection, CURRENT, expression, &range, limit)?;
+    if has_old(connection)? {
+        found.extend(rows_of(connection, OLD, expression, &range, limit)?);
+        found.sort_unstable();
+        found.dedup();
+        found.truncate(limit);
+    }
+    Ok(found)
+}
+
+fn rows_of(
+    connection: &Connection,
+    index: &str,
+    expression: &str,
+    range: &RangeInclusive<i64>,
+    limit: usize,
+) -> rusqlite::Result<Vec<i64>> {
+    let sql =
+        format!("SELECT rowid FROM {index} WHERE {index} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid LIMIT ?4");
     connection
-        .prepare_cached(sql)?
+        .prepare_cached(&sql)?
         .query_map((expression, range.start(), range.end(), limit as i64), |row| row.get(0))?
         .collect()
 }

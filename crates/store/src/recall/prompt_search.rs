@@ -69,7 +69,7 @@ pub struct PromptPassage {
 impl Store {
     /// Returns the passages of other sessions that answer a prompt best: by words alone, and by words and meaning.
     ///
-    /// Returns none until the index of passages is complete.
+    /// Returns none until the index of passages, or one of another version, is complete.
     pub fn passages_for_prompt(&self, search: &PromptSearch<'_>) -> Result<Vec<PromptPassage>, StoreError> {
         let found = self.connection.unchecked_transaction().and_then(|reading| find(&reading, search));
         found.map_err(cannot("look for passages that the prompt is about"))
@@ -77,7 +77,7 @@ impl Store {
 }
 
 fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<Vec<PromptPassage>> {
-    if !backlog::is_empty(connection)? {
+    if !backlog::finds_all(connection)? {
         return Ok(Vec::new());
     }
     let Some(project) = project_number(connection, search.project_key)? else { return Ok(Vec::new()) };

@@ -1,9 +1,11 @@
 //! The replies of turns, as parts of the prompt that they answer.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
+use super::backlog::{self, Room};
 use super::index::{NewTerms, change, delete, insert, scope, terms};
 use super::key::{Key, LAST_PART};
+use super::old_rows;
 use crate::sync::host_row_of;
 use crate::{What, forgotten_prompts};
 
@@ -13,11 +15,26 @@ const SAME_PROMPT_MS: i64 = 120_000;
 /// Maximum time after the start of its turn at which a prompt is stored, if the texts differ.
 pub(crate) const LAG_MS: i64 = 2_000;
 
-/// A turn whose replies are in the index.
+/// A turn whose replies are linked to a prompt.
 struct Link {
     key: Key,
     part: i64,
     scope: String,
+}
+
+impl Link {
+    /// Returns whether the replies are not in the index yet.
+    fn is_queued(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        backlog::has_reply(connection, self.key.id(), self.part)
+    }
+}
+
+/// The replies of a turn, as a part of a prompt.
+pub(super) struct Reply {
+    origin: String,
+    turn: i64,
+    pub(super) prompt: i64,
+    pub(super) part: i64,
 }
 
 /// Returns the replies of a turn: from the transcript, and those that a hook has reported since.
@@ -42,6 +59,9 @@ pub(crate) fn reindex(connection: &Connection, origin: &str, turn: i64, before: 
     let Some(link) = link_of(connection, origin, turn)? else { return link(connection, origin, turn, &after) };
     if after.trim().is_empty() {
         return unlink(connection, origin, turn, &link, before);
+    }
+    if link.is_queued(connection)? {
+        return Ok(());
     }
     let (old, new) = (terms(&link.scope, [before]), terms(&link.scope, [after.as_str()]));
     change(connection, link.key.row(link.part), &old, &new)
@@ -100,19 +120,52 @@ pub(crate) fn bytes(connection: &Connection, prompt: i64) -> rusqlite::Result<u6
 
 /// Adds the replies of a session that are not in the index, because their prompts were stored after them.
 pub(crate) fn link_session(connection: &Connection, origin: &str) -> rusqlite::Result<()> {
+    link_some(connection, origin, 0, &mut Room::unlimited()).map(drop)
+}
+
+/// Does the same from a turn on, as far as there is room. Returns the turn to continue with, if there are more.
+pub(crate) fn link_some(
+    connection: &Connection,
+    origin: &str,
+    from: i64,
+    room: &mut Room,
+) -> rusqlite::Result<Option<i64>> {
     let turns: Vec<i64> = connection
         .prepare_cached(
-            "SELECT t.turn_number FROM turns t WHERE t.origin_session_id = ?1 AND NOT EXISTS
+            "SELECT t.turn_number FROM turns t WHERE t.origin_session_id = ?1 AND t.turn_number >= ?2 AND NOT EXISTS
                  (SELECT 1 FROM replies r WHERE r.origin_session_id = ?1 AND r.turn_number = t.turn_number)
              ORDER BY t.turn_number",
         )?
-        .query_map([origin], |row| row.get(0))?
+        .query_map((origin, from), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for turn in turns {
+        if room.is_full() {
+            return Ok(Some(turn));
+        }
         let said = text(connection, origin, turn)?;
         link(connection, origin, turn, &said)?;
+        room.take(said.len());
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Returns the last replies up to a part of a prompt, the newest first.
+pub(super) fn newest(connection: &Connection, (prompt, part): (i64, i64), most: usize) -> rusqlite::Result<Vec<Reply>> {
+    let sql = format!(
+        "SELECT origin_session_id, turn_number, prompt_id, part FROM replies
+         WHERE (prompt_id, part) <= (?1, ?2) ORDER BY prompt_id DESC, part DESC LIMIT {most}"
+    );
+    let reply =
+        |row: &Row<'_>| Ok(Reply { origin: row.get(0)?, turn: row.get(1)?, prompt: row.get(2)?, part: row.get(3)? });
+    connection.prepare_cached(&sql)?.query_map((prompt, part), reply)?.collect()
+}
+
+/// Adds replies that were queued for the index. Returns the number of bytes of their terms.
+pub(super) fn add_queued(connection: &Connection, reply: &Reply) -> rusqlite::Result<usize> {
+    let Some(link) = link_of(connection, &reply.origin, reply.turn)? else { return Ok(0) };
+    let terms = terms(&link.scope, [text(connection, &reply.origin, reply.turn)?.as_str()]);
+    insert(connection, link.key.row(link.part), &terms)?;
+    Ok(terms.len())
 }
 
 /// Adds the replies of a new turn to `new` if its prompt is in the memory.
@@ -155,12 +208,18 @@ fn linked(connection: &Connection, origin: &str, turn: i64, said: &str) -> rusql
             "INSERT INTO replies (origin_session_id, turn_number, prompt_id, part) VALUES (?1, ?2, ?3, ?4)",
         )?
         .execute((origin, turn, prompt, part))?;
-    let link = link_of(connection, origin, turn)?;
-    Ok(link.map(|link| (link.key.row(link.part), terms(&link.scope, [said]))))
+    match link_of(connection, origin, turn)? {
+        Some(link) if !link.is_queued(connection)? => Ok(Some((link.key.row(link.part), terms(&link.scope, [said])))),
+        Some(_) | None => Ok(None),
+    }
 }
 
 fn unlink(connection: &Connection, origin: &str, turn: i64, link: &Link, before: &str) -> rusqlite::Result<()> {
-    delete(connection, link.key.row(link.part), &terms(&link.scope, [before]))?;
+    let row = link.key.row(link.part);
+    old_rows::note(connection, row)?;
+    if !link.is_queued(connection)? {
+        delete(connection, row, &terms(&link.scope, [before]))?;
+    }
     connection
         .prepare_cached("DELETE FROM replies WHERE origin_session_id = ?1 AND turn_number = ?2")?
         .execute((origin, turn))

@@ -1,6 +1,7 @@
 mod bulk;
 mod forgetting;
 mod import_from;
+mod index_versions;
 mod page;
 mod recalling;
 mod searching;

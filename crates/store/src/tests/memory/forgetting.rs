@@ -6,11 +6,11 @@ use crate::recall::Key;
 use crate::{NewBookmark, NewNote, NewObservation, RecordId, What};
 
 /// A word that is nowhere by chance. Indexes keep words in small letters, and share the beginnings of neighbours.
-const SECRET: &str = "zyqxsecretzyqx";
+pub(super) const SECRET: &str = "zyqxsecretzyqx";
 
 impl Shelf {
     /// Returns whether the file or its WAL has the secret, or enough of it.
-    fn has_secret(&self) -> bool {
+    pub(super) fn has_secret(&self) -> bool {
         ["", "-wal"].iter().any(|end| {
             let path = self.path().with_file_name(format!("l.db{end}"));
             let bytes = std::fs::read(path).unwrap_or_default();
