@@ -1,6 +1,7 @@
 mod format;
 mod reference;
 mod tokens;
+mod vector;
 
 /// Lays out a model file with these tokens and vectors, each vector with the scale 1.
 pub(crate) fn file(id: &str, tokens: &[(&str, &[i8])]) -> Vec<u8> {

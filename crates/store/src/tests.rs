@@ -11,6 +11,7 @@ mod notifications;
 mod session_places;
 mod sync;
 mod upgrade;
+mod vector_scan;
 mod vector_storing;
 mod vectors;
 

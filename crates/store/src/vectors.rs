@@ -6,6 +6,7 @@
 mod blocks;
 mod newest;
 mod passages;
+mod scan;
 mod storing;
 mod waiting;
 
@@ -123,7 +124,8 @@ impl Store {
     /// Returns the records whose vectors are nearest to `query`, at most `most`, the most similar first.
     ///
     /// `project` is a project's key; `None` searches all projects. A record appears once, with its most similar part. Every
-    /// vector is compared, which takes about 0.1 s for a million vectors of 128 dimensions.
+    /// vector of the project is compared. For a million vectors of 128 dimensions that takes about 50 ms, of which 10 ms are
+    /// for finding out which of them are of the project.
     pub fn nearest(
         &self,
         model: &VectorModel,
@@ -142,7 +144,7 @@ impl Store {
         if query.dims() != model.dims {
             return Ok(Vec::new());
         }
-        blocks::nearest(&self.connection, model, project, query, most).map_err(failed)
+        scan::nearest(&self.connection, model, project, query, most).map_err(failed)
     }
 
     /// Returns the same among the newest prompts, notes and decisions of a project, and records whose vectors were computed

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use longhaul_core::Millis;
 use longhaul_embedding::Vector;
 use longhaul_memory::{MadeBy, Summary};
@@ -49,6 +51,11 @@ impl Memory {
         let memory = Self { folder, store, model };
         memory.session("s1", "/p");
         memory
+    }
+
+    /// Replaces the connection by one that only reads.
+    pub(super) fn read_only(&mut self) {
+        self.store = Store::open_to_read(&self.folder.path().join("l.db"), Duration::from_secs(5)).unwrap();
     }
 
     pub(super) fn session(&self, session: &str, key: &str) {

@@ -113,24 +113,6 @@ impl Key {
     }
 }
 
-/// Compares the vectors of a model with `query`, of one project or of all.
-pub(super) fn nearest(
-    connection: &Connection,
-    model: &VectorModel,
-    project: Option<i64>,
-    query: &Vector,
-    most: usize,
-) -> rusqlite::Result<Vec<(RecordId, f32)>> {
-    let mut comparison = Comparison::new(model, project, query, most);
-    let sql = "SELECT keys, vectors FROM vector_blocks WHERE model_id = ?1";
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query([model.id])?;
-    while let Some(row) = rows.next()? {
-        comparison.add(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
-    }
-    Ok(comparison.finish())
-}
-
 /// Compares vectors with a query, and keeps the records of the most similar ones.
 pub(super) struct Comparison<'a> {
     model: &'a VectorModel,
@@ -173,6 +155,12 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// Adds what another comparison with the same query has found.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.best.extend(other.best);
+        self
+    }
+
     /// Returns the records, the most similar first, each with its most similar part.
     pub(super) fn finish(self) -> Vec<(RecordId, f32)> {
         let mut once: HashMap<RecordId, i32> = HashMap::new();
@@ -185,6 +173,12 @@ impl<'a> Comparison<'a> {
         nearest.truncate(self.most);
         nearest.into_iter().map(|(record, product)| (record, similarity(product, self.model.dims))).collect()
     }
+}
+
+/// Returns whether a block has vectors of a project.
+pub(super) fn has_project(keys: &[u8], project: i64) -> bool {
+    let project = (project as u32).to_le_bytes();
+    keys.chunks_exact(KEY).any(|key| key[4..8] == project)
 }
 
 /// Returns the records of a project that a block has vectors of.
