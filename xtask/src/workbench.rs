@@ -27,7 +27,8 @@ pub fn run(workspace: &Workspace, task: &WorkbenchTask, arguments: impl Iterator
 /// Returns the profile that the workbench is built with: that of a release where it measures its own code.
 fn profile(task: &WorkbenchTask) -> Profile {
     match task {
-        WorkbenchTask::Bench { large: Some(_), .. } => Profile::Release,
+        WorkbenchTask::Bench { large: Some(_), quick: true, .. } => Profile::Install,
+        WorkbenchTask::Bench { large: Some(_), quick: false, .. } => Profile::Release,
         WorkbenchTask::Bench { .. }
         | WorkbenchTask::Demo { .. }
         | WorkbenchTask::E2e(_)

@@ -24,7 +24,7 @@ pub enum WorkbenchTask {
         /// Number of runs of each measurement
         #[arg(long, default_value_t = 200, value_name = "N")]
         runs: usize,
-        /// Measure the memory with N observations (by default a million) instead of the hooks
+        /// Measure the memory with N observations (by default a million) and the model that `cargo xtask model` has made
         #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000")]
         large: Option<usize>,
         /// Measure the worker instead of the hooks: time to its first answer, and RAM with 100,000 observations
@@ -36,9 +36,12 @@ pub enum WorkbenchTask {
         /// Measure the exchange of a memory with N observations (by default 10,000) through PostgreSQL instead of the hooks
         #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10000", conflicts_with_all = ["large", "worker", "snapshots"])]
         sync: Option<usize>,
-        /// Write docs/benchmarks.md, with plots
-        #[arg(long, conflicts_with_all = ["large", "worker", "snapshots", "sync", "json"])]
+        /// Write docs/benchmarks.md, with plots; with --large, its section about a memory of that size
+        #[arg(long, conflicts_with_all = ["worker", "snapshots", "sync", "json"])]
         report: bool,
+        /// Build in less time, without link-time optimisation: the figures are not those of a release
+        #[arg(long, requires = "large", conflicts_with = "report")]
+        quick: bool,
     },
     /// Measure how well the memory answers questions about the conversations in tests/recall
     Recall {

@@ -9,6 +9,7 @@ mod fuzz;
 mod model;
 #[path = "../../../tests/shared/mutant.rs"]
 mod mutant;
+mod page_section;
 mod pictures;
 #[path = "../../../tests/shared/postgres_server.rs"]
 mod postgres_server;
@@ -61,7 +62,15 @@ fn start(task: WorkbenchTask) -> Result<()> {
         WorkbenchTask::Bench { snapshots: Some(files), json, .. } => bench::run_snapshots(&workspace, files, json),
         WorkbenchTask::Bench { sync: Some(count), json, .. } => bench::run_sync(&workspace, count, json),
         WorkbenchTask::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),
-        WorkbenchTask::Bench { large: Some(count), json, .. } => bench::run_large(&workspace, count, json),
+        WorkbenchTask::Bench { large: Some(count), json, report, quick, .. } => {
+            let output = match (report, json) {
+                (true, _) => bench::Output::Page,
+                (false, true) => bench::Output::Json,
+                (false, false) => bench::Output::Table,
+            };
+            let profile = if quick { Profile::Install } else { Profile::Release };
+            bench::run_large(&workspace, profile, count, output)
+        }
         WorkbenchTask::Bench { runs, report: true, .. } => bench::run(&workspace, runs, bench::Output::Page),
         WorkbenchTask::Bench { runs, json: true, .. } => bench::run(&workspace, runs, bench::Output::Json),
         WorkbenchTask::Bench { runs, json: false, .. } => bench::run(&workspace, runs, bench::Output::Table),

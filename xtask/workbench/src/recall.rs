@@ -5,7 +5,7 @@
 //! questions may be used to choose rules and weights, and which only report.
 
 mod figures;
-pub(crate) mod page;
+mod page;
 mod prompts;
 
 use std::fs;

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use super::plot;
 use super::report::{Sample, judged, ms};
 use super::rows::{ROWS, SERIES};
+use crate::page_section;
 
 const INTRODUCTION: &str = "\
 # Benchmarks
@@ -22,7 +23,7 @@ To reproduce them, on an otherwise idle machine:
 ```
 cargo xtask bench             # the table, as text; --json for programs
 cargo xtask bench --report    # the table and the plots: writes this page
-cargo xtask bench --large     # a million observations: search, size
+cargo xtask bench --large     # a million observations: searches, hooks, size; --report writes that section of this page
 cargo xtask bench --worker    # the worker: time to its first answer, memory use
 cargo xtask bench --sync      # an exchange of 10,000 observations through PostgreSQL: time, memory, size
 cargo xtask bench --snapshots # snapshots of 100,000 files: time, size
@@ -68,13 +69,10 @@ pub(crate) fn write(docs: &Path, empty: &Sample, samples: &[Sample]) -> Result<(
         let _ = write!(page, "\n![{}](benchmarks/{file})\n", series.title);
     }
     let path = docs.join("benchmarks.md");
-    // That section is written by `cargo xtask recall`, which takes minutes: keep what it has written.
+    // Other tasks have written these, and take minutes.
     let before = fs::read_to_string(&path).unwrap_or_default();
-    match crate::recall::page::section(&before) {
-        "" => {}
-        section => {
-            let _ = write!(page, "\n{section}\n");
-        }
+    for section in page_section::all(&before) {
+        let _ = write!(page, "\n{section}\n");
     }
     put(&path, &page)
 }

@@ -56,7 +56,12 @@ fn judge(limit: Limit, sample: &Sample, empty: &Sample, all: &[Sample]) -> Optio
 /// Returns a row's limit and whether it was kept, in words; `None` if it has no limit.
 pub(crate) fn judged(limit: Limit, sample: &Sample, empty: &Sample, all: &[Sample]) -> Option<String> {
     let Judgement { text, kept } = judge(limit, sample, empty, all)?;
-    Some(format!("{text}: {}", if kept { "kept" } else { "NOT KEPT" }))
+    Some(format!("{text}: {}", self::kept(kept)))
+}
+
+/// Returns the words for whether a limit was kept.
+pub(crate) fn kept(is_kept: bool) -> &'static str {
+    if is_kept { "kept" } else { "NOT KEPT" }
 }
 
 /// Prints a table for people.

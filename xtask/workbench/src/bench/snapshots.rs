@@ -12,8 +12,7 @@ use xtask::codegen::pretty;
 use xtask::workspace::{Profile, Workspace};
 use xtask::{run, tools};
 
-use super::large::kept;
-use super::report::{Sample, ms};
+use super::report::{Sample, kept, ms};
 use crate::dice::Dice;
 use crate::stage::{check_interrupts, watch_interrupts};
 

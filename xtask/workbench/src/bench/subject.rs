@@ -277,7 +277,7 @@ fn make_repository(home: &Path) -> Result<()> {
 }
 
 /// Whether a detached program of this row is running. Without `/proc` this is unknown; it ends soon anyway.
-fn runs(program: &str, data: &Path) -> bool {
+pub(super) fn runs(program: &str, data: &Path) -> bool {
     let home = format!("LONGHAUL_HOME={}", data.display());
     let has =
         |path: PathBuf, text: &str| fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text));

@@ -17,8 +17,8 @@ use xtask::workspace::{Profile, Workspace};
 
 use self::client::{Page, ask};
 use self::model::Model;
-use super::large::{Library, Words, kept};
-use super::report::{Sample, ms};
+use super::large::{Library, Words};
+use super::report::{Sample, kept, ms};
 use crate::stage::{check_interrupts, until, watch_interrupts};
 
 const OBSERVATIONS: usize = 100_000;

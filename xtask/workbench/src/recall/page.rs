@@ -1,12 +1,13 @@
 //! The section of docs/benchmarks.md about how well questions are answered.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-/// Marks around the section, which `cargo xtask recall --report` writes.
-const MARKS: (&str, &str) = ("<!-- recall -->", "<!-- /recall -->");
+use crate::page_section;
+
+/// The name of the section.
+const NAME: &str = "recall";
 
 /// The section's text before the figures.
 const INTRODUCTION: &str = "\
@@ -26,39 +27,7 @@ prompts need nothing from earlier sessions.
 `cargo xtask recall --report` writes this section.
 ";
 
-/// Writes the section into the page: replaces the old one, or appends it.
+/// Writes the section into the page.
 pub(crate) fn write(page: &Path, figures: &str) -> Result<()> {
-    let text = fs::read_to_string(page).with_context(|| format!("cannot read {}", page.display()))?;
-    fs::write(page, with_section(&text, figures)).with_context(|| format!("cannot write {}", page.display()))
-}
-
-/// Returns the section of a page with its marks, or an empty string if there is none.
-pub(crate) fn section(page: &str) -> &str {
-    let (begin, end) = MARKS;
-    let range = page.find(begin).and_then(|from| Some(from..page.find(end)? + end.len()));
-    range.and_then(|range| page.get(range)).unwrap_or_default()
-}
-
-fn with_section(page: &str, figures: &str) -> String {
-    let (begin, end) = MARKS;
-    let new = format!("{begin}\n{INTRODUCTION}\n{figures}{end}");
-    match section(page) {
-        "" => format!("{}\n\n{new}\n", page.trim_end()),
-        old => page.replace(old, &new),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{section, with_section};
-
-    #[test]
-    fn the_section_is_added_once_and_then_replaced() {
-        let first = with_section("# Benchmarks\n\ntext\n", "| a |\n");
-        assert!(first.starts_with("# Benchmarks\n\ntext\n\n<!-- recall -->\n## How well"), "{first}");
-        let second = with_section(&format!("{first}\nmore\n"), "| b |\n");
-        assert!(second.contains("| b |\n<!-- /recall -->\n\nmore\n") && !second.contains("| a |"), "{second}");
-        assert_eq!(section("# Benchmarks\n"), "");
-        assert!(section(&second).ends_with("<!-- /recall -->"));
-    }
+    page_section::write(page, NAME, &format!("{INTRODUCTION}\n{figures}"))
 }

@@ -2,14 +2,12 @@
 //! `--large` is in `xtask/src/arguments/workbench.rs`.
 
 use std::io::{self, Write};
-use std::time::Instant;
 
 use anyhow::Result;
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
-use longhaul_store::{Bulk, NewObservation, NewSession, RecordId, Store, What};
+use longhaul_store::{Bulk, NewObservation, NewSession, Store};
 
-use super::super::report::Sample;
 use super::spoken::{self, Spoken};
 use super::words::{Dice, Words};
 use crate::stage::check_interrupts;
@@ -25,9 +23,7 @@ const FILES: usize = 400;
 /// Tool calls per session.
 const CALLS: usize = 200;
 /// Tool calls per prompt.
-const PER_PROMPT: usize = 20;
-/// Number of measurements of each kind of write.
-const WRITES: usize = 40;
+pub(super) const PER_PROMPT: usize = 20;
 /// Largest stored input and output of a tool call; lengths are distributed log-uniformly.
 const INPUT: usize = 4_096;
 const OUTPUT: usize = 16_384;
@@ -85,37 +81,6 @@ impl Library {
         Ok(library)
     }
 
-    /// Measures the writes of a running session, and forgetting.
-    pub(crate) fn measure_writes(&self, store: &Store, words: &Words) -> Result<Vec<Sample>> {
-        let mut dice = Dice(7);
-        let raw = words.sentence(&mut dice, 20_000);
-        let mut hand = Hand { words, dice, raw: &raw, files: &self.files };
-        let session = "running-session";
-        register(store, session, &self.projects[0], NOW)?;
-        let (mut prompts, mut turns, mut forgets) = (Vec::new(), Vec::new(), Vec::new());
-        for n in 0..WRITES {
-            let text = hand.words.sentence(&mut hand.dice, 40);
-            let began = Instant::now();
-            store.remember_prompt(session, Some(&format!("prompt-{n}")), &text, Millis(NOW + n as u64))?;
-            prompts.push(began.elapsed());
-            let made: Vec<Made<'_>> = (0..PER_PROMPT).map(|call| hand.call(0, usize::MAX - n, call)).collect();
-            let new = new_observations(&made, NOW + n as u64);
-            let began = Instant::now();
-            store.take_in(session, &new, None)?;
-            turns.push(began.elapsed());
-            let records = store.page_records(&self.projects[1 + n % 20], 50, 0)?;
-            let Some(id) = records.last().map(|record| record.id) else { continue };
-            let began = Instant::now();
-            store.forget(RecordId { what: What::Observation, id })?;
-            forgets.push(began.elapsed());
-        }
-        Ok(vec![
-            Sample::new("storing a prompt", prompts),
-            Sample::new("taking in a turn of 20 calls", turns),
-            Sample::new("forgetting one observation", forgets),
-        ])
-    }
-
     /// Writes a session as an import of its transcript does, in few transactions.
     fn play(&mut self, bulk: &Bulk<'_>, hand: &mut Hand<'_>, number: usize, at: u64, calls: usize) -> Result<()> {
         let project = hand.dice.log_uniform(1, self.projects.len()) - 1;
@@ -145,7 +110,7 @@ impl Library {
     }
 }
 
-fn register(store: &Store, session: &str, key: &str, at: u64) -> Result<()> {
+pub(super) fn register(store: &Store, session: &str, key: &str, at: u64) -> Result<()> {
     Ok(store.register_session(&NewSession {
         session,
         project: key.split('/').nth(4).unwrap_or_default(),
@@ -157,7 +122,7 @@ fn register(store: &Store, session: &str, key: &str, at: u64) -> Result<()> {
     })?)
 }
 
-fn new_observations<'a>(made: &'a [Made<'_>], at: u64) -> Vec<NewObservation<'a>> {
+pub(super) fn new_observations<'a>(made: &'a [Made<'_>], at: u64) -> Vec<NewObservation<'a>> {
     made.iter()
         .enumerate()
         .map(|(n, made)| NewObservation {
@@ -181,12 +146,12 @@ fn new_observations<'a>(made: &'a [Made<'_>], at: u64) -> Vec<NewObservation<'a>
 pub(super) struct Hand<'a> {
     pub(super) words: &'a Words,
     pub(super) dice: Dice,
-    raw: &'a str,
-    files: &'a [String],
+    pub(super) raw: &'a str,
+    pub(super) files: &'a [String],
 }
 
 /// A tool call.
-struct Made<'a> {
+pub(super) struct Made<'a> {
     id: String,
     observation: Observation,
     command: Option<String>,
@@ -210,7 +175,7 @@ impl Made<'_> {
 
 impl<'a> Hand<'a> {
     /// Generates a call: of ten, three change a file, three read one, three are commands, one searches the web.
-    fn call(&mut self, project: usize, session: usize, number: usize) -> Made<'a> {
+    pub(super) fn call(&mut self, project: usize, session: usize, number: usize) -> Made<'a> {
         let file = self.files[(project * FILES + self.dice.log_uniform(1, FILES) - 1) % self.files.len()].clone();
         let few = self.words.sentence(&mut self.dice, 3);
         let (kind, tool, title, command) = match self.dice.below(10) {

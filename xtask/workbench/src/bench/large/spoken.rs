@@ -7,6 +7,9 @@ use longhaul_transcript::{Batch, Cursor, SourcedText, Turn};
 
 use super::library::Hand;
 
+/// One conversation of this many is in Chinese.
+const CHINESE: usize = 25;
+
 /// A prompt and the reply to it.
 pub(super) struct Spoken {
     id: String,
@@ -18,8 +21,12 @@ pub(super) struct Spoken {
 impl Spoken {
     pub(super) fn new(hand: &mut Hand<'_>, id: String, at: u64) -> Self {
         let (asked, said) = (hand.dice.log_uniform(4, 400), hand.dice.log_uniform(20, 800));
-        let prompt = hand.words.sentence(&mut hand.dice, asked);
-        let reply = hand.words.sentence(&mut hand.dice, said);
+        let is_chinese = hand.dice.below(CHINESE) == 0;
+        let mut say = |count: usize| match is_chinese {
+            true => hand.words.chinese(&mut hand.dice, count),
+            false => hand.words.sentence(&mut hand.dice, count),
+        };
+        let (prompt, reply) = (say(asked), say(said));
         Self { id, prompt, reply, at }
     }
 

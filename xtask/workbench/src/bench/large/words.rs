@@ -3,13 +3,34 @@
 /// Size of the vocabulary.
 const WORDS: usize = 40_000;
 
+/// The most common words. They are real ones, because the model has vectors of real words.
+const ENGLISH: &str = "server client request response session message parser importer database timeout migration schema \
+    column worker thread process memory pointer buffer socket network packet header payload encoder decoder compiler \
+    linker library package version release branch commit repository conflict review comment function method argument \
+    parameter variable constant interface module account password token permission security certificate signature \
+    encryption storage backup snapshot archive folder directory filename extension terminal keyboard window screen \
+    colour picture document paragraph sentence language translation currency invoice payment customer product warehouse \
+    delivery shipping calendar schedule reminder notification channel subscriber publisher consumer producer broker \
+    cluster replica partition leader follower election consensus latency throughput benchmark profile sampling metric \
+    dashboard incident outage recovery rollback container registry kernel driver device battery sensor camera microphone \
+    speaker volume frequency filter transform matrix vector gradient training dataset feature regression estimate \
+    variance template renderer stylesheet button dialog cursor scroll animation layout margin border padding shadow \
+    texture shader vertex polygon collision physics player weapon inventory journal ledger balance budget revenue \
+    expense salary employee manager department contract licence copyright address postcode country region weather \
+    temperature pressure humidity distance velocity altitude compass satellite antenna receiver";
+
+/// Chinese words of two characters.
+const CHINESE: &str = "数据 连接 超时 服务 请求 错误 日志 缓存 索引 查询 线程 进程 内存 文件 目录 权限 密码 用户 会话 消息 \
+    队列 任务 调度 重试 失败 成功 测试 部署 版本 分支 合并 冲突 编译 链接 接口 参数 返回 函数 变量 类型 模块 配置 网络 协议 \
+    端口 证书 签名 加密 备份 恢复 迁移 表格 字段 主键 事务 锁定 性能 延迟";
+
 /// A vocabulary, the most common word first.
 pub(crate) struct Words {
     words: Vec<String>,
 }
 
 impl Words {
-    /// Builds the words from syllables; the result is always the same.
+    /// Takes the real words, and builds the others from syllables; the result is always the same.
     pub(crate) fn new() -> Self {
         const ONSETS: [&str; 16] = ["b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "t", "v", "st", "tr"];
         const RIMES: [&str; 20] = [
@@ -22,7 +43,8 @@ impl Words {
             let mixed = n * 7_919 % 32_768_000;
             [mixed % 320, mixed / 320 % 320, mixed / 102_400].map(syllable).concat()
         };
-        Self { words: (0..WORDS).map(word).collect() }
+        let real = ENGLISH.split_whitespace().map(str::to_owned);
+        Self { words: real.chain((0..WORDS).map(word)).take(WORDS).collect() }
     }
 
     /// Returns the number of words.
@@ -43,6 +65,12 @@ impl Words {
     /// Returns `count` random words, separated by spaces.
     pub(crate) fn sentence(&self, dice: &mut Dice, count: usize) -> String {
         (0..count).map(|_| self.any(dice)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns `count` random Chinese words, without spaces.
+    pub(crate) fn chinese(&self, dice: &mut Dice, count: usize) -> String {
+        let words: Vec<&str> = CHINESE.split_whitespace().collect();
+        (0..count).map(|_| words[dice.below(words.len())]).collect()
     }
 }
 
