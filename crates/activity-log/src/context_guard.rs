@@ -1,4 +1,4 @@
-//! The decisions of the context guard: when to compact, and when to deny new subagents. Texts and typing are in
+//! The decisions of the context guard: when to compact, and when to deny new subagents, with what text. Typing is in
 //! `runtime/src/jobs/context_guard.rs`.
 
 use longhaul_core::Millis;
@@ -51,4 +51,19 @@ pub fn should_compact(config: &Guard, pressure: Pressure, metrics: &Metrics, now
 /// Returns whether new subagents must be denied.
 pub fn should_deny_agents(config: &Guard, pressure: Pressure) -> bool {
     config.enabled && pressure.0 >= config.deny_percent.0
+}
+
+/// Returns whether `tool` starts a subagent.
+pub fn starts_subagent(tool: &str) -> bool {
+    matches!(tool, "Agent" | "Task")
+}
+
+/// Returns the text for the model by which a new subagent is denied.
+pub fn denial(config: &Guard, pressure: Pressure) -> String {
+    format!(
+        "The context window is {:.0} % full, above the limit of {:.0} % for new subagents: what they bring back may not \
+         fit. Finishing in the main conversation or compacting first makes room.",
+        pressure.0 * 100.0,
+        config.deny_percent.0 * 100.0
+    )
 }

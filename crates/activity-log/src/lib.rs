@@ -8,7 +8,7 @@ mod log_line;
 mod since_prompt;
 mod window;
 
-pub use crate::context_guard::{Pressure, should_compact, should_deny_agents};
+pub use crate::context_guard::{Pressure, denial, should_compact, should_deny_agents, starts_subagent};
 pub use crate::decision::{
     BookmarkVerdict, RECEIPT_MS, Situation, SkipReason, ThresholdMet, decide, meets_any_threshold,
 };

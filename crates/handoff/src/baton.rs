@@ -7,6 +7,9 @@ use longhaul_core::Millis;
 /// How long a baton can be taken, in milliseconds.
 pub(crate) const TTL_MS: u64 = 60 * 60 * 1000;
 
+/// The message to the user when a command has left a baton.
+pub const BATON_WRITTEN: &str = "baton written: the next session in this project goes on from here";
+
 /// The commands that leave a baton, with their triggers.
 ///
 /// Those with `$` are for Codex, which accepts no unknown command that begins with a slash.

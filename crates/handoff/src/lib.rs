@@ -2,24 +2,26 @@
 #![warn(missing_docs)]
 
 mod baton;
+mod baton_choice;
 pub mod bridge;
-mod choose;
 pub mod continuation;
-mod layout;
 mod other_agent;
 mod predecessor;
 mod render;
 mod render_input;
 mod skeleton;
 mod time_query;
+mod turn_layout;
 mod turn_text;
 
 pub use longhaul_core::clock::{Date, date_of, time_of};
 
-pub use crate::baton::{Baton, BatonTrigger, baton_command};
-pub use crate::choose::{BatonChoice, BatonOffer, BatonTaker, ClientProcess, NoBaton, choose};
-pub use crate::predecessor::{ChainError, ChainSession, MAX_MERGES, Refusal, follow, newest_unmerged, predecessor};
-pub use crate::render::{Rendered, allowance, render, render_into};
+pub use crate::baton::{BATON_WRITTEN, Baton, BatonTrigger, baton_command};
+pub use crate::baton_choice::{BatonChoice, BatonOffer, BatonTaker, ClientProcess, NoBaton, choose};
+pub use crate::predecessor::{
+    ChainError, ChainSession, FallbackSession, MAX_MERGES, Refusal, fall_back, follow, predecessor,
+};
+pub use crate::render::{LOADED_TURNS, Rendered, allowance, render, render_into};
 pub use crate::render_input::{RenderInput, TimedText, TurnView};
 pub use crate::skeleton::{ToolUse, TurnWork, skeleton};
 pub use crate::time_query::{Span, TimeQuery, TimeQueryError, parse_time_query};

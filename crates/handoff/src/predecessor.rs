@@ -1,8 +1,10 @@
-//! Which session a new session inherits.
+//! Which session a new session inherits: the one that a baton names, or after a `/clear` without a baton the newest one.
 
 use std::fmt;
 
-use longhaul_core::Millis;
+use longhaul_core::{Millis, SessionId};
+
+use crate::NoBaton;
 
 /// The maximum number of merges in a chain. A longer chain counts as broken.
 pub const MAX_MERGES: usize = 10;
@@ -100,15 +102,39 @@ pub fn predecessor(
     Ok(session)
 }
 
-/// Returns the newest session that is older than `heir`, was not inherited, and is not in use.
+/// A session of the project that could be continued after a `/clear` that left no baton.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FallbackSession {
+    /// The session.
+    pub session: ChainSession,
+    /// Whether the client process of the heir ran it.
+    pub is_of_own_client: bool,
+    /// Whether it has turns to hand over.
+    pub has_turns: bool,
+}
+
+/// Returns the session that `heir` continues after a `/clear` that left no baton, or why there is none.
 ///
-/// It is the fallback after a `/clear` that left no baton.
-pub fn newest_unmerged<'a>(heir: &ChainSession, sessions: &'a [ChainSession]) -> Option<&'a ChainSession> {
-    sessions
-        .iter()
-        .filter(|session| session.merged_into.is_none() && !session.live_elsewhere && session.id != heir.id)
-        .filter(|session| session.created < heir.created)
-        .max_by_key(|session| session.created)
+/// It is the newest session with turns that is older than `heir`, was not inherited, and is not in use. Sessions of the
+/// heir's client process take precedence.
+pub fn fall_back<'a>(heir: &ChainSession, sessions: &'a [FallbackSession]) -> Result<&'a ChainSession, NoBaton> {
+    // `/clear` cannot have cleared a session of another agent.
+    let agent = |session: &ChainSession| SessionId::new(&session.id).map(|id| id.client());
+    let is_other = |other: &&FallbackSession| other.session.id != heir.id && agent(&other.session) == agent(heir);
+    let others: Vec<&FallbackSession> = sessions.iter().filter(is_other).collect();
+    let with_turns: Vec<&FallbackSession> = others.iter().copied().filter(|other| other.has_turns).collect();
+    let is_free = |session: &&ChainSession| {
+        session.merged_into.is_none() && !session.live_elsewhere && session.created < heir.created
+    };
+    let newest = |of_any_client: bool| {
+        let wanted = with_turns.iter().filter(|other| of_any_client || other.is_of_own_client);
+        wanted.map(|other| &other.session).filter(is_free).max_by_key(|session| session.created)
+    };
+    newest(false).or_else(|| newest(true)).ok_or(match (others.is_empty(), with_turns.is_empty()) {
+        (true, _) => NoBaton::NoSession,
+        (false, true) => NoBaton::NoTurns,
+        (false, false) => NoBaton::NoneFree,
+    })
 }
 
 impl Refusal {

@@ -9,10 +9,13 @@ use longhaul_core::budget::{CONTEXT_CHARS, chars_of_tokens, tokens};
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::{counted, short_session};
 
-use crate::layout::TurnLayout;
 use crate::other_agent;
 use crate::render_input::{RenderInput, TimedText, TurnView};
+use crate::turn_layout::TurnLayout;
 use crate::turn_text::{block, is_cut, message};
+
+/// The number of newest turns that should be passed to [`render`]. Older ones are only counted.
+pub const LOADED_TURNS: usize = 400;
 
 /// The maximum number of quoted turns.
 pub(crate) const RECENT_TURNS: usize = 20;
@@ -45,6 +48,14 @@ pub struct Rendered {
     pub tokens: u64,
     /// An estimate of the tokens that the transcript has beyond that.
     pub tokens_saved: u64,
+}
+
+impl Rendered {
+    /// Returns the message to the user that a new session was shown this text of `session`.
+    pub fn notice(&self, session: &str) -> String {
+        let turns = counted(self.quoted + self.in_a_line, "turn");
+        format!("went on from session {}, {turns}", short_session(session))
+    }
 }
 
 /// Renders a session's memory into the number of characters that [`allowance`] returns.

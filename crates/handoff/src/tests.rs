@@ -1,10 +1,11 @@
 mod baton;
+mod baton_choice;
 mod bridge;
-mod choose;
 mod continuation_any;
-mod continuation_document;
+mod continuation_notices;
 mod continuation_plan;
 mod continuation_stopped;
+mod handoff_document;
 mod predecessor;
 mod render;
 mod skeleton;

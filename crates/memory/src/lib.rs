@@ -27,21 +27,25 @@ pub use crate::exchanges::Exchange;
 pub use crate::kept_chars::{INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS};
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, observe};
-pub use crate::page::{Page, PageInput, PageRecord, PageSession, page};
+pub use crate::page::{
+    PAGE_MIN_CHARS, PAGE_NEW_SUMMARIES, PAGE_NOTES, PAGE_RECORDS, PAGE_SESSIONS, Page, PageInput, PageRecord,
+    PageSession, page,
+};
 pub use crate::query::{Query, Term};
 pub use crate::recall::{
-    Answer, AnswerLimits, AnswerLine, AnswerPassage, AnswerSession, BEST_RESULTS, Brought, BroughtPassage,
-    ChosenPassage, Evidence, FIRST_RESULTS, Field, FoundBy, FoundPassage, LinePart, Look, Looker, MarkedText,
-    MeaningScale, NamedDate, Needed, NeededMeaning, NeededWeakly, PROMPT_CHARS, PROMPT_PASSAGES, PassageKind,
-    PromptCandidate, PromptKind, PromptQuestion, PromptRank, Spot, Subject, Subjects, THRESHOLDS, Thresholds, Verdict,
-    WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch, amends, are_names, bring, choose, common_terms, dates_in,
-    decide, decides, is_said_already, keep_among_first, said_parts, spelled_like, wanted_terms,
+    ANSWER_CANDIDATES, ANSWER_PASSAGES, ANSWER_TOKENS, ANSWER_TOKENS_RANGE, Answer, AnswerLimits, AnswerLine,
+    AnswerPassage, AnswerSession, BEST_RESULTS, Brought, BroughtPassage, ChosenPassage, Evidence, FIRST_RESULTS, Field,
+    FoundBy, FoundPassage, LinePart, Look, Looker, MarkedText, MeaningScale, NamedDate, Needed, NeededMeaning,
+    NeededWeakly, PROMPT_CHARS, PROMPT_PASSAGES, PassageKind, PromptCandidate, PromptKind, PromptQuestion, PromptRank,
+    Spot, Subject, Subjects, THRESHOLDS, Thresholds, Verdict, WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch,
+    amends, are_names, bring, choose, common_terms, dates_in, decide, decides, is_said_already, keep_among_first,
+    said_parts, spelled_like, wanted_terms,
 };
 pub use crate::redact::{redact, redact_command};
 pub use crate::redacted_ends::redacted_ends;
 pub use crate::skip::{is_skipped, matches};
 pub use crate::strip::strip_json;
-pub use crate::summarize::{PART_CHARS, REQUEST_CHARS, TurnText, summarize};
+pub use crate::summarize::{PART_CHARS, REQUEST_CHARS, SUMMED_UP, TurnText, summarize};
 pub use crate::terms::{Form, Language, Piece, TERMS_VERSION, Terms, fold, forms, is_stop_word, split};
 
 #[cfg(test)]

@@ -21,6 +21,21 @@ use crate::observation::{Kind, MadeBy, Summary};
 use crate::observe::TITLE_CHARS;
 use crate::text::one_line;
 
+/// Maximum number of sessions on a page: the project's newest ones.
+pub const PAGE_SESSIONS: usize = 24;
+
+/// Number of the project's newest records that are searched for failed checks, decisions and notes.
+pub const PAGE_RECORDS: usize = 300;
+
+/// Maximum number of older notes.
+pub const PAGE_NOTES: usize = 12;
+
+/// Maximum number of sessions that are summarized for a page, because their summary is missing or of an earlier version.
+pub const PAGE_NEW_SUMMARIES: usize = 3;
+
+/// A page is not shown if there is room for fewer characters than this.
+pub const PAGE_MIN_CHARS: usize = 600;
+
 /// Maximum length of a project's name, in characters.
 const NAME_CHARS: usize = 100;
 
@@ -136,6 +151,18 @@ pub struct Page {
     pub omitted: usize,
     /// Estimated number of tokens of the text.
     pub tokens: u64,
+}
+
+impl Page {
+    /// Returns the message to the user that says what a new session was shown of `project`.
+    pub fn notice(&self, project: &str) -> String {
+        let what = match (self.sessions, self.records) {
+            (sessions, 0) => counted(sessions, "session"),
+            (0, records) => counted(records, "record"),
+            (sessions, records) => format!("{} and {}", counted(sessions, "session"), counted(records, "record")),
+        };
+        format!("shown {what} of {project}")
+    }
 }
 
 /// Lines under a heading.

@@ -3,8 +3,9 @@
 mod amends;
 mod answer;
 mod answer_choice;
+mod answer_limits;
 mod answer_text;
-mod beginnings;
+mod beginning_set;
 mod brought;
 mod dates;
 mod excerpt;
@@ -27,7 +28,8 @@ mod wanted;
 mod weights;
 
 pub use self::amends::{amends, decides};
-pub use self::answer::{Answer, AnswerLimits, AnswerPassage, AnswerSession, FoundPassage, PassageKind};
+pub use self::answer::{Answer, AnswerPassage, AnswerSession, FoundPassage, PassageKind};
+pub use self::answer_limits::{ANSWER_CANDIDATES, ANSWER_PASSAGES, ANSWER_TOKENS, ANSWER_TOKENS_RANGE, AnswerLimits};
 pub use self::answer_text::{AnswerLine, LinePart};
 pub use self::brought::{Brought, BroughtPassage, PROMPT_CHARS, PROMPT_PASSAGES, bring};
 pub use self::dates::{NamedDate, dates_in};

@@ -7,6 +7,9 @@ use crate::observe::{decisions, normalized};
 use crate::text::{first_lines, one_line, passage};
 use crate::todo_items::left_to_do;
 
+/// Number of a session's newest turns and observations that its summary is made of.
+pub const SUMMED_UP: usize = 40;
+
 /// Maximum length of the request, in characters.
 pub const REQUEST_CHARS: usize = 300;
 /// Maximum length of each other part, in characters.

@@ -13,7 +13,7 @@ mod window_command;
 
 pub use crate::client_command::{Resume, model_name, own_id, resume};
 pub use crate::layout::{TmuxSession, WindowPosition, opening_order, position};
-pub use crate::lost::{RunningClient, Wanted, chosen, is_lost, last_server, newest_first};
+pub use crate::lost::{LISTED_MS, RunningClient, Wanted, chosen, is_lost, last_server, newest_first};
 pub use crate::memory_shortage::{MemoryState, Shortage, shortage};
 pub use crate::place::{ServerId, SessionPlace, Window};
 pub use crate::refusal::{Facts, FolderState, Refusal, refusal};

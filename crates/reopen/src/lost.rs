@@ -1,8 +1,11 @@
-//! Which sessions were alive when their client or their tmux server died.
+//! Which sessions were alive when their client or their tmux server died, and how long they are listed.
 
 use longhaul_core::Millis;
 
 use crate::{ServerId, SessionPlace};
+
+/// How long a session that was not reopened is listed, in milliseconds.
+pub const LISTED_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// A client that runs now, according to its own record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

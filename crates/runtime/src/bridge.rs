@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use longhaul_core::catalog::Job;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_handoff::bridge::{BridgeAction, StatusFacts, answer, step, step_name};
-use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State};
+use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State, notices};
 use longhaul_store::{Chain, ChainUpdate, ContextUse, NewChain, StepTaker, Store};
 use longhaul_tracker::turn_ended;
 use serde::Deserialize;
@@ -27,7 +27,9 @@ use crate::continuation::{Course, settings, start_injector};
 use crate::handoff::Project;
 use crate::home;
 use crate::tracker::Logged;
-use crate::{ActivityLog, Error, ErrorLog, Home, Tracker, client, hook, open_draft, process, usage, waiting_times};
+use crate::{
+    ActivityLog, Error, ErrorLog, Home, Tracker, client_records, hook, open_draft, process, usage, waiting_times,
+};
 
 /// The errand for a compaction.
 pub(crate) const COMPACT: &str = "compact";
@@ -114,7 +116,8 @@ impl<'a> Desk<'a> {
     }
 
     fn hear(&mut self, event: BridgeEvent) -> Result<Vec<BridgeAction>, Error> {
-        let is_headless = self.report.interactive == Some(false) || client::is_headless(self.env, self.client_pid);
+        let is_headless =
+            self.report.interactive == Some(false) || client_records::is_headless(self.env, self.client_pid);
         if self.env.disabled || !self.config.bridge.enabled || is_headless {
             // No process may wait for a bridge that gets no actions.
             if let Some(store) = self.home.existing_store()? {
@@ -244,7 +247,7 @@ impl<'a> Desk<'a> {
                 start_injector(&met.chain)?;
                 Ok(self.step(store, &course, &met.chain)?.into_iter().collect())
             }
-            PlanAction::Notify(message) => Ok(vec![BridgeAction::Toast(format!("not continued: {message}"))]),
+            PlanAction::Notify(message) => Ok(vec![BridgeAction::Toast(notices::not_continued(&message))]),
             _ => Ok(Vec::new()),
         }
     }
@@ -314,7 +317,7 @@ impl<'a> Desk<'a> {
         let Some(session) = &self.session else { return Ok(None) };
         let Some(pending) = store.pending_message(session.as_str(), self.client_pid, None)? else { return Ok(None) };
         let is_ours = pending.client_pid == self.client_pid && store.take_message(pending.chain)?;
-        Ok(is_ours.then(|| format!("not continued: {}", pending.message)))
+        Ok(is_ours.then(|| notices::not_continued(&pending.message)))
     }
 
     /// Returns the line under the prompt, unless it is switched off.

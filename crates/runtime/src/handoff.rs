@@ -9,7 +9,7 @@ use std::path::Path;
 use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_chars};
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId};
-use longhaul_handoff::{RenderInput, Rendered, TimedText, TurnView, allowance, render_into};
+use longhaul_handoff::{LOADED_TURNS, RenderInput, Rendered, TimedText, TurnView, allowance, render_into};
 use longhaul_store::{NewSession, Session, Store, Turn};
 
 pub(crate) use self::ingest::resume;
@@ -17,9 +17,6 @@ pub use self::ingest::{Progress, catch_up};
 pub use self::inherit::{Claim, Heir};
 pub(crate) use self::tail::unread_turns;
 use crate::{Error, git};
-
-/// Maximum number of turns read for rendering. Older turns are only counted.
-const MAX_TURNS: usize = 400;
 
 /// The project of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,7 +107,7 @@ pub fn render_session(
     handover: Handover<'_>,
     offset_seconds: i32,
 ) -> Result<Rendered, Error> {
-    let (mut turns, older_turns) = store.turns(session.as_str(), handover.heir, MAX_TURNS)?;
+    let (mut turns, older_turns) = store.turns(session.as_str(), handover.heir, LOADED_TURNS)?;
     go_on(&mut turns, handover.unread);
     if let Some(turn) = turns.last_mut() {
         turn.replied = without_handoff(std::mem::take(&mut turn.replied), handover.shown);

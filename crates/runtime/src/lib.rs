@@ -5,7 +5,7 @@ mod activity;
 mod agent_call;
 pub mod bounded_read;
 pub mod bridge;
-mod client;
+mod client_records;
 mod clock_and_env;
 mod codex;
 mod codex_continuation;
@@ -56,10 +56,10 @@ pub mod worker;
 
 pub use crate::activity::{ActivityLog, Ticket};
 pub use crate::agent_call::AgentCall;
-pub use crate::client::records as running_clients;
+pub use crate::client_records::records as running_clients;
 pub use longhaul_store::Sanitizer;
 
-pub use crate::client::is_headless;
+pub use crate::client_records::is_headless;
 pub use crate::clock_and_env::{env, has_display, local_days, midnight, now, utc_offset_seconds};
 pub use crate::codex::turns_left_out as codex_turns_left_out;
 pub use crate::deadline::Deadline;

@@ -6,7 +6,7 @@ mod marked_hits;
 pub mod meaning;
 mod named_project;
 mod note;
-mod page;
+mod page_input;
 mod recall;
 mod recorded_call;
 mod spool;
@@ -17,7 +17,7 @@ use std::path::Path;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, config};
 use longhaul_memory::{
-    Call, MadeBy, Observation, Summary, TurnText, command_key, fix_of, fold_key, matches, observe, summarize,
+    Call, MadeBy, Observation, SUMMED_UP, Summary, TurnText, command_key, fix_of, fold_key, matches, observe, summarize,
 };
 use longhaul_store::{NewObservation, Reading, Session, Store};
 
@@ -27,8 +27,10 @@ pub use self::marked_hits::{marked_hits, marker};
 pub use self::named_project::{NamedError, folder_of, named_project};
 pub use self::note::ReportedCall;
 pub(crate) use self::note::{keep_last_reply, note};
-pub use self::page::{Reader, render_page};
-pub use self::recall::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE, NoWords, Recall, answer_json, question, recall};
+pub use self::page_input::{Reader, render_page};
+pub use longhaul_memory::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE};
+
+pub use self::recall::{NoWords, Recall, answer_json, question, recall};
 pub use self::recorded_call::recorded_call;
 use self::spool::Notes;
 pub(crate) use self::spool::Spool;
@@ -39,9 +41,6 @@ use crate::{Deadline, Error, Home, Sanitizer, waiting_times};
 
 /// The tool name of a prompt in the spool.
 const PROMPT: &str = "prompt:";
-
-/// Number of a session's newest turns and observations that its summary is made of.
-pub const SUMMED_UP: usize = 40;
 
 /// Returns the text of a prompt that is stored; `None` if nothing of it may be stored.
 pub fn clean_prompt(prompt: &str, sanitizer: Sanitizer) -> Option<String> {

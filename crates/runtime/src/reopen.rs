@@ -15,7 +15,7 @@ use longhaul_tracker::ClientRecord;
 
 use crate::tmux::{Server, server_pid};
 use crate::transcript_file::transcript_place;
-use crate::{Error, Home, Shell, bounded_read, client, files, process, usage};
+use crate::{Error, Home, Shell, bounded_read, client_records, files, process, usage};
 
 /// Adds the process and the tmux server of the session in which this hook runs.
 pub(crate) fn add_process(place: &mut SessionPlace, env: &Env) {
@@ -44,7 +44,7 @@ pub fn lost_sessions(env: &Env, store: &Store) -> Result<Vec<SessionPlace>, Erro
     places.retain(|place| {
         let dir = client_env(env, place).client_dir.unwrap_or_default();
         if !records.iter().any(|(known, _)| *known == dir) {
-            records.push((dir.clone(), client::records(&client_env(env, place))));
+            records.push((dir.clone(), client_records::records(&client_env(env, place))));
         }
         let found = records.iter().find(|(known, _)| *known == dir).map_or(&[][..], |(_, found)| found);
         let running: Vec<_> =

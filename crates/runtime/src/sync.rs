@@ -8,7 +8,7 @@
 //! sync.key           the key, beside the configuration
 //! ```
 
-mod exchange_state;
+mod last_exchange;
 mod machine;
 mod project_origin;
 mod secrets;
@@ -17,8 +17,9 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use longhaul_core::Millis;
+use longhaul_sync::is_due;
 
-pub use self::exchange_state::ExchangeState;
+pub use self::last_exchange::ExchangeState;
 pub use self::machine::{host_name, machine_id};
 pub use self::project_origin::{ProjectOrigin, project_origin};
 pub use self::secrets::{
@@ -48,15 +49,14 @@ pub fn turn_off(home: &Home) -> Result<(), Error> {
     files::remove(&ExchangeState::file(home))
 }
 
-/// Starts an exchange in the background, if this machine has a circle and none was started within `pause`.
+/// Starts an exchange in the background, if this machine has a circle and none was started within `interval`.
 ///
 /// Without a circle this is one failed `stat`. Two hooks at the same time may both start one; the second finds the lock of
 /// the first and ends.
-pub(crate) fn start_exchange(home: &Home, now: Millis, pause: Duration) -> Result<(), Error> {
+pub(crate) fn start_exchange(home: &Home, now: Millis, interval: Duration) -> Result<(), Error> {
     let path = started_file(home);
     let Some(last) = files::modified(&path) else { return Ok(()) };
-    // A clock that was once far ahead must not delay it for years.
-    if u128::from(last.0.abs_diff(now.0)) < pause.as_millis() {
+    if !is_due(last, interval, now) {
         return Ok(());
     }
     let file = files::open_append(&path)?;

@@ -5,7 +5,7 @@ use longhaul_inject::ClientActivity;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::{ErrorLog, client, process};
+use crate::{ErrorLog, client_records, process};
 
 fn env(folder: &TempDir) -> Env {
     let home = folder.path().display().to_string();
@@ -34,7 +34,7 @@ fn says(pid: u32, proc_start: Option<String>, status: &str) -> ClientActivity {
     fs::create_dir_all(&sessions).unwrap();
     let record = json!({ "pid": pid, "sessionId": "s", "status": status, "procStart": proc_start });
     fs::write(sessions.join(format!("{pid}.json")), record.to_string()).unwrap();
-    client::says(&env(&folder), Some(pid))
+    client_records::says(&env(&folder), Some(pid))
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub use self::continue_session::{ContinueOutcome, continue_session};
 pub use self::send_prompt::{PromptOutcome, send_prompt};
 pub(crate) use self::typist::{Superseded, Typist};
 use crate::deadline::Deadline;
-use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, clock_and_env, waiting_times};
+use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client_records, clock_and_env, waiting_times};
 
 /// The event in the log that confirms a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,7 +197,7 @@ fn is_superseded(env: &Env, home: &Home, order: &Order, log: &ActivityLog, ticke
 
 /// Returns whether the pane shows another session. After `/clear`, no hook of the old session reports that.
 pub(crate) fn shows_another_session(env: &Env, home: &Home, order: &Order) -> bool {
-    if let Some(shown) = client::shown_session(env, order.client_pid) {
+    if let Some(shown) = client_records::shown_session(env, order.client_pid) {
         return shown != order.session;
     }
     let newest = SessionRecord::all(home).into_iter().find(|record| record.terminal.as_ref() == Some(&order.terminal));

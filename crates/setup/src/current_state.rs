@@ -8,7 +8,7 @@ use longhaul_core::Env;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Shell, bounded_read, running_clients, shared_file, waiting_times, worker};
 
-use crate::client::{self, Marketplace, Plugin};
+use crate::claude_command::{self, Marketplace, Plugin};
 use crate::manifest::Manifest;
 use crate::paths::InstallPaths;
 use crate::{ID, PLUGIN, Result, tmux_server};
@@ -93,7 +93,8 @@ impl CurrentState {
     pub fn read(env: &Env, shell: &Shell) -> Result<Self> {
         let paths = InstallPaths::of(env, shell)?;
         let asked = shell.client().map(|client| {
-            let answer = client::plugins(&client).and_then(|plugins| Ok((plugins, client::marketplace(&client)?)));
+            let answer = claude_command::plugins(&client)
+                .and_then(|plugins| Ok((plugins, claude_command::marketplace(&client)?)));
             answer.map(|(plugins, marketplace)| (client, plugins, marketplace))
         });
         let (client, plugins, marketplace, client_trouble) = match asked {

@@ -5,7 +5,7 @@
 
 mod agents;
 mod bundle;
-mod client;
+mod claude_command;
 mod codex;
 mod current_state;
 pub mod doctor;
@@ -26,7 +26,7 @@ pub mod uninstall;
 
 pub use crate::agents::{AgentSetup, plan_install, plan_uninstall};
 pub use crate::bundle::Bundle;
-pub use crate::client::Plugin;
+pub use crate::claude_command::Plugin;
 pub use crate::current_state::{CurrentState, Link, TmuxServer};
 pub use crate::error::{Error, Result};
 pub use crate::manifest::{InstallMode, Manifest};

@@ -14,7 +14,7 @@ use longhaul_runtime::{bounded_read, run_program, run_program_in, waiting_times,
 
 use crate::paths::InstallPaths;
 use crate::step::{Edit, InstallStep};
-use crate::{Error, Result, client, installed_files, tmux_server};
+use crate::{Error, Result, claude_command, installed_files, tmux_server};
 
 /// The lock that only one process that installs or uninstalls can hold.
 pub struct InstallLock(#[expect(dead_code, reason = "held, not read: the lock goes with the file")] File);
@@ -53,12 +53,16 @@ pub fn perform(step: &InstallStep, paths: &InstallPaths, client: Option<&Path>, 
         InstallStep::Link { link, to } => make_link(link, to),
         InstallStep::Client { arguments, dir } => {
             let Some(program) = client else { return Ok(()) };
-            client::run(program, dir, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+            claude_command::run(program, dir, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
         }
         InstallStep::Codex { program, arguments, file, edit } => {
             let argv = std::iter::once(program.display().to_string()).chain(arguments.iter().cloned()).collect();
             // In the current folder it would read the configuration of a project that the user may not trust.
-            let _ = run_program_in(Path::new(client::ROOT), &Program { argv, stdin: None }, waiting_times::CODEX_MCP);
+            let _ = run_program_in(
+                Path::new(claude_command::ROOT),
+                &Program { argv, stdin: None },
+                waiting_times::CODEX_MCP,
+            );
             change(file, edit)
         }
         InstallStep::Edit(path, edit) => change(path, edit),

@@ -9,7 +9,7 @@ use longhaul_runtime::shared_file::Backup;
 
 use crate::agents::{self, ConfigRecord};
 use crate::bundle::Bundle;
-use crate::client::{self, Plugin};
+use crate::claude_command::{self, Plugin};
 use crate::codex;
 use crate::keybindings;
 use crate::manifest::Manifest;
@@ -165,13 +165,13 @@ pub enum InstallStep {
 impl InstallStep {
     /// Returns a step that runs `claude`.
     pub(crate) fn client<const N: usize>(arguments: [&str; N]) -> Self {
-        Self::Client { arguments: arguments.map(str::to_owned).to_vec(), dir: client::ROOT.into() }
+        Self::Client { arguments: arguments.map(str::to_owned).to_vec(), dir: claude_command::ROOT.into() }
     }
 
     /// Returns the step that uninstalls a plugin. Claude Code finds a project's plugin only in the folder of the project.
     pub(crate) fn uninstall(plugin: &Plugin) -> Self {
         let arguments = ["plugin", "uninstall", &plugin.id, "--scope", &plugin.scope].map(str::to_owned).to_vec();
-        Self::Client { arguments, dir: plugin.project_path.clone().unwrap_or_else(|| client::ROOT.into()) }
+        Self::Client { arguments, dir: plugin.project_path.clone().unwrap_or_else(|| claude_command::ROOT.into()) }
     }
 }
 
@@ -184,7 +184,7 @@ impl fmt::Display for InstallStep {
             }
             Self::Record(path, _) => write!(f, "record the installation in {}", show(path)),
             Self::Link { link, to } => write!(f, "link {} to {}", show(link), show(to)),
-            Self::Client { arguments, dir } if dir == Path::new(client::ROOT) => {
+            Self::Client { arguments, dir } if dir == Path::new(claude_command::ROOT) => {
                 write!(f, "claude {}", arguments.join(" "))
             }
             Self::Client { arguments, dir } => write!(f, "claude {} in {}", arguments.join(" "), show(dir)),

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use crate::*;
 
 mod folder_modes;
+mod restore_command;
 
 fn entry(id: &str) -> Option<Entry> {
     Some(Entry { mode: 0o100_644, id: id.to_owned() })

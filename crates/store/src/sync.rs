@@ -15,7 +15,7 @@ mod circle;
 mod content;
 mod entities;
 mod foreign_text;
-mod intake;
+mod intake_transaction;
 mod log;
 mod log_writer;
 mod origin;

@@ -1,5 +1,6 @@
+mod automatic_exchange;
 mod encryption;
-mod exchange_plan;
+mod missing_records;
 mod projects;
 mod records;
 mod texts;

@@ -2,6 +2,18 @@
 
 use longhaul_core::Status;
 
+/// Maximum number of characters of [`Agent::prompt_summary`].
+const SUMMARY_CHARS: usize = 80;
+
+/// Maximum number of characters of [`Agent::reason`] and [`Agent::wants`].
+pub const REASON_CHARS: usize = 200;
+
+/// Returns the beginning of a prompt, in one line, by which the user recognises a session.
+pub fn prompt_summary(prompt: &str) -> String {
+    let words: Vec<&str> = prompt.split_whitespace().collect();
+    words.join(" ").chars().filter(|c| !c.is_control()).take(SUMMARY_CHARS).collect()
+}
+
 /// A pane of a tmux server. The socket is part of it, because pane ids of two servers can be the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pane {

@@ -17,19 +17,19 @@ mod reap;
 mod reconcile;
 mod scan;
 
-pub use crate::agent::{Agent, Pane};
+pub use crate::agent::{Agent, Pane, REASON_CHARS, prompt_summary};
 pub use crate::attention_order::{Attention, attention};
 pub use crate::codex_window::{CodexWindow, codex_window};
 pub use crate::menu::{Menu, MenuItem, menu};
 pub use crate::options::{OPTIONS, OptionName, Options};
 pub use crate::processes::{Process, agent_below, client_name, is_below};
 pub use crate::reap::{LivePane, RemovalReason, dead_agents, stale_agents};
-pub use crate::reconcile::{ClientRecord, ClientStatus, reconcile};
+pub use crate::reconcile::{ClientRecord, ClientStatus, may_be_interrupted, reconcile};
 pub use crate::scan::{FoundSession, scan};
 pub use crate::script::{Script, without_control_chars};
-pub use crate::state::{Transition, Trigger, next, transition, turn_ended};
-pub use crate::status_line::{age, escape, render};
-pub use crate::wants::{shown_input, wants};
+pub use crate::state::{NotifiedDialog, Transition, Trigger, next, notified_dialog, transition, turn_ended};
+pub use crate::status_line::{age, escape, render, reopen_offer};
+pub use crate::wants::{failure_reason, permission_reason, shown_input, wants};
 
 #[cfg(test)]
 mod tests;

@@ -47,6 +47,15 @@ pub enum ClientStatus {
 /// How long after a hook an older record is ignored. After this time, a record that has not changed is up to date.
 const SETTLED_MS: u64 = 3_000;
 
+/// Time without a hook after which the transcript of a session without a record is searched for an interrupt.
+const SILENT_MS: u64 = 10_000;
+
+/// Returns whether a session without a record may have been interrupted: it should work, and no hook has reported anything
+/// for some time. Its transcript then shows whether it was.
+pub fn may_be_interrupted(agent: &Agent, last_hook: Millis, now: Millis) -> bool {
+    agent.status.is_running() && now.since(last_hook) >= SILENT_MS
+}
+
 /// Returns the change that the record shows and the row does not have yet, or `None` where there is none.
 ///
 /// `last_hook` is the time of the last hook that reported the session's status. A record that is older than a hook of the

@@ -70,6 +70,26 @@ pub fn turn_ended(reason: &str) -> Option<Trigger> {
     (reason == "aborted").then_some(Trigger::ClientIdle)
 }
 
+/// What a notification of Claude Code asks the user for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotifiedDialog {
+    /// Permission. A hook has usually reported it before, at once.
+    Permission,
+    /// Something else, which no other hook reports.
+    Other,
+}
+
+/// Returns what a notification of the type `kind` asks for, so that the session is blocked; `None` if it asks for nothing.
+///
+/// A notification without a type comes from a version that has no types.
+pub fn notified_dialog(kind: Option<&str>) -> Option<NotifiedDialog> {
+    match kind {
+        Some("permission_prompt") | None => Some(NotifiedDialog::Permission),
+        Some("elicitation_dialog") => Some(NotifiedDialog::Other),
+        Some(_) => None,
+    }
+}
+
 /// Returns the status that `trigger` changes `status` to, or `None` where it changes nothing.
 ///
 /// `None` for a tool call while working is the hot path: the caller must then use neither the database nor tmux.

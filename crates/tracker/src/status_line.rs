@@ -44,6 +44,11 @@ fn most_pressing<'a>(agents: &[&'a Agent]) -> Option<&'a Agent> {
     blocked.or_else(|| agents.iter().copied().max_by_key(|agent| agent.updated_at))
 }
 
+/// Returns the offer to reopen `count` sessions; empty if there are none.
+pub fn reopen_offer(count: usize) -> String {
+    if count == 0 { String::new() } else { format!("{count} to reopen") }
+}
+
 /// Formats an age compactly: empty under a minute, then `3m`, then `2h`.
 pub fn age(seconds: u64) -> String {
     match seconds / 60 {

@@ -1,4 +1,4 @@
-//! What a permission dialog asks for, in words.
+//! What a permission dialog asks for, in words, and the reason for which a session is blocked.
 
 /// Returns the member of a tool's input that [`wants`] shows; `None` if it shows nothing of the input.
 ///
@@ -36,6 +36,16 @@ pub fn wants(tool: &str, input: Option<&str>) -> String {
         Some(input) => format!("wants to {verb}: {input}"),
         None => other(tool),
     }
+}
+
+/// Returns the reason for which a session is blocked by a dialog for `tool`, in lists and in the user's scripts.
+pub fn permission_reason(tool: &str) -> String {
+    if tool.is_empty() { "permission".to_owned() } else { format!("permission: {tool}") }
+}
+
+/// Returns the reason for which a session is blocked after its turn has ended in `error`.
+pub fn failure_reason(error: &str) -> &str {
+    if error.is_empty() { "error" } else { error }
 }
 
 /// Returns the text for a tool of which nothing else is known. A tool of an MCP server is named `mcp__SERVER__TOOL`.

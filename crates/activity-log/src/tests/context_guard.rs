@@ -1,7 +1,7 @@
 use longhaul_core::Millis;
 use longhaul_core::config::Guard;
 
-use crate::{Metrics, Pressure, TailStart, measure, should_compact, should_deny_agents};
+use crate::{Metrics, Pressure, TailStart, denial, measure, should_compact, should_deny_agents, starts_subagent};
 
 const NOW: Millis = Millis(1_000_000);
 
@@ -73,4 +73,12 @@ fn subagents_are_denied_from_the_threshold_on() {
         assert_eq!(should_deny_agents(&guard(), Pressure(pressure)), expected, "{pressure}");
     }
     assert!(!should_deny_agents(&Guard::default(), Pressure(1.0)));
+}
+
+#[test]
+fn only_tools_that_start_a_subagent_are_denied_and_the_text_has_both_figures() {
+    assert!(starts_subagent("Agent") && starts_subagent("Task"));
+    assert!(!starts_subagent("Bash") && !starts_subagent("TaskList"));
+    let text = denial(&guard(), Pressure(0.9));
+    assert!(text.starts_with("The context window is 90 % full, above the limit of 85 % for new subagents: "), "{text}");
 }

@@ -3,7 +3,7 @@
 
 use longhaul_core::Millis;
 
-use super::document::Document;
+use super::handoff_document::Document;
 
 /// The name of the file whose presence alone means that the work is to be continued.
 pub const MARKER_FILE: &str = "handoff-continue.md";

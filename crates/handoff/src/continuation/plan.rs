@@ -7,11 +7,12 @@ use longhaul_core::Millis;
 
 use crate::baton::TTL_MS;
 
-use super::document::Document;
 use super::find_handoff::{find_handoff, says_to_go_on};
+use super::handoff_document::Document;
+use super::loop_check::round_with_same_work;
 use super::occasion::{Occasion, TurnEnd};
-use super::state::State;
-use super::words;
+use super::plan_state::State;
+use super::texts_for_model;
 
 /// The number of times that a text is typed before the plan fails.
 pub const ATTEMPTS: u32 = 2;
@@ -143,8 +144,8 @@ impl Plan {
     /// Returns the text to type in this step, if any.
     pub fn text(&self, rules: &PlanRules<'_>) -> Option<String> {
         match self.state {
-            State::Asked if self.asks_by_prompt() => Some(words::ask_by_prompt(&self.nonce)),
-            State::Asked => Some(words::ask_again(&self.nonce)),
+            State::Asked if self.asks_by_prompt() => Some(texts_for_model::ask_by_prompt(&self.nonce)),
+            State::Asked => Some(texts_for_model::ask_again(&self.nonce)),
             State::Clearing => Some("/clear".to_owned()),
             State::Prompting => Some(rules.prompt.to_owned()),
             State::Armed | State::Done | State::Failed | State::Cancelled => None,
@@ -262,7 +263,7 @@ impl Plan {
         self.asked_at = now;
         self.by_prompt = false;
         turn.nonce.clone_into(&mut self.nonce);
-        PlanAction::Ask(words::ask(fill, &self.nonce))
+        PlanAction::Ask(texts_for_model::ask(fill, &self.nonce))
     }
 
     /// Reads the handoff that was asked for, and begins to clear.
@@ -280,9 +281,8 @@ impl Plan {
                 return PlanAction::Nothing;
             }
         };
-        let remaining = handoff.remaining();
-        if let Some(round) = rules.remaining.iter().position(|earlier| *earlier == remaining) {
-            let why = format!("a loop: the same work remains as in round {}", round + 1);
+        if let Some(round) = round_with_same_work(&handoff.remaining(), rules.remaining) {
+            let why = format!("a loop: the same work remains as in round {round}");
             self.enter(State::Failed, now, &why);
             return PlanAction::Notify(why);
         }

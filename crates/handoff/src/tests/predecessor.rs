@@ -1,6 +1,6 @@
 use longhaul_core::Millis;
 
-use crate::{ChainError, ChainSession, MAX_MERGES, Refusal, follow, newest_unmerged, predecessor};
+use crate::{ChainError, ChainSession, FallbackSession, MAX_MERGES, NoBaton, Refusal, fall_back, follow, predecessor};
 
 fn session(id: &str, created: u64, merged_into: Option<&str>) -> ChainSession {
     ChainSession {
@@ -55,27 +55,49 @@ fn ten_merges_are_followed() {
     assert_eq!(follow("0", chain(MAX_MERGES + 1)), Err(ChainError::TooLong));
 }
 
+fn candidate(session: ChainSession) -> FallbackSession {
+    FallbackSession { session, is_of_own_client: false, has_turns: true }
+}
+
+#[track_caller]
+fn check_fallback(sessions: &[FallbackSession], expected: Result<&str, NoBaton>) {
+    let found = fall_back(&session("heir", 100, None), sessions).map(|session| session.id.as_str());
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn the_fallback_is_the_newest_that_is_free() {
-    let heir = session("heir", 100, None);
     let live = ChainSession { live_elsewhere: true, ..session("live", 60, None) };
     let sessions = [
         session("a", 1, None),
         session("b", 50, None),
         session("c", 70, Some("b")),
         live,
-        heir.clone(),
+        session("heir", 90, None),
+        session("codex:d", 80, None),
         session("z", 200, None),
     ];
-    assert_eq!(newest_unmerged(&heir, &sessions).map(|session| session.id.as_str()), Some("b"));
-    assert_eq!(newest_unmerged(&heir, &[]), None);
+    check_fallback(&sessions.map(candidate), Ok("b"));
+    check_fallback(&[], Err(NoBaton::NoSession));
+}
+
+#[test]
+fn a_session_of_the_same_client_and_with_turns_comes_first() {
+    let own = FallbackSession { is_of_own_client: true, ..candidate(session("own", 10, None)) };
+    let other = candidate(session("other", 20, None));
+    check_fallback(&[own.clone(), other.clone()], Ok("own"));
+    let used = FallbackSession { session: session("own", 10, Some("x")), ..own.clone() };
+    check_fallback(&[used, other.clone()], Ok("other"));
+    let empty = FallbackSession { has_turns: false, ..own };
+    check_fallback(&[empty.clone(), other], Ok("other"));
+    check_fallback(&[empty], Err(NoBaton::NoTurns));
+    check_fallback(&[candidate(session("codex:a", 1, None))], Err(NoBaton::NoSession));
 }
 
 #[test]
 fn a_session_of_the_same_time_is_not_older() {
-    let heir = session("heir", 100, None);
-    let sessions = [session("a", 99, None), session("b", 100, None)];
-    assert_eq!(newest_unmerged(&heir, &sessions).map(|session| session.id.as_str()), Some("a"));
-    assert_eq!(newest_unmerged(&heir, &sessions[1..]), None);
+    let sessions = [session("a", 99, None), session("b", 100, None)].map(candidate);
+    check_fallback(&sessions, Ok("a"));
+    check_fallback(&sessions[1..], Err(NoBaton::NoneFree));
     assert_eq!(Refusal::BrokenChain(ChainError::Cycle).to_string(), "merge_cycle");
 }

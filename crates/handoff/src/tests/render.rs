@@ -349,3 +349,9 @@ fn another_agent_is_named_with_its_tools() {
         assert_eq!(shown(session, reader), None);
     }
 }
+
+#[test]
+fn the_notice_names_the_session_and_counts_its_turns() {
+    let rendered = crate::Rendered { quoted: 2, in_a_line: 3, omitted: 9, ..crate::Rendered::default() };
+    assert_eq!(rendered.notice("0123456789abcdef"), "went on from session 01234567, 5 turns");
+}

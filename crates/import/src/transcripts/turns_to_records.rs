@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_core::event::predicates::bookmark_note;
 use longhaul_core::{Config, Millis};
-use longhaul_memory::{Call, Kind, Observation, Summary, TurnText, command_key, fix_of, observe, summarize};
+use longhaul_memory::{Call, Kind, Observation, SUMMED_UP, Summary, TurnText, command_key, fix_of, observe, summarize};
 use longhaul_transcript::{self as transcript, PromptOrigin, Turn, merge_turns};
 
 use longhaul_runtime::Sanitizer;
-use longhaul_runtime::memory::{SUMMED_UP, clean_prompt, recorded_call};
+use longhaul_runtime::memory::{clean_prompt, recorded_call};
 
 /// The conversion of one session.
 pub(crate) struct RecordBuilder<'a> {

@@ -4,6 +4,7 @@ use longhaul_core::Millis;
 
 use super::amends::decides;
 use super::answer_choice::{choose, mark_older};
+use super::answer_limits::AnswerLimits;
 use super::answer_text;
 use super::excerpt::excerpt;
 use super::marked_text::MarkedText;
@@ -94,15 +95,6 @@ impl PassageKind {
             Self::Summary => "summary",
         }
     }
-}
-
-/// The limits of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AnswerLimits {
-    /// Maximum number of characters of [`Answer::text`].
-    pub chars: usize,
-    /// Maximum number of passages.
-    pub passages: usize,
 }
 
 /// The answer to a question.

@@ -1,7 +1,8 @@
 //! Chooses the passages of an answer, and marks those that a newer one has replaced.
 
 use super::amends::amends;
-use super::answer::{AS_GOOD, AnswerLimits, FoundPassage, LEAST_CHARS, PassageKind};
+use super::answer::{AS_GOOD, FoundPassage, LEAST_CHARS, PassageKind};
+use super::answer_limits::AnswerLimits;
 use super::matched_words::WordMatch;
 use super::weights::WEIGHTS;
 

@@ -1,7 +1,7 @@
 use longhaul_core::Millis;
 use proptest::prelude::*;
 
-use crate::{Exchange, Kind, MadeBy, PageInput, PageRecord, PageSession, Summary, page};
+use crate::{Exchange, Kind, MadeBy, Page, PageInput, PageRecord, PageSession, Summary, page};
 
 pub(super) const NOW: Millis = Millis(1_785_000_000_000);
 const HOUR: u64 = 3_600_000;
@@ -347,4 +347,12 @@ proptest! {
         prop_assert!(page.sessions <= sessions.len() && page.records <= records.len());
         prop_assert!(page.text.is_empty() || page.text.ends_with("</longhaul-context>"));
     }
+}
+
+#[test]
+fn the_notice_says_how_much_is_shown() {
+    let notice = |sessions, records| Page { sessions, records, ..Page::default() }.notice("api");
+    assert_eq!(notice(1, 0), "shown 1 session of api");
+    assert_eq!(notice(0, 2), "shown 2 records of api");
+    assert_eq!(notice(3, 1), "shown 3 sessions and 1 record of api");
 }

@@ -1,13 +1,13 @@
 //! Asks for a handoff when the context use becomes known only after the Stop event of the turn.
 
 use longhaul_handoff::bridge::BridgeAction;
-use longhaul_handoff::continuation::{Occasion, Plan, PlanAction};
+use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, notices};
 use longhaul_inject::Terminal;
 use longhaul_store::{ChainUpdate, NewChain, Store};
 
 use super::Desk;
 use crate::continuation::nonce;
-use crate::{Error, SessionRecord, client, usage};
+use crate::{Error, SessionRecord, client_records, usage};
 
 /// Returns the name of the errand that asks `session` for a handoff if its context turns out to be nearly full.
 pub(crate) fn measure(session: &str) -> String {
@@ -43,7 +43,7 @@ impl Desk<'_> {
         match met {
             Some(ChainUpdate { act: PlanAction::Ask(_), chain, .. }) => self.step(store, &course, &chain),
             Some(ChainUpdate { act: PlanAction::Notify(message), .. }) => {
-                Ok(Some(BridgeAction::Toast(format!("not continued: {message}"))))
+                Ok(Some(BridgeAction::Toast(notices::not_continued(&message))))
             }
             Some(_) | None => Ok(None),
         }
@@ -53,6 +53,6 @@ impl Desk<'_> {
     fn terminal_lock(&self) -> Option<String> {
         let record = self.session.as_ref().and_then(|session| SessionRecord::load(&self.home, session));
         let terminal = record.and_then(|record| record.terminal).or_else(|| Terminal::detect(self.env).ok());
-        terminal.filter(|_| !client::is_nested(self.env, self.client_pid)).map(|terminal| terminal.lock_name())
+        terminal.filter(|_| !client_records::is_nested(self.env, self.client_pid)).map(|terminal| terminal.lock_name())
     }
 }

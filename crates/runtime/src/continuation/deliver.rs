@@ -1,5 +1,5 @@
 //! Types the text that a chain waits for, and waits until the events of Claude Code confirm it. How often it is typed
-//! is decided in `handoff/src/continuation/plan.rs`. Also waits for the end of the account's rate limit.
+//! is decided in `handoff/src/continuation/plan.rs`. Also waits for the end of the account's rate limit (`rate_limit.rs` there).
 
 use std::fs::File;
 use std::path::Path;
@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use longhaul_activity_log::LogLine;
 use longhaul_core::{Config, Env, Millis, SessionId};
 use longhaul_handoff::bridge::step_name;
-use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State};
+use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State, lifted_at};
 use longhaul_inject::{DeliveryMethod, Errand, Terminal, TypeWhen, delivery_method};
 use longhaul_store::{Chain, ChainId, StepTaker, Store};
 
 use super::{Course, lock, settings};
 use crate::typing::{Submitted, Typist, shows_another_session, submit_patiently};
 use crate::{
-    ActivityLog, Error, ErrorLog, Home, Order, SessionRecord, Ticket, bridge, client, clock_and_env, home, process,
-    waiting_times,
+    ActivityLog, Error, ErrorLog, Home, Order, SessionRecord, Ticket, bridge, client_records, clock_and_env, home,
+    process, waiting_times,
 };
 
 /// The argument of the injector that selects this job.
@@ -126,14 +126,14 @@ impl Scene<'_> {
         // The client of the chain takes precedence: `resume` may be run inside another one.
         let own = Some(chain.client_pid).filter(|pid| *pid != 0);
         let client_pid = own.or(record.as_ref().and_then(|record| record.client_pid)).or(env.client_pid);
-        if client_pid.is_some_and(|pid| client::is_headless(env, pid)) {
+        if client_pid.is_some_and(|pid| client_records::is_headless(env, pid)) {
             return Ok(Delivered::No("Claude Code runs headless".to_owned()));
         }
         // `resume` may be run in another terminal.
         let is_of_chain =
             |terminal: &Terminal| chain.terminal_lock.as_ref().is_none_or(|lock| *lock == terminal.lock_name());
         let here = || Terminal::detect(env).ok().filter(is_of_chain);
-        let is_nested = client_pid.is_some_and(|pid| client::is_nested(env, pid));
+        let is_nested = client_pid.is_some_and(|pid| client_records::is_nested(env, pid));
         let terminal = record.and_then(|record| record.terminal).or_else(here).filter(|_| !is_nested);
         // An `Instant`, because the wall clock may be set back while this waits.
         let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock_and_env::now(env)));
@@ -301,14 +301,4 @@ fn wait_for_limit(env: &Env, store: &Store, course: &Course, chain: &Chain) -> R
         }
         std::thread::sleep(waiting_times::RATE_LIMIT_CHECKED.min(Duration::from_millis(lifted.since(now))));
     }
-}
-
-/// Returns the time at which the account can be used again: the last reset time of the limits that are used up.
-fn lifted_at(limits: &str) -> Option<Millis> {
-    let limits: serde_json::Map<String, serde_json::Value> = serde_json::from_str(limits).ok()?;
-    let resets = |limit: &serde_json::Value| limit.get("resets_at")?.as_u64();
-    let used = |limit: &&serde_json::Value| limit.get("used_percentage").and_then(serde_json::Value::as_f64);
-    let used_up = limits.values().filter(|limit| used(limit).is_some_and(|used| used >= 99.0)).filter_map(resets).max();
-    let next = || limits.values().filter_map(resets).min();
-    used_up.or_else(next).map(|seconds| Millis(seconds * 1000))
 }

@@ -1,8 +1,10 @@
-//! Chooses the session that a new one inherits from: provisionally at its start, finally at its first prompt.
+//! Claims the session that a new one inherits from: provisionally at its start, finally at its first prompt. Which one is
+//! decided in `handoff/src/baton_choice.rs` and `predecessor.rs`.
 
 use longhaul_core::{Env, SessionId};
 use longhaul_handoff::{
-    Baton, BatonOffer, BatonTaker, BatonTrigger, ClientProcess, NoBaton, Refusal, choose, newest_unmerged, predecessor,
+    Baton, BatonOffer, BatonTaker, BatonTrigger, ClientProcess, FallbackSession, NoBaton, Refusal, choose, fall_back,
+    predecessor,
 };
 use longhaul_store::{NewInjection, Session, Store, StoredBaton};
 
@@ -106,36 +108,22 @@ impl Heir<'_> {
 
     fn fall_back(&self, store: &Store) -> Result<Option<Claim>, Error> {
         let sessions = store.sessions_of(&self.session.project_key)?;
-        // A session without turns has nothing to hand over, and `/clear` cannot have cleared a session of another agent.
-        let agent = |session: &Session| SessionId::new(&session.session).map(|id| id.client());
-        let is_other =
-            |session: &&Session| session.session != self.session.session && agent(session) == agent(self.session);
-        let others: Vec<&Session> = sessions.iter().filter(is_other).collect();
-        let mut with_turns: Vec<&Session> = Vec::new();
-        for session in &others {
-            if session.prompts > 0 || store.has_turns(&session.session)? {
-                with_turns.push(session);
+        let own_pid = self.env.client_pid.unwrap_or_default();
+        let mut candidates = Vec::with_capacity(sessions.len());
+        for session in &sessions {
+            candidates.push(FallbackSession {
+                session: self.row(session),
+                is_of_own_client: own_pid != 0 && session.client_pid == own_pid,
+                has_turns: session.prompts > 0 || store.has_turns(&session.session)?,
+            });
+        }
+        match fall_back(&self.row(self.session), &candidates) {
+            Ok(session) => Ok(SessionId::new(&session.id).map(|session| Claim { session, trigger: None })),
+            Err(missing) => {
+                self.note(store, "refused", None, missing.as_str())?;
+                Ok(None)
             }
         }
-        let own_pid = self.env.client_pid.unwrap_or_default();
-        let rows = |own: bool| -> Vec<_> {
-            let wanted = |session: &&&Session| !own || session.client_pid == own_pid;
-            with_turns.iter().filter(wanted).map(|session| self.row(session)).collect()
-        };
-        let heir = self.row(self.session);
-        // Sessions of this client process take precedence.
-        let own = newest_unmerged(&heir, &rows(own_pid != 0)).cloned();
-        let newest = own.or_else(|| newest_unmerged(&heir, &rows(false)).cloned());
-        let Some(session) = newest.and_then(|session| SessionId::new(&session.id)) else {
-            let missing = match (others.is_empty(), with_turns.is_empty()) {
-                (true, _) => NoBaton::NoSession,
-                (false, true) => NoBaton::NoTurns,
-                (false, false) => NoBaton::NoneFree,
-            };
-            self.note(store, "refused", None, missing.as_str())?;
-            return Ok(None);
-        };
-        Ok(Some(Claim { session, trigger: None }))
     }
 
     /// Checks whether `wanted` may be inherited from. Returns the session that it means now, or the reason why not.

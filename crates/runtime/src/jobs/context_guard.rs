@@ -1,7 +1,9 @@
-//! The context guard: types `/compact` and denies new subagents, with the texts. The decisions are in
+//! The context guard: types `/compact` and denies new subagents. The decisions and the text are in
 //! `activity-log/src/context_guard.rs`.
 
-use longhaul_activity_log::{BookmarkVerdict, Pressure, SkipReason, ThresholdMet, should_compact, should_deny_agents};
+use longhaul_activity_log::{
+    BookmarkVerdict, Pressure, SkipReason, ThresholdMet, denial, should_compact, should_deny_agents, starts_subagent,
+};
 use longhaul_core::Reply;
 use longhaul_core::event::predicates::{is_compaction, stopped_by_user};
 use longhaul_core::event::{HookEvent, PreToolUse, Stop, SubagentStop};
@@ -13,17 +15,12 @@ use crate::{Error, Flow, Hook, Receipt, bridge, usage};
 
 /// Denies a new subagent if the context is nearly full.
 pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Error> {
-    if !hook.config.guard.enabled || !matches!(hook.event.tool_name.as_str(), "Agent" | "Task") {
+    if !hook.config.guard.enabled || !starts_subagent(&hook.event.tool_name) {
         return Ok(Flow::Next);
     }
     let pressure = hook.pressure()?;
     if should_deny_agents(&hook.config.guard, pressure) {
-        hook.answer(Reply::deny(format!(
-            "The context window is {:.0} % full, above the limit of {:.0} % for new subagents: what they bring back \
-             may not fit. Finishing in the main conversation or compacting first makes room.",
-            pressure.0 * 100.0,
-            hook.config.guard.deny_percent.0 * 100.0
-        )));
+        hook.answer(Reply::deny(denial(&hook.config.guard, pressure)));
     }
     Ok(Flow::Next)
 }

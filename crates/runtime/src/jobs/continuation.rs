@@ -1,4 +1,5 @@
-//! Continues a task beyond the context limit without a person.
+//! Continues a task beyond the context limit without a person: at which events. The messages to the user are in
+//! `handoff/src/continuation/notices.rs`.
 
 use longhaul_core::Reply;
 use longhaul_core::catalog::Job;
@@ -7,15 +8,14 @@ use longhaul_core::event::{
     HookEvent, Notification, SessionEnd, SessionStart, StartSource, Stop, StopFailure, UserPromptSubmit,
 };
 use longhaul_handoff::BatonTrigger;
-use longhaul_handoff::continuation::{EXPIRES_MS, Occasion, Plan, PlanAction, State, TurnEnd, page};
+use longhaul_handoff::continuation::{
+    EXPIRES_MS, HANDOFF_CHARS, Occasion, Plan, PlanAction, State, TurnEnd, is_rate_limit, notices, page,
+};
 use longhaul_store::{Chain, ChainUpdate, NewChain, Store};
 
 use crate::continuation::{Course, keep_file, lock, nonce, settings, start_injector, written};
 use crate::handoff::Project;
-use crate::{Error, Flow, Hook, SessionRecord, bridge, client, process, running_subagents, usage};
-
-/// Maximum number of characters of the handoff in the context. The last messages come after it.
-const HANDOFF_CHARS: usize = 7_000;
+use crate::{Error, Flow, Hook, SessionRecord, bridge, client_records, process, running_subagents, usage};
 
 /// Maximum time between two hooks for the same Stop.
 const SAME_STOP_MS: u64 = 5_000;
@@ -46,7 +46,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     turn.others_run = stop.background_tasks.as_ref().map_or_else(running, |tasks| !tasks.is_empty());
     turn.by_user = stopped_by_user(&stop);
     turn.files = &files;
-    let share = turn.fill.map_or(0.0, |fill| fill.share() * 100.0);
+    let share = turn.fill.map_or(0.0, |fill| fill.share());
     let may_ask_later = !is_open && !turn.again && !turn.others_run && !turn.by_user;
     let Some(met) = hook.meet(&store, &course, chain.clone(), &Occasion::TurnEnded(turn))? else {
         if may_ask_later && let Some(client_pid) = hook.env.client_pid {
@@ -57,7 +57,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     };
     if let PlanAction::Ask(question) = met.act {
         hook.answer(Reply::block(question));
-        hook.notify(&format!("longhaul: the context is {share:.0} % full; asked for a handoff"));
+        hook.notify(&format!("longhaul: {}", notices::asked(share)));
         // The turn continues, so the following jobs must not treat it as ended.
         return Ok(Flow::Done);
     }
@@ -76,7 +76,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     hook.show_pending_message(&store)?;
     let Some(chain) = hook.chain(&store)? else { return Ok(Flow::Next) };
     let session = hook.event.common.session.clone();
-    let shown = client::shown_session(&hook.env, hook.env.client_pid);
+    let shown = client_records::shown_session(&hook.env, hook.env.client_pid);
     let occasion = match &hook.event.source {
         // A SessionStart that is reported twice may belong to a session that is never used.
         StartSource::Clear if chain.plan.state == State::Prompting && shown.is_some_and(|shown| shown != session) => {
@@ -105,7 +105,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
             let room = hook.room().min(HANDOFF_CHARS);
             let file = hook.home.handoff_file(&handoff.session);
             hook.show(&page(&handoff.body, &handoff.session, handoff.round, room, &file.to_string_lossy()));
-            hook.notify(&format!("longhaul: goes on from the handoff, round {}", handoff.round));
+            hook.notify(&format!("longhaul: {}", notices::goes_on(handoff.round)));
             hook.handed_over = Some(handoff.body);
         }
     }
@@ -133,7 +133,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 
 /// Pauses the plan if the account's rate limit is used up.
 pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
-    if hook.event.error.as_deref().is_none_or(|error| !error.contains("rate_limit")) {
+    if hook.event.error.as_deref().is_none_or(|error| !is_rate_limit(error)) {
         return Ok(Flow::Next);
     }
     hook.happened(&Occasion::RateLimited)?;
@@ -176,12 +176,12 @@ impl Hook<Stop> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns the settings of the continuation; `None` if it is switched off.
     /// Returns whether continuation is enabled here.
     pub(super) fn continues_by_itself(&mut self) -> bool {
         self.serves(Job::Continuation) && settings(&self.config, &self.home, self.project_dir().as_deref()).enabled
     }
 
+    /// Returns the settings of the continuation; `None` if it is switched off.
     fn course(&mut self) -> Option<Course> {
         if !self.serves(Job::Continuation) {
             return None;
@@ -189,7 +189,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let client = self.env.client_pid.unwrap_or_default();
         let settings = settings(&self.config, &self.home, self.project_dir().as_deref());
         // A program that runs Claude Code headless needs its answer, not a handoff.
-        if !settings.enabled || (client != 0 && client::is_headless(&self.env, client)) {
+        if !settings.enabled || (client != 0 && client_records::is_headless(&self.env, client)) {
             return None;
         }
         // Each client has its own bridge, but the terminal may belong to another client.
@@ -200,7 +200,7 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Returns the lock name of the terminal; `None` inside another client, to which the terminal belongs.
     fn own_terminal_lock(&self) -> Option<String> {
-        let is_nested = || self.env.client_pid.is_some_and(|client| client::is_nested(&self.env, client));
+        let is_nested = || self.env.client_pid.is_some_and(|client| client_records::is_nested(&self.env, client));
         self.terminal_lock().filter(|_| !is_nested())
     }
 
@@ -230,8 +230,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let pending = store.pending_message(session.as_str(), client, self.terminal_lock().as_deref())?;
         let Some(pending) = pending else { return Ok(()) };
         if self.is_left_to(pending.client_pid) && store.take_message(pending.chain)? {
-            let message = pending.message;
-            self.notify(&format!("longhaul: not continued: {message}; `longhaul continuation resume` tries again"));
+            self.notify(&format!("longhaul: {}", notices::not_continued_yet(&pending.message)));
         }
         Ok(())
     }
@@ -317,14 +316,14 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
         match &met.act {
             PlanAction::Nothing | PlanAction::Ask(_) | PlanAction::Show | PlanAction::TypeAgain => {}
-            PlanAction::Notify(message) => self.notify(&format!("longhaul: not continued: {message}")),
+            PlanAction::Notify(message) => self.notify(&format!("longhaul: {}", notices::not_continued(message))),
             PlanAction::Clear(handoff) => {
                 keep_file(&self.home, self.event.common().session.as_str(), handoff)?;
                 if self.config.handoff.enabled {
                     self.write_baton(store, BatonTrigger::Continuation)?;
                 }
                 if !course.can_type {
-                    self.notify("longhaul: the handoff is stored; type /clear, and the new session goes on from it");
+                    self.notify(&format!("longhaul: {}", notices::CLEAR_BY_HAND));
                 }
             }
         }

@@ -4,8 +4,8 @@ use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{
     EndReason, HookEvent, PreCompact, SessionEnd, SessionStart, StartSource, Stop, UserPromptSubmit,
 };
-use longhaul_core::{Reply, SessionId, counted, short_session};
-use longhaul_handoff::{BatonTrigger, Refusal, Rendered, baton_command};
+use longhaul_core::{Reply, SessionId};
+use longhaul_handoff::{BATON_WRITTEN, BatonTrigger, Refusal, Rendered, baton_command};
 use longhaul_store::{NewInjection, Session, Store, Turn};
 
 use crate::handoff::{Claim, Handover, Heir, Progress, Project, catch_up, register, render_session, unread_turns};
@@ -17,9 +17,6 @@ const AT_END: u64 = 1024 * 1024;
 
 /// Maximum number of bytes read by any other hook. A longer transcript is read in several steps.
 const AT_ONCE: u64 = 64 * 1024 * 1024;
-
-/// The message to the user when a command writes a baton.
-const WRITTEN: &str = "baton written: the next session in this project goes on from here";
 
 /// Shows a session what its predecessor handed over.
 ///
@@ -54,7 +51,7 @@ pub fn on_baton_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error
     hook.write_baton(&store, trigger)?;
     match trigger {
         BatonTrigger::Tl => {
-            hook.answer(Reply::end(WRITTEN));
+            hook.answer(Reply::end(BATON_WRITTEN));
             Ok(Flow::Done)
         }
         // Claude Code performs the `/clear`.
@@ -300,11 +297,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             },
             self.env.now,
         )?;
-        let message = format!(
-            "longhaul: went on from session {}, {}",
-            short_session(claim.session.as_str()),
-            counted(turns, "turn")
-        );
+        let message = format!("longhaul: {}", rendered.notice(claim.session.as_str()));
         Ok((rendered.text, message))
     }
 

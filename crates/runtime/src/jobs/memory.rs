@@ -1,11 +1,10 @@
 //! The memory: stores the work of every session, and shows it to later ones.
 
-use longhaul_core::counted;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{
     HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop, UserPromptSubmit,
 };
-use longhaul_memory::is_skipped;
+use longhaul_memory::{PAGE_MIN_CHARS, is_skipped};
 use longhaul_store::Session;
 
 use crate::handoff::register;
@@ -15,9 +14,6 @@ use crate::memory::{
     take_in_all, upkeep,
 };
 use crate::{Deadline, Error, Flow, Hook, clock_and_env, waiting_times};
-
-/// Minimum number of characters for which a page is shown.
-const SMALLEST_PAGE: usize = 600;
 
 /// Shows a session the page of its project.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -32,7 +28,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         hook.log.write(&format!("session {}: {}", session.session, error.chain()));
     }
     let room = hook.room();
-    if !hook.config.memory.page || room < SMALLEST_PAGE {
+    if !hook.config.memory.page || room < PAGE_MIN_CHARS {
         return Ok(Flow::Next);
     }
     let offset = clock_and_env::utc_offset_seconds(hook.env.now);
@@ -48,12 +44,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if !page.text.is_empty() {
         hook.show(&page.text);
         store.note_shown_records(&session.session, page.sessions + page.records)?;
-        let what = match (page.sessions, page.records) {
-            (sessions, 0) => counted(sessions, "session"),
-            (0, records) => counted(records, "record"),
-            (sessions, records) => format!("{} and {}", counted(sessions, "session"), counted(records, "record")),
-        };
-        hook.notify(&format!("longhaul: shown {what} of {}", session.project));
+        hook.notify(&format!("longhaul: {}", page.notice(&session.project)));
     }
     Ok(Flow::Next)
 }

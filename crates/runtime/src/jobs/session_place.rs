@@ -1,16 +1,12 @@
-//! Where a session runs, recorded while it is alive, so that it can be reopened after its tmux server has died, and for how
-//! long it can be.
+//! Where a session runs, recorded while it is alive, so that it can be reopened after its tmux server has died.
 
 use longhaul_core::event::predicates::in_subagent;
 use longhaul_core::event::{Common, EndReason, HookEvent, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::{Env, Millis};
-use longhaul_reopen::SessionPlace;
+use longhaul_reopen::{LISTED_MS, SessionPlace};
 
 use crate::tmux::Server;
-use crate::{Error, Flow, Hook, client, reopen};
-
-/// How long a session that was not reopened is listed, in milliseconds.
-const LISTED_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+use crate::{Error, Flow, Hook, client_records, reopen};
 
 /// Records where the session runs. The tracker then adds its window.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -63,7 +59,7 @@ fn note_mode<E: HookEvent<'static>>(hook: &Hook<E>) -> Result<Flow, Error> {
 
 /// Returns whether sessions are tracked, and a person uses this one: a program that runs a session starts it again itself.
 fn is_tracked<E: HookEvent<'static>>(hook: &Hook<E>) -> bool {
-    hook.config.tracker.enabled && !hook.env.client_pid.is_some_and(|pid| client::is_headless(&hook.env, pid))
+    hook.config.tracker.enabled && !hook.env.client_pid.is_some_and(|pid| client_records::is_headless(&hook.env, pid))
 }
 
 fn place_of(env: &Env, common: &Common) -> SessionPlace {

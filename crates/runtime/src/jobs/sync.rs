@@ -1,21 +1,17 @@
-//! Starts the exchange with other machines in the background: at which events, and how often at most. Nothing waits for it.
+//! Starts the exchange with other machines in the background, at the events of a session. Nothing waits for it. How often at
+//! most is in `sync/src/automatic_exchange.rs`.
 
 use std::time::Duration;
 
 use longhaul_core::event::predicates::in_subagent;
 use longhaul_core::event::{HookEvent, SessionEnd, SessionStart, Stop};
+use longhaul_sync::{AFTER_TURN, AT_SESSION_START};
 
 use crate::{Error, Flow, Hook, sync};
 
-/// After a turn, at most once in this time.
-const AFTER_TURN: Duration = Duration::from_secs(60);
-
-/// At the start of a session, at most once in this time.
-const AT_START: Duration = Duration::from_secs(10 * 60);
-
 /// Before the page of the session is made: what other machines did since may be on it the next time.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    hook.start_exchange(AT_START)
+    hook.start_exchange(AT_SESSION_START)
 }
 
 /// After a turn.
@@ -32,10 +28,10 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Starts an exchange, if this machine has a circle and none was started within `pause`.
-    fn start_exchange(&self, pause: Duration) -> Result<Flow, Error> {
+    /// Starts an exchange, if this machine has a circle and none was started within `interval`.
+    fn start_exchange(&self, interval: Duration) -> Result<Flow, Error> {
         if self.config.sync.enabled && self.config.memory.enabled {
-            sync::start_exchange(&self.home, self.env.now, pause)?;
+            sync::start_exchange(&self.home, self.env.now, interval)?;
         }
         Ok(Flow::Next)
     }

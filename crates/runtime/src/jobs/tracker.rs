@@ -1,4 +1,5 @@
-//! What each event means for the state of its session. The state machine is in `tracker/src/state.rs`.
+//! Which events change the row of a session. The state machine, and which notifications ask the user, are in
+//! `tracker/src/state.rs`; what is shown of a prompt and of a dialog, in `tracker/src/agent.rs` and `wants.rs`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,17 +12,14 @@ use longhaul_core::event::{
     StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
 };
 use longhaul_store::PromptOrigin;
-use longhaul_tracker::Trigger;
+use longhaul_tracker::{
+    NotifiedDialog, REASON_CHARS, Trigger, failure_reason, next, notified_dialog, permission_reason, prompt_summary,
+    shown_input, wants,
+};
 use serde_json::value::RawValue;
 
 use crate::tracker::{Logged, Tracker};
 use crate::{Error, Flow, Hook};
-
-/// Maximum number of characters of a prompt that is stored to identify a session.
-const SUMMARY_CHARS: usize = 80;
-
-/// Maximum number of characters of Claude Code's message that is stored as the reason why it waits.
-const MESSAGE_CHARS: usize = 200;
 
 /// Adds the session.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -36,7 +34,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
         let prompt = &hook.event.prompt;
         let summary = (!is_task_notification(prompt) && !hook.is_private())
-            .then(|| summarize(&hook.sanitizer().capped(prompt)))
+            .then(|| prompt_summary(&hook.sanitizer().capped(prompt)))
             .filter(|summary| !summary.is_empty());
         let marker = hook.config.bookmarks.marker.as_str();
         let origin = if is_task_notification(prompt) {
@@ -68,12 +66,11 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
 pub fn on_permission(hook: &mut Hook<PermissionRequest<'static>>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
         let tool = hook.event.tool_name.trim();
-        let reason = if tool.is_empty() { "permission".to_owned() } else { format!("permission: {tool}") };
         // Of a turn with a private prompt or passage, nothing but the name of the tool is stored.
-        let shown = longhaul_tracker::shown_input(tool).filter(|_| !hook.hides_calls());
+        let shown = shown_input(tool).filter(|_| !hook.hides_calls());
         let input = shown.zip(hook.event.tool_input).and_then(|(name, input)| text_member(input, name));
-        let wants = longhaul_tracker::wants(tool, input.as_deref());
-        tracker.ask_permission(&hook.event.common, &reason, &hook.sanitizer().line(&wants, MESSAGE_CHARS))
+        let wants = hook.sanitizer().line(&wants(tool, input.as_deref()), REASON_CHARS);
+        tracker.ask_permission(&hook.event.common, &permission_reason(tool), &wants)
     })
 }
 
@@ -85,21 +82,16 @@ fn text_member(object: &RawValue, name: &str) -> Option<String> {
 
 /// Records that the session waits for an answer: late, or where no other event reports it.
 pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
-    let asks = matches!(hook.event.kind.as_deref(), Some("permission_prompt" | "elicitation_dialog") | None);
-    if !asks {
-        return Ok(Flow::Next);
-    }
+    let Some(dialog) = notified_dialog(hook.event.kind.as_deref()) else { return Ok(Flow::Next) };
     hook.track(|hook, tracker| {
         let session = &hook.event.common.session;
         // The message may quote the turn.
         let message = hook.event.message.as_deref().filter(|_| !hook.hides_calls());
-        let message = message.map(|message| hook.sanitizer().line(message, MESSAGE_CHARS));
+        let message = message.map(|message| hook.sanitizer().line(message, REASON_CHARS));
         let message = message.as_deref().filter(|message| !message.is_empty());
-        // Only a permission dialog was reported before, at once.
-        if hook.event.kind.as_deref() == Some("elicitation_dialog") {
-            tracker.apply(session, Trigger::Notified, message, Logged::NotYet)
-        } else {
-            tracker.notified(session, message)
+        match dialog {
+            NotifiedDialog::Permission => tracker.notified(session, message),
+            NotifiedDialog::Other => tracker.apply(session, Trigger::Notified, message, Logged::NotYet),
         }
     })
 }
@@ -140,8 +132,8 @@ pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     hook.track(|hook, tracker| {
-        let error = hook.sanitizer().line(hook.event.error.as_deref().unwrap_or_default(), MESSAGE_CHARS);
-        tracker.fail(&hook.event.common.session, if error.is_empty() { "error" } else { &error })
+        let error = hook.sanitizer().line(hook.event.error.as_deref().unwrap_or_default(), REASON_CHARS);
+        tracker.fail(&hook.event.common.session, failure_reason(&error))
     })
 }
 
@@ -204,7 +196,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let common = self.event.common();
         let trigger = if in_subagent(common) { Trigger::SubagentToolUsed } else { Trigger::ToolUsed };
         let changes = match self.before.status {
-            Some(status) => longhaul_tracker::next(status, trigger).is_some(),
+            Some(status) => next(status, trigger).is_some(),
             // Nothing is recorded of the session yet. A call of a subagent does not change that.
             None => !in_subagent(common),
         };
@@ -222,21 +214,5 @@ impl<E: HookEvent<'static>> Hook<E> {
             self.activity()?.append(&[LogLine::Status { at: self.env.now, status }])?;
         }
         tracked
-    }
-}
-
-fn summarize(prompt: &str) -> String {
-    let words: Vec<&str> = prompt.split_whitespace().collect();
-    words.join(" ").chars().filter(|c| !c.is_control()).take(SUMMARY_CHARS).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::summarize;
-
-    #[test]
-    fn a_summary_is_one_line() {
-        assert_eq!(summarize("  fix\n the   parser \u{1b}[31m"), "fix the parser [31m");
-        assert_eq!(summarize(&"é".repeat(200)).chars().count(), 80);
     }
 }

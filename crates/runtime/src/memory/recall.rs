@@ -2,24 +2,15 @@
 
 use longhaul_core::budget::CHARS_PER_TOKEN;
 use longhaul_core::clock::{date_of, time_of};
-use longhaul_memory::{Answer, AnswerLimits, AnswerPassage, FoundPassage, Kind, MarkedText, PassageKind, Query};
+use longhaul_memory::{
+    ANSWER_CANDIDATES, ANSWER_PASSAGES, Answer, AnswerLimits, AnswerPassage, FoundPassage, Kind, MarkedText,
+    PassageKind, Query,
+};
 use longhaul_store::{Content, Hit, Record, RecordId, Store, StoreError};
 use serde_json::{Value, json};
 
 use super::find::{Wanted, find_with};
 use crate::utc_offset_seconds;
-
-/// Number of search results that are read. More do not fit into an answer.
-const READ: usize = 24;
-
-/// Default number of tokens of an answer.
-pub const ANSWER_TOKENS: usize = 1_500;
-
-/// The allowed numbers of tokens. Fewer are not enough for one passage.
-pub const ANSWER_TOKENS_RANGE: std::ops::RangeInclusive<usize> = 100..=20_000;
-
-/// Maximum number of passages of an answer.
-const PASSAGES: usize = 12;
 
 /// A question, and the limits of its answer.
 #[derive(Debug, Clone)]
@@ -41,7 +32,7 @@ pub struct Recall<'a> {
 impl<'a> Recall<'a> {
     /// Returns a question whose answer has at most `tokens` tokens.
     pub fn new(wanted: Wanted, project_key: Option<&'a str>, tokens: usize) -> Self {
-        let limits = AnswerLimits { chars: tokens.saturating_mul(CHARS_PER_TOKEN), passages: PASSAGES };
+        let limits = AnswerLimits { chars: tokens.saturating_mul(CHARS_PER_TOKEN), passages: ANSWER_PASSAGES };
         Self { wanted, project_key, asking_session: None, without: &[], near: &[], limits }
     }
 }
@@ -62,7 +53,7 @@ pub fn question(text: &str) -> Result<Query, NoWords> {
 ///
 /// The cost is bounded, however many records there are: one search, and a fixed number of records that are read by id.
 pub fn recall(store: &Store, recall: &Recall<'_>) -> Result<Answer, StoreError> {
-    let wanted = Wanted { limit: READ, offset: 0, order: Default::default(), ..recall.wanted.clone() };
+    let wanted = Wanted { limit: ANSWER_CANDIDATES, offset: 0, order: Default::default(), ..recall.wanted.clone() };
     let mut hits = find_with(store, &wanted, recall.project_key, recall.near)?;
     let is_left_out = |hit: &Hit| {
         recall.without.contains(&hit.record)

@@ -3,17 +3,16 @@
 use longhaul_activity_log::LogLine;
 use longhaul_core::{Millis, SessionId};
 use longhaul_tracker::{
-    Agent, ClientRecord, FoundSession, LivePane, Process, RemovalReason, Trigger, dead_agents, reconcile, render, scan,
-    stale_agents, transition,
+    Agent, ClientRecord, FoundSession, LivePane, Process, RemovalReason, Trigger, dead_agents, may_be_interrupted,
+    reconcile, render, reopen_offer, scan, stale_agents, transition,
 };
 
 use super::session_place::Place;
 use super::{Logged, Tracker, seconds, user_options_cache};
 use crate::tmux::{Server, ServerOptions, server_pid, window_of_pane};
-use crate::{ActivityLog, Error, SessionRecord, bounded_read, client, files, process, reopen, usage, waiting_times};
-
-/// Time without activity after which the transcript of a session is searched for an interrupt.
-const SILENT_MS: u64 = 10_000;
+use crate::{
+    ActivityLog, Error, SessionRecord, bounded_read, client_records, files, process, reopen, usage, waiting_times,
+};
 
 impl Tracker<'_> {
     /// Corrects what no hook reports, clears sessions that the user has seen, and shows the result.
@@ -41,7 +40,7 @@ impl Tracker<'_> {
 
     /// Corrects what no hook reports: wrong states, dead sessions, and running sessions without a row.
     pub fn tidy(&mut self) -> Result<(), Error> {
-        let records = client::records(self.env);
+        let records = client_records::records(self.env);
         self.reconcile(&records)?;
         if self.is_reaping_due() {
             // The rows are read first, so that a new one is not removed because its pane was not listed yet.
@@ -59,7 +58,7 @@ impl Tracker<'_> {
     /// Adds the running sessions that have no row. Returns their ids.
     pub fn scan(&mut self) -> Result<Vec<String>, Error> {
         let (panes, processes) = (self.panes()?, process::all());
-        let found = self.add_found(&panes, &processes, &client::records(self.env))?;
+        let found = self.add_found(&panes, &processes, &client_records::records(self.env))?;
         if !found.is_empty() {
             self.push()?;
         }
@@ -120,9 +119,9 @@ impl Tracker<'_> {
     }
 
     fn was_interrupted(&self, agent: &Agent, session: &SessionId, last_hook: Millis) -> bool {
-        let silent = self.env.now.since(last_hook) >= SILENT_MS;
         let transcript = || SessionRecord::load(self.home, session).and_then(|record| record.transcript);
-        agent.status.is_running() && silent && transcript().is_some_and(|path| usage::ends_in_interrupt(&path))
+        may_be_interrupted(agent, last_hook, self.env.now)
+            && transcript().is_some_and(|path| usage::ends_in_interrupt(&path))
     }
 
     /// Marks completed sessions as seen if their pane is active.
@@ -229,7 +228,7 @@ impl Tracker<'_> {
     /// Shows in the status line how many sessions can be reopened, if the user wants that.
     fn offer_reopen(&self, server: &Server, shown: &ServerOptions) -> Result<(), Error> {
         let count = if shown.options.offers_reopen() { reopen::count(self.env, &self.store)? } else { 0 };
-        let text = if count == 0 { String::new() } else { format!("{count} to reopen") };
+        let text = reopen_offer(count);
         if text == shown.to_reopen { Ok(()) } else { server.show_offer(&text) }
     }
 }

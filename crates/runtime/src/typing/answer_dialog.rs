@@ -11,7 +11,7 @@ use longhaul_inject::{
 };
 
 use super::typist::client_is_in;
-use crate::{Error, Home, SessionRecord, client, files, process, waiting_times};
+use crate::{Error, Home, SessionRecord, client_records, files, process, waiting_times};
 
 /// How often the key is pressed at most.
 const MAX_PRESSES: usize = 3;
@@ -146,13 +146,13 @@ impl DialogPane {
 
     /// Returns since when Claude Code waits, if its record says so; an error if the record says that it does not wait.
     fn waiting_since(&self, env: &Env) -> Result<Option<Millis>, String> {
-        let shown = client::shown_session(env, self.client_pid);
+        let shown = client_records::shown_session(env, self.client_pid);
         if shown.is_some_and(|shown| shown != self.session) {
             return Err("its pane shows another session now".to_owned());
         }
-        match client::waits(env, self.client_pid) {
-            Some(client::Waits::Since(at)) => Ok(at),
-            Some(client::Waits::No) => Err("no dialog is open there".to_owned()),
+        match client_records::waits(env, self.client_pid) {
+            Some(client_records::Waits::Since(at)) => Ok(at),
+            Some(client_records::Waits::No) => Err("no dialog is open there".to_owned()),
             None => Ok(None),
         }
     }

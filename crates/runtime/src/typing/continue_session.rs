@@ -10,7 +10,7 @@ use longhaul_inject::{Terminal, TypeWhen, TypingDecision, UnsafeScreen, WaitReas
 
 use super::send_prompt::{PromptOutcome, send_prompt};
 use super::{Order, Submitted, Typist, shows_another_session, submit_patiently};
-use crate::{Error, Home, SessionRecord, client, clock_and_env, home};
+use crate::{Error, Home, SessionRecord, client_records, clock_and_env, home};
 
 /// Interval at which the new session is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -73,7 +73,7 @@ pub fn continue_session(
 
 /// Types `/clear` and submits it. Returns the reason if that was not possible.
 fn clear(env: &Env, home: &Home, order: &Order, waits: &dyn Fn(&str)) -> Result<Option<String>, Error> {
-    if order.client_pid.is_some_and(|pid| client::is_headless(env, pid)) {
+    if order.client_pid.is_some_and(|pid| client_records::is_headless(env, pid)) {
         return Ok(Some("Claude Code runs headless there".to_owned()));
     }
     let typist = Typist::new(env, home, order);

@@ -8,7 +8,7 @@ use longhaul_core::{Env, SessionId};
 use longhaul_inject::{TypeWhen, TypingDecision, UnsafeScreen, WaitReason};
 
 use super::{Order, Submitted, Typist, shows_another_session, submit_patiently};
-use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client, home, running_subagents};
+use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client_records, home, running_subagents};
 
 /// Interval at which the log is read for the receipt.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -42,7 +42,7 @@ pub fn send_prompt(
     let Some(terminal) = record.terminal.clone() else {
         return not_sent(record.no_terminal.as_deref().unwrap_or("its terminal is not known"));
     };
-    if record.client_pid.is_some_and(|pid| client::is_headless(env, pid)) {
+    if record.client_pid.is_some_and(|pid| client_records::is_headless(env, pid)) {
         return not_sent("Claude Code runs headless there");
     }
     let order = Order {

@@ -12,7 +12,7 @@ use longhaul_inject::{
 };
 
 use super::{Order, client_notes};
-use crate::{Error, Home, client, files, process, waiting_times};
+use crate::{Error, Home, client_records, files, process, waiting_times};
 
 /// Returns whether a text is no longer wanted.
 pub(crate) type Superseded<'a> = &'a dyn Fn() -> Result<bool, Error>;
@@ -47,7 +47,7 @@ impl<'a> Typist<'a> {
             env,
             home,
             order,
-            editor: client::editor_mode(env),
+            editor: client_records::editor_mode(env),
             typed: Cell::new(false),
             typed_for_chord: Cell::new(false),
             blind: Cell::new(false),
@@ -138,7 +138,7 @@ impl<'a> Typist<'a> {
     }
 
     fn client(&self) -> ClientActivity {
-        client::says(self.env, self.order.client_pid)
+        client_records::says(self.env, self.order.client_pid)
     }
 
     /// Returns the pane, if its screen can be read.

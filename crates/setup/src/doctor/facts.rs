@@ -24,7 +24,7 @@ use super::notify::NotifyFacts;
 use super::registered::{self, Peer, Source};
 use super::snapshots::SnapshotFacts;
 use super::sync::SyncFacts;
-use crate::client::{self, Plugin};
+use crate::claude_command::{self, Plugin};
 use crate::current_state::names;
 use crate::manifest::Manifest;
 use crate::paths::InstallPaths;
@@ -189,7 +189,7 @@ impl Facts {
         let program = shell.client();
         let client = match program
             .as_ref()
-            .map(|program| client::plugins_within(program, waiting_times::CLAUDE_PLUGIN_LIST_FOR_DOCTOR))
+            .map(|program| claude_command::plugins_within(program, waiting_times::CLAUDE_PLUGIN_LIST_FOR_DOCTOR))
         {
             None => Client::Missing,
             Some(None) => Client::Hangs,

@@ -7,7 +7,7 @@ use super::facts::{BridgeFacts, Client, Database, Facts, Worker};
 use super::registered::Source;
 use super::{Finding, Level, conditions, sessions};
 use crate::ID;
-use crate::client::BRIDGE_SINCE;
+use crate::claude_command::BRIDGE_SINCE;
 
 /// How much later than the last hook a transcript may have been written before that is reported.
 const SLACK_MS: u64 = 10 * 60 * 1000;

@@ -8,7 +8,7 @@ use longhaul_runtime::{ignores_chord, running_clients, shared_file, waiting_time
 
 use super::Finding;
 use super::facts::Facts;
-use crate::client::{self, KEYBINDINGS_SINCE, Version};
+use crate::claude_command::{self, KEYBINDINGS_SINCE, Version};
 use crate::paths::InstallPaths;
 
 /// The facts about the key.
@@ -28,8 +28,9 @@ impl KeyFacts {
         let running = running_clients(env).into_iter().map(|client| client.pid);
         Self {
             file: shared_file::read(&paths.keybindings).map_err(|error| error.chain()).transpose(),
-            client_version: program
-                .and_then(|program| client::version_within(program, waiting_times::CLAUDE_PLUGIN_LIST_FOR_DOCTOR)),
+            client_version: program.and_then(|program| {
+                claude_command::version_within(program, waiting_times::CLAUDE_PLUGIN_LIST_FOR_DOCTOR)
+            }),
             ignored_by: running.filter(|pid| ignores_chord(&paths.data, *pid)).collect(),
         }
     }

@@ -8,7 +8,7 @@ use longhaul_runtime::{bounded_read, has_launcher, is_executable};
 use serde_json::Value;
 
 use super::facts::Client;
-use crate::client::Plugin;
+use crate::claude_command::Plugin;
 use crate::paths::InstallPaths;
 use crate::{PLUGIN, settings};
 

@@ -10,7 +10,7 @@ use super::apply_summary::{put_bookmark, put_summary};
 use super::circle::is_own_host;
 use super::content;
 use super::entities::{self, EntityTable, Known, Version};
-use super::intake::{Intake, IntakeHost};
+use super::intake_transaction::{Intake, IntakeHost};
 use super::log::DONE;
 use crate::memory::records::RawText;
 use crate::row_ids::{ProjectRow, SessionRow, Time};

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, named_params};
 
 use super::apply::{Place, PutRow};
 use super::entities::EntityTable;
-use super::intake::Intake;
+use super::intake_transaction::Intake;
 use crate::What;
 use crate::memory::tool_calls::list;
 use crate::recall::index;

@@ -5,7 +5,7 @@ use rusqlite::OptionalExtension;
 
 use super::apply::{Place, PutRow};
 use super::entities::EntityTable;
-use super::intake::Intake;
+use super::intake_transaction::Intake;
 use super::origin::host_row_of;
 use crate::What;
 use crate::recall::{index, replies};

@@ -5,7 +5,7 @@ use rusqlite::OptionalExtension;
 
 use super::apply::{Place, PutRow};
 use super::entities::EntityTable;
-use super::intake::Intake;
+use super::intake_transaction::Intake;
 use crate::What;
 use crate::recall::index;
 use crate::row_ids::{ProjectRow, SessionRow};

@@ -9,7 +9,7 @@ use rusqlite::ErrorCode;
 use super::apply::{Applied, apply};
 use super::entities::bury;
 use super::foreign_text::cleaned;
-use super::intake::{Intake, IntakeHost};
+use super::intake_transaction::{Intake, IntakeHost};
 use super::log::{DAMAGED, DONE, ERASE, NEWER, NewRow, WAITS, append};
 use crate::{Store, StoreError};
 

@@ -4,7 +4,7 @@ use longhaul_core::Millis;
 use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
 
 use super::agent;
-use crate::{Agent, ClientRecord, ClientStatus, Trigger, reconcile};
+use crate::{Agent, ClientRecord, ClientStatus, Trigger, may_be_interrupted, reconcile};
 
 const HOOK: Millis = Millis(5_000);
 
@@ -107,4 +107,14 @@ fn after_the_clock_was_set_back_the_record_is_believed() {
     // A hook an hour in the future, and one that is only a little ahead.
     assert_eq!(reconcile(&agent, Millis(3_600_000), &idle, Millis(6_000)), Some(Trigger::ClientIdle));
     assert_eq!(reconcile(&agent, Millis(7_000), &idle, Millis(6_000)), None);
+}
+
+#[test]
+fn only_a_silent_session_that_should_work_may_be_interrupted() {
+    let mut agent = Agent::new("s", 1);
+    agent.status = Status::Working;
+    assert!(may_be_interrupted(&agent, Millis(1_000), Millis(11_000)));
+    assert!(!may_be_interrupted(&agent, Millis(1_001), Millis(11_000)));
+    agent.status = Status::Idle;
+    assert!(!may_be_interrupted(&agent, Millis(0), Millis(1_000_000)));
 }

@@ -3,7 +3,7 @@
 use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
 
 use crate::Trigger::{self, *};
-use crate::{next, transition, turn_ended};
+use crate::{NotifiedDialog, next, notified_dialog, transition, turn_ended};
 
 /// What each trigger makes of working, blocked, idle and completed.
 const TABLE: [(Trigger, [Option<Status>; 4]); 16] = [
@@ -82,5 +82,15 @@ fn only_an_aborted_turn_is_reported_by_no_hook() {
     assert_eq!(turn_ended("aborted"), Some(ClientIdle));
     for reason in ["", "completed", "error", "Aborted"] {
         assert_eq!(turn_ended(reason), None, "{reason}");
+    }
+}
+
+#[test]
+fn only_a_notification_of_a_dialog_asks_the_user() {
+    assert_eq!(notified_dialog(Some("permission_prompt")), Some(NotifiedDialog::Permission));
+    assert_eq!(notified_dialog(None), Some(NotifiedDialog::Permission));
+    assert_eq!(notified_dialog(Some("elicitation_dialog")), Some(NotifiedDialog::Other));
+    for kind in ["idle_prompt", "auth_success", "", "Permission_prompt"] {
+        assert_eq!(notified_dialog(Some(kind)), None, "{kind}");
     }
 }

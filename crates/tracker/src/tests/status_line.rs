@@ -4,7 +4,7 @@ use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
 use proptest::prelude::*;
 
 use super::{NOW, agent, options};
-use crate::{Agent, Options, age, escape, render};
+use crate::{Agent, Options, age, escape, render, reopen_offer};
 
 fn six() -> Vec<Agent> {
     vec![agent("a", Working, 5), agent("b", Working, 500), agent("c", Completed, 1), agent("d", Blocked, 3 * 60 + 59)]
@@ -137,4 +137,9 @@ proptest! {
         let odd = escaped.split(|c| c != '#').any(|run| run.len() % 2 == 1);
         prop_assert!(!odd, "{escaped:?}");
     }
+}
+
+#[test]
+fn an_offer_to_reopen_names_their_number() {
+    assert_eq!((reopen_offer(0), reopen_offer(3)), (String::new(), "3 to reopen".to_owned()));
 }

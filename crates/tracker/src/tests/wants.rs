@@ -1,4 +1,4 @@
-use crate::{shown_input, wants};
+use crate::{failure_reason, permission_reason, prompt_summary, shown_input, wants};
 
 #[test]
 fn a_dialog_says_what_the_tool_is_about_to_do() {
@@ -58,4 +58,19 @@ fn the_content_that_a_tool_writes_is_never_shown() {
             None
         ]
     );
+}
+
+#[test]
+fn a_reason_names_the_tool_or_the_error() {
+    assert_eq!(
+        (permission_reason("Bash"), permission_reason("")),
+        ("permission: Bash".to_owned(), "permission".to_owned())
+    );
+    assert_eq!((failure_reason("rate_limit"), failure_reason("")), ("rate_limit", "error"));
+}
+
+#[test]
+fn the_summary_of_a_prompt_is_one_line() {
+    assert_eq!(prompt_summary("  fix\n the   parser \u{1b}[31m"), "fix the parser [31m");
+    assert_eq!(prompt_summary(&"é".repeat(200)).chars().count(), 80);
 }

@@ -7,7 +7,7 @@ use longhaul_core::Millis;
 
 use super::{EXPIRES_MS, Plan, PlanAction, PlanRules};
 use crate::continuation::occasion::{TurnEnd, WindowUse};
-use crate::continuation::state::State;
+use crate::continuation::plan_state::State;
 
 impl Plan {
     /// Asks for a handoff by a prompt where the context has reached a limit. The turn has ended and cannot be blocked.

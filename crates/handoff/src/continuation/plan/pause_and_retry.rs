@@ -1,12 +1,12 @@
 //! A plan that pauses at the account's rate limit, types a text again that did not arrive, or is resumed by hand. When
-//! the limit is lifted is decided in `runtime/src/continuation/deliver.rs`.
+//! the limit is lifted is decided in `rate_limit.rs`.
 //!
 //! What a prompt of the user does to a plan is in `Plan::prompted`.
 
 use longhaul_core::Millis;
 
 use super::{ATTEMPTS, LIFTS, Plan, PlanAction, PlanRules};
-use crate::continuation::state::State;
+use crate::continuation::plan_state::State;
 
 impl Plan {
     /// Waits for the account's rate limit: no step is tried until it is lifted.

@@ -2,6 +2,7 @@
 
 use longhaul_core::event::Stop;
 use longhaul_handoff::BatonTrigger;
+use longhaul_handoff::continuation::notices;
 
 use crate::continuation::settings;
 use crate::handoff::Project;
@@ -34,10 +35,7 @@ pub fn near_limit(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if !is_new {
         return Ok(Flow::Next);
     }
-    let share = fill.share() * 100.0;
     let goes_on = settings.enabled && codex_continuation::start(hook)?;
-    let next =
-        if goes_on { "a new session goes on in a moment" } else { "type /new, and the new session goes on from here" };
-    hook.notify(&format!("longhaul: the context is {share:.0} % full; the baton is written: {next}"));
+    hook.notify(&format!("longhaul: {}", notices::near_limit_of_codex(fill.share(), goes_on)));
     Ok(Flow::Next)
 }

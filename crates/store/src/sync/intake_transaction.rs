@@ -1,4 +1,4 @@
-//! One transaction that takes in records: what it has read so far, and which new rows are in no search index yet.
+//! One transaction that takes in records of other hosts: what it has read so far, and which new rows are in no search index yet.
 //!
 //! The triggers are off, as in the bulk mode (see `memory/bulk.rs`), so that the indexes are written once and not with every
 //! row. As soon as a row changes or is deleted that the indexes have, they are on for the rest of the transaction.

@@ -1,4 +1,4 @@
-//! Finds the sections of a handoff by their headings. `words` says which sections the model is asked for.
+//! Finds the sections of a handoff by their headings. `texts_for_model` says which sections the model is asked for.
 
 /// The level of a heading that is a bold line: deeper than every other.
 const BOLD: usize = 7;

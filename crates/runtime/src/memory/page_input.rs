@@ -1,23 +1,13 @@
-//! The page that a new session is shown of its project's memory.
+//! Reads what the page of a project is made of. Its text and its limits are in `memory/src/page.rs`.
 
 use longhaul_core::Millis;
-use longhaul_memory::{MadeBy, Page, PageInput, PageRecord, PageSession, page};
+use longhaul_memory::{
+    MadeBy, PAGE_NEW_SUMMARIES, PAGE_NOTES, PAGE_RECORDS, PAGE_SESSIONS, Page, PageInput, PageRecord, PageSession, page,
+};
 use longhaul_store::Store;
 
 use super::summary_of;
 use crate::Error;
-
-/// Maximum number of the project's newest sessions on a page.
-const SESSIONS: usize = 24;
-
-/// Number of the project's newest records that are searched for failed checks, decisions and notes.
-const RECORDS: usize = 300;
-
-/// Maximum number of older notes.
-const NOTES: usize = 12;
-
-/// Maximum number of sessions whose summary is written for the page, because it is missing or of an earlier version.
-const SUMMED_UP_NOW: usize = 3;
 
 /// The project of a page, and its reader.
 #[derive(Debug, Clone, Copy)]
@@ -41,12 +31,12 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
     let Reader { project_key, project, session: own, has_seen, now, offset_seconds } = reader;
     let mut sessions = Vec::new();
     let mut summed_up_now = 0;
-    for stored in store.page_sessions(project_key, SESSIONS)? {
+    for stored in store.page_sessions(project_key, PAGE_SESSIONS)? {
         if has_seen == Some(stored.session.as_str()) {
             continue;
         }
         let is_stale = stored.is_unpaired || stored.summary.is_none();
-        let made_now = if is_stale && summed_up_now < SUMMED_UP_NOW {
+        let made_now = if is_stale && summed_up_now < PAGE_NEW_SUMMARIES {
             summed_up_now += 1;
             Some(summary_of(store, &stored.session)?)
         } else {
@@ -68,7 +58,7 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
         sessions.push(session);
     }
     let records: Vec<PageRecord> = store
-        .page_records(project_key, RECORDS, NOTES)?
+        .page_records(project_key, PAGE_RECORDS, PAGE_NOTES)?
         .into_iter()
         .map(|stored| {
             let mut record = PageRecord::new(stored.id, stored.at, stored.kind, stored.title);

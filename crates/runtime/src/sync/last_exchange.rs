@@ -1,20 +1,16 @@
-//! How the last exchange went, for `sync status`, the doctor and the viewer, and how long to wait after one that has failed.
+//! How the last exchange went, for `sync status`, the doctor and the viewer. How long to pause after one that has failed is
+//! decided in `sync/src/automatic_exchange.rs`.
 
 use std::path::PathBuf;
 
 use longhaul_core::Millis;
+use longhaul_sync::{is_pause_over, paused_until};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Home, bounded_read, files};
 
-/// The pause after the first failure. Each further one doubles it.
-const FIRST_PAUSE_MS: u64 = 60_000;
-
 /// How much of a text is kept, in characters. A server can send more than the file may have.
 const TEXT: usize = 1_000;
-
-/// The longest pause after a failure.
-const LONGEST_PAUSE_MS: u64 = 60 * 60_000;
 
 /// How the last exchange went.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -72,18 +68,17 @@ impl ExchangeState {
         Self { incomplete: incomplete.map(cut), ..self }
     }
 
-    /// Returns the state after a failure: the next attempt is after a pause that doubles, up to an hour.
+    /// Returns the state after a failure: the next attempt is after a pause.
     #[must_use]
     pub fn failed(self, now: Millis, error: String) -> Self {
-        let pause = FIRST_PAUSE_MS.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE_MS);
+        let not_before = paused_until(now, self.failures).0;
         let failures = self.failures.saturating_add(1);
-        Self { at: Some(now.0), error: Some(cut(error)), failures, not_before: now.0 + pause, ..self }
+        Self { at: Some(now.0), error: Some(cut(error)), failures, not_before, ..self }
     }
 
     /// Returns whether an exchange may start by itself now.
     pub fn may_start(&self, now: Millis) -> bool {
-        // A clock that was once far ahead must not delay it for years.
-        now.0 >= self.not_before || self.not_before - now.0 > LONGEST_PAUSE_MS
+        is_pause_over(Millis(self.not_before), now)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The state of a continuation.
+//! The states of a plan, with their stored names.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a session is shown of its project when it begins.
+//! The queries for the page that a session is shown of its project when it begins. Its limits are in `memory/src/page.rs`.
 //!
 //! Everything is read by an index and up to a limit, so that it costs the same however much a project holds.
 

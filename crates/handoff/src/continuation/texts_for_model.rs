@@ -1,15 +1,19 @@
-//! The texts for the model: the questions for a handoff, and the handoff as the next session is shown it.
+//! The texts for the model: the questions for a handoff, and the handoff as the next session is shown it. Those for the user
+//! are in `notices.rs`.
 
 use longhaul_core::cut_text::cut_middle;
 use longhaul_core::invisible::visible;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::short_session;
 
+use super::document_sections::{is_headed, parts};
 use super::occasion::WindowUse;
-use super::sections::{is_headed, parts};
 
 /// The sections that are kept longest where a handoff is shortened, the most important first.
 const FIRST: [&str; 3] = ["Remaining", "Task", "Key Context"];
+
+/// The number of characters of a handoff that the next session is shown. The last messages come after it.
+pub const HANDOFF_CHARS: usize = 7_000;
 
 /// The separator between two sections.
 const GAP: &str = "\n\n";

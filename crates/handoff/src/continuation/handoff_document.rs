@@ -4,7 +4,7 @@ use std::fmt;
 
 use saphyr::{LoadableYamlNode, ScalarOwned, YamlOwned};
 
-use super::sections::section;
+use super::document_sections::section;
 
 /// The maximum size of a front matter, in bytes. A longer text between two `---` lines is something else.
 const MAX_FRONT: usize = 4 * 1024;
@@ -125,14 +125,6 @@ impl Document {
     pub fn section(&self, heading: &str) -> Option<&str> {
         section(&self.body, heading)
     }
-
-    /// Returns the remaining work in a normalized form, by which two handoffs can be compared.
-    ///
-    /// It is the section "Remaining", or the whole body where that section is missing or empty.
-    pub fn remaining(&self) -> String {
-        let remaining = normalize(self.section("Remaining").unwrap_or_default());
-        if remaining.is_empty() { normalize(&self.body) } else { remaining }
-    }
 }
 
 /// Returns the text after the front matter, without the end of a code fence that begins before it.
@@ -157,14 +149,4 @@ fn plain(value: &YamlOwned) -> String {
         YamlOwned::Sequence(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
         _ => String::new(),
     }
-}
-
-/// Returns `text` without list markers, extra white space and differences in case.
-fn normalize(text: &str) -> String {
-    let line = |line: &str| {
-        let line = line.trim().trim_start_matches(['-', '*', '+', '•']).trim_start();
-        let line = line.strip_prefix("[ ]").or_else(|| line.strip_prefix("[x]")).unwrap_or(line);
-        line.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
-    };
-    text.lines().map(line).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
