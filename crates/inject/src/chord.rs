@@ -1,6 +1,15 @@
-//! Chords: keys that are pressed one after the other, as Claude Code's keybindings.json writes them.
+//! Chords: keys that are pressed one after the other, as Claude Code's keybindings.json writes them; and those that Longhaul binds.
 
 use std::fmt;
+
+/// The chords that the plugin may bind to submit, in order of preference.
+///
+/// Ctrl-X and Ctrl-Q alone do nothing in Claude Code's input, menus and dialogs. So a chord that reaches a dialog instead
+/// of the input changes nothing there.
+pub const SUBMIT_CHORDS: [&str; 3] = ["ctrl+x ctrl+q", "ctrl+q ctrl+x", "ctrl+q ctrl+q"];
+
+/// The chords that the plugin may bind to stash, in order of preference. Pressing one again restores the draft.
+pub const STASH_CHORDS: [&str; 2] = ["ctrl+x ctrl+x", "ctrl+q ctrl+w"];
 
 /// A key press with its modifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,15 +14,6 @@ pub const STASH: &str = "chat:stash";
 /// The context in which the plugin binds its chords: the chat input. Dialogs have other contexts.
 pub const CONTEXT: &str = "Chat";
 
-/// The chords that the plugin may bind to submit, in order of preference.
-///
-/// Ctrl-X and Ctrl-Q alone do nothing in Claude Code's input, menus and dialogs. So a chord that reaches a dialog instead
-/// of the input changes nothing there.
-pub const SUBMIT_CHORDS: [&str; 3] = ["ctrl+x ctrl+q", "ctrl+q ctrl+x", "ctrl+q ctrl+q"];
-
-/// The chords that the plugin may bind to stash, in order of preference. Pressing one again restores the draft.
-pub const STASH_CHORDS: [&str; 2] = ["ctrl+x ctrl+x", "ctrl+q ctrl+w"];
-
 /// The chords of several keys that Claude Code 2.1.325 binds itself, in any context.
 const BUILT_IN: [&str; 21] = [
     "ctrl+x ctrl+a",

@@ -26,14 +26,12 @@ mod policy;
 mod screen_state;
 
 pub use crate::ansi::plain_rows;
-pub use crate::chord::Chord;
+pub use crate::chord::{Chord, STASH_CHORDS, SUBMIT_CHORDS};
 pub use crate::codex_screen::{codex_has_prompts, codex_screen_state, codex_shows_prompt};
 pub use crate::delivery_method::{DeliveryMethod, Errand, delivery_method};
 pub use crate::gnu_screen::ScreenWindow;
 pub use crate::inspection::{Inspection, parse_inspection};
-pub use crate::keybindings::{
-    BindingState, CONTEXT, Keybindings, KeybindingsError, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS,
-};
+pub use crate::keybindings::{BindingState, CONTEXT, Keybindings, KeybindingsError, STASH, SUBMIT};
 pub use crate::kitty::KittyWindow;
 pub use crate::osascript::MacTerminal;
 pub use crate::pane::{Pane, PaneKey};

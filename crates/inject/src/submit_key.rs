@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chord::Chord;
-use crate::keybindings::{BindingState, Keybindings, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS};
+use crate::chord::{Chord, STASH_CHORDS, SUBMIT_CHORDS};
+use crate::keybindings::{BindingState, Keybindings, STASH, SUBMIT};
 
 /// How long a running Claude Code may take to load a changed keybindings.json. Up to 4.5 s were measured.
 const RELOAD_MS: u64 = 10_000;

@@ -8,6 +8,7 @@ mod json;
 mod json_fields;
 mod kept_chars;
 mod key_block;
+mod left_to_do;
 mod observation;
 mod observe;
 mod page;
@@ -20,7 +21,6 @@ mod strip;
 mod summarize;
 mod terms;
 mod text;
-mod todo_items;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
 pub use crate::exchanges::Exchange;

@@ -4,8 +4,8 @@
 //! checks that failed when they were last run, and decisions and notes. It states facts only.
 
 mod failing;
-mod left_to_do;
 mod session_line;
+mod still_to_do;
 
 use longhaul_core::Millis;
 use longhaul_core::budget::tokens;
@@ -15,8 +15,8 @@ use longhaul_core::grouped;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 
 use self::failing::failing;
-use self::left_to_do::left_to_do;
 use self::session_line::{SessionLine, session_line};
+use self::still_to_do::still_to_do;
 use crate::observation::{Kind, MadeBy, Summary};
 use crate::observe::TITLE_CHARS;
 use crate::text::one_line;
@@ -240,7 +240,7 @@ fn sections(input: &PageInput<'_>, room: usize) -> [Section; 4] {
     let kept = kept.map(|record| record_line(record, &format!("[{}] ", record.kind), &record.title, input));
     [
         Section { heading: "\nSessions, newest first (what was asked → what came of it):\n", lines: sessions },
-        Section { heading: "\nLeft to do, as each session ended:\n", lines: left_to_do(input.sessions, LEFT_LINES) },
+        Section { heading: "\nLeft to do, as each session ended:\n", lines: still_to_do(input.sessions, LEFT_LINES) },
         Section { heading: "\nFailed when last run:\n", lines: failed.collect() },
         Section { heading: "\nDecisions and notes:\n", lines: kept.collect() },
     ]

@@ -2,10 +2,10 @@
 
 use crate::conclusions::{Conclusions, conclusions, first_sentence, joined};
 use crate::exchanges::exchanges;
+use crate::left_to_do::left_to_do;
 use crate::observation::{Kind, Observation, Summary};
 use crate::observe::{decisions, normalized};
 use crate::text::{first_lines, one_line, passage};
-use crate::todo_items::left_to_do;
 
 /// Number of a session's newest turns and observations that its summary is made of.
 pub const SUMMED_UP: usize = 40;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use longhaul_core::{Config, Env, Millis};
 use longhaul_runtime::{ErrorLog, Home, bounded_read, files, leave_session, waiting_times};
-use longhaul_snapshot::Limits;
+use longhaul_snapshot::{Limits, MAX_FILES};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +27,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// After this time, a request is not served any more: the files are those of a later time.
 const IN_TIME: Duration = Duration::from_secs(120);
-
-/// Maximum number of files of a work tree.
-pub(crate) const MAX_FILES: u64 = 500_000;
 
 /// The priority: low, so that a snapshot yields to what the user runs, but not the lowest. That one gets almost no time while
 /// a build runs: a snapshot of a prompt then took minutes, and held what the model had done meanwhile. The priority for the

@@ -109,6 +109,9 @@ impl LeftOut {
     }
 }
 
+/// Maximum number of files of a work tree. A larger one has no snapshots.
+pub const MAX_FILES: u64 = 500_000;
+
 /// The limits of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

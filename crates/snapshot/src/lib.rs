@@ -12,7 +12,7 @@ mod summary;
 
 pub use crate::change::{Change, Entry, ParseError, parse_changes};
 pub use crate::folder_modes::{FolderChange, FolderModes};
-pub use crate::left_out::{Candidate, FileKind, LeftOut, LeftOutReason, Limits, looks_secret};
+pub use crate::left_out::{Candidate, FileKind, LeftOut, LeftOutReason, Limits, MAX_FILES, looks_secret};
 pub use crate::paths::{ancestors, decoded_path, encoded_path, is_below, is_selected, names_git, shown_path};
 pub use crate::restore_command::{
     RESTORE_DISABLED, RESTORE_IN_BACKGROUND, RESTORE_IN_TERMINAL, RESTORE_USAGE, restore_arguments, restore_command,

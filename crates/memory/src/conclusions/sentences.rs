@@ -1,6 +1,6 @@
 //! The sentences of a reply, without code, headings, tables, quotations and items that are left to do.
 
-use crate::todo_items::{heading, is_item, unmarked};
+use crate::left_to_do::{heading, is_item, unmarked};
 
 /// Returns the sentences of a text, in order. An item of a list is a separate sentence.
 pub(super) fn sentences(text: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! The items that sessions have left to do.
+//! The items that sessions have left to do and that no later session has taken up. `left_to_do.rs` finds them in replies.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ const TAKEN_UP: usize = 70;
 /// Returns a line for each session with open items, newest first, at most `most`.
 ///
 /// Items that a later session was asked for, or has done, are left out.
-pub(super) fn left_to_do(sessions: &[PageSession], most: usize) -> Vec<String> {
+pub(super) fn still_to_do(sessions: &[PageSession], most: usize) -> Vec<String> {
     let mut later: Vec<HashSet<String>> = Vec::new();
     let mut lines = Vec::new();
     for session in sessions.iter().take(SESSIONS) {
