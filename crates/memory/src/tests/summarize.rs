@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
+use crate::left_to_do::left_to_do;
 use crate::summarize::{without_commands, without_failures};
-use crate::todo_items::left_to_do;
 use crate::{Exchange, Kind, Observation, Summary, TurnText, summarize};
 
 fn seen(kind: Kind, tool: &str, title: &str, read: &[&str], modified: &[&str]) -> Observation {
