@@ -1,7 +1,9 @@
 //! A real tmux server for one test.
 
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::sandbox::{Outcome, Sandbox};
 
@@ -119,5 +121,10 @@ impl Drop for Tmux {
         assert!(is_there || std::thread::panicking(), "a server whose sandbox is gone cannot be ended: drop it before");
         // It may have ended by itself.
         let _ = self.command().arg("kill-server").output();
+        // Until it has ended, it accepts clients, and would refuse the session of the next server in this sandbox.
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while UnixStream::connect(&self.socket).is_ok() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
