@@ -351,18 +351,25 @@ impl Machine {
 }
 
 /// Exchanges until nothing changes any more, then checks that all have the same.
+///
+/// One forgetting can cause another: a host that deletes a call also deletes the summary that was made of it, and sends that in
+/// the next round.
 #[track_caller]
 fn settle(machines: &mut [&mut Machine], engine: &mut Engine) {
-    for _ in 0..4 {
-        machines.iter_mut().for_each(|machine| machine.exchange(engine));
-    }
+    const MOST: usize = 6;
+    let is_quiet = (0..MOST).any(|_| {
+        let before = engine.records.clone();
+        // What a host does because of one round is sent in the next.
+        for _ in 0..2 {
+            machines.iter_mut().for_each(|machine| machine.exchange(engine));
+        }
+        engine.records == before
+    });
+    assert!(is_quiet, "records are still sent");
     let first = machines[0].dump();
     for machine in &machines[1..] {
         assert_eq!(machine.dump(), first, "{} and {}", machines[0].name, machine.name);
     }
-    let before = engine.records.clone();
-    machines.iter_mut().for_each(|machine| machine.exchange(engine));
-    assert!(engine.records == before, "a repeat writes nothing");
     for machine in machines {
         assert_eq!(machine.store.integrity_check().unwrap(), [""; 0]);
     }

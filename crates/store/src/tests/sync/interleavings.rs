@@ -98,3 +98,20 @@ proptest! {
         settle(&mut [a, b, c], &mut engine);
     }
 }
+
+/// The summary is made of a call that another host has forgotten, with the session, before it got either.
+#[test]
+fn a_summary_of_a_forgotten_call_is_deleted_everywhere() {
+    let [mut a, mut b, mut c] = ["a", "b", "c"].map(Machine::sharing);
+    let mut engine = Engine::default();
+    b.call("s-b", "first");
+    b.exchange(&mut engine);
+    c.exchange(&mut engine);
+    c.tick();
+    let now = c.tick();
+    c.store.forget_session("s-b", now).unwrap();
+    b.call("s-b", "second");
+    b.summary("s-b", "summary");
+    settle(&mut [&mut a, &mut b, &mut c], &mut engine);
+    assert_eq!(a.dump(), [""; 0]);
+}
