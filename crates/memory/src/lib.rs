@@ -3,6 +3,7 @@
 
 mod call;
 mod conclusions;
+mod cue_table;
 mod exchanges;
 mod json;
 mod json_fields;

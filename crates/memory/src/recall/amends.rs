@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use crate::cue_table::CueTable;
+
 /// Words and beginnings of words that say so, in lower case, in the languages of [`crate::Language`] and some others.
 const SAYS_SO: [&str; 63] = [
     "abolished",
@@ -104,71 +106,46 @@ const DECIDES: [&str; 26] = [
 
 /// Returns whether a text states a decision.
 pub fn decides(text: &str) -> bool {
-    CUES.any_in(text, |_| true)
+    any_in(text, |_| true)
 }
 
 /// Returns whether a text says that an earlier decision no longer holds.
 ///
 /// This is a hint, not a proof: it only decides which of two passages about the same subject comes first.
 pub fn amends(text: &str) -> bool {
-    CUES.any_in(text, |cue| cue.amends)
+    any_in(text, |cue| cue == Cue::Amends)
 }
 
-static CUES: LazyLock<Cues> = LazyLock::new(Cues::new);
-
-/// A text that says that something was decided.
-#[derive(Debug, Clone, Copy)]
-struct Cue {
-    text: &'static [u8],
-    /// Whether it says that something was decided anew.
-    amends: bool,
+/// What a cue says of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cue {
+    Decides,
+    /// Something was decided anew.
+    Amends,
 }
 
-/// All cues, looked for at once: every passage that is ranked is searched for them.
-struct Cues {
-    /// Ordered by their texts.
-    cues: Vec<Cue>,
-    /// For each first byte, the range of the cues that begin with it.
-    ranges: [(u8, u8); 256],
-}
+static CUES: LazyLock<CueTable<Cue>> = LazyLock::new(|| {
+    let amending = SAYS_SO.into_iter().map(|text| (text, Cue::Amends));
+    CueTable::new(amending.chain(DECIDES.into_iter().map(|text| (text, Cue::Decides))))
+});
 
-impl Cues {
-    fn new() -> Self {
-        let amending = SAYS_SO.iter().map(|text| Cue { text: text.as_bytes(), amends: true });
-        let deciding = DECIDES.iter().map(|text| Cue { text: text.as_bytes(), amends: false });
-        let mut cues: Vec<Cue> = amending.chain(deciding).collect();
-        cues.sort_unstable_by_key(|cue| cue.text);
-        let mut ranges = [(0, 0); 256];
-        for (place, cue) in cues.iter().enumerate() {
-            let (first, end) = &mut ranges[usize::from(cue.text[0])];
-            *first = if *end == 0 { place as u8 } else { *first };
-            *end = place as u8 + 1;
+/// Returns whether the beginning of a text has a cue that is wanted, at the beginning of a word. Scripts without spaces
+/// have it anywhere.
+fn any_in(text: &str, is_wanted: impl Fn(Cue) -> bool) -> bool {
+    let lower = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
+    let (cues, bytes) = (&*CUES, lower.as_bytes());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        if cues.at(bytes, at).any(&is_wanted) {
+            return true;
         }
-        Self { cues, ranges }
+        // Only the beginning of a word can be that of a cue.
+        at += match byte.is_ascii_alphanumeric() {
+            true => bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count(),
+            false => 1,
+        };
     }
-
-    /// Returns whether the beginning of a text has a cue that is wanted, at the beginning of a word. Scripts without spaces
-    /// have it anywhere.
-    fn any_in(&self, text: &str, is_wanted: impl Fn(&Cue) -> bool) -> bool {
-        let lower = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
-        let bytes = lower.as_bytes();
-        let mut at = 0;
-        while let Some(byte) = bytes.get(at) {
-            let (first, end) = self.ranges[usize::from(*byte)];
-            let cues = &self.cues[usize::from(first)..usize::from(end)];
-            // The second byte excludes nearly all of them, and is compared faster than a text.
-            let second = bytes.get(at + 1);
-            if cues.iter().any(|cue| cue.text.get(1) == second && bytes[at..].starts_with(cue.text) && is_wanted(cue)) {
-                return true;
-            }
-            // Only the beginning of a word can be that of a cue.
-            at += match byte.is_ascii_alphanumeric() {
-                true => bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count(),
-                false => 1,
-            };
-        }
-        false
-    }
+    false
 }
 
 #[cfg(test)]
