@@ -94,37 +94,20 @@ const ONCE: &str = "(t.turn_id BETWEEN 'hook:' AND 'hook;' OR NOT EXISTS (
             AND o.session_id = t.session_id AND o.created_at = t.created_at AND o.turn_id = t.turn_id
             AND o.origin_session_id > t.origin_session_id AND o.replaced = 0))";
 
-const TURNS: &str = "SELECT t.origin_session_id, t.turn_number, t.role, coalesce(u.text, ''), t.created_at,
-        trim(coalesce(a.text, '') || iif(t.pending_reply IS NULL, '', char(10) || char(10) || t.pending_reply), char(10)),
-        coalesce(a.created_at, t.created_at), coalesce(nullif(m.summary, ''), s.summary, ''),
-        EXISTS (SELECT 1 FROM details d WHERE d.origin_session_id = t.origin_session_id AND d.turn_number = t.turn_number
-                AND coalesce(d.tool_name, '') NOT IN (HOOK_RECORDS)),
-        t.chars
-     FROM turns t
-     LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
-                       AND u.turn_number = t.turn_number AND u.role = 'user'
-     LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
-                       AND a.turn_number = t.turn_number AND a.role = 'assistant'
-     LEFT JOIN skeletons s ON s.session_id = t.session_id AND s.origin_session_id = t.origin_session_id
-                          AND s.turn_number = t.turn_number AND s.role = 'turn'
-     LEFT JOIN skeletons m ON m.session_id = t.session_id AND m.origin_session_id = t.origin_session_id
-                          AND m.turn_number = t.turn_number AND m.role = 'model'
-     WHERE t.replaced = 0";
+/// The reply of a turn, also the part of it that is not in its text yet.
+const REPLY: &str =
+    "trim(coalesce(a.text, '') || iif(t.pending_reply IS NULL, '', char(10) || char(10) || t.pending_reply), char(10))";
 
-/// As [`TURNS`], for what was said only: preparing the whole statement takes a twentieth of a `Stop` hook.
-const WORDS: &str = "SELECT t.role, coalesce(u.text, ''),
-        trim(coalesce(a.text, '') || iif(t.pending_reply IS NULL, '', char(10) || char(10) || t.pending_reply), char(10))
-     FROM turns t
-     LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
+/// The prompt and the reply of a turn.
+const BODIES: &str = "LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
                        AND u.turn_number = t.turn_number AND u.role = 'user'
      LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
-                       AND a.turn_number = t.turn_number AND a.role = 'assistant'
-     WHERE t.replaced = 0 AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC";
+                       AND a.turn_number = t.turn_number AND a.role = 'assistant'";
 
 impl Store {
     /// Returns what was said in a session's own newest turns, at most `most`, the oldest of them first. Long replies are cut.
     pub fn newest_words(&self, session: &str, most: usize) -> Result<Vec<TurnWords>, StoreError> {
-        let sql = format!("{WORDS} {}", limit(most));
+        let sql = format!("{} {}", words(), limit(most));
         let read = |row: &Row<'_>| Ok(TurnWords { role: row.get(0)?, asked: row.get(1)?, replied: cut(row.get(2)?) });
         newest_last(&self.connection, &sql, [session], read).map_err(cannot("read the turns"))
     }
@@ -248,7 +231,31 @@ impl Store {
 /// Returns the statement that reads turns, up to its first condition.
 fn turns() -> String {
     // The names are constants that need no quoting.
-    TURNS.replace("HOOK_RECORDS", &format!("'{}'", HOOK_RECORDS.join("','")))
+    let hook_records = format!("'{}'", HOOK_RECORDS.join("','"));
+    format!(
+        "SELECT t.origin_session_id, t.turn_number, t.role, coalesce(u.text, ''), t.created_at, {REPLY},
+            coalesce(a.created_at, t.created_at), coalesce(nullif(m.summary, ''), s.summary, ''),
+            EXISTS (SELECT 1 FROM details d
+                    WHERE d.origin_session_id = t.origin_session_id AND d.turn_number = t.turn_number
+                    AND coalesce(d.tool_name, '') NOT IN ({hook_records})),
+            t.chars
+         FROM turns t {BODIES}
+         LEFT JOIN skeletons s ON s.session_id = t.session_id AND s.origin_session_id = t.origin_session_id
+                              AND s.turn_number = t.turn_number AND s.role = 'turn'
+         LEFT JOIN skeletons m ON m.session_id = t.session_id AND m.origin_session_id = t.origin_session_id
+                              AND m.turn_number = t.turn_number AND m.role = 'model'
+         WHERE t.replaced = 0"
+    )
+}
+
+/// Returns the statement that reads what was said in the turns of a session, the newest first.
+///
+/// It is short because preparing the one of [`turns`] takes a twentieth of a `Stop` hook.
+fn words() -> String {
+    format!(
+        "SELECT t.role, coalesce(u.text, ''), {REPLY} FROM turns t {BODIES}
+         WHERE t.replaced = 0 AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC"
+    )
 }
 
 /// Sorts turns, which come session by session in their order, by their time.
