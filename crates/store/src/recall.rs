@@ -18,6 +18,7 @@ mod prompt_search;
 mod prompt_terms;
 pub(crate) mod replies;
 mod search;
+mod searched_indexes;
 pub(crate) mod segments;
 mod strict;
 

@@ -12,8 +12,8 @@ use rusqlite::Connection;
 use super::beginnings::any_of;
 use super::expression::Strict;
 use super::index::table;
-use super::index_tables::{CURRENT, OLD, has_old};
 use super::key::{Key, range, range_of_others};
+use super::searched_indexes::SearchedIndexes;
 use crate::What;
 
 /// Maximum number of rows read for all terms of a query.
@@ -80,8 +80,15 @@ pub(super) fn read(
 ) -> rusqlite::Result<Postings> {
     let limit = (ROWS / wanted.len().max(1)).clamp(ROWS_OF_TERM.0, ROWS_OF_TERM.1);
     let scope = strict.expression(None, None);
-    let index =
-        Index { connection, strict, scope: &scope, wanted: wanted.len(), limit, last: LastIds::read(connection)? };
+    let index = Index {
+        connection,
+        searched: SearchedIndexes::open(connection)?,
+        strict,
+        scope: &scope,
+        wanted: wanted.len(),
+        limit,
+        last: LastIds::read(connection)?,
+    };
     let (mut terms, mut lists, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for term in wanted {
         let mut term = term.clone();
@@ -152,6 +159,7 @@ impl LastIds {
 
 struct Index<'a> {
     connection: &'a Connection,
+    searched: SearchedIndexes<'a>,
     strict: &'a Strict<'a>,
     scope: &'a str,
     /// Number of wanted terms.
@@ -166,7 +174,7 @@ impl Index<'_> {
         let any = any_of(self.connection, &term.forms, term.is_prefix)?;
         let project = self.strict.project;
         let read = |is_wanted: bool, range: RangeInclusive<i64>| match is_wanted {
-            true => self.read(&any, range),
+            true => self.read(&any, &range),
             false => Ok(List::default()),
         };
         let takes_others = self.strict.takes(What::Observation) || self.strict.takes(What::Summary);
@@ -176,8 +184,9 @@ impl Index<'_> {
         })
     }
 
-    fn read(&self, any: &str, range: RangeInclusive<i64>) -> rusqlite::Result<List> {
-        let rows = rows(self.connection, &self.strict.without_session(and(any, self.scope)), range, self.limit)?;
+    fn read(&self, any: &str, range: &RangeInclusive<i64>) -> rusqlite::Result<List> {
+        let expression = self.strict.without_session(and(any, self.scope));
+        let rows = self.searched.rows(&expression, range, self.limit)?;
         let is_cut = rows.len() == self.limit;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).collect();
         // The parts of a record are adjacent.
@@ -239,10 +248,8 @@ pub(super) const IS_NOTE: &str = "(\"=knote\" OR \"=kdecision\")";
 
 /// Returns the notes and decisions of a project that were stored last, the newest first.
 pub(crate) fn newest_notes(connection: &Connection, project: i64, most: usize) -> rusqlite::Result<Vec<i64>> {
-    let mut ids: Vec<i64> = rows(connection, IS_NOTE, range(Some(project), What::Observation), most)?
-        .into_iter()
-        .map(|row| Key::of_row(row).id())
-        .collect();
+    let rows = SearchedIndexes::open(connection)?.rows(IS_NOTE, &range(Some(project), What::Observation), most)?;
+    let mut ids: Vec<i64> = rows.into_iter().map(|row| Key::of_row(row).id()).collect();
     ids.dedup();
     Ok(ids)
 }
@@ -254,38 +261,4 @@ pub(super) fn and(any: &str, scope: &str) -> String {
         ("", scope) => scope.to_owned(),
         (any, scope) => format!("({any}) AND {scope}"),
     }
-}
-
-/// Returns the rows that match an expression, the newest first.
-///
-/// While an index of another version is replaced, both are searched: most terms are the same.
-pub(super) fn rows(
-    connection: &Connection,
-    expression: &str,
-    range: RangeInclusive<i64>,
-    limit: usize,
-) -> rusqlite::Result<Vec<i64>> {
-    let mut found = rows_of(connection, CURRENT, expression, &range, limit)?;
-    if has_old(connection)? {
-        found.extend(rows_of(connection, OLD, expression, &range, limit)?);
-        found.sort_unstable();
-        found.dedup();
-        found.truncate(limit);
-    }
-    Ok(found)
-}
-
-fn rows_of(
-    connection: &Connection,
-    index: &str,
-    expression: &str,
-    range: &RangeInclusive<i64>,
-    limit: usize,
-) -> rusqlite::Result<Vec<i64>> {
-    let sql =
-        format!("SELECT rowid FROM {index} WHERE {index} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid LIMIT ?4");
-    connection
-        .prepare_cached(&sql)?
-        .query_map((expression, range.start(), range.end(), limit as i64), |row| row.get(0))?
-        .collect()
 }

@@ -10,6 +10,7 @@ use super::candidate::Candidate;
 use super::expression::Strict;
 use super::order::{Asked, Ranked, rank};
 use super::prompt_terms::{Index, last_prompts};
+use super::searched_indexes::SearchedIndexes;
 use super::{SearchQuery, backlog, meaning};
 use crate::memory::millis;
 use crate::memory::session_row::project_number;
@@ -86,7 +87,7 @@ fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<
         .query_row([search.session], |row| row.get(0))
         .optional()?;
     let own_prompts = own.map_or(Ok(HashSet::new()), |own| last_prompts(connection, own))?;
-    let index = Index { connection, project, own_prompts };
+    let index = Index { connection, searched: SearchedIndexes::open(connection)?, project, own_prompts };
     let found = index.read(&search.question.terms)?;
     let near = &search.near[..search.near.len().min(NEAR)];
     if found.records.is_empty() && near.is_empty() {

@@ -8,7 +8,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::candidate::Candidate;
 use super::key::{Key, range};
-use super::postings::{IS_NOTE, rows};
+use super::postings::IS_NOTE;
+use super::searched_indexes::SearchedIndexes;
 use crate::What;
 
 /// How many rows of the index all terms read together.
@@ -54,6 +55,7 @@ struct Keys {
 /// The index of a project's passages, without those of the prompt's own session.
 pub(super) struct Index<'a> {
     pub(super) connection: &'a Connection,
+    pub(super) searched: SearchedIndexes<'a>,
     pub(super) project: i64,
     /// The prompts of the session itself.
     pub(super) own_prompts: HashSet<i64>,
@@ -74,7 +76,7 @@ impl Index<'_> {
         let (mut terms, mut weights) = (Vec::new(), HashMap::new());
         let mut lists: Vec<(f64, Vec<Key>)> = Vec::new();
         for term in wanted {
-            let Keys { keys, is_cut } = self.keys(&any(term), prompts.clone(), limit)?;
+            let Keys { keys, is_cut } = self.keys(&any(term), &prompts, limit)?;
             // Where the list is cut, the term has at least so many: it is a common one.
             let having = if is_cut { (limit as f64 * 2.0).max(passages / 8.0) } else { keys.len() as f64 };
             let rarity = rarity(having, passages);
@@ -110,8 +112,8 @@ impl Index<'_> {
     }
 
     /// Returns the records that an expression finds, the last stored first. The session's own passages are not among them.
-    fn keys(&self, expression: &str, range: RangeInclusive<i64>, limit: usize) -> rusqlite::Result<Keys> {
-        let rows = rows(self.connection, expression, range, limit)?;
+    fn keys(&self, expression: &str, range: &RangeInclusive<i64>, limit: usize) -> rusqlite::Result<Keys> {
+        let rows = self.searched.rows(expression, range, limit)?;
         let is_cut = rows.len() >= limit;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).collect();
         // The parts of a record are neighbours.
@@ -124,11 +126,11 @@ impl Index<'_> {
     fn notes(&self, wanted: &[WantedTerm]) -> rusqlite::Result<Vec<Key>> {
         let range = range(Some(self.project), What::Observation);
         // Most projects have none, and then no term need be looked up again.
-        if self.keys(IS_NOTE, range.clone(), 1)?.keys.is_empty() {
+        if self.keys(IS_NOTE, &range, 1)?.keys.is_empty() {
             return Ok(Vec::new());
         }
         let any: Vec<String> = wanted.iter().map(any).collect();
-        Ok(self.keys(&format!("({}) AND {IS_NOTE}", any.join(" OR ")), range, NOTES)?.keys)
+        Ok(self.keys(&format!("({}) AND {IS_NOTE}", any.join(" OR ")), &range, NOTES)?.keys)
     }
 
     /// Returns the prompts whose tool calls contain an identifier, with the names and their weight.
@@ -143,7 +145,7 @@ impl Index<'_> {
         // Pairs of characters are not identifiers.
         let is_identifier = |term: &&(WantedTerm, f64)| !term.0.is_word && term.0.forms[0].is_ascii();
         for (term, rarity) in terms.iter().filter(is_identifier) {
-            for key in self.keys(&any(term), calls.clone(), CALLS)?.keys {
+            for key in self.keys(&any(term), &calls, CALLS)?.keys {
                 let call = statement.query_row([key.id()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
                 let Some((id, text)): Option<(i64, String)> = call else { continue };
                 if self.own_prompts.contains(&id) {

@@ -13,6 +13,7 @@ use super::candidate::Candidate;
 use super::expression::Strict;
 use super::key::{Key, range};
 use super::order::{Asked, Ranked, rank};
+use super::searched_indexes::SearchedIndexes;
 use super::{backlog, meaning, postings, strict};
 use crate::memory::{millis, records, word_search};
 use crate::sync::{HostFilter, host_of};
@@ -196,7 +197,7 @@ impl Searcher<'_> {
         let expression = self.strict.without_session(self.strict.expression(Some(What::Prompt), None));
         let range = range(self.strict.project, What::Prompt);
         let known: HashSet<Key> = candidates.iter().map(Candidate::key).collect();
-        let rows = postings::rows(self.connection, &expression, range, CANDIDATES)?;
+        let rows = SearchedIndexes::open(self.connection)?.rows(&expression, &range, CANDIDATES)?;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).filter(|key| !known.contains(key)).collect();
         keys.dedup();
         candidates.extend(self.read(&keys)?);

@@ -9,7 +9,7 @@ use super::candidate::Candidate;
 use super::expression::Strict;
 use super::index::table;
 use super::key::{Key, range};
-use super::postings::rows;
+use super::searched_indexes::SearchedIndexes;
 use crate::memory::word_search::files_like;
 use crate::{Order, What};
 
@@ -28,7 +28,8 @@ pub(super) fn gather(
         Some(file) => files_like(connection, strict.project, file)?,
         None => None,
     };
-    let gatherer = Gatherer { connection, strict, what, words, files };
+    let searched = SearchedIndexes::open(connection)?;
+    let gatherer = Gatherer { connection, searched, strict, what, words, files };
     let found = gatherer.month(None)?;
     let by_time = query.order != Order::Relevance || words.is_empty();
     if found.len() < MOST || !by_time {
@@ -53,6 +54,7 @@ pub(super) fn gather(
 
 struct Gatherer<'a> {
     connection: &'a Connection,
+    searched: SearchedIndexes<'a>,
     strict: &'a Strict<'a>,
     what: What,
     words: &'a str,
@@ -86,7 +88,7 @@ impl Gatherer<'_> {
                 let files: Option<HashSet<&i64>> = files.as_ref().map(|files| files.iter().collect());
                 let range = range(self.strict.project, self.what);
                 // More rows than needed, because some may not match.
-                for row in rows(self.connection, expression, range, MOST * 20)? {
+                for row in self.searched.rows(expression, &range, MOST * 20)? {
                     let key = Key::of_row(row);
                     let is_known = found.last().is_some_and(|last: &Candidate| last.key() == key);
                     if key.what() != self.what || is_known || files.as_ref().is_some_and(|all| !all.contains(&key.id()))
