@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use fs2::FileExt;
 use serde_json::json;
 
 use crate::attached::Attached;
@@ -161,16 +162,58 @@ fn a_turn_that_ends_before_somebodys_eyes_leaves_the_session_idle() {
         stage.fire(pane, session, "UserPromptSubmit", json!({}));
         stage.fire(pane, session, "Stop", json!({}));
     }
-    // Without any refresh: the hook itself has looked.
+    // Without any refresh: the hook has started the process that looks.
+    stage.wait_for_status("seen", "idle");
+    stage.wait_for_counts(" 1. 0* 1+ 0! ");
+    assert_eq!(stage.tmux.format(&seen, "#{@longhaul-state}"), "idle");
     let expected = [("other", "completed"), ("seen", "idle")];
     assert_eq!(stage.statuses(), expected.map(|(session, status)| (session.to_owned(), status.to_owned())));
-    assert_eq!(stage.tmux.format(&seen, "#{@longhaul-state}"), "idle");
-    stage.wait_for_counts(" 1. 0* 1+ 0! ");
     stage.longhaul(&["next"]);
     assert_eq!(stage.shown(), other.0, "there is nothing to see in the pane that is on the screen");
     stage.wait_for_counts(" 2. 0* 0+ 0! ");
     let nobody = Outcome::of(&mut stage.command(&["next"]), b"");
     assert_eq!(nobody.stderr, "No session waits for you.\n");
+}
+
+/// A server that hangs is stopped here, and goes on later.
+#[test]
+fn the_end_of_a_turn_does_not_wait_for_tmux() {
+    let stage = Attached::new();
+    stage.longhaul(&["tmux", "setup"]);
+    let pane = stage.client();
+    stage.fire(&pane, "one", "UserPromptSubmit", json!({}));
+    stage.wait_for_counts(" 0. 1* 0+ 0! ");
+    let server = stage.tmux.run(&["display-message", "-p", "#{pid}"]);
+    let signal = |name: &str| Outcome::of(stage.sandbox.program("kill").args([name, &server]), b"");
+    assert_eq!(signal("-STOP").status, Some(0));
+    stage.fire(&pane, "one", "Stop", json!({}));
+    assert_eq!(stage.sandbox.error_log(), "", "a hook that waits gives up, and logs that");
+    assert_eq!(signal("-CONT").status, Some(0));
+    stage.wait_for_counts(" 0. 0* 1+ 0! ");
+    assert_eq!(stage.sandbox.error_log(), "");
+}
+
+/// Whoever holds the lock shows what it has read before. What is stored meanwhile is shown after it.
+#[test]
+fn two_processes_show_the_rows_in_order() {
+    let stage = Attached::new();
+    stage.longhaul(&["tmux", "setup"]);
+    let pane = stage.client();
+    stage.fire(&pane, "one", "UserPromptSubmit", json!({}));
+    let locks: Vec<_> = fs::read_dir(stage.sandbox.data_dir().join("tmux"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "lock"))
+        .collect();
+    let [lock] = &locks[..] else { panic!("{locks:?}") };
+    let lock = fs::File::open(lock).unwrap();
+    lock.lock_exclusive().unwrap();
+    stage.fire(&pane, "one", "Stop", json!({}));
+    stage.wait_for_status("one", "completed");
+    assert!(stage.screen().contains(" 0. 1* 0+ 0! "), "{}", stage.screen());
+    stage.tmux.run(&["set-option", "-g", "@longhaul-status", "an older status"]);
+    drop(lock);
+    stage.wait_for_counts(" 0. 0* 1+ 0! ");
 }
 
 #[test]

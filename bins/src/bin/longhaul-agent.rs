@@ -69,7 +69,7 @@ fn stop(call: AgentCall) {
             jobs::activity::on_turn_end,
             jobs::tracker::on_turn_end,
         ],
-        &[jobs::tracker::finish_display, jobs::model::start_worker, jobs::sync::on_turn_end],
+        &[jobs::tracker::show_turn_end, jobs::model::start_worker, jobs::sync::on_turn_end],
     );
 }
 

@@ -79,6 +79,6 @@ fn stop() {
             jobs::activity::on_turn_end,
             jobs::tracker::on_turn_end,
         ],
-        &[jobs::tracker::finish_display, jobs::model::start_worker, jobs::sync::on_turn_end],
+        &[jobs::tracker::show_turn_end, jobs::model::start_worker, jobs::sync::on_turn_end],
     );
 }

@@ -12,13 +12,13 @@ fn main() {
             jobs::bookmarks::on_turn_end,
             jobs::tracker::on_turn_end,
             jobs::session_place::on_turn_end,
-            jobs::handoff::without_continuation, // while tmux shows that the turn is over
+            jobs::handoff::without_continuation,
             jobs::memory::on_turn_end,
             jobs::snapshots::on_turn_end,
             jobs::continuation::carry_on,     // if it clears, no bookmark is set
             jobs::context_guard::on_turn_end, // if it compacts, no bookmark is set
             jobs::bookmarks::after_turn,
         ],
-        &[jobs::tracker::finish_display, jobs::model::start_worker, jobs::sync::on_turn_end],
+        &[jobs::tracker::show_turn_end, jobs::model::start_worker, jobs::sync::on_turn_end],
     );
 }

@@ -7,9 +7,9 @@ mod setup;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use longhaul_core::Env;
+use longhaul_core::{Env, SessionId};
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{ErrorLog, Home, Tracker, bounded_read};
+use longhaul_runtime::{ErrorLog, Home, Tracker, bounded_read, leave_session};
 use longhaul_setup::tmux_server;
 use longhaul_tracker::{OPTIONS, Options, Pane, RemovalReason};
 
@@ -51,6 +51,12 @@ pub(crate) enum Command {
         /// The pane, such as %3
         pane: String,
     },
+    /// Show that the turn of a session has ended. Started by its hook, which does not wait for tmux
+    #[command(hide = true)]
+    ShowTurnEnd {
+        /// The id of the session
+        session: String,
+    },
     /// Add running sessions that are not tracked yet
     Scan,
     /// Remove sessions whose process or pane is gone, or that have not changed for a day
@@ -66,6 +72,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Menu { page, client } => show_menu(env, page, client.as_deref())?,
         Command::Goto { target, client } => goto(env, &target, client.as_deref())?,
         Command::PaneFocus { pane } => pane_focus(env, &pane)?,
+        Command::ShowTurnEnd { session } => show_turn_end(env, &session),
         Command::Scan => scan(env)?,
         Command::Cleanup => cleanup(env)?,
     }
@@ -158,6 +165,16 @@ fn pane_focus(env: &Env, id: &str) -> anyhow::Result<()> {
         bail!("there is no such pane in this tmux server: {id:?}");
     }
     Ok(())
+}
+
+/// Shows the end of a turn. There is nobody to print an error for.
+fn show_turn_end(env: &Env, session: &str) {
+    leave_session();
+    let Some(session) = SessionId::new(session) else { return };
+    let shown = Home::of(env).and_then(|home| Tracker::open(env, &home)?.show_turn_end(&session));
+    if let Err(error) = shown {
+        ErrorLog::new(env, "show-turn-end").write(&error.chain());
+    }
 }
 
 fn scan(env: &Env) -> anyhow::Result<()> {

@@ -146,6 +146,11 @@ impl Home {
         self.dir.join("tmux").join(format!("{}.json", longhaul_inject::file_name_of(socket)))
     }
 
+    /// Returns the file that is locked while a process shows something in a tmux server.
+    pub fn tmux_order(&self, socket: &str) -> PathBuf {
+        self.dir.join("tmux").join(format!("{}.lock", longhaul_inject::file_name_of(socket)))
+    }
+
     /// Returns the file with the numbers by which sessions can be named.
     pub fn session_numbers(&self) -> PathBuf {
         self.dir.join("session-numbers.json")

@@ -21,7 +21,6 @@ use longhaul_store::{ChainId, Store};
 
 use self::failed_job::Retry;
 use crate::shared_store::SharedStore;
-use crate::tracker::Unfinished;
 use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, home, stdin};
 
 /// One call of a hook, as its jobs see it.
@@ -55,8 +54,8 @@ pub struct Hook<E> {
     pub(crate) was_cleared: bool,
     /// The handoff that the model was already shown.
     pub(crate) handed_over: Option<String>,
-    /// What tmux may not show yet.
-    pub(crate) unfinished_display: Option<Unfinished>,
+    /// Whether tmux does not show the end of the turn yet.
+    pub(crate) has_turn_end_to_show: bool,
     /// Whether the user was already notified in this hook that nothing can be stored.
     pub(crate) has_reported_storage: bool,
     /// Whether a job has waited for the database without success. The other jobs then do not wait.
@@ -212,7 +211,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             awaits_window: false,
             was_cleared: false,
             handed_over: None,
-            unfinished_display: None,
+            has_turn_end_to_show: false,
             has_reported_storage: false,
             is_locked_out: false,
             only,

@@ -10,7 +10,6 @@ mod socket_owner;
 mod window;
 
 pub use self::clients::Client;
-pub(crate) use self::commands::StatusUpdate;
 pub use self::look::ServerOptions;
 pub(crate) use self::socket_owner::check as check_socket;
 pub use self::window::{OpenedWindow, PaneState};
@@ -67,8 +66,12 @@ impl Server {
 
     /// Starts to run commands, as [`Server::run`] does.
     fn start(&self, commands: &[Vec<String>]) -> Result<Started, Error> {
-        let limit = self.deadline.map_or(self.limit, |deadline| self.limit.min(deadline.left()));
-        process::start(&self.step(commands), limit)
+        process::start(&self.step(commands), self.time_limit())
+    }
+
+    /// Returns how long the next call of tmux may take.
+    pub(crate) fn time_limit(&self) -> Duration {
+        self.deadline.map_or(self.limit, |deadline| self.limit.min(deadline.left()))
     }
 
     fn step(&self, commands: &[Vec<String>]) -> TerminalCommand {

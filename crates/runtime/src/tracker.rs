@@ -1,10 +1,11 @@
 //! Joins the rows of the tracker with the log, the user's scripts and the display.
 
+mod display;
 mod refresh;
 mod session_place;
 mod user_options_cache;
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -13,12 +14,12 @@ use longhaul_core::config::Notify;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_store::{Asked, Bridge, Change, PromptOrigin, Store};
-use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, render, transition, without_control_chars};
+use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, transition, without_control_chars};
 
 use self::session_place::Place;
 use crate::notifications::Question;
-use crate::tmux::{Server, StatusUpdate};
-use crate::{ActivityLog, Deadline, Error, Home, files, notifications, process, waiting_times};
+use crate::tmux::Server;
+use crate::{ActivityLog, Deadline, Error, Home, notifications, process, waiting_times};
 
 /// Whether a change of status is already in the activity log of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,19 +39,10 @@ pub struct Tracker<'a> {
     server: Option<Server>,
     /// What is reported to the user; `None` if the configuration was not read yet.
     notify: Option<&'a Notify>,
-    /// Whether a turn that ends is shown while the hook does something else; see [`Tracker::take_unfinished`].
-    waits_later: bool,
-    unfinished: RefCell<Option<Unfinished>>,
-}
-
-/// The display of a turn that has ended, which tmux may not have finished yet.
-#[derive(Debug)]
-pub(crate) struct Unfinished {
-    update: StatusUpdate,
-    /// The pane of the session.
-    pane: Option<Pane>,
-    /// Whether the turn is over, so that it has been seen if the pane is active.
-    is_over: bool,
+    /// Whether another process shows a turn that has ended; see [`Tracker::leaves_turn_end`].
+    leaves_turn_end: bool,
+    /// Whether there is a turn that has ended, for that process.
+    has_turn_end: Cell<bool>,
 }
 
 impl<'a> Tracker<'a> {
@@ -62,36 +54,16 @@ impl<'a> Tracker<'a> {
             store: Rc::new(home.store(waiting_times::DATABASE)?),
             server: Server::of(env).map(Server::patient),
             notify: None,
-            waits_later: false,
-            unfinished: RefCell::default(),
+            leaves_turn_end: false,
+            has_turn_end: Cell::default(),
         })
     }
 
     /// Uses an open database, in a hook that must be done by `deadline`.
     pub(crate) fn with(env: &'a Env, home: &'a Home, store: Rc<Store>, deadline: Deadline, notify: &'a Notify) -> Self {
         let server = Server::of(env).map(|server| Server { deadline: Some(deadline), ..server });
-        Self { env, home, store, server, notify: Some(notify), waits_later: false, unfinished: RefCell::default() }
-    }
-
-    /// Shows a turn that ends without waiting for tmux. The caller then calls [`Tracker::take_unfinished`].
-    pub(crate) fn waiting_later(&mut self) {
-        self.waits_later = true;
-    }
-
-    /// Returns the display that was begun, for [`Tracker::finish`].
-    pub(crate) fn take_unfinished(&self) -> Option<Unfinished> {
-        self.unfinished.take()
-    }
-
-    /// Waits for a display that was begun. A session that completes in an active pane has been seen.
-    pub(crate) fn finish(&self, unfinished: Unfinished) -> Result<(), Error> {
-        let Unfinished { update, pane, is_over } = unfinished;
-        let shown = update.wait()?;
-        let Some(pane) = pane else { return Ok(()) };
-        if let Some(window) = shown.window {
-            self.store.set_window(&pane, &window)?;
-        }
-        if is_over && shown.active.contains(&pane) { self.seen(&pane).map(drop) } else { Ok(()) }
+        let notify = Some(notify);
+        Self { env, home, store, server, notify, leaves_turn_end: false, has_turn_end: Cell::default() }
     }
 
     /// Returns all sessions.
@@ -115,7 +87,7 @@ impl<'a> Tracker<'a> {
         if !self.store.add_agent(&place.sighting(self.env.now), status, reason)? {
             return Ok(());
         }
-        self.show(&self.options(), place.pane.as_ref().map(|pane| (pane, Some(status))))
+        self.display(self.next_text(&self.options())?, place.pane.as_ref().map(|pane| (pane, Some(status))))
     }
 
     /// Records a prompt.
@@ -282,7 +254,7 @@ impl<'a> Tracker<'a> {
     pub(crate) fn end(&self, session: &SessionId) -> Result<(), Error> {
         let Some(agent) = self.store.agent(session.as_str())? else { return Ok(()) };
         self.store.remove_agent(session.as_str())?;
-        self.show(&self.options(), agent.pane.as_ref().map(|pane| (pane, None)))
+        self.display(self.next_text(&self.options())?, agent.pane.as_ref().map(|pane| (pane, None)))
     }
 
     /// Reports a change: to the log, to the user and their scripts, and to the display.
@@ -290,21 +262,17 @@ impl<'a> Tracker<'a> {
     /// The database is read first: if that fails, nothing was reported yet, and the job can run again.
     fn announce(&self, change: &Change, logged: Logged) -> Result<(), Error> {
         let options = self.options();
-        let text = self.text(&options)?;
+        let is_over = change.to == Status::Completed;
+        let leaves_display = is_over && self.leaves_turn_end && self.server.is_some();
+        let text = if leaves_display { None } else { Some(self.next_text(&options)?) };
         if logged == Logged::NotYet {
             self.log_status(&change.session, change.to)?;
         }
         let started = self.run_scripts(&options, change);
         let started = self.notify(change).and(started);
-        let shown = self.display(&text, change.pane.as_ref().map(|pane| (pane, Some(change.to))))?;
-        if let Some(update) = shown {
-            let is_over = change.to == Status::Completed;
-            let unfinished = Unfinished { update, pane: change.pane.clone(), is_over };
-            if is_over && self.waits_later {
-                self.unfinished.replace(Some(unfinished));
-            } else {
-                self.finish(unfinished)?;
-            }
+        match text {
+            Some(text) => self.display(text, change.pane.as_ref().map(|pane| (pane, Some(change.to))))?,
+            None => self.has_turn_end.set(true),
         }
         started
     }
@@ -325,35 +293,6 @@ impl<'a> Tracker<'a> {
             started = process::spawn_script(&script, &values).and(started);
         }
         started
-    }
-
-    /// Renders the counts and shows them in tmux.
-    pub fn push(&self) -> Result<(), Error> {
-        self.show(&self.options(), None)
-    }
-
-    /// Shows the counts, and the state of a pane.
-    fn show(&self, options: &Options, pane: Option<(&Pane, Option<Status>)>) -> Result<(), Error> {
-        let Some(update) = self.display(&self.text(options)?, pane)? else { return Ok(()) };
-        let shown = update.wait()?;
-        match pane.zip(shown.window) {
-            Some(((pane, _), window)) => Ok(self.store.set_window(pane, &window)?),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the counts as tmux shows them.
-    fn text(&self, options: &Options) -> Result<String, Error> {
-        Ok(render(&self.store.agents()?, options, seconds(self.env.now)))
-    }
-
-    /// Begins to show a text, and the state of a pane. Returns `None` outside tmux.
-    fn display(&self, text: &str, pane: Option<(&Pane, Option<Status>)>) -> Result<Option<StatusUpdate>, Error> {
-        files::replace(&self.home.status(), text.as_bytes())?;
-        let Some(server) = &self.server else { return Ok(None) };
-        let state = pane.filter(|(pane, _)| pane.socket == server.socket);
-        let state = state.map(|(pane, status)| (pane.id.as_str(), status.map(Status::as_str)));
-        server.set_status(text, state).map(Some)
     }
 }
 

@@ -96,14 +96,14 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
     })
 }
 
-/// Records that the turn is over, unless subagents still run. tmux shows it while the next jobs run; [`finish_display`] waits.
+/// Records that the turn is over, unless subagents still run. [`show_turn_end`] shows it.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
     }
-    let mut unfinished = None;
+    let mut has_turn_end = false;
     let done = hook.track(|hook, tracker| {
-        tracker.waiting_later();
+        tracker.leave_turn_end();
         let session = &hook.event.common.session;
         let tasks = hook.event.background_tasks.as_ref();
         let running = tasks.map(|tasks| tasks.iter().filter(|task| task.keeps_turn_open()).count());
@@ -111,19 +111,19 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
             return tracker.note_stopped(session);
         }
         let applied = tracker.apply(session, Trigger::Stopped, None, Logged::Already);
-        unfinished = tracker.take_unfinished();
+        has_turn_end = tracker.has_turn_end();
         applied
     });
-    hook.unfinished_display = unfinished;
+    hook.has_turn_end_to_show = has_turn_end;
     done
 }
 
-/// Waits until tmux shows the end of the turn.
-pub fn finish_display(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
-    match hook.unfinished_display.take() {
-        Some(unfinished) => hook.track(|_, tracker| tracker.finish(unfinished)),
-        None => Ok(Flow::Next),
+/// Shows the end of the turn in tmux. The hook does not wait for it.
+pub fn show_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if !std::mem::take(&mut hook.has_turn_end_to_show) {
+        return Ok(Flow::Next);
     }
+    hook.track(|hook, tracker| tracker.show_turn_end_in_background(&hook.event.common.session))
 }
 
 /// Records that the turn ended with an error, whose kind is shown.

@@ -8,16 +8,17 @@ use super::look::{list_active, pane_ids};
 use super::window::{print_window, window_of};
 use super::{Server, words};
 use crate::Error;
-use crate::process::{self, Started};
+use crate::process;
 
 impl Server {
-    /// Begins to show the status in all clients, and to store the state of a session as an option of its pane, whose window
-    /// is read.
+    /// Shows the status in all clients, and stores the state of a session as an option of its pane, whose window is read.
+    ///
+    /// It is not an error if no client is attached, or if the pane no longer exists.
     pub(crate) fn set_status(
         &self,
         text: &str,
         pane_state: Option<(&str, Option<&str>)>,
-    ) -> Result<StatusUpdate, Error> {
+    ) -> Result<DisplayState, Error> {
         let mut commands = vec![words(["set-option", "-g", "@longhaul-status", text])];
         if let Some((pane, state)) = pane_state {
             commands.push(match state {
@@ -31,7 +32,13 @@ impl Server {
         // In the tested versions, setting an option redraws all clients. That is not documented; the effect of this
         // command is.
         commands.push(words(["refresh-client", "-S"]));
-        Ok(StatusUpdate { tmux: self.start(&commands)?, socket: self.socket.clone() })
+        let (printed, problem) = self.start(&commands)?.output_and_problem()?;
+        if let Some(message) = problem.filter(|message| !has_no_target(message)) {
+            return Err(Error::Program { program: "tmux".to_owned(), message });
+        }
+        let pane = |id| Pane { socket: self.socket.clone(), id };
+        let (window, rest) = window_of(&printed);
+        Ok(DisplayState { active: pane_ids(rest).into_iter().map(pane).collect(), window })
     }
 
     /// Shows the offer to reopen sessions; an empty text removes it.
@@ -65,28 +72,6 @@ impl Server {
         // tmux also expands the text as a time format.
         command.push(escape(text).replace('%', "%%"));
         self.run(&[command]).map(drop)
-    }
-}
-
-/// A call of tmux that shows the status. The process that starts it waits for its end, so that two updates keep their order.
-#[derive(Debug)]
-pub(crate) struct StatusUpdate {
-    tmux: Started,
-    socket: String,
-}
-
-impl StatusUpdate {
-    /// Waits for the end of the call and returns the active panes of the clients, and the window of the session.
-    ///
-    /// It is not an error if no client is attached, or if the pane no longer exists.
-    pub(crate) fn wait(self) -> Result<DisplayState, Error> {
-        let (printed, problem) = self.tmux.output_and_problem()?;
-        if let Some(message) = problem.filter(|message| !has_no_target(message)) {
-            return Err(Error::Program { program: "tmux".to_owned(), message });
-        }
-        let pane = |id| Pane { socket: self.socket.clone(), id };
-        let (window, rest) = window_of(&printed);
-        Ok(DisplayState { active: pane_ids(rest).into_iter().map(pane).collect(), window })
     }
 }
 

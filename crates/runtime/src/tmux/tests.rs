@@ -105,16 +105,16 @@ fn options_survive_whatever_is_in_them() {
 fn the_status_is_set_without_an_attached_client() {
     let tmux = Private::start();
     for text in ["#[fg=black]0.#[default]", HOSTILE, ";", "\\;", "-x", ""] {
-        tmux.server.set_status(text, Some(("%0", Some("idle")))).unwrap().wait().unwrap();
+        tmux.server.set_status(text, Some(("%0", Some("idle")))).unwrap();
         assert_eq!(tmux.server.read().unwrap().status, text);
     }
     assert_eq!(tmux.run(["show-options", "-pv", "-t", "%0", "@longhaul-state"]), "idle\n");
-    tmux.server.set_status("gone", Some(("%77", Some("idle")))).unwrap().wait().unwrap();
+    tmux.server.set_status("gone", Some(("%77", Some("idle")))).unwrap();
     assert_eq!(tmux.server.read().unwrap().status, "gone");
     let nowhere = Server {
         socket: tmux.dir.path().join("nothing").to_str().unwrap().to_owned(),
         deadline: None,
         limit: crate::waiting_times::TMUX_IN_HOOK,
     };
-    assert!(nowhere.set_status("x", None).unwrap().wait().is_err());
+    assert!(nowhere.set_status("x", None).is_err());
 }
