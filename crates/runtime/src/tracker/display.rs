@@ -4,20 +4,17 @@
 //! so what is shown last is what was stored last.
 
 use std::fs::File;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fs2::FileExt;
 use longhaul_core::{SessionId, Status};
 use longhaul_tracker::{Options, Pane, render};
 
 use super::{Tracker, seconds};
-use crate::{Error, files, process};
+use crate::{Error, files, process, waiting_times};
 
 /// The executable that shows the end of a turn.
 const PROGRAM: &str = "longhaul";
-
-/// How often a lock that another process holds is tried.
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// The counts that are shown next.
 pub(super) struct NextText {
@@ -89,7 +86,7 @@ impl Tracker<'_> {
             if started.elapsed() >= limit {
                 return Err(Error::TimedOut { program: "tmux".to_owned(), ms: limit.as_millis() as u64 });
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(waiting_times::TMUX_SHOWS_OTHER);
         }
         Ok(Some(lock))
     }
