@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use fs2::FileExt;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::attached::Attached;
@@ -175,7 +176,22 @@ fn a_turn_that_ends_before_somebodys_eyes_leaves_the_session_idle() {
     assert_eq!(nobody.stderr, "No session waits for you.\n");
 }
 
-/// A server that hangs is stopped here, and goes on later.
+/// A process that is stopped, and goes on when this is dropped: a stopped server does not end, either.
+struct Stopped(Pid);
+
+impl Stopped {
+    fn new(process: Pid) -> Self {
+        kill_process(process, Signal::STOP).unwrap();
+        Self(process)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let _ = kill_process(self.0, Signal::CONT);
+    }
+}
+
 #[test]
 fn the_end_of_a_turn_does_not_wait_for_tmux() {
     let stage = Attached::new();
@@ -183,12 +199,11 @@ fn the_end_of_a_turn_does_not_wait_for_tmux() {
     let pane = stage.client();
     stage.fire(&pane, "one", "UserPromptSubmit", json!({}));
     stage.wait_for_counts(" 0. 1* 0+ 0! ");
-    let server = stage.tmux.run(&["display-message", "-p", "#{pid}"]);
-    let signal = |name: &str| Outcome::of(stage.sandbox.program("kill").args([name, &server]), b"");
-    assert_eq!(signal("-STOP").status, Some(0));
+    let server: i32 = stage.tmux.run(&["display-message", "-p", "#{pid}"]).trim().parse().unwrap();
+    let stopped = Stopped::new(Pid::from_raw(server).unwrap());
     stage.fire(&pane, "one", "Stop", json!({}));
     assert_eq!(stage.sandbox.error_log(), "", "a hook that waits gives up, and logs that");
-    assert_eq!(signal("-CONT").status, Some(0));
+    drop(stopped);
     stage.wait_for_counts(" 0. 0* 1+ 0! ");
     assert_eq!(stage.sandbox.error_log(), "");
 }

@@ -15,10 +15,11 @@ fn main() {
             jobs::handoff::without_continuation,
             jobs::memory::on_turn_end,
             jobs::snapshots::on_turn_end,
+            jobs::tracker::show_turn_end,     // before what may type for seconds
             jobs::continuation::carry_on,     // if it clears, no bookmark is set
             jobs::context_guard::on_turn_end, // if it compacts, no bookmark is set
             jobs::bookmarks::after_turn,
         ],
-        &[jobs::tracker::show_turn_end, jobs::model::start_worker, jobs::sync::on_turn_end],
+        &[jobs::model::start_worker, jobs::sync::on_turn_end],
     );
 }

@@ -147,7 +147,7 @@ impl Home {
     }
 
     /// Returns the file that is locked while a process shows something in a tmux server.
-    pub fn tmux_order(&self, socket: &str) -> PathBuf {
+    pub fn tmux_display_lock(&self, socket: &str) -> PathBuf {
         self.dir.join("tmux").join(format!("{}.lock", longhaul_inject::file_name_of(socket)))
     }
 

@@ -149,6 +149,25 @@ pub(crate) fn spawn_sibling_in(name: &str, args: &[String], dir: &Path) -> Resul
     spawn(sibling_command(name, args)?.current_dir(dir), name).map(drop)
 }
 
+/// Starts another executable of Longhaul in the background, in the folder `dir`, with these variables of a terminal; `None`
+/// unsets one. It calls [`leave_session`].
+pub(crate) fn spawn_sibling_in_terminal(
+    name: &str,
+    args: &[String],
+    dir: &Path,
+    terminal: &[(&str, Option<&str>)],
+) -> Result<(), Error> {
+    let mut command = sibling_command(name, args)?;
+    command.current_dir(dir);
+    for (variable, value) in terminal {
+        match value {
+            Some(value) => command.env(variable, value),
+            None => command.env_remove(variable),
+        };
+    }
+    spawn(&mut command, name).map(drop)
+}
+
 /// Runs another executable of Longhaul in the folder `dir` and returns what it prints; `None` if it takes too long. It
 /// then goes on by itself, because it may be in the middle of a change.
 pub(crate) fn ask_sibling(name: &str, args: &[String], dir: &Path, limit: Duration) -> Result<Option<String>, Error> {

@@ -16,6 +16,7 @@ use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_store::{Asked, Bridge, Change, PromptOrigin, Store};
 use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, transition, without_control_chars};
 
+pub(crate) use self::display::start_turn_end;
 use self::session_place::Place;
 use crate::notifications::Question;
 use crate::tmux::Server;
@@ -39,9 +40,9 @@ pub struct Tracker<'a> {
     server: Option<Server>,
     /// What is reported to the user; `None` if the configuration was not read yet.
     notify: Option<&'a Notify>,
-    /// Whether another process shows a turn that has ended; see [`Tracker::leaves_turn_end`].
+    /// Whether another process shows a turn that has ended; see [`Tracker::leave_turn_end`].
     leaves_turn_end: bool,
-    /// Whether there is a turn that has ended, for that process.
+    /// Whether a turn has ended that this process is to show.
     has_turn_end: Cell<bool>,
 }
 
@@ -87,7 +88,7 @@ impl<'a> Tracker<'a> {
         if !self.store.add_agent(&place.sighting(self.env.now), status, reason)? {
             return Ok(());
         }
-        self.display(self.next_text(&self.options())?, place.pane.as_ref().map(|pane| (pane, Some(status))))
+        self.display(&self.options(), place.pane.as_ref().map(|pane| (pane, common.session.as_str())))
     }
 
     /// Records a prompt.
@@ -254,25 +255,24 @@ impl<'a> Tracker<'a> {
     pub(crate) fn end(&self, session: &SessionId) -> Result<(), Error> {
         let Some(agent) = self.store.agent(session.as_str())? else { return Ok(()) };
         self.store.remove_agent(session.as_str())?;
-        self.display(self.next_text(&self.options())?, agent.pane.as_ref().map(|pane| (pane, None)))
+        self.display(&self.options(), agent.pane.as_ref().map(|pane| (pane, session.as_str())))
     }
 
     /// Reports a change: to the log, to the user and their scripts, and to the display.
     ///
     /// The database is read first: if that fails, nothing was reported yet, and the job can run again.
     fn announce(&self, change: &Change, logged: Logged) -> Result<(), Error> {
-        let options = self.options();
-        let is_over = change.to == Status::Completed;
-        let leaves_display = is_over && self.leaves_turn_end && self.server.is_some();
-        let text = if leaves_display { None } else { Some(self.next_text(&options)?) };
+        self.agents()?;
         if logged == Logged::NotYet {
             self.log_status(&change.session, change.to)?;
         }
+        let options = self.options();
         let started = self.run_scripts(&options, change);
         let started = self.notify(change).and(started);
-        match text {
-            Some(text) => self.display(text, change.pane.as_ref().map(|pane| (pane, Some(change.to))))?,
-            None => self.has_turn_end.set(true),
+        if change.to == Status::Completed && self.leaves_turn_end && self.server.is_some() {
+            self.has_turn_end.set(true);
+        } else {
+            self.display(&options, change.pane.as_ref().map(|pane| (pane, change.session.as_str())))?;
         }
         started
     }

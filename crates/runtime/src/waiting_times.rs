@@ -162,8 +162,8 @@ pub const CHANGES_OF_BOOKMARKS: Duration = Duration::from_secs(10);
 /// A tmux server, in a hook: a server that hangs must not hold up the hook.
 pub const TMUX_IN_HOOK: Duration = Duration::from_millis(800);
 
-/// Interval at which it is tried to show something in tmux while another process does.
-pub const TMUX_SHOWS_OTHER: Duration = Duration::from_millis(1);
+/// Interval at which the lock of tmux's display is tried again.
+pub const DISPLAY_LOCK_TRIED: Duration = Duration::from_millis(2);
 
 /// A tmux server, where no hook waits. A loaded machine needs more than [`TMUX_IN_HOOK`] now and then.
 pub const TMUX: Duration = Duration::from_secs(10);

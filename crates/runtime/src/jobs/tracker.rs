@@ -18,7 +18,7 @@ use longhaul_tracker::{
 };
 use serde_json::value::RawValue;
 
-use crate::tracker::{Logged, Tracker};
+use crate::tracker::{Logged, Tracker, start_turn_end};
 use crate::{Error, Flow, Hook};
 
 /// Adds the session.
@@ -118,12 +118,15 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     done
 }
 
-/// Shows the end of the turn in tmux. The hook does not wait for it.
+/// Starts the process that shows the end of the turn in tmux. If it cannot be started, shows it here.
 pub fn show_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if !std::mem::take(&mut hook.has_turn_end_to_show) {
         return Ok(Flow::Next);
     }
-    hook.track(|hook, tracker| tracker.show_turn_end_in_background(&hook.event.common.session))
+    match start_turn_end(&hook.env, &hook.home, &hook.event.common.session) {
+        Ok(()) => Ok(Flow::Next),
+        Err(_) => hook.track(|hook, tracker| tracker.show_turn_end(&hook.event.common.session)),
+    }
 }
 
 /// Records that the turn ended with an error, whose kind is shown.

@@ -4,72 +4,65 @@
 //! so what is shown last is what was stored last.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::time::Instant;
 
 use fs2::FileExt;
-use longhaul_core::{SessionId, Status};
+use longhaul_core::{Env, SessionId, Status};
 use longhaul_tracker::{Options, Pane, render};
 
 use super::{Tracker, seconds};
-use crate::{Error, files, process, waiting_times};
+use crate::tmux::Server;
+use crate::{Error, Home, files, process, waiting_times};
 
 /// The executable that shows the end of a turn.
 const PROGRAM: &str = "longhaul";
 
-/// The counts that are shown next.
-pub(super) struct NextText {
-    text: String,
-    /// Held until they are shown; `None` outside tmux.
-    order: Option<File>,
+/// Starts the process that shows the end of a session's turn in tmux.
+pub(crate) fn start_turn_end(env: &Env, home: &Home, session: &SessionId) -> Result<(), Error> {
+    let args = ["tmux", "show-turn-end", "--", session.as_str()].map(str::to_owned);
+    // The terminal of the session may be another one than that of the process that runs its hooks.
+    let terminal = [("TMUX", env.tmux.as_deref()), ("TMUX_PANE", env.tmux_pane.as_deref())];
+    process::spawn_sibling_in_terminal(PROGRAM, &args, home.dir(), &terminal)
 }
 
 impl Tracker<'_> {
-    /// Leaves the display of a turn that ends to another process, which [`Tracker::show_turn_end_in_background`] starts: a
-    /// hook that waits for tmux takes twice as long.
+    /// Leaves the display of a turn that ends to another process, which [`start_turn_end`] starts: a hook that waits for
+    /// tmux takes twice as long.
     pub(crate) fn leave_turn_end(&mut self) {
         self.leaves_turn_end = true;
     }
 
-    /// Returns whether a turn has ended, and is not shown yet.
+    /// Returns whether a turn has ended that is not shown yet.
     pub(crate) fn has_turn_end(&self) -> bool {
         self.has_turn_end.get()
     }
 
-    /// Starts the process that shows the end of a turn. If it cannot be started, shows it now.
-    pub(crate) fn show_turn_end_in_background(&self, session: &SessionId) -> Result<(), Error> {
-        let args = ["tmux", "show-turn-end", session.as_str()].map(str::to_owned);
-        process::spawn_sibling(PROGRAM, &args).map(drop).or_else(|_| self.show_turn_end(session))
-    }
-
-    /// Shows the end of a session's turn. A session that completes in an active pane has been seen.
+    /// Shows the end of a session's turn.
     pub fn show_turn_end(&self, session: &SessionId) -> Result<(), Error> {
-        let text = self.next_text(&self.options())?;
-        // After the lock was taken: the next turn may have begun meanwhile.
-        let agent = self.store.agent(session.as_str())?;
-        self.display(text, agent.as_ref().and_then(|agent| Some((agent.pane.as_ref()?, Some(agent.status)))))
+        let pane = self.store.agent(session.as_str())?.and_then(|agent| agent.pane);
+        self.display(&self.options(), pane.as_ref().map(|pane| (pane, session.as_str())))
     }
 
     /// Shows the counts.
     pub fn push(&self) -> Result<(), Error> {
-        self.display(self.next_text(&self.options())?, None)
+        self.display(&self.options(), None)
     }
 
-    /// Returns the counts as tmux shows them. Until they are shown, no other process shows anything.
-    pub(super) fn next_text(&self, options: &Options) -> Result<NextText, Error> {
-        let order = self.wait_for_turn()?;
-        Ok(NextText { text: render(&self.store.agents()?, options, seconds(self.env.now)), order })
-    }
-
-    /// Shows the counts, and the state of a pane. A session that completes in an active pane has been seen.
-    pub(super) fn display(&self, next: NextText, pane: Option<(&Pane, Option<Status>)>) -> Result<(), Error> {
-        let NextText { text, order } = next;
+    /// Shows the counts, and the state of a session in its pane. A session that completes in an active pane has been seen.
+    pub(super) fn display(&self, options: &Options, session: Option<(&Pane, &str)>) -> Result<(), Error> {
+        let lock = self.server.as_ref().map_or(Ok(None), |server| self.lock_display(server))?;
+        let agents = self.agents()?;
+        let text = render(&agents, options, seconds(self.env.now));
         files::replace(&self.home.status(), text.as_bytes())?;
         let Some(server) = &self.server else { return Ok(()) };
-        let here = pane.filter(|(pane, _)| pane.socket == server.socket);
-        let state = here.map(|(pane, status)| (pane.id.as_str(), status.map(Status::as_str)));
-        let shown = server.set_status(&text, state)?;
-        drop(order);
-        let Some((pane, status)) = pane else { return Ok(()) };
+        let status_of = |session: &str| agents.iter().find(|agent| agent.session == session).map(|agent| agent.status);
+        let session = session.map(|(pane, session)| (pane, status_of(session)));
+        let here = session.filter(|(pane, _)| pane.socket == server.socket);
+        let shown =
+            server.set_status(&text, here.map(|(pane, status)| (pane.id.as_str(), status.map(Status::as_str))))?;
+        drop(lock);
+        let Some((pane, status)) = session else { return Ok(()) };
         if let Some(window) = shown.window {
             self.store.set_window(pane, &window)?;
         }
@@ -77,17 +70,21 @@ impl Tracker<'_> {
         if is_seen { self.seen(pane).map(drop) } else { Ok(()) }
     }
 
-    /// Takes the lock of the server, waiting no longer than for tmux itself. Returns `None` outside tmux.
-    fn wait_for_turn(&self) -> Result<Option<File>, Error> {
-        let Some(server) = &self.server else { return Ok(None) };
-        let lock = files::open_append(&self.home.tmux_order(&server.socket))?;
+    /// Takes the lock of a server's display, waiting no longer than for tmux itself. Returns `None` on a file system without
+    /// locks: the order of what is shown is worth less than showing it.
+    fn lock_display(&self, server: &Server) -> Result<Option<File>, Error> {
+        let lock = files::open_append(&self.home.tmux_display_lock(&server.socket))?;
         let (limit, started) = (server.time_limit(), Instant::now());
-        while lock.try_lock_exclusive().is_err() {
-            if started.elapsed() >= limit {
-                return Err(Error::TimedOut { program: "tmux".to_owned(), ms: limit.as_millis() as u64 });
+        loop {
+            match lock.try_lock_exclusive() {
+                Ok(()) => return Ok(Some(lock)),
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Ok(None),
+                Err(_) if started.elapsed() >= limit => {
+                    let program = "another process that shows something in tmux".to_owned();
+                    return Err(Error::TimedOut { program, ms: limit.as_millis() as u64 });
+                }
+                Err(_) => std::thread::sleep(waiting_times::DISPLAY_LOCK_TRIED),
             }
-            std::thread::sleep(waiting_times::TMUX_SHOWS_OTHER);
         }
-        Ok(Some(lock))
     }
 }
