@@ -34,7 +34,7 @@ const CREATE: &str = "CREATE VIRTUAL TABLE passage_terms USING fts5 (
 
 /// Returns whether there is an index of another version that is still searched.
 ///
-/// Every search asks that several times, so it is a row that is found by its key.
+/// Every search and every change of a record asks that, so it is a row that is found by its key.
 pub(crate) fn has_old(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT 1 FROM passage_backlog WHERE source = ?1")?.exists([OLD])
 }

@@ -78,9 +78,11 @@ impl Store {
     /// records that rarer ones select. Until the index of passages is complete, the older indexes are searched, which
     /// require every word.
     pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
-        let found = match find(&self.connection, query) {
+        // In one transaction: an index may be replaced meanwhile.
+        let find = || self.connection.unchecked_transaction().and_then(|reading| find(&reading, query));
+        let found = match find() {
             // The records are intact, and the indexes are built from them.
-            Err(error) if crate::is_damage(&error) && self.rebuild_indexes().is_ok() => find(&self.connection, query),
+            Err(error) if crate::is_damage(&error) && self.rebuild_indexes().is_ok() => find(),
             found => found,
         };
         found.map_err(cannot("search the memory"))

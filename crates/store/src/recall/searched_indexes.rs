@@ -22,7 +22,7 @@ pub(super) struct SearchedIndexes<'a> {
 }
 
 impl<'a> SearchedIndexes<'a> {
-    /// Finds out which indexes there are. To be used within one transaction.
+    /// Finds out which indexes there are, for the searches of one transaction.
     pub(super) fn open(connection: &'a Connection) -> rusqlite::Result<Self> {
         Ok(Self { connection, has_old: has_old(connection)? })
     }
