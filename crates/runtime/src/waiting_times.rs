@@ -219,6 +219,38 @@ pub const CODEX_FOR_DOCTOR: Duration = Duration::from_secs(4);
 /// The version of another `longhaul` on the path.
 pub const OTHER_VERSION: Duration = Duration::from_secs(2);
 
+// Snapshots.
+
+/// Taking a snapshot. The first one of a large work tree reads every file, perhaps while the machine is busy.
+pub const TAKE_SNAPSHOT: Duration = Duration::from_secs(300);
+
+/// The lock of a work tree's snapshots, for a snapshot that a hook has asked for.
+pub const SNAPSHOT_LOCK: Duration = Duration::from_secs(10);
+
+/// Packing all snapshots of a work tree.
+pub const PACK_SNAPSHOTS: Duration = Duration::from_secs(600);
+
+/// The lock, before packing: a snapshot is being taken, or its process is about to end.
+pub const SNAPSHOT_LOCK_FOR_PACKING: Duration = Duration::from_secs(10);
+
+/// Each part of a restore, in which git reads and writes objects.
+pub const RESTORE_PART: Duration = Duration::from_secs(600);
+
+/// The lock, for a restore: a snapshot is being taken.
+pub const SNAPSHOT_LOCK_FOR_RESTORE: Duration = Duration::from_secs(60);
+
+/// Packing new objects after a snapshot.
+pub const PACK_NEW_OBJECTS: Duration = Duration::from_secs(60);
+
+/// Counting the changed lines of a snapshot. Of a larger difference, only the files are counted.
+pub const COUNT_CHANGED_LINES: Duration = Duration::from_secs(10);
+
+/// git, for finding the work tree of a folder.
+pub const FIND_WORK_TREE: Duration = Duration::from_secs(10);
+
+/// git, for finding out whether a folder is ignored.
+pub const GIT_IGNORED_FOLDER: Duration = Duration::from_secs(5);
+
 // Tracker, view of all sessions, reopening.
 
 /// Minimum interval between two searches for dead sessions.
@@ -316,6 +348,9 @@ pub const WORKER_LOCK: Duration = Duration::from_millis(300);
 
 /// A worker that a hook has started stays for this long after the model has nothing left to do: another hook may follow soon.
 pub const WORKER_STAYS: Duration = Duration::from_secs(5);
+
+/// Interval at which the worker checks whether the model or the embedding endpoint has something to do.
+pub const WORKER_LOOKS_FOR_WORK: Duration = Duration::from_secs(2);
 
 /// The headers of a request.
 pub const REQUEST_HEADERS: Duration = Duration::from_secs(10);

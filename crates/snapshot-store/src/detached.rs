@@ -16,12 +16,6 @@ use crate::place::{Place, remove};
 use crate::take::{Event, describe, prepared, take_locked};
 use crate::{Error, Skip, journal, upkeep};
 
-/// Time limit for a snapshot. The first one of a large work tree reads every file, perhaps while the machine is busy.
-const LIMIT: Duration = Duration::from_secs(300);
-
-/// How long to wait for the lock while the request is not served.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Interval at which the lock is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -115,7 +109,7 @@ pub fn serve(env: &Env, home: &Home, config: &Config, place: &Place, log: &Error
         let Some(lock) = Lock::try_take(&prepared(place)?.dir)? else {
             // A process that takes a snapshot also serves this request. After one that was killed, its git may hold the
             // lock for a moment and serves nothing.
-            if started.elapsed() >= PATIENCE {
+            if started.elapsed() >= waiting_times::SNAPSHOT_LOCK {
                 return Ok(());
             }
             std::thread::sleep(PAUSE);
@@ -153,12 +147,14 @@ fn serve_all(
     let skip = if journal::exists(&place.dir) {
         Error::Unfinished
     } else {
-        match take_locked(env, place, store, limits, events, LIMIT) {
+        match take_locked(env, place, store, limits, events, waiting_times::TAKE_SNAPSHOT) {
             Ok(_) => {
                 upkeep::clear_failure(place);
                 return Ok(());
             }
-            Err(Error::Runtime(longhaul_runtime::Error::TimedOut { .. })) => Error::TooSlow(LIMIT.as_secs()),
+            Err(Error::Runtime(longhaul_runtime::Error::TimedOut { .. })) => {
+                Error::TooSlow(waiting_times::TAKE_SNAPSHOT.as_secs())
+            }
             Err(error) => error,
         }
     };

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longhaul_core::Env;
 use longhaul_runtime::git::{NoWorkTree, PrivateGit, WorkTree};
-use longhaul_runtime::{Home, bounded_read, files};
+use longhaul_runtime::{Home, bounded_read, files, waiting_times};
 use sha2::{Digest, Sha256};
 
 use crate::{Error, Skip, temporary_folder, user_index};
@@ -15,9 +15,6 @@ use crate::{Error, Skip, temporary_folder, user_index};
 /// Attributes that switch off every conversion, so that the bytes of a file are stored as they are. They come before
 /// those of the work tree.
 const ATTRIBUTES: &str = "* -text -eol -crlf -ident -filter -working-tree-encoding\n";
-
-/// Time limit for finding the work tree.
-const FIND: Duration = Duration::from_secs(10);
 
 /// Maximum size of a file of ignore rules.
 const MAX_RULES: u64 = 4 << 20;
@@ -49,7 +46,7 @@ impl Place {
     pub fn find(env: &Env, home: &Home, dir: &Path) -> Result<Self, Error> {
         let read = |source| longhaul_runtime::Error::Read { path: dir.to_owned(), source };
         let dir = dir.canonicalize().map_err(read)?;
-        let tree = WorkTree::around(env, &dir, FIND).map_err(|why| match why {
+        let tree = WorkTree::around(env, &dir, waiting_times::FIND_WORK_TREE).map_err(|why| match why {
             NoWorkTree::Failed(error) => Error::from(error),
             why => Skip::NoWorkTree(why.to_string()).into(),
         })?;

@@ -1,10 +1,11 @@
 //! Restores a snapshot: plans it, writes the plan down, carries it out, and finishes or takes back what was interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longhaul_core::Env;
 use longhaul_runtime::git::PrivateGit;
+use longhaul_runtime::waiting_times;
 use longhaul_snapshot::{Change, Disk, Entry, LeftOut, Limits, OnDisk, RestorePlan, Step, decoded_path, is_selected};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
@@ -22,12 +23,6 @@ use crate::restore_steps::{carry_out, remove_temporary_files, states};
 use crate::scan::{Pause, Scanned, scan};
 use crate::take::{Event, add_snapshots, prepared, read_commit};
 use crate::{Error, compare};
-
-/// Time limit for each part of a restore, in which git reads and writes objects.
-const LIMIT: Duration = Duration::from_secs(600);
-
-/// How long to wait for a snapshot that is being taken.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A restore that was planned and not begun.
 #[derive(Debug)]
@@ -127,10 +122,10 @@ pub fn recover(env: &Env, place: &Place) -> Result<Option<Recovery>, Error> {
     if !journal::exists(&place.dir) {
         return Ok(None);
     }
-    let _lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
+    let _lock = Lock::take(&prepared(place)?.dir, waiting_times::SNAPSHOT_LOCK_FOR_RESTORE)?;
     let Some(journal) = journal::unfinished(place) else { return Ok(None) };
     place.prepare(env)?;
-    let git = place.git(Instant::now() + LIMIT);
+    let git = place.git(Instant::now() + waiting_times::RESTORE_PART);
     let files = journal.files(place)?;
     let states = states(&git, &files, &journal, Contents::Read)?;
     let conflicts = carry_out(&git, &files, &journal, &states)?;
@@ -139,9 +134,9 @@ pub fn recover(env: &Env, place: &Place) -> Result<Option<Recovery>, Error> {
 }
 
 fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<Prepared, Error> {
-    let lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
+    let lock = Lock::take(&prepared(place)?.dir, waiting_times::SNAPSHOT_LOCK_FOR_RESTORE)?;
     place.prepare(env)?;
-    let git = place.git(Instant::now() + LIMIT);
+    let git = place.git(Instant::now() + waiting_times::RESTORE_PART);
     if let Some(journal) = journal::unfinished(place) {
         remove_temporary_files(place, &journal)?;
     }
@@ -170,7 +165,7 @@ impl Prepared {
     pub fn carry_out(mut self, env: &Env, store: &Store, limits: &Limits, session: &str) -> Result<Restored, Error> {
         let started = Instant::now();
         let place = &self.place;
-        let git = place.git(started + LIMIT);
+        let git = place.git(started + waiting_times::RESTORE_PART);
         let (_lock, scanned) = match self.held.take() {
             Some(held) => held,
             None => self.scan_again(env, &git, limits)?,
@@ -202,7 +197,7 @@ impl Prepared {
     /// Takes the lock and scans the work tree. It is an error if the plan is no longer right.
     fn scan_again(&self, env: &Env, git: &PrivateGit, limits: &Limits) -> Result<(Lock, Scanned), Error> {
         let place = &self.place;
-        let lock = Lock::take(&prepared(place)?.dir, PATIENCE)?;
+        let lock = Lock::take(&prepared(place)?.dir, waiting_times::SNAPSHOT_LOCK_FOR_RESTORE)?;
         place.prepare(env)?;
         let scanned = scan(place, git, env, limits, Pause::Ignore)?;
         let (plan, _) = plan(place, git, &self.goal, &scanned)?;

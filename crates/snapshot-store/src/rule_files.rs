@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longhaul_runtime::git::PrivateGit;
+use longhaul_runtime::waiting_times;
 use longhaul_snapshot::names_git;
 
 use crate::ignored_files::ignored_of;
@@ -24,9 +25,6 @@ const MAX_BYTES: u64 = 100 << 20;
 
 /// Maximum number of folders that are searched.
 const MAX_FOLDERS: usize = 500_000;
-
-/// How long git may take to find out whether a folder is ignored.
-const ASKING: Duration = Duration::from_secs(5);
 
 /// Checks the files of rules at the top of a work tree, and in `folders`.
 pub(crate) fn check<'p>(top: &Path, folders: impl IntoIterator<Item = &'p [u8]>) -> Result<(), Error> {
@@ -69,7 +67,8 @@ pub(crate) fn search(git: &PrivateGit) -> Result<(), Error> {
 }
 
 fn is_ignored(git: &PrivateGit, folder: &[u8]) -> bool {
-    let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + ASKING), ..git.clone() };
+    let soon =
+        PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::GIT_IGNORED_FOLDER), ..git.clone() };
     !folder.is_empty() && ignored_of(&soon, &[folder]).is_ok_and(|ignored| !ignored.is_empty())
 }
 

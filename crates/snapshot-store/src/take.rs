@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
-use longhaul_runtime::files;
 use longhaul_runtime::git::{self, PrivateGit};
+use longhaul_runtime::{files, waiting_times};
 use longhaul_snapshot::{ChangeCount, LeftOut, Limits};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
@@ -19,9 +19,6 @@ use crate::{Error, compare, journal};
 
 /// How many files that were left out are stored as text for the list.
 const LISTED: usize = 5;
-
-/// How long the lines of a difference may be counted. Of a larger difference, only the files are counted.
-const COUNTING: Duration = Duration::from_secs(10);
 
 /// Files in a merge or rebase that is not finished, and what it is called.
 const UNDER_WAY: [(&str, &str); 6] = [
@@ -166,7 +163,8 @@ fn count(git: &PrivateGit, before: &str, after: &str) -> ChangeCount {
     if before == after {
         return ChangeCount::default();
     }
-    let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + COUNTING), ..git.clone() };
+    let soon =
+        PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::COUNT_CHANGED_LINES), ..git.clone() };
     compare::count_between(&soon, before, after)
         .or_else(|_| compare::count_files(git, before, after))
         .unwrap_or_default()

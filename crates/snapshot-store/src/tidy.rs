@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use longhaul_runtime::git::PrivateGit;
-use longhaul_runtime::{bounded_read, files};
+use longhaul_runtime::{bounded_read, files, waiting_times};
 use longhaul_store::{Snapshot, Store};
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +19,6 @@ use crate::take::read_commit;
 use crate::temporary_objects::remove_temporary_files;
 use crate::upkeep::size;
 use crate::{Error, journal};
-
-/// Time limit for packing a store.
-const LIMIT: Duration = Duration::from_secs(600);
-
-/// How long to wait for a snapshot that is being taken, or whose process is about to end.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// After this time, no process will serve a request of its own accord.
 const SERVED: Duration = Duration::from_secs(60 * 60);
@@ -102,7 +96,7 @@ fn git_of(dir: &Path) -> PrivateGit {
         work_tree: dir.to_owned(),
         objects: dir.join("objects"),
         borrowed: Some(borrowed).filter(|objects| objects.is_dir()),
-        deadline: Instant::now() + LIMIT,
+        deadline: Instant::now() + waiting_times::PACK_SNAPSHOTS,
     }
 }
 
@@ -145,7 +139,7 @@ fn forget_last_restore(git: &PrivateGit, store: &Store, tree: &Path, commits: &B
 fn lock_all(trees: &[PathBuf]) -> Result<Option<Vec<Lock>>, Error> {
     let mut locks = Vec::new();
     for tree in trees {
-        match Lock::take(tree, PATIENCE) {
+        match Lock::take(tree, waiting_times::SNAPSHOT_LOCK_FOR_PACKING) {
             Ok(lock) => locks.push(lock),
             Err(Error::Locked) => return Ok(None),
             Err(error) => return Err(error),

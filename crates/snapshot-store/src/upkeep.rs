@@ -1,11 +1,11 @@
 //! Drops old snapshots and keeps the store small. Never runs in a hook.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longhaul_core::{Config, Env, Millis};
 use longhaul_runtime::git::PrivateGit;
-use longhaul_runtime::{Home, bounded_read, files};
+use longhaul_runtime::{Home, bounded_read, files, waiting_times};
 use longhaul_snapshot::{Kept, retention};
 use longhaul_store::{Snapshot, Store};
 
@@ -13,9 +13,6 @@ use crate::Error;
 use crate::place::{Place, folders, remove, snapshots_dir};
 use crate::prune::pack_loose;
 use crate::tidy::{Tidied, tidy};
-
-/// Time limit for packing new objects after a snapshot.
-const PACKING: Duration = Duration::from_secs(60);
 
 /// Number of files in [`SAMPLE`] from which on the store is packed: about 2,000 objects in all.
 const MANY: usize = 32;
@@ -73,7 +70,10 @@ pub(crate) fn clear_failure(place: &Place) {
 pub(crate) fn pack_if_many(place: &Place) {
     let count = |name: &str| std::fs::read_dir(place.objects().join(name)).map_or(0, Iterator::count);
     if SAMPLE.into_iter().map(count).sum::<usize>() >= MANY {
-        let git = PrivateGit { git_dir: place.repository_dir.clone(), ..place.git(Instant::now() + PACKING) };
+        let git = PrivateGit {
+            git_dir: place.repository_dir.clone(),
+            ..place.git(Instant::now() + waiting_times::PACK_NEW_OBJECTS)
+        };
         // If it fails, upkeep tries again.
         let _ = pack_loose(&git);
     }

@@ -24,9 +24,6 @@ use self::batches::{Computed, embed_all};
 pub(crate) use self::endpoint::Endpoint;
 use crate::model::Stop;
 
-/// How often the loop checks whether there is something to do.
-const LOOK: Duration = Duration::from_secs(2);
-
 /// How long the loop waits after a failure; the time doubles with each failure, up to the maximum.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
@@ -67,7 +64,7 @@ fn run(home: &Home, stop: &Stop) {
                         failures = 0;
                         Duration::ZERO
                     }
-                    Look::Nothing => LOOK,
+                    Look::Nothing => waiting_times::WORKER_LOOKS_FOR_WORK,
                 }
             }
             Err(problem) => {

@@ -2,12 +2,9 @@
 
 use super::amends::amends;
 use super::answer::{AS_GOOD, FoundPassage, LEAST_CHARS, PassageKind};
-use super::answer_limits::AnswerLimits;
+use super::answer_limits::{AnswerLimits, WEAK_ANSWER_PASSAGES};
 use super::matched_words::WordMatch;
 use super::weights::WEIGHTS;
-
-/// Maximum number of passages if none is a good answer.
-const MOST_WEAK: usize = 3;
 
 /// Passages with a lower share of the best score are left out.
 const LEAST_SCORE: f64 = 0.12;
@@ -19,7 +16,7 @@ const BESIDE: i64 = 2;
 pub(super) fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<FoundPassage> {
     let is_weak = found.first().is_some_and(|best| best.is_weak);
     let room = (limits.chars / LEAST_CHARS).clamp(1, limits.passages.max(1));
-    let most = if is_weak { room.min(MOST_WEAK) } else { room };
+    let most = if is_weak { room.min(WEAK_ANSWER_PASSAGES) } else { room };
     let best = found.iter().map(|one| one.score).fold(0.0, f64::max);
     // Where no score is known, all are 0.
     found.retain(|one| one.score >= best * LEAST_SCORE);

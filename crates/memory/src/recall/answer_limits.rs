@@ -11,6 +11,9 @@ pub const ANSWER_TOKENS_RANGE: RangeInclusive<usize> = 100..=20_000;
 /// Maximum number of passages of an answer.
 pub const ANSWER_PASSAGES: usize = 12;
 
+/// Maximum number of passages of an answer of which none is good.
+pub(super) const WEAK_ANSWER_PASSAGES: usize = 3;
+
 /// Number of search results that an answer is chosen from. More do not fit into it.
 pub const ANSWER_CANDIDATES: usize = 24;
 

@@ -17,9 +17,6 @@ use super::outlook::{horizon, is_due_soon};
 use super::provider_reply::{Blame, Failure, Reply};
 use super::{For, Stop, answer, api};
 
-/// How often the loop checks whether there is something to do.
-const LOOK: Duration = Duration::from_secs(2);
-
 /// The cache of its connection, in kibibytes: it reads little.
 const CACHE: u32 = 512;
 
@@ -90,7 +87,7 @@ impl<'a> Runner<'a> {
             });
             let pause = match look {
                 Look::Done => Duration::ZERO,
-                Look::Nothing | Look::Waiting | Look::Spent => LOOK,
+                Look::Nothing | Look::Waiting | Look::Spent => waiting_times::WORKER_LOOKS_FOR_WORK,
                 Look::Failed => pause(self.failures),
                 Look::Stopped => return,
             };
