@@ -17,9 +17,6 @@ use crate::{clock_and_env, codex_continuation, continuation, process, waiting_ti
 /// Interval at which the database is checked for the errand.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Maximum of `inject.delay_ms`.
-const MAX_DELAY: Duration = Duration::from_secs(60);
-
 /// When the text is to be typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
@@ -118,7 +115,7 @@ fn type_it(
         return Ok(outcome);
     }
     let Some(terminal) = terminal else { return Ok(Outcome::GaveUp("no terminal to type into".to_owned())) };
-    std::thread::sleep(config.inject.delay_ms.as_duration().min(MAX_DELAY));
+    std::thread::sleep(config.inject.delay_ms.as_duration().min(waiting_times::MAX_TYPING_DELAY));
     let order = Order {
         session: session.clone(),
         terminal,

@@ -1,8 +1,9 @@
 //! How long something is waited for, and how often it is checked: one table for all programs, with the reason for each time.
 //!
 //! Not here: settings (`core/src/config.rs`); the time of a hook (`core/src/catalog.rs`; `Hook` divides it among its jobs);
-//! how long something stays valid, and pauses after failures, which are with the decisions of their parts; and the pauses of
-//! less than a second in loops that wait for something.
+//! how long something stays valid, and pauses after failures, which are with the decisions of their parts; the pauses of
+//! less than a second in loops that wait for something; what `store`, which does not know this crate, waits for
+//! (`checkpoint.rs`, `foreign/patience.rs`); and the bridge's time for an answer (`plugin/hooks/bridge.ts`).
 
 use std::time::Duration;
 
@@ -40,6 +41,9 @@ pub const DRAFT_UNCHANGED: Duration = Duration::from_secs(2);
 
 /// Interval at which a pane that cannot be typed into is inspected again.
 pub const PANE_INSPECTED_AGAIN: Duration = Duration::from_millis(150);
+
+/// Maximum of `inject.delay_ms`, the delay before a text is typed.
+pub const MAX_TYPING_DELAY: Duration = Duration::from_secs(60);
 
 /// One call of tmux, screen or another terminal.
 pub const TERMINAL_CALL: Duration = Duration::from_millis(1_500);
@@ -248,6 +252,10 @@ pub const COUNT_CHANGED_LINES: Duration = Duration::from_secs(10);
 /// git, for finding the work tree of a folder.
 pub const FIND_WORK_TREE: Duration = Duration::from_secs(10);
 
+/// git, for listing the files of a work tree. After this time, it is checked whether a file stops git, which lists the files
+/// of most work trees in much less.
+pub const LIST_FILES: Duration = Duration::from_secs(3);
+
 /// git, for finding out whether a folder is ignored.
 pub const GIT_IGNORED_FOLDER: Duration = Duration::from_secs(5);
 
@@ -283,8 +291,14 @@ pub const VIEW_DIALOG: Duration = Duration::from_millis(400);
 /// Another host's list of sessions, over ssh. The next attempt is a few seconds away.
 pub const OTHER_HOST: Duration = Duration::from_secs(8);
 
+/// The connection of ssh to another host.
+pub const OTHER_HOST_CONNECT: Duration = Duration::from_secs(5);
+
 /// After an answer, until a host is asked again.
 pub const OTHER_HOST_ASKED_AGAIN: Duration = Duration::from_secs(4);
+
+/// A host is asked for the costs of its sessions once in so many answers, about once a minute: it reads whole transcripts.
+pub const OTHER_HOST_COSTS_EVERY: usize = 15;
 
 /// A client that `longhaul reopen` has started, until it waits for a prompt. Afterwards the next one is started.
 pub const REOPENED_CLIENT: Duration = Duration::from_secs(30);
@@ -329,6 +343,9 @@ pub const OTHER_EXCHANGE_IN_BACKGROUND: Duration = Duration::from_secs(30);
 /// Another process that writes records of the same host to the folder.
 pub const SYNC_FOLDER_LOCK: Duration = Duration::from_secs(30);
 
+/// Interval at which the engine is told that this host is alive, if there is nothing to exchange.
+pub const HOST_REPORTS_ITSELF: Duration = Duration::from_secs(10 * 60);
+
 /// A connection to PostgreSQL, unless the address says otherwise.
 pub const POSTGRES_CONNECT: Duration = Duration::from_secs(10);
 
@@ -351,6 +368,22 @@ pub const WORKER_STAYS: Duration = Duration::from_secs(5);
 
 /// Interval at which the worker checks whether the model or the embedding endpoint has something to do.
 pub const WORKER_LOOKS_FOR_WORK: Duration = Duration::from_secs(2);
+
+/// Work for the model that is not due yet, for a worker that a hook has started, as a minimum: a failed request that is
+/// repeated within this time is waited for.
+pub const WORKER_WAITS_FOR_DUE: Duration = Duration::from_secs(3 * 60);
+
+/// The same as a maximum, however long sessions must be idle.
+pub const WORKER_WAITS_FOR_DUE_MOST: Duration = Duration::from_secs(60 * 60);
+
+/// How much longer that is than the idle time of a session.
+pub const WORKER_WAITS_AFTER_IDLE: Duration = Duration::from_secs(10);
+
+/// Maximum interval at which it is checked whether the worker was unused for so long that it exits.
+pub const WORKER_CHECKS_IDLE: Duration = Duration::from_secs(30);
+
+/// Minimum interval between two readings of the transcripts of running sessions, for requests.
+pub const SESSIONS_READ_FOR_REQUEST: Duration = Duration::from_secs(2);
 
 /// The headers of a request.
 pub const REQUEST_HEADERS: Duration = Duration::from_secs(10);

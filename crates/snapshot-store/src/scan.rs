@@ -5,11 +5,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longhaul_core::Env;
 use longhaul_runtime::git::{Printed, PrivateGit};
-use longhaul_runtime::{bounded_read, files};
+use longhaul_runtime::{bounded_read, files, waiting_times};
 use longhaul_snapshot::{FileKind, LeftOut, LeftOutReason, Limits, ancestors, decoded_path, encoded_path};
 
 use crate::file_kinds::FileKinds;
@@ -28,9 +28,6 @@ use crate::{Error, Skip};
 
 /// How long a work tree that exceeds a limit is not scanned again.
 const PAUSE_MS: u64 = 10 * 60 * 1000;
-
-/// After this time, it is checked whether a file stops git, which lists the files of most work trees in much less.
-const SUSPICIOUS: Duration = Duration::from_secs(3);
 
 /// How many changed files, and how many bytes, are few: they are stored also if the repository has them, because it may prune
 /// what was staged and not committed.
@@ -309,7 +306,7 @@ fn list(git: &PrivateGit, is_new: bool) -> Result<Listed, longhaul_runtime::Erro
 
 /// Lists files as [`list`] does. If that takes long, it is an error if a file stops git, and otherwise begins again.
 fn list_in_time(git: &PrivateGit, is_new: bool) -> Result<Listed, Error> {
-    let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + SUSPICIOUS), ..git.clone() };
+    let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::LIST_FILES), ..git.clone() };
     match list(&soon, is_new) {
         Err(longhaul_runtime::Error::TimedOut { .. }) => {
             rule_files::search(git)?;

@@ -9,15 +9,13 @@ mod record_size;
 
 use longhaul_core::Millis;
 use longhaul_runtime::files::RandomBytes;
+use longhaul_runtime::waiting_times;
 use longhaul_store::{Scan, Store, SyncSelf};
 use longhaul_sync::{
     CircleError, CircleKey, IdxRange, KeyRing, OwnRecordsAhead, SealedRecord, open_host_name, plan, seal_host_name,
 };
 
 use crate::{Engine, EngineError, EngineHost, Overview, PageLimit, RecordPlace};
-
-/// How old the last sight of this host in the engine may become, if there is nothing to exchange.
-const SEEN_MS: u64 = 10 * 60_000;
 
 /// A smaller difference between two clocks is the time that a request takes.
 const CLOCK_TOLERANCE_MS: u64 = 5_000;
@@ -267,8 +265,9 @@ impl Run<'_, '_> {
     fn is_sight_due(&self, own: &SyncSelf) -> Result<bool, Interruption> {
         let hosts = self.participant.store.sync_hosts()?;
         let seen = hosts.iter().find(|host| host.host == own.host).and_then(|host| host.seen_at);
+        let longest = waiting_times::HOST_REPORTS_ITSELF.as_millis() as u64;
         // At joining, the time is recorded here only.
-        Ok(seen.is_none_or(|seen| seen == own.joined_at || seen.0.abs_diff(self.now().0) >= SEEN_MS))
+        Ok(seen.is_none_or(|seen| seen == own.joined_at || seen.0.abs_diff(self.now().0) >= longest))
     }
 
     /// Stores the names of the other hosts.

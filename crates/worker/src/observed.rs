@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longhaul_core::{Config, Millis};
 use longhaul_cost::{Prices, Sum};
+use longhaul_runtime::waiting_times::SESSIONS_READ_FOR_REQUEST;
 use longhaul_runtime::{Error, Home, Observation, Observed, Observer, agent_json, how_full};
 use longhaul_store::{ContextUse, Store};
 use longhaul_tracker::{Agent, attention};
@@ -13,10 +14,7 @@ use longhaul_transcript::ContextFill;
 use longhaul_usage_reader::{SessionCosts, sum_json};
 use serde_json::{Value, json};
 
-/// How long the result of reading the transcripts is used.
-const FRESH: Duration = Duration::from_secs(2);
-
-/// Reads the files of sessions, at most once per [`FRESH`].
+/// Reads the files of sessions, at most once per [`SESSIONS_READ_FOR_REQUEST`].
 #[derive(Debug, Default)]
 pub(crate) struct Eyes {
     observer: Observer,
@@ -34,9 +32,9 @@ pub(crate) struct Seen {
 }
 
 impl Eyes {
-    /// Returns the sessions as they were at most [`FRESH`] ago.
+    /// Returns the sessions as they were at most [`SESSIONS_READ_FOR_REQUEST`] ago.
     pub(crate) fn look(&mut self, home: &Home, config: &Config) -> Result<&Seen, Error> {
-        if self.at.is_none_or(|at| at.elapsed() >= FRESH) {
+        if self.at.is_none_or(|at| at.elapsed() >= SESSIONS_READ_FOR_REQUEST) {
             let observation = self.observer.look(home)?;
             let costs = self.costs(&observation, &Prices::new(&config.cost.prices));
             self.seen = Seen { observation, costs };

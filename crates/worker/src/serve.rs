@@ -219,6 +219,6 @@ async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Option
         if left.is_zero() {
             return;
         }
-        tokio::time::sleep(left.min(Duration::from_secs(30)).max(Duration::from_millis(50))).await;
+        tokio::time::sleep(left.min(waiting_times::WORKER_CHECKS_IDLE).max(Duration::from_millis(50))).await;
     }
 }

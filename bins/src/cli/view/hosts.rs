@@ -19,9 +19,6 @@ const STATUS: &str = r#"sh -c 'PATH="$HOME/.local/bin:$PATH" exec longhaul statu
 /// The same with the cost of each session, for which the host reads whole transcripts.
 const STATUS_WITH_COST: &str = r#"sh -c 'PATH="$HOME/.local/bin:$PATH" exec longhaul status --json --cost'"#;
 
-/// How often the cost is asked for, in answers.
-const COST_EVERY: usize = 15;
-
 /// The sessions of a host.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HostSessions {
@@ -47,7 +44,7 @@ pub(crate) fn start(host: &str, news: Sender<News>) {
 
 /// Asks a host. `costs` are the last that are known, by session.
 fn ask_in_round(host: &str, round: usize, costs: &mut BTreeMap<String, String>) -> HostSessions {
-    let asks_for_cost = round.is_multiple_of(COST_EVERY);
+    let asks_for_cost = round.is_multiple_of(waiting_times::OTHER_HOST_COSTS_EVERY);
     let began = Instant::now();
     let mut answer = ask(host, if asks_for_cost { STATUS_WITH_COST } else { STATUS });
     // An older version there does not know the option, and says so at once.
@@ -65,7 +62,8 @@ fn ask_in_round(host: &str, round: usize, costs: &mut BTreeMap<String, String>) 
 
 fn ask(host: &str, command: &str) -> HostSessions {
     // BatchMode: ssh asks for no password.
-    let options = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-T"];
+    let connect = format!("ConnectTimeout={}", waiting_times::OTHER_HOST_CONNECT.as_secs());
+    let options = ["-o", "BatchMode=yes", "-o", connect.as_str(), "-T"];
     let words = ["ssh"].into_iter().chain(options).chain(["--", host, command]);
     let step = TerminalCommand { argv: words.map(str::to_owned).collect(), stdin: None };
     let answer = run_program_bounded(&step, MAX_BYTES, waiting_times::OTHER_HOST);
