@@ -8,6 +8,7 @@ mod core_worktree;
 mod identity;
 mod private_git;
 mod refs;
+mod supported_version;
 mod work_tree;
 
 pub(crate) use self::closed::{is_dirty, root_commit};
@@ -15,7 +16,8 @@ pub(crate) use self::identity::identity;
 pub use self::private_git::{Printed, PrivateGit};
 pub(crate) use self::refs::is_in_repository;
 pub use self::refs::{branch, commit};
-pub use self::work_tree::{GitVersion, NoWorkTree, WorkTree, version};
+pub use self::supported_version::GitVersion;
+pub use self::work_tree::{NoWorkTree, WorkTree, version};
 
 #[cfg(test)]
 mod tests;

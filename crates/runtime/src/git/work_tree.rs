@@ -11,6 +11,7 @@ use longhaul_core::Env;
 
 use super::closed::configured_command;
 use super::refs::Repository;
+use super::supported_version::GitVersion;
 use crate::Error;
 use crate::process::{self, Started};
 
@@ -122,31 +123,16 @@ fn check_files(repository: &Repository) -> Result<(), NoWorkTree> {
     Ok(())
 }
 
-/// The version of git.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct GitVersion {
-    /// The first number.
-    pub major: u32,
-    /// The second number.
-    pub minor: u32,
-}
-
-impl GitVersion {
-    /// The oldest version that snapshots work with.
-    pub const OLDEST: Self = Self { major: 2, minor: 30 };
-}
-
 /// Returns the version of git; an error if it cannot be started.
 pub fn version(limit: Duration) -> Result<GitVersion, Error> {
     let mut command = configured_command(Path::new("/"), None, None);
     command.arg("--version");
     let (_, out, _) = process::finish(command, "git", limit)?;
     let text = String::from_utf8_lossy(&out);
-    let mut numbers = text.split_whitespace().nth(2).unwrap_or_default().split('.').map_while(|part| part.parse().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(major), Some(minor)) => Ok(GitVersion { major, minor }),
-        _ => Err(Error::Program { program: "git".to_owned(), message: format!("unknown version: {}", text.trim()) }),
-    }
+    GitVersion::parse(&text).ok_or_else(|| Error::Program {
+        program: "git".to_owned(),
+        message: format!("unknown version: {}", text.trim()),
+    })
 }
 
 /// Returns `$XDG_CONFIG_HOME`, if it is set to an absolute path.
