@@ -20,7 +20,7 @@ const KEY: usize = 16;
 const SLOT_ROW: u64 = 20;
 
 /// How many candidates are kept for each result: several parts of a record are one result.
-const PARTS: usize = 8;
+const CANDIDATES_PER_RESULT: usize = 8;
 
 /// Returns the bytes that a model's vectors take, by the number of its blocks.
 pub(super) fn bytes(connection: &Connection, model: &VectorModel) -> rusqlite::Result<u64> {
@@ -137,7 +137,7 @@ impl<'a> Comparison<'a> {
         if vectors.len() != SLOTS * self.model.dims {
             return;
         }
-        let room = self.most.saturating_mul(PARTS);
+        let room = self.most.saturating_mul(CANDIDATES_PER_RESULT);
         for (key, vector) in keys.chunks_exact(KEY).zip(vectors.chunks_exact(self.model.dims)) {
             if self.project.is_some_and(|project| key[4..8] != project) {
                 continue;

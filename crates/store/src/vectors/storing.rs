@@ -7,7 +7,7 @@ use longhaul_embedding::Vector;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::blocks::Writer;
-use super::passages::{Passage, passage};
+use super::record_parts::{Passage, passage};
 use super::waiting::Waiting;
 use super::{VectorModel, number_of};
 use crate::{RecordId, Store, StoreError, cannot};

@@ -3,7 +3,7 @@
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::passages::{KINDS, Passage, passage};
+use super::record_parts::{KINDS, Passage, passage};
 use super::{VectorModel, number_of};
 use crate::{RecordId, Store, StoreError, What, cannot};
 

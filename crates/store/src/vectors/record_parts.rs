@@ -1,4 +1,4 @@
-//! The text of a record that a vector is computed from.
+//! The text of a record that vectors are computed from, in parts: how many, and how long.
 
 use longhaul_memory::Kind;
 use rusqlite::{Connection, OptionalExtension};
@@ -8,10 +8,10 @@ use crate::recall::replies;
 use crate::{RecordId, What};
 
 /// Characters of a part. The mean over a longer text says little about each of its sentences.
-const PART: usize = 1_200;
+const PART_CHARS: usize = 1_200;
 
 /// The most parts of a record.
-const PARTS: usize = 8;
+const MAX_PARTS: usize = 8;
 
 /// A record whose vectors are to be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,8 +112,8 @@ fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result
 fn parts(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut rest = text.trim();
-    while !rest.is_empty() && parts.len() < PARTS {
-        let end = rest.char_indices().nth(PART).map_or(rest.len(), |(at, _)| at);
+    while !rest.is_empty() && parts.len() < MAX_PARTS {
+        let end = rest.char_indices().nth(PART_CHARS).map_or(rest.len(), |(at, _)| at);
         let head = &rest[..end];
         let cut = if end == rest.len() {
             end
@@ -130,7 +130,7 @@ fn parts(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PART, PARTS, parts};
+    use super::{MAX_PARTS, PART_CHARS, parts};
 
     #[test]
     fn a_short_text_is_one_part() {
@@ -142,13 +142,13 @@ mod tests {
     fn a_long_text_is_cut_between_sentences() {
         let sentence = "The cache was not invalidated after a write. ";
         let cut = parts(&sentence.repeat(60));
-        assert!(cut.len() > 2 && cut.iter().all(|part| part.ends_with('.') && part.chars().count() <= PART));
+        assert!(cut.len() > 2 && cut.iter().all(|part| part.ends_with('.') && part.chars().count() <= PART_CHARS));
         assert_eq!(cut.join(" "), sentence.repeat(60).trim());
     }
 
     #[test]
     fn a_text_without_an_end_is_cut_all_the_same() {
         let cut = parts(&"長".repeat(100_000));
-        assert_eq!((cut.len(), cut[0].chars().count()), (PARTS, PART));
+        assert_eq!((cut.len(), cut[0].chars().count()), (MAX_PARTS, PART_CHARS));
     }
 }
