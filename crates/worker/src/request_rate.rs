@@ -1,7 +1,13 @@
-//! Limits the rate of requests to the worker: a burst, and then a number per second. The numbers are in `worker.rs`.
+//! Limits the rate of requests to the worker: a burst, and then a number per second.
 
 use std::sync::Mutex;
 use std::time::Instant;
+
+/// The burst of requests, and the number per second after it.
+pub(crate) const REQUESTS: (u32, u32) = (2_000, 1_000);
+
+/// The same for requests without the token.
+pub(crate) const STRANGERS: (u32, u32) = (50, 10);
 
 /// A token bucket.
 #[derive(Debug)]

@@ -13,14 +13,8 @@ use tokio::sync::Semaphore;
 
 use crate::database::{Database, lock};
 use crate::observed::Eyes;
-use crate::request_rate::Bucket;
+use crate::request_rate::{Bucket, REQUESTS, STRANGERS};
 use crate::stream::Hub;
-
-/// The burst of requests, and the number per second after it.
-const REQUESTS: (u32, u32) = (2_000, 1_000);
-
-/// The same for requests without the token.
-const STRANGERS: (u32, u32) = (50, 10);
 
 /// The state of the worker.
 #[derive(Debug)]
