@@ -11,8 +11,11 @@ use crate::decision::time_left;
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Pressure(pub f64);
 
-/// The number of subagents that must return within ten seconds to count as a burst.
+/// The number of subagents that must return within [`BURST_MS`] to count as a burst.
 const BURST: u64 = 5;
+
+/// The time before the last return in which other returns belong to the same burst.
+pub(crate) const BURST_MS: u64 = 10_000;
 
 /// The factor that lowers the threshold during a burst, when the context fills faster than turns end.
 const BURST_FACTOR: f64 = 0.8;

@@ -4,6 +4,7 @@ use longhaul_core::budget::tokens_of_chars;
 use longhaul_core::{Millis, Status};
 
 use crate::LogLine;
+use crate::context_guard::BURST_MS;
 
 /// The maximum number of bytes that are read from the end of a log.
 pub const MAX_TAIL: usize = 64 * 1024;
@@ -50,9 +51,6 @@ pub struct Metrics {
     /// The latest time in any line, as far as the tail shows.
     pub last_line: Option<Millis>,
 }
-
-/// The time before the last return in which other returns belong to the same burst.
-const BURST_MS: u64 = 10_000;
 
 impl Metrics {
     /// Returns an estimate of the tokens in the window's output.
