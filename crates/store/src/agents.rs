@@ -6,16 +6,13 @@ mod questions;
 mod upkeep;
 
 use longhaul_core::{AGENTS_WITH_SEVERAL_SESSIONS, Millis, Status};
-use longhaul_tracker::{Agent, Pane, Transition};
+use longhaul_tracker::{Agent, NOTIFICATION_LAG_SECONDS, Pane, Transition};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 pub use self::questions::Asked;
 use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
-
-/// For how many seconds after a question for permission the client's late notification of it is ignored.
-const NOTIFICATION_LAG: u64 = 45;
 
 /// What a hook knows of the session in which it runs.
 #[derive(Debug, Clone)]
@@ -199,7 +196,7 @@ impl Store {
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
         let guard = format!(
-            "session_id = :key AND (permission_at IS NULL OR permission_at NOT BETWEEN :now - {NOTIFICATION_LAG} AND :now)"
+            "session_id = :key AND (permission_at IS NULL OR permission_at NOT BETWEEN :now - {NOTIFICATION_LAG_SECONDS} AND :now)"
         );
         self.guarded_change(&guard, session, transition, reason, at)
     }

@@ -27,7 +27,9 @@ pub use crate::reap::{LivePane, RemovalReason, dead_agents, stale_agents};
 pub use crate::reconcile::{ClientRecord, ClientStatus, may_be_interrupted, reconcile};
 pub use crate::scan::{FoundSession, scan};
 pub use crate::script::{Script, without_control_chars};
-pub use crate::state::{NotifiedDialog, Transition, Trigger, next, notified_dialog, transition, turn_ended};
+pub use crate::state::{
+    NOTIFICATION_LAG_SECONDS, NotifiedDialog, Transition, Trigger, next, notified_dialog, transition, turn_ended,
+};
 pub use crate::status_line::{age, escape, render, reopen_offer};
 pub use crate::wants::{failure_reason, permission_reason, shown_input, wants};
 

@@ -2,6 +2,9 @@
 
 use longhaul_core::Status;
 
+/// For how many seconds after a question for permission the client's late notification of it is ignored.
+pub const NOTIFICATION_LAG_SECONDS: u64 = 45;
+
 /// An event that can change a session's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
