@@ -43,6 +43,6 @@ pub use self::said_already::{is_said_already, said_parts};
 pub use self::similarity::{BEST_RESULTS, FIRST_RESULTS, MeaningScale, keep_among_first};
 pub use self::subject::{Subject, Subjects};
 pub use self::thresholds::{Needed, NeededMeaning, NeededWeakly, THRESHOLDS, Thresholds};
-pub use self::typing_errors::spelled_like;
+pub use self::typing_errors::{CORRECTED_AMONG, LOOKED_FOR_CLOSELY, MOST_CORRECTED, SHORTEST_BEGINNING, spelled_like};
 pub use self::wanted::{WantedTerm, are_names, common_terms, wanted_terms};
 pub use self::weights::{WEIGHTS, Weights};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::looking::Looker;
 use super::normalised_text::NormalisedText;
 use super::text_parts::{READ_ON, first_part, part_after};
-use super::typing_errors::spelled_like;
+use super::typing_errors::{CORRECTED_AMONG, MOST_CORRECTED, SHORTEST_BEGINNING, spelled_like};
 use super::wanted::{WantedTerm, wanted_terms};
 use crate::query::Query;
 use crate::terms::{Language, split};
@@ -15,15 +15,6 @@ const TELLS_LANGUAGE: usize = 600;
 
 /// Number of bytes of further parts that are read for a word that may have been meant.
 const READ_ON_FOR_MEANT: usize = 256 * 1024;
-
-/// In a longer query, unknown words are not corrected. The search itself has the same limit.
-const CORRECTED_AMONG: usize = 12;
-
-/// Maximum number of corrected words.
-const MOST_CORRECTED: usize = 2;
-
-/// Too many words begin with a shorter one.
-const SHORTEST_BEGINNING: usize = 4;
 
 /// A word of a text that matches a query.
 #[derive(Debug, Clone, PartialEq, Eq)]

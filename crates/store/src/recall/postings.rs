@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-use longhaul_memory::{WEIGHTS, WantedTerm, spelled_like};
+use longhaul_memory::{
+    CORRECTED_AMONG, LOOKED_FOR_CLOSELY, MOST_CORRECTED, SHORTEST_BEGINNING, WEIGHTS, WantedTerm, spelled_like,
+};
 use rusqlite::Connection;
 
 use super::beginnings::any_of;
@@ -24,18 +26,6 @@ const ROWS_OF_TERM: (usize, usize) = (300, 3_000);
 
 /// Percentage of candidates that need not be passages. They weigh less, and there are many more of them.
 const OTHERS: usize = 40;
-
-/// Maximum number of unknown words that are corrected. Each is searched for in hundreds of forms.
-const MOST_CORRECTED: usize = 2;
-
-/// A longer query is a quotation, whose words are not corrected.
-const CORRECTED_AMONG: usize = 12;
-
-/// Among more words than this, only the most common typing errors are corrected.
-const LOOKED_FOR_CLOSELY: usize = 4;
-
-/// Too many words begin with a shorter one.
-const SHORTEST_BEGINNING: usize = 4;
 
 /// The records of a query's terms.
 pub(super) struct Postings {
