@@ -3,7 +3,7 @@
 //! Not here: settings (`core/src/config.rs`); the time of a hook (`core/src/catalog.rs`; `Hook` divides it among its jobs);
 //! how long something stays valid, and pauses after failures, which are with the decisions of their parts; the pauses of
 //! less than a second in loops that wait for something; what `store`, which does not know this crate, waits for
-//! (`checkpoint.rs`, `foreign/patience.rs`); and the bridge's time for an answer (`plugin/hooks/bridge.ts`).
+//! (`checkpoint.rs`, `foreign/limits.rs`); and the bridge's time for an answer (`plugin/hooks/bridge.ts`).
 
 use std::time::Duration;
 

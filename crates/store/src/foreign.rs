@@ -1,6 +1,7 @@
 //! Reading databases of other programs without changing them or any file beside them.
 
 mod claude_mem;
+mod limits;
 mod open;
 mod patience;
 mod throughline;
@@ -15,18 +16,13 @@ use rusqlite::{Connection, OptionalExtension, Row};
 pub use self::claude_mem::{
     ClaudeMem, ForeignHead, ForeignObservation, ForeignRecords, ForeignSession, ForeignSummary, Sitting,
 };
+use self::limits::{MAX_BYTES, MAX_CHARS};
 use self::patience::Patience;
 pub use self::throughline::{OldDetail, OldSession, OldTurn, OldTurnSize, Throughline};
 use crate::{SqliteError, StoreError, cannot};
 
 /// Times below this are seconds, not milliseconds: in milliseconds it is in 1973, in seconds in 5138.
 const SECONDS_BELOW: i64 = 100_000_000_000;
-
-/// How many characters of one text are read at most. What is stored of a long text is far shorter.
-const MAX_CHARS: usize = 1 << 20;
-
-/// The bytes of the largest text that is read at all: SQLite loads the whole text to return its beginning.
-const MAX_BYTES: usize = 64 << 20;
 
 /// A database of another program.
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::OFlags;
 
+use super::limits::LOCK_TIME;
 use crate::StoreError;
 
 /// The first bytes of every SQLite file.
@@ -40,7 +41,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let failed = |error| StoreError::open(path, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri(path, way), flags).map_err(failed)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(failed)?;
+    connection.busy_timeout(LOCK_TIME).map_err(failed)?;
     if way == Way::Left {
         connection.execute_batch("PRAGMA locking_mode = exclusive;").map_err(failed)?;
     }

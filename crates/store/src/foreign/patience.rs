@@ -1,4 +1,4 @@
-//! How long a query of another program's database may take.
+//! Interrupts a query of another program's database that takes too long. How long it may take is in `limits.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-/// How long a query may run without returning a row. Checking a database of many gigabytes takes minutes.
-const LIMIT: Duration = Duration::from_secs(300);
+use super::limits::QUERY_TIME;
 
 /// After how many steps of a query the clock is read.
 const STEPS: i32 = 10_000;
@@ -29,7 +28,7 @@ impl Patience {
             STEPS,
             Some(move || {
                 let waited = began.elapsed().saturating_sub(Duration::from_millis(newest.load(Ordering::Relaxed)));
-                waited > LIMIT
+                waited > QUERY_TIME
             }),
         )?;
         Ok(patience)
