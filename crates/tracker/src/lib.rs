@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
+mod age_text;
 mod agent;
 mod attention_order;
 mod state;
@@ -17,6 +18,7 @@ mod reap;
 mod reconcile;
 mod scan;
 
+pub use crate::age_text::age;
 pub use crate::agent::{Agent, Pane, REASON_CHARS, prompt_summary};
 pub use crate::attention_order::{Attention, attention};
 pub use crate::codex_window::{CodexWindow, codex_window};
@@ -30,7 +32,7 @@ pub use crate::script::{Script, without_control_chars};
 pub use crate::state::{
     NOTIFICATION_LAG_SECONDS, NotifiedDialog, Transition, Trigger, next, notified_dialog, transition, turn_ended,
 };
-pub use crate::status_line::{age, escape, render, reopen_offer};
+pub use crate::status_line::{escape, render, reopen_offer};
 pub use crate::wants::{failure_reason, permission_reason, shown_input, wants};
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use longhaul_core::Status;
 
 use crate::options::BLOCKED_COLOR;
-use crate::{Agent, Options, attention};
+use crate::{Agent, Options, age, attention};
 
 /// The order of the counts. The one that needs the user most comes last.
 const ORDER: [Status; 4] = [Status::Idle, Status::Working, Status::Completed, Status::Blocked];
@@ -47,15 +47,6 @@ fn most_pressing<'a>(agents: &[&'a Agent]) -> Option<&'a Agent> {
 /// Returns the offer to reopen `count` sessions; empty if there are none.
 pub fn reopen_offer(count: usize) -> String {
     if count == 0 { String::new() } else { format!("{count} to reopen") }
-}
-
-/// Formats an age compactly: empty under a minute, then `3m`, then `2h`.
-pub fn age(seconds: u64) -> String {
-    match seconds / 60 {
-        0 => String::new(),
-        minutes @ 1..60 => format!("{minutes}m"),
-        minutes => format!("{}h", minutes / 60),
-    }
 }
 
 /// Returns `text` escaped for a tmux format: `#` is doubled, control characters are removed.

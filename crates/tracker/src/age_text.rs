@@ -1,0 +1,10 @@
+//! An age as short text, such as `3m`, for every list and status line.
+
+/// Formats an age compactly: empty under a minute, then `3m`, then `2h`.
+pub fn age(seconds: u64) -> String {
+    match seconds / 60 {
+        0 => String::new(),
+        minutes @ 1..60 => format!("{minutes}m"),
+        minutes => format!("{}h", minutes / 60),
+    }
+}
