@@ -1,4 +1,5 @@
-//! `cargo xtask release`: checks that everything has the version of `[workspace.package]`.
+//! `cargo xtask release`: checks before a release that everything has the version of `[workspace.package]`, the changelog
+//! too.
 
 pub mod marketplace_branch;
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The account's rate limits, which Claude Code reports to its status line.
+//! The account's rate limits, which Claude Code reports to its status line: which are shown, and from which use on also the
+//! time until they are lifted.
 
 use serde_json::Value;
 

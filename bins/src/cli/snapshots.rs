@@ -1,4 +1,4 @@
-//! `longhaul snapshots`, and which snapshot an argument names.
+//! `longhaul snapshots`, and which snapshot an argument names: a number, a time, or `last`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! The tables of the agents.
+//! The tables of the agents: events, time limits of hooks, names of fields and tools, configuration.
 
 mod codex;
 mod gemini;

@@ -1,4 +1,5 @@
 //! Which session a new session inherits: the one that a baton names, or after a `/clear` without a baton the newest one.
+//! Also how many merges a chain may have.
 
 use std::fmt;
 

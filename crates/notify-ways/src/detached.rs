@@ -1,4 +1,5 @@
-//! `longhaul-notify SESSION STATE TIME`: the detached process that reports one change of a session.
+//! `longhaul-notify SESSION STATE TIME`: the detached process that reports one change of a session, and how long the log of
+//! notifications is kept.
 
 use std::process::ExitCode;
 use std::thread;

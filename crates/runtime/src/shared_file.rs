@@ -1,4 +1,5 @@
-//! Changes a file of the user that other programs may change at the same time.
+//! Changes a file of the user that other programs may change at the same time, and keeps a copy of it from before
+//! Longhaul's first change, `NAME.before-longhaul`.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};

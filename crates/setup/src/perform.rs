@@ -1,4 +1,4 @@
-//! Does the steps of a plan.
+//! Does the steps of a plan. How files of the user are changed and copied is in `runtime/src/shared_file.rs`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

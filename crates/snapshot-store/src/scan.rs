@@ -1,4 +1,4 @@
-//! Brings the private index of a work tree up to date with its files.
+//! Brings the private index of a work tree up to date with its files, and pauses for a work tree that exceeds a limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;

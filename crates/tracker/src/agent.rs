@@ -1,4 +1,4 @@
-//! A session as the tracker knows it.
+//! A session as the tracker knows it, with the lengths of its texts.
 
 use longhaul_core::Status;
 

@@ -1,4 +1,4 @@
-//! The state machine of a session's status.
+//! The state machine of a session's status: what an event or a notification changes.
 
 use longhaul_core::Status;
 

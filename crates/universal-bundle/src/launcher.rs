@@ -1,4 +1,5 @@
-//! The text of a launcher, and what each launcher does if there is no executable for the machine.
+//! Makes the launcher of each executable from `launcher.sh`, which has the messages, and `launcher/`: what it does if there
+//! is no executable for the machine.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The sessions of another host. Its output is not trusted.
+//! The sessions of another host. Its output is not trusted, and limited in rows and lengths.
 
 use longhaul_core::Status;
 use longhaul_core::budget::round_tokens;

@@ -1,4 +1,4 @@
-//! The number by which a session can be named.
+//! The number by which a session can be named, and after how long it is given to another one.
 
 use std::collections::BTreeMap;
 

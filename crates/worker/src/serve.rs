@@ -1,4 +1,5 @@
-//! The process: takes the lock, listens, and exits when it is stopped or has not been used for long.
+//! The process: takes the lock, listens, and exits when it is stopped or has not been used for long. Also the numbers of
+//! ports, connections and threads.
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};

@@ -1,4 +1,4 @@
-//! Rows as JSON, in the format that the command line prints.
+//! Rows as JSON, in the format that the command line prints, with the lengths of their texts.
 
 use longhaul_core::budget::tokens_of_chars;
 use longhaul_memory::Kind;

@@ -1,4 +1,5 @@
-//! `/stream`: the listeners, and the format of their events. What is sent, and when, is in `watch.rs`.
+//! `/stream`: the listeners, how many there may be, and the format of their events. What is sent, and when, is in
+//! `watch.rs`.
 
 use std::convert::Infallible;
 use std::pin::Pin;

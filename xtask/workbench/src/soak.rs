@@ -1,4 +1,5 @@
-//! `cargo xtask soak`: runs many sessions at once and checks that nothing is lost.
+//! `cargo xtask soak`: runs many sessions at once and checks that nothing is lost, and that no hook is slower than its
+//! limit.
 
 use std::fs;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Selects the sessions to show, and computes their rows.
+//! Selects the sessions to show, without those that are idle for long, and computes their rows and warnings.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a project's own `.claude/longhaul.json` may set. Pure.
+//! What a project's own `.claude/longhaul.json` may set, and in which range. Pure.
 //!
 //! A cloned project is not trusted: its files may have been written by an attacker. Without the user's consent such a file
 //! may only make a setting stricter, and only those settings that [`PROJECT_KEYS`] lists. Every other key is refused, so a

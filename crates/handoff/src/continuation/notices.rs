@@ -1,4 +1,4 @@
-//! The messages to the user about a continuation. The reasons in them are in `plan.rs`.
+//! The messages to the user about a continuation, in Claude Code and in Codex. The reasons in them are in `plan.rs`.
 
 /// Returns the message that the model was asked for a handoff, at `share` of its context, from 0 to 1.
 pub fn asked(share: f64) -> String {

@@ -1,4 +1,5 @@
-//! The state of a continuation, how each occasion changes it, and how often the text of a step is typed.
+//! The state of a continuation, how each occasion changes it, how often the text of a step is typed, and how often it
+//! resumes after the account's rate limit.
 
 mod ask_by_prompt;
 mod pause_and_retry;

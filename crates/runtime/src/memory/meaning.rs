@@ -1,4 +1,5 @@
-//! Finds records by meaning: loads the model, computes missing vectors, compares.
+//! Finds records by meaning: loads the model, computes missing vectors, compares. How a record is divided is in
+//! `store/src/vectors/record_parts.rs`.
 //!
 //! Commands and the worker call [`search`], which combines words and meaning. Opening the model reads the head of its
 //! file, about 350 KB, and a query reads a few of its rows.

@@ -1,4 +1,4 @@
-//! The prompts that a model is to be asked about.
+//! The prompts that a model is to be asked about, and how many records one request has.
 
 use longhaul_core::Millis;
 use longhaul_core::cut_text::cut_middle;

@@ -1,4 +1,4 @@
-//! Takes in records of other hosts, a few in one transaction.
+//! Takes in records of other hosts, a few in one transaction. Also how far ahead the time of a record may be.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Records without vectors.
+//! Records without vectors: which are next, and how many at once.
 
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension};

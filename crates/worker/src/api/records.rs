@@ -1,4 +1,4 @@
-//! Pages of records, and whole ones.
+//! Pages of records, with their default and largest size, and whole records.
 
 use axum::extract::{Request, State};
 use axum::response::Response;

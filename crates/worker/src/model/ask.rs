@@ -1,4 +1,4 @@
-//! Builds the request to a model.
+//! Builds the request to a model: the question, and how much of each text it has.
 
 use longhaul_core::Config;
 use longhaul_core::cut_text::cut_middle;

@@ -1,4 +1,5 @@
-//! Near the limit of Codex's context: writes the baton, informs the user, and perhaps continues in a new session.
+//! Near the limit of Codex's context: writes the baton, informs the user, and perhaps continues in a new session. The
+//! message is in `handoff/src/continuation/notices.rs`.
 
 use longhaul_core::event::Stop;
 use longhaul_handoff::BatonTrigger;
