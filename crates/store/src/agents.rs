@@ -196,7 +196,8 @@ impl Store {
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
         let guard = format!(
-            "session_id = :key AND (permission_at IS NULL OR permission_at NOT BETWEEN :now - {NOTIFICATION_LAG_SECONDS} AND :now)"
+            "session_id = :key AND (permission_at IS NULL
+                 OR permission_at NOT BETWEEN :now - {NOTIFICATION_LAG_SECONDS} AND :now)"
         );
         self.guarded_change(&guard, session, transition, reason, at)
     }
