@@ -6,19 +6,23 @@ use std::time::{Duration, Instant};
 /// Long enough for the slowest machine; reached only by a test that fails.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
-const PAUSE: Duration = Duration::from_millis(10);
+/// Pause between two checks, at least and at most.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(200));
 
 /// Returns whether `condition` became true before `deadline` had passed.
 pub(crate) fn becomes_true(deadline: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + deadline;
     loop {
+        let started = Instant::now();
         if condition() {
             return true;
         }
-        if Instant::now() >= end {
+        let now = Instant::now();
+        if now >= end {
             return false;
         }
-        thread::sleep(PAUSE);
+        // A check that starts a program takes long, and would leave no processor to what it waits for.
+        thread::sleep(((now - started) * 2).clamp(PAUSE.0, PAUSE.1));
     }
 }
 
