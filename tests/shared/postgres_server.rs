@@ -98,6 +98,8 @@ impl PostgresServer {
         let mut command = unprivileged(&self.programs.join("postgres"));
         command.arg("-D").arg(self.data()).args(["-p", &self.port.to_string(), "-c", "listen_addresses="]);
         command.args(["-c", "shared_buffers=16MB", "-c", "fsync=off", "-c", "max_wal_size=64MB"]);
+        // To compile a query takes longer than to run it on so few rows.
+        command.args(["-c", "jit=off"]);
         command.arg("-c").arg(format!("unix_socket_directories={}", self.socket_dir().display()));
         for setting in &self.settings {
             command.args(["-c", setting]);
