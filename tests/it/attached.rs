@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::poll::{DEADLINE, wait_until};
+use crate::poll::{DEADLINE, becomes_true, wait_until};
 use crate::sandbox::{Outcome, Sandbox, bin_dir, payload};
 use crate::tmux::{Pane, Tmux};
 
@@ -54,7 +54,7 @@ impl Attached {
     #[track_caller]
     pub(crate) fn wait_for_screen(&self, text: &str) {
         let mut last = String::new();
-        let came = crate::poll::becomes_true(DEADLINE, || {
+        let came = becomes_true(DEADLINE, || {
             last = self.screen();
             last.contains(text)
         });
@@ -72,10 +72,21 @@ impl Attached {
         self.around.send_keys(&self.screen, keys);
     }
 
-    /// Resizes the client's terminal.
+    /// Resizes the client's terminal, and waits until the client has noticed it.
     pub(crate) fn resize(&self, columns: usize, rows: usize) {
-        let (columns, rows) = (columns.to_string(), rows.to_string());
-        self.around.run(&["resize-window", "-t", &self.screen.0, "-x", &columns, "-y", &rows]);
+        let resize = |columns: usize| {
+            let (columns, rows) = (columns.to_string(), rows.to_string());
+            self.around.run(&["resize-window", "-t", &self.screen.0, "-x", &columns, "-y", &rows]);
+        };
+        let size = format!("{columns}x{rows}");
+        let is_resized = || self.tmux.run(&["list-clients", "-F", "#{client_width}x#{client_height}"]) == size;
+        // On a busy machine, tmux misses the signal of a new size now and then.
+        let came = (0..10).any(|_| {
+            resize(columns + 1);
+            resize(columns);
+            becomes_true(DEADLINE / 10, is_resized)
+        });
+        assert!(came, "the client's size is not {size}");
     }
 
     /// Returns the pane that the client shows.
