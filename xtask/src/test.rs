@@ -1,11 +1,15 @@
 //! `cargo xtask test`: runs all tests, after installing what they need.
 
 use std::io::{self, Write};
+use std::thread;
 
 use anyhow::Result;
 
 use crate::workspace::Workspace;
 use crate::{ccusage, run, tools};
+
+/// How many tests run at the same time besides one for each processor: many of them mostly wait.
+const WAITING_TESTS: usize = 4;
 
 /// Runs all tests; `arguments` go to nextest, or to `cargo test` if nextest is not installed.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
@@ -24,6 +28,10 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     test.current_dir(&workspace.root);
     if run::find("cargo-nextest").is_some() {
         test.args(["nextest", "run", "--workspace"]);
+        if run::var("NEXTEST_TEST_THREADS").is_none() {
+            let processors = thread::available_parallelism().map_or(1, usize::from);
+            test.env("NEXTEST_TEST_THREADS", (processors + WAITING_TESTS).to_string());
+        }
         if run::var("CI").is_some() {
             test.args(["--profile", "ci"]);
         }
