@@ -1,4 +1,5 @@
-//! Typing into a macOS terminal without a multiplexer, by osascript.
+//! Typing into a macOS terminal without a multiplexer, by osascript: which applications are known, and in which of them
+//! Enter is pressed instead of the chord.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Requests, each with the conclusion of its own turn.
+//! Requests, each with the conclusion of its own turn; which prompts continue the request before them.
 //!
 //! A session may have several subjects. A request is never shown with the conclusion of another one.
 

@@ -6,8 +6,7 @@ mod status_right;
 #[cfg(test)]
 mod tests;
 
-pub use self::setup_problem::{SetupState, set_up_with_first_session, setup_state, show_setup_problem};
-pub use self::status_right::NOT_SET_UP;
+pub use self::setup_problem::{NOT_SET_UP, SetupState, set_up_with_first_session, setup_state, show_setup_problem};
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! `longhaul-snapshot`: the detached process that takes a snapshot for a hook, with its time limits, its priority and the
-//! largest work tree.
+//! `longhaul-snapshot`: the detached process that takes a snapshot for a hook, and its priority.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! How a value of the configuration is read, checked, described and printed.
+//! How a value of the configuration is read, checked, described and printed; which texts may be typed.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
 //! Payloads as they are sent: one flat JSON object in which every field is optional and unknown fields are ignored.
+//! Payloads of other programs that start Claude Code's hooks, such as Cursor, are recognised here.
 
 use std::fmt;
 

@@ -6,6 +6,10 @@ use longhaul_runtime::tmux::{Server, words};
 use super::status_right::with_notice;
 use super::{INDEX, set};
 
+/// The notice in the status line of a server that could not be set up. It contains no comma, which would end a branch
+/// of a format.
+pub const NOT_SET_UP: &str = "#[reverse]longhaul is not set up: longhaul doctor#[default] ";
+
 /// The option with the reason why the last setup failed.
 const PROBLEM: &str = "@longhaul-problem";
 

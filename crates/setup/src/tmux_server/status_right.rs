@@ -1,6 +1,8 @@
 //! Longhaul's part of status-right: the status, and the command that refreshes it. How often: the option
 //! `status-interval`.
 
+use super::setup_problem::NOT_SET_UP;
+
 /// Shows the status. tmux inserts it without expanding its content.
 const STATUS: &str = "#{@longhaul-status}";
 
@@ -11,10 +13,6 @@ const OFFER: &str = "#{?@longhaul-to-reopen, #{@longhaul-to-reopen} ,}";
 ///
 /// The path of the executable is in an option, so that this text does not change with the path and needs no quoting.
 const REFRESH: &str = "#(#{@longhaul-command} tmux refresh)";
-
-/// The notice in the status line of a server that could not be set up. It contains no comma, which would end a branch
-/// of a format.
-pub const NOT_SET_UP: &str = "#[reverse]longhaul is not set up: longhaul doctor#[default] ";
 
 /// Returns `right` with [`NOT_SET_UP`] before it, once.
 pub(super) fn with_notice(right: &str) -> String {
