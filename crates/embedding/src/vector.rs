@@ -46,13 +46,23 @@ pub fn dot(vector: &Vector, stored: &[u8]) -> i32 {
     let length = vector.0.len().min(stored.len());
     let (values, last_values) = vector.0[..length].as_chunks::<LANES>();
     let (bytes, last_bytes) = stored[..length].as_chunks::<LANES>();
-    // Compilers make vector instructions of exactly this: first widened to 16 bits, then multiplied and added in pairs.
-    let product = |(values, bytes): (&[i8; LANES], &[u8; LANES])| -> i32 {
-        let (values, bytes) = (values.map(i16::from), bytes.map(|byte| i16::from(byte as i8)));
-        values.into_iter().zip(bytes).map(|(a, b)| i32::from(a) * i32::from(b)).sum()
-    };
-    let rest = last_values.iter().zip(last_bytes).map(|(a, b)| i32::from(*a) * i32::from(*b as i8));
-    values.iter().zip(bytes).map(product).sum::<i32>() + rest.sum::<i32>()
+    let mut sum = 0;
+    for (values, bytes) in values.iter().zip(bytes) {
+        // Compilers make vector instructions of exactly this: first widened to 16 bits, then multiplied and added in pairs.
+        // Iterators and `map` are not inlined without link-time optimisation.
+        let (mut left, mut right) = ([0_i16; LANES], [0_i16; LANES]);
+        for at in 0..LANES {
+            left[at] = i16::from(values[at]);
+            right[at] = i16::from(bytes[at] as i8);
+        }
+        for at in 0..LANES {
+            sum += i32::from(left[at]) * i32::from(right[at]);
+        }
+    }
+    for (value, byte) in last_values.iter().zip(last_bytes) {
+        sum += i32::from(*value) * i32::from(*byte as i8);
+    }
+    sum
 }
 
 /// Returns the similarity that a dot product of vectors with so many dimensions stands for.
