@@ -73,6 +73,7 @@ impl Attached {
     }
 
     /// Resizes the client's terminal, and waits until the client has noticed it.
+    #[track_caller]
     pub(crate) fn resize(&self, columns: usize, rows: usize) {
         let resize = |columns: usize| {
             let (columns, rows) = (columns.to_string(), rows.to_string());

@@ -6,31 +6,46 @@ use std::time::{Duration, Instant};
 /// Long enough for the slowest machine; reached only by a test that fails.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Pause between two checks, at least and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(200));
+/// Pause between two checks.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Pause between two checks that start a program. Without it, they would leave no processor to what they wait for.
+const PAUSE_OF_PROGRAMS: Duration = Duration::from_millis(150);
 
 /// Returns whether `condition` became true before `deadline` had passed.
-pub(crate) fn becomes_true(deadline: Duration, mut condition: impl FnMut() -> bool) -> bool {
+pub(crate) fn becomes_true(deadline: Duration, condition: impl FnMut() -> bool) -> bool {
+    becomes_true_at(PAUSE, deadline, condition)
+}
+
+fn becomes_true_at(pause: Duration, deadline: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + deadline;
     loop {
-        let started = Instant::now();
         if condition() {
             return true;
         }
-        let now = Instant::now();
-        if now >= end {
+        if Instant::now() >= end {
             return false;
         }
-        // A check that starts a program takes long, and would leave no processor to what it waits for.
-        thread::sleep(((now - started) * 2).clamp(PAUSE.0, PAUSE.1));
+        thread::sleep(pause);
     }
 }
 
 /// Waits until `look` returns something, and returns it; fails the test after `deadline`.
 #[track_caller]
-pub(crate) fn wait_for<T>(deadline: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(deadline: Duration, what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wait_at(PAUSE, deadline, what, look)
+}
+
+/// Does the same with a `look` that starts a program.
+#[track_caller]
+pub(crate) fn wait_for_program<T>(deadline: Duration, what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wait_at(PAUSE_OF_PROGRAMS, deadline, what, look)
+}
+
+#[track_caller]
+fn wait_at<T>(pause: Duration, deadline: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let mut found = None;
-    let came = becomes_true(deadline, || {
+    let came = becomes_true_at(pause, deadline, || {
         found = look();
         found.is_some()
     });
