@@ -3,7 +3,8 @@
 //! Not here: settings (`core/src/config.rs`); the time of a hook (`core/src/catalog.rs`; `Hook` divides it among its jobs);
 //! how long something stays valid, and pauses after failures, which are with the decisions of their parts; the pauses of
 //! less than a second in loops that wait for something; what `store`, which does not know this crate, waits for
-//! (`checkpoint.rs`, `foreign/limits.rs`); and the bridge's time for an answer (`plugin/hooks/bridge.ts`).
+//! (`checkpoint.rs`, `foreign/limits.rs`, `vectors/scan.rs`); until changed key bindings are loaded
+//! (`inject/src/submit_key.rs`); and the bridge's time for an answer (`plugin/hooks/bridge.ts`).
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ pub const DATABASE_FOR_STATUS_LINE: Duration = Duration::from_millis(100);
 /// The database, while another agent waits for the context use to be stored.
 pub const DATABASE_FOR_AGENT: Duration = Duration::from_millis(500);
 
-/// The database, while the module inside Claude Code waits for an answer. The module gives up after four seconds.
+/// The database, while the module inside Claude Code waits for an answer. The module gives up after five seconds.
 pub const DATABASE_FOR_BRIDGE: Duration = Duration::from_secs(2);
 
 /// The database, in the doctor, which opens it several times while a person waits.
@@ -42,7 +43,7 @@ pub const DRAFT_UNCHANGED: Duration = Duration::from_secs(2);
 /// Interval at which a pane that cannot be typed into is inspected again.
 pub const PANE_INSPECTED_AGAIN: Duration = Duration::from_millis(150);
 
-/// Maximum of `inject.delay_ms`, the delay before a text is typed.
+/// Maximum of `inject.delay_ms`, the delay before a text is typed. The range of the setting ends here too.
 pub const MAX_TYPING_DELAY: Duration = Duration::from_secs(60);
 
 /// One call of tmux, screen or another terminal.

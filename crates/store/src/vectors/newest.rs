@@ -1,4 +1,4 @@
-//! Compares the vectors of a project's newest records with a prompt, while a person waits; how many.
+//! Compares the vectors of a project's newest records with a prompt, while a person waits, and limits how many.
 //!
 //! A block has vectors of all projects, in the order in which they were computed. So the newest records of the project are
 //! looked up first, and only the blocks that have their vectors are read.
