@@ -70,6 +70,9 @@ pub const CHORD_LEAST_OBSERVED: Duration = Duration::from_millis(700);
 /// A key without effect is pressed again after this time: a dialog ignores keys for a moment after it is drawn.
 pub const DIALOG_KEY_AGAIN: Duration = Duration::from_millis(1_200);
 
+/// A key that went to the input because the dialog closed by itself, until it appears there.
+pub const DIALOG_KEY_IN_INPUT: Duration = Duration::from_millis(500);
+
 /// The receipt of a bookmark during a turn. The hook waits for it so that the next tool call finds the bookmark in the log.
 pub const MID_TURN_RECEIPT: Duration = Duration::from_millis(800);
 

@@ -125,14 +125,24 @@ impl DialogPane {
     }
 
     /// Removes the key from the input, if it went there because the dialog closed by itself at the same moment.
+    ///
+    /// The client may draw the empty input first and the key a moment later.
     fn answered(&self, key: char) -> DialogOutcome {
-        let state = self.inspect().map(|inspection| screen_state(&inspection, EditorMode::Normal));
-        let is_alone = matches!(&state, Ok(ScreenState::Input { draft: Some(draft), .. }) if *draft == key.to_string());
-        if !is_alone {
-            return DialogOutcome::Answered;
+        let started = Instant::now();
+        while !self.is_in_input(key) {
+            if started.elapsed() >= waiting_times::DIALOG_KEY_IN_INPUT {
+                return DialogOutcome::Answered;
+            }
+            std::thread::sleep(LOOK_EVERY);
         }
         let _ = process::run(&self.pane.erase(1), waiting_times::TERMINAL_CALL);
         DialogOutcome::NothingTyped("the dialog was closed at the same moment".to_owned())
+    }
+
+    /// Returns whether the input has nothing but `key`.
+    fn is_in_input(&self, key: char) -> bool {
+        let state = self.inspect().map(|inspection| screen_state(&inspection, EditorMode::Normal));
+        matches!(&state, Ok(ScreenState::Input { draft: Some(draft), .. }) if *draft == key.to_string())
     }
 
     fn inspect(&self) -> Result<Inspection, String> {
