@@ -37,8 +37,11 @@ fn hooks_killed_at_any_moment_lose_nothing_that_was_answered() {
         };
         let mut child = sandbox.executable(executable).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
-        std::thread::sleep(Duration::from_micros(dice.roll(6_000)));
-        let _ = child.kill();
+        // On a busy machine, hardly any would be done in that time.
+        if dice.roll(4) > 0 {
+            std::thread::sleep(Duration::from_micros(dice.roll(6_000)));
+            let _ = child.kill();
+        }
         if child.wait().unwrap().success() && executable == "longhaul-post-tool-use" {
             answered.push(number);
         }
