@@ -115,7 +115,7 @@ fn type_it(
         return Ok(outcome);
     }
     let Some(terminal) = terminal else { return Ok(Outcome::GaveUp("no terminal to type into".to_owned())) };
-    std::thread::sleep(config.inject.delay_ms.as_duration().min(waiting_times::MAX_TYPING_DELAY));
+    std::thread::sleep(config.inject.delay_ms.as_duration());
     let order = Order {
         session: session.clone(),
         terminal,

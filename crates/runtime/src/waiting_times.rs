@@ -43,9 +43,6 @@ pub const DRAFT_UNCHANGED: Duration = Duration::from_secs(2);
 /// Interval at which a pane that cannot be typed into is inspected again.
 pub const PANE_INSPECTED_AGAIN: Duration = Duration::from_millis(150);
 
-/// Maximum of `inject.delay_ms`, the delay before a text is typed. The range of the setting ends here too.
-pub const MAX_TYPING_DELAY: Duration = Duration::from_secs(60);
-
 /// One call of tmux, screen or another terminal.
 pub const TERMINAL_CALL: Duration = Duration::from_millis(1_500);
 
@@ -232,14 +229,11 @@ pub const OTHER_VERSION: Duration = Duration::from_secs(2);
 /// Taking a snapshot. The first one of a large work tree reads every file, perhaps while the machine is busy.
 pub const TAKE_SNAPSHOT: Duration = Duration::from_secs(300);
 
-/// The lock of a work tree's snapshots, for a snapshot that a hook has asked for.
+/// The lock of a work tree's snapshots, in the background: another process takes a snapshot or packs them, or is about to end.
 pub const SNAPSHOT_LOCK: Duration = Duration::from_secs(10);
 
 /// Packing all snapshots of a work tree.
 pub const PACK_SNAPSHOTS: Duration = Duration::from_secs(600);
-
-/// The lock, before packing: a snapshot is being taken, or its process is about to end.
-pub const SNAPSHOT_LOCK_FOR_PACKING: Duration = Duration::from_secs(10);
 
 /// Each part of a restore, in which git reads and writes objects.
 pub const RESTORE_PART: Duration = Duration::from_secs(600);
@@ -372,16 +366,6 @@ pub const WORKER_STAYS: Duration = Duration::from_secs(5);
 
 /// Interval at which the worker checks whether the model or the embedding endpoint has something to do.
 pub const WORKER_LOOKS_FOR_WORK: Duration = Duration::from_secs(2);
-
-/// Work for the model that is not due yet, for a worker that a hook has started, as a minimum: a failed request that is
-/// repeated within this time is waited for.
-pub const WORKER_WAITS_FOR_DUE: Duration = Duration::from_secs(3 * 60);
-
-/// The same as a maximum, however long sessions must be idle.
-pub const WORKER_WAITS_FOR_DUE_MOST: Duration = Duration::from_secs(60 * 60);
-
-/// How much longer that is than the idle time of a session.
-pub const WORKER_WAITS_AFTER_IDLE: Duration = Duration::from_secs(10);
 
 /// Maximum interval at which it is checked whether the worker was unused for so long that it exits.
 pub const WORKER_CHECKS_IDLE: Duration = Duration::from_secs(30);

@@ -139,7 +139,7 @@ fn forget_last_restore(git: &PrivateGit, store: &Store, tree: &Path, commits: &B
 fn lock_all(trees: &[PathBuf]) -> Result<Option<Vec<Lock>>, Error> {
     let mut locks = Vec::new();
     for tree in trees {
-        match Lock::take(tree, waiting_times::SNAPSHOT_LOCK_FOR_PACKING) {
+        match Lock::take(tree, waiting_times::SNAPSHOT_LOCK) {
             Ok(lock) => locks.push(lock),
             Err(Error::Locked) => return Ok(None),
             Err(error) => return Err(error),

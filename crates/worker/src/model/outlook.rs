@@ -6,15 +6,23 @@ use std::time::Duration;
 use longhaul_core::{Config, Env, Millis};
 use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::worker::ModelPause;
-use longhaul_runtime::{Error, Home, model_budget, today, waiting_times};
+use longhaul_runtime::{Error, Home, model_budget, today};
 use longhaul_store::Store;
 
 use super::run::{pause, quiet_ms};
 
+/// The minimum horizon: a failed request that is repeated within this time is waited for.
+const MIN_HORIZON: Duration = Duration::from_secs(3 * 60);
+
+/// The maximum horizon, however long sessions must be idle.
+const MAX_HORIZON: Duration = Duration::from_secs(60 * 60);
+
+/// How much longer the horizon is than the idle time of a session.
+const AFTER_IDLE: Duration = Duration::from_secs(10);
+
 /// Returns the horizon: how long the worker waits for work that is not due yet.
 pub(super) fn horizon(config: &Config) -> Duration {
-    let after_idle = Duration::from_millis(quiet_ms(config)) + waiting_times::WORKER_WAITS_AFTER_IDLE;
-    after_idle.clamp(waiting_times::WORKER_WAITS_FOR_DUE, waiting_times::WORKER_WAITS_FOR_DUE_MOST)
+    (Duration::from_millis(quiet_ms(config)) + AFTER_IDLE).clamp(MIN_HORIZON, MAX_HORIZON)
 }
 
 /// Returns whether a prompt is due, or will be within the horizon.
