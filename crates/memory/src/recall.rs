@@ -43,6 +43,8 @@ pub use self::said_already::{is_said_already, said_parts};
 pub use self::similarity::{BEST_RESULTS, FIRST_RESULTS, MeaningScale, keep_among_first};
 pub use self::subject::{Subject, Subjects};
 pub use self::thresholds::{Needed, NeededMeaning, NeededWeakly, THRESHOLDS, Thresholds};
-pub use self::typing_errors::{CORRECTED_AMONG, LOOKED_FOR_CLOSELY, MOST_CORRECTED, SHORTEST_BEGINNING, spelled_like};
+pub use self::typing_errors::{
+    MAX_CORRECTED_WORDS, MAX_WORDS_FOR_ALL_ERRORS, MAX_WORDS_TO_CORRECT_ONE, MIN_BEGINNING_CHARS, spelled_like,
+};
 pub use self::wanted::{WantedTerm, are_names, common_terms, wanted_terms};
 pub use self::weights::{WEIGHTS, Weights};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::looking::Looker;
 use super::normalised_text::NormalisedText;
 use super::text_parts::{READ_ON, first_part, part_after};
-use super::typing_errors::{CORRECTED_AMONG, MOST_CORRECTED, SHORTEST_BEGINNING, spelled_like};
+use super::typing_errors::{MAX_CORRECTED_WORDS, MAX_WORDS_TO_CORRECT_ONE, MIN_BEGINNING_CHARS, spelled_like};
 use super::wanted::{WantedTerm, wanted_terms};
 use crate::query::Query;
 use crate::terms::{Language, split};
@@ -109,7 +109,7 @@ impl WordMarker {
 
     /// Replaces words that occur in no text by words with a similar spelling or the same beginning.
     fn correct<'t>(&mut self, texts: impl IntoIterator<Item = &'t str> + Clone) {
-        if self.terms.len() > CORRECTED_AMONG {
+        if self.terms.len() > MAX_WORDS_TO_CORRECT_ONE {
             return;
         }
         let mut is_there = vec![false; self.terms.len()];
@@ -118,11 +118,11 @@ impl WordMarker {
         }
         let missing = (0..self.terms.len()).filter(|term| !is_there[*term] && self.terms[*term].is_word);
         let mut is_changed = false;
-        for index in missing.take(MOST_CORRECTED).collect::<Vec<_>>() {
+        for index in missing.take(MAX_CORRECTED_WORDS).collect::<Vec<_>>() {
             let term = &self.terms[index];
             let like = spelled_like(&term.forms[0]).concat();
             let spelled = WantedTerm { exact: like.len(), forms: like, ..term.clone() };
-            let stems = term.forms.iter().filter(|form| form.chars().count() >= SHORTEST_BEGINNING);
+            let stems = term.forms.iter().filter(|form| form.chars().count() >= MIN_BEGINNING_CHARS);
             let begun = stems.min_by_key(|form| form.len()).map(|form| WantedTerm {
                 forms: vec![form.clone()],
                 exact: 1,

@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 
 /// The maximum number of unknown words that are corrected. Each is searched for in hundreds of forms.
-pub const MOST_CORRECTED: usize = 2;
+pub const MAX_CORRECTED_WORDS: usize = 2;
 
 /// A query of more words is a quotation, whose words are not corrected.
-pub const CORRECTED_AMONG: usize = 12;
+pub const MAX_WORDS_TO_CORRECT_ONE: usize = 12;
 
 /// Among more words than this, only the most common typing errors are corrected.
-pub const LOOKED_FOR_CLOSELY: usize = 4;
+pub const MAX_WORDS_FOR_ALL_ERRORS: usize = 4;
 
 /// The minimum length of an unknown word that is searched for as the beginning of others: too many begin with a shorter one.
-pub const SHORTEST_BEGINNING: usize = 4;
+pub const MIN_BEGINNING_CHARS: usize = 4;
 
 /// The letters that a correction may insert.
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use longhaul_memory::{
-    CORRECTED_AMONG, LOOKED_FOR_CLOSELY, MOST_CORRECTED, SHORTEST_BEGINNING, WEIGHTS, WantedTerm, spelled_like,
+    MAX_CORRECTED_WORDS, MAX_WORDS_FOR_ALL_ERRORS, MAX_WORDS_TO_CORRECT_ONE, MIN_BEGINNING_CHARS, WEIGHTS, WantedTerm,
+    spelled_like,
 };
 use rusqlite::Connection;
 
@@ -83,7 +84,11 @@ pub(super) fn read(
     for term in wanted {
         let mut term = term.clone();
         let mut list = index.lists(&term)?;
-        if list.is_empty() && term.is_word && wanted.len() <= CORRECTED_AMONG && unknown.len() < MOST_CORRECTED {
+        if list.is_empty()
+            && term.is_word
+            && wanted.len() <= MAX_WORDS_TO_CORRECT_ONE
+            && unknown.len() < MAX_CORRECTED_WORDS
+        {
             unknown.push(term.forms[0].clone());
             list = index.correct(&mut term)?;
         }
@@ -208,7 +213,7 @@ impl Index<'_> {
     fn correct(&self, term: &mut WantedTerm) -> rusqlite::Result<Lists> {
         let [few, many] = spelled_like(&term.forms[0]);
         // Searching for hundreds of words is worthwhile only if there are few others.
-        let many = if self.wanted <= LOOKED_FOR_CLOSELY { many } else { Vec::new() };
+        let many = if self.wanted <= MAX_WORDS_FOR_ALL_ERRORS { many } else { Vec::new() };
         for like in [few, many].into_iter().filter(|like| !like.is_empty()) {
             // All of them at once: the text shows which of them it is.
             let mut meant = term.clone();
@@ -222,7 +227,7 @@ impl Index<'_> {
             }
         }
         // The stem is also the beginning of compounds.
-        let stems = term.forms.iter().filter(|form| form.chars().count() >= SHORTEST_BEGINNING);
+        let stems = term.forms.iter().filter(|form| form.chars().count() >= MIN_BEGINNING_CHARS);
         let Some(beginning) = stems.min_by_key(|form| form.len()).cloned() else {
             return Ok(Lists::default());
         };
