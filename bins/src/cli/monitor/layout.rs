@@ -76,8 +76,8 @@ fn cells(row: &Row, now: Millis) -> Cells {
     let shown = percent.map_or("-".to_owned(), |percent| format!("{:.0}%", percent.min(999.0)));
     let bar = vec![used, left, Span::new(format!(" {shown:>4}"), percent.map_or(Tone::Dim, level))];
     let model = row.model.as_deref().map_or("-", short_model);
-    let tone = match (percent, row.state) {
-        (Some(percent @ 70.0..), _) => level(percent),
+    let tone = match (percent.map(level), row.state) {
+        (Some(tone @ (Tone::Warn | Tone::Bad)), _) => tone,
         (_, State::Ended) => Tone::Dim,
         (_, State::Alive(_)) => Tone::Plain,
     };
