@@ -20,3 +20,24 @@ impl GitVersion {
         Some(Self { major: numbers.next()?, minor: numbers.next()? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::GitVersion;
+
+    #[test]
+    fn the_version_is_read_however_it_is_printed() {
+        let cases = [
+            ("git version 2.47.3\n", Some((2, 47))),
+            ("git version 2.30\n", Some((2, 30))),
+            ("git version 2.39.5 (Apple Git-154)\n", Some((2, 39))),
+            ("git version 3\n", None),
+            ("git version two\n", None),
+            ("", None),
+        ];
+        for (printed, expected) in cases {
+            let read = GitVersion::parse(printed).map(|GitVersion { major, minor }| (major, minor));
+            assert_eq!(read, expected, "{printed}");
+        }
+    }
+}
