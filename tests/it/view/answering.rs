@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -71,7 +72,7 @@ fn press_until(view: &OpenView<'_>, key: &str, what: &str, mut done: impl FnMut(
     let came = becomes_true(DEADLINE, || {
         done() || {
             view.press(&[key]);
-            becomes_true(std::time::Duration::from_millis(500), &mut done)
+            becomes_true(Duration::from_millis(500), &mut done)
         }
     });
     assert!(came, "waited in vain for {what}:\n{}", view.screen());
@@ -129,6 +130,24 @@ fn a_dialog_that_closes_or_changes_at_that_moment_gets_no_key() {
         assert_eq!(state.draft, if case == "draft" { "step 1" } else { "" }, "{case}");
         assert!(state.submitted.is_empty(), "{case}");
     }
+}
+
+#[test]
+fn a_key_that_the_client_draws_late_is_removed_too() {
+    let stage = stage();
+    stage.ask("one.txt");
+    let folder = stage.waiting_tmux();
+    let view = OpenView::open_with(&stage.tmux, "1 session", Some(&folder));
+    view.press(&["y"]);
+    view.shows("Do you want to create one.txt?");
+    press_until(&view, "y", "the last check", || folder.join("asked").exists());
+    // The dialog is closed, and still on the screen.
+    stage.standin.delay(Duration::from_millis(200));
+    stage.standin.close_dialog();
+    fs::write(folder.join("go"), "").unwrap();
+    stage.standin.wait_for_state("the key", |state| !state.draft.is_empty());
+    view.shows("the dialog was closed at the same moment");
+    stage.standin.wait_for_state("an empty input", |state| state.draft.is_empty());
 }
 
 #[test]
