@@ -56,14 +56,15 @@ impl View<'_> {
         self.world.wait(&format!("{text:?} in the view"), || Ok(self.screen()?.contains(text)))
     }
 
-    /// Presses `key` now and then until `done`.
+    /// Presses `key` now and then until `done`. Not while the view answers: afterwards the key would go to its list.
     fn press_until(&self, key: &str, what: &str, done: impl Fn() -> Result<bool>) -> Result<()> {
         let mut pressed: Option<Instant> = None;
         self.world.wait(what, || {
+            let is_answering = self.screen()?.contains("Answering…");
             if done()? {
                 return Ok(true);
             }
-            if pressed.is_none_or(|pressed| pressed.elapsed() > AGAIN) {
+            if !is_answering && pressed.is_none_or(|pressed| pressed.elapsed() > AGAIN) {
                 self.session.tmux.press(&self.pane, &[key])?;
                 pressed = Some(Instant::now());
             }
