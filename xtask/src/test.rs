@@ -1,6 +1,7 @@
 //! `cargo xtask test`: runs all tests, after installing what they need.
 
 use std::io::{self, Write};
+use std::process::Command;
 use std::thread;
 
 use anyhow::Result;
@@ -24,8 +25,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         let mut build = run::cargo();
         run::aloud(build.current_dir(&workspace.root).args(["build", "--workspace", "--example", "standin"]))?;
     }
-    let mut test = run::cargo();
-    test.current_dir(&workspace.root);
+    let mut test = cargo(workspace, arguments);
     if run::find("cargo-nextest").is_some() {
         test.args(["nextest", "run", "--workspace"]);
         if run::var("NEXTEST_TEST_THREADS").is_none() {
@@ -42,8 +42,18 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     run::aloud(test.args(arguments))?;
     // nextest does not run the examples in the documentation; `cargo test` has run them.
     if arguments.is_empty() && run::find("cargo-nextest").is_some() {
-        let mut examples = run::cargo();
-        run::aloud(examples.current_dir(&workspace.root).args(["test", "--workspace", "--doc"]))?;
+        run::aloud(cargo(workspace, arguments).args(["test", "--workspace", "--doc"]))?;
     }
     Ok(())
+}
+
+/// Returns cargo. All tests are built without what makes the next build quicker, which takes time; a selection is usually
+/// run again after a change.
+fn cargo(workspace: &Workspace, arguments: &[String]) -> Command {
+    let mut cargo = run::cargo();
+    cargo.current_dir(&workspace.root);
+    if arguments.is_empty() && run::var("CARGO_INCREMENTAL").is_none() {
+        cargo.env("CARGO_INCREMENTAL", "0");
+    }
+    cargo
 }
