@@ -5,18 +5,21 @@
 mod agents;
 mod codex;
 mod codex_trust;
-mod conditions;
+mod config;
 mod embeddings;
 mod facts;
 mod judge;
 mod keys;
 mod model;
 mod notify;
+mod plugin;
 mod registered;
 mod sessions;
 mod snapshots;
+mod storage;
 mod sync;
 mod tmux;
+mod worker;
 
 pub use self::codex::CodexFacts;
 pub use self::facts::{BridgeFacts, Client, Database, Facts, TmuxFacts, Worker};

@@ -1,0 +1,94 @@
+//! Checks of what is stored: the data folder, the database, permissions, transcripts. Pure. What is wrong with the folder or
+//! its disk is found in `runtime/src/storage.rs`.
+
+use longhaul_store::{Health, SCHEMA};
+
+use super::facts::{Database, Facts};
+use super::judge::{NAMED, few};
+use super::{Finding, sessions};
+
+/// Checks that the data folder can be written to.
+pub(super) fn storage(facts: &Facts) -> Vec<Finding> {
+    let found = facts.storage.map(|trouble| {
+        let what = format!("nothing can be stored: {}", trouble.describe(facts.paths.data.dir()));
+        Finding::broken("storage", what, trouble.advice())
+    });
+    found.into_iter().collect()
+}
+
+/// Checks the database.
+pub(super) fn database(facts: &Facts) -> Vec<Finding> {
+    let check = "database";
+    let file = facts.paths.data.database();
+    let mut found = match &facts.database {
+        Database::Missing => vec![Finding::note(check, "nothing is stored yet")],
+        Database::Found { health: Health::Unreadable(why), .. } => unreadable_database(facts, why),
+        Database::Found { health: Health::Damaged(problems), .. } => {
+            let what = format!("{} is damaged: {}", file.display(), few(problems.iter().cloned()));
+            vec![Finding::broken(
+                check,
+                what,
+                "the next session renames it and creates a new one; or restore a backup of your own",
+            )]
+        }
+        Database::Found { schema: Some(schema), .. } if *schema > SCHEMA => {
+            let what = format!("written by a newer version: schema {schema}, this version knows {SCHEMA}");
+            vec![Finding::broken(check, what, "install the newer version again; nothing is lost")]
+        }
+        Database::Found { schema, index: Some(index), .. } if !index.is_complete() => {
+            let schema = schema.unwrap_or_default();
+            let what = format!(
+                "no damage, schema {schema}; {} % of the search index is built: until it is complete, a search finds only records with every word",
+                index.percent()
+            );
+            vec![Finding::warning(check, what, "run `longhaul memory upkeep`; every new session also continues it")]
+        }
+        Database::Found { schema, .. } => {
+            let schema = schema.unwrap_or_default();
+            let until = if schema < SCHEMA { ", updated by the next session" } else { "" };
+            vec![Finding::ok(check, format!("no damage, schema {schema}{until}"))]
+        }
+    };
+    if !facts.damaged.is_empty() {
+        let what = format!("damaged databases were renamed: {}", few(facts.damaged.iter().cloned()));
+        found.push(Finding::warning(
+            check,
+            what,
+            format!("delete them in {} if you do not need them", facts.paths.data.dir().display()),
+        ));
+    }
+    found
+}
+
+/// Reports a database that cannot be read, which does not mean that it is damaged.
+fn unreadable_database(facts: &Facts, why: &str) -> Vec<Finding> {
+    let check = "database";
+    let file = facts.paths.data.database();
+    match facts.storage {
+        Some(_) => vec![Finding::note(check, format!("{} cannot be checked: {why}", file.display()))],
+        None => {
+            let what = format!("{} cannot be read: {why}", file.display());
+            vec![Finding::broken(check, what, "make the file and its folder readable and writable for your user")]
+        }
+    }
+}
+
+/// Checks that other users can read nothing in the data folder.
+pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
+    let check = "permissions";
+    let dir = facts.paths.data.dir();
+    if facts.open_to_others.is_empty() {
+        return vec![Finding::ok(check, format!("only you can read {}", dir.display()))];
+    }
+    let what = format!(
+        "other users can read or write {}",
+        few(facts.open_to_others.iter().map(|path| path.display().to_string()))
+    );
+    vec![Finding::warning(check, what, format!("run `chmod -R go= {}`", dir.display()))]
+}
+
+/// Reports transcripts that are missing.
+pub(super) fn transcripts(facts: &Facts) -> Vec<Finding> {
+    let stale = facts.stale.iter().take(NAMED);
+    stale.map(|(session, path)| sessions::missing(session, path.display().to_string(), true)).collect()
+}
