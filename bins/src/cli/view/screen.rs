@@ -1,5 +1,6 @@
 //! What the screen shows, line by line.
 
+mod first_line;
 mod footer;
 mod list;
 
@@ -61,7 +62,7 @@ pub(crate) fn compose(app: &mut App, columns: usize, lines: usize, now: Millis) 
     let areas = Areas::of(lines, app.view.shown().count());
     let mut drawing = Drawing { page: areas.list, ..Drawing::default() };
     if areas.title > 0 {
-        drawing.lines.push(list::title(app).into());
+        drawing.lines.push(first_line::first_line(app).into());
     }
     let room = lines - areas.title - areas.footer;
     let body = match app.view.mode() {

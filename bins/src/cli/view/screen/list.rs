@@ -1,8 +1,7 @@
-//! The list of sessions, cell by cell with its colours, and the title above it. Which columns there are is in
-//! `view/src/layout.rs`.
+//! The list of sessions, cell by cell with its colours. Which columns there are is in `view/src/layout.rs`.
 
 use longhaul_core::Status;
-use longhaul_view::{Areas, Column, Columns, SessionRow, Tab};
+use longhaul_view::{Areas, Column, Columns, SessionRow};
 
 use super::{ScreenLine, dim};
 use crate::cli::paint::{Span, Tone, bar, fit, harmless, level, width};
@@ -16,38 +15,6 @@ const BAR_CELLS: usize = 10;
 
 /// The bar with ` 100%` after it.
 const BAR_COLUMNS: usize = BAR_CELLS + 5;
-
-/// The width of the problems of all hosts together.
-const PROBLEM_COLUMNS: usize = 72;
-
-/// Returns the first line: the tabs, how many sessions there are, and what is wrong.
-pub(super) fn title(app: &App) -> Vec<Span> {
-    let (sessions, context) = match app.view.tab() {
-        Tab::Sessions => ("[Sessions]", " Context "),
-        Tab::Context => (" Sessions ", "[Context]"),
-    };
-    let tone = |is_on: bool| if is_on { Tone::Bold } else { Tone::Dim };
-    let mut line = vec![
-        Span::new(sessions, tone(app.view.tab() == Tab::Sessions)),
-        Span::new(context, tone(app.view.tab() == Tab::Context)),
-        Span::new("  ", Tone::Plain),
-    ];
-    let count = app.view.rows().len();
-    let counted = if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") };
-    line.push(Span::new(counted, Tone::Plain));
-    let waiting = app.view.rows().iter().filter(|row| row.waits()).count();
-    if waiting > 0 {
-        line.push(Span::new(format!(", {waiting} waiting for you"), Tone::Warn));
-    }
-    let problems: Vec<(&String, &String)> =
-        app.hosts.values().filter_map(|host| Some((&host.name, host.problem.as_ref()?))).collect();
-    let columns = PROBLEM_COLUMNS / problems.len().max(1);
-    for (name, problem) in problems {
-        line.push(Span::new(format!("  {name}: {}", fit(&harmless(problem), columns)), Tone::Bad));
-    }
-    line.extend(app.local.problem.iter().map(|problem| Span::new(format!("  {problem}"), Tone::Bad)));
-    line
-}
 
 /// Returns the header and the rows from `top` on.
 pub(super) fn list(app: &App, columns: usize, areas: Areas, top: usize, now: u64) -> Vec<ScreenLine> {
