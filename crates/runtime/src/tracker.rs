@@ -14,7 +14,7 @@ use longhaul_core::config::Notify;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_store::{Asked, Bridge, Change, PromptOrigin, Store};
-use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, transition, without_control_chars};
+use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, script_text, transition, without_control_chars};
 
 pub(crate) use self::display::start_turn_end;
 use self::session_place::Place;
@@ -277,13 +277,11 @@ impl<'a> Tracker<'a> {
         started
     }
 
-    /// Starts the user's scripts for a change. The fifth value is the reason why the session is blocked, or else its
-    /// last prompt.
+    /// Starts the user's scripts for a change.
     fn run_scripts(&self, options: &Options, change: &Change) -> Result<(), Error> {
-        let reason = change.reason.as_ref().filter(|_| change.to == Status::Blocked);
-        let about = reason.or(change.summary.as_ref()).map_or("", String::as_str);
+        let text = script_text(change.to, change.reason.as_deref(), change.summary.as_deref());
         let from = change.from.map_or("none", Status::as_str);
-        let values = [from, change.to.as_str(), &change.session, &change.project, about].map(without_control_chars);
+        let values = [from, change.to.as_str(), &change.session, &change.project, text].map(without_control_chars);
         let values = values.each_ref().map(String::as_str);
         let home = self.env.home_dir.as_ref().and_then(|home| home.to_str());
         let mut started = Ok(());

@@ -28,7 +28,7 @@ pub use crate::processes::{Process, agent_below, client_name, is_below};
 pub use crate::reap::{LivePane, RemovalReason, dead_agents, stale_agents};
 pub use crate::reconcile::{ClientRecord, ClientStatus, may_be_interrupted, reconcile};
 pub use crate::scan::{FoundSession, scan};
-pub use crate::script::{Script, without_control_chars};
+pub use crate::script::{Script, script_text, without_control_chars};
 pub use crate::state::{
     NOTIFICATION_LAG_SECONDS, NotifiedDialog, Transition, Trigger, next, notified_dialog, transition, turn_ended,
 };

@@ -1,5 +1,6 @@
-//! The script that the user has set to run when a session changes: a program, or text for a shell. The caller passes the
-//! values of the change.
+//! The script that the user has set to run when a session changes: a program, or text for a shell, and what it is told.
+
+use longhaul_core::Status;
 
 /// Characters with a special meaning in a shell, except quotes and the backslash.
 const ACTIVE: &[char] = &['$', '`', ';', '|', '&', '<', '>', '(', ')', '#', '\n'];
@@ -59,6 +60,11 @@ fn first_word(text: &str) -> Option<(String, &str)> {
         }
     }
     quote.is_none().then_some((word, ""))
+}
+
+/// Returns the last value that a script gets: the reason why the session is blocked, or else its last prompt.
+pub fn script_text<'t>(to: Status, reason: Option<&'t str>, last_prompt: Option<&'t str>) -> &'t str {
+    reason.filter(|_| to == Status::Blocked).or(last_prompt).unwrap_or_default()
 }
 
 /// Returns `value` without control characters, which a terminal would interpret.

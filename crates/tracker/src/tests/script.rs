@@ -1,6 +1,8 @@
-//! Whether an option's value is a program or a shell's text.
+//! Whether an option's value is a program or a shell's text, and what the script is told.
 
-use crate::{Script, without_control_chars};
+use longhaul_core::Status;
+
+use crate::{Script, script_text, without_control_chars};
 
 #[track_caller]
 fn check(text: &str, expected: Script) {
@@ -56,4 +58,13 @@ fn anything_else_is_a_shells_text() {
 #[test]
 fn values_lose_what_a_terminal_would_obey() {
     assert_eq!(without_control_chars("a\u{1b}]0;x\u{7}b\nc\td é\u{9b}"), "a]0;xbcd é");
+}
+
+#[test]
+fn a_script_is_told_why_a_session_is_blocked_or_else_its_last_prompt() {
+    let text = |to: Status| script_text(to, Some("wants to run rm"), Some("clean up"));
+    assert_eq!(text(Status::Blocked), "wants to run rm");
+    assert_eq!(text(Status::Completed), "clean up", "a reason of before");
+    assert_eq!(script_text(Status::Blocked, None, Some("clean up")), "clean up");
+    assert_eq!(script_text(Status::Blocked, None, None), "");
 }
