@@ -4,6 +4,7 @@
 //! checks that failed when they were last run, and decisions and notes. It states facts only.
 
 mod failing;
+mod limits;
 mod session_line;
 mod still_to_do;
 
@@ -15,37 +16,13 @@ use longhaul_core::grouped;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 
 use self::failing::failing;
+use self::limits::{FAILING_LINES, HOST_CHARS, KEPT_LINES, LEFT_LINES, NAME_CHARS};
+pub use self::limits::{PAGE_MIN_CHARS, PAGE_NEW_SUMMARIES, PAGE_NOTES, PAGE_RECORDS, PAGE_SESSIONS};
 use self::session_line::{SessionLine, session_line};
 use self::still_to_do::still_to_do;
 use crate::observation::{Kind, MadeBy, Summary};
 use crate::observe::TITLE_CHARS;
 use crate::text::one_line;
-
-/// Maximum number of sessions on a page: the project's newest ones.
-pub const PAGE_SESSIONS: usize = 24;
-
-/// Number of the project's newest records that are searched for failed checks, decisions and notes.
-pub const PAGE_RECORDS: usize = 300;
-
-/// Maximum number of older notes.
-pub const PAGE_NOTES: usize = 12;
-
-/// Maximum number of sessions that are summarized for a page, because their summary is missing or of an earlier version.
-pub const PAGE_NEW_SUMMARIES: usize = 3;
-
-/// A page is not shown if there is room for fewer characters than this.
-pub const PAGE_MIN_CHARS: usize = 600;
-
-/// Maximum length of a project's name, in characters.
-const NAME_CHARS: usize = 100;
-
-/// Maximum length of the name of a host, in characters.
-const HOST_CHARS: usize = 40;
-
-/// Maximum number of lines of the sections below the sessions.
-const LEFT_LINES: usize = 5;
-const FAILING_LINES: usize = 5;
-const KEPT_LINES: usize = 12;
 
 /// The content of a page.
 #[derive(Debug, Clone, Copy, Default)]

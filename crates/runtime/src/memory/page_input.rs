@@ -1,4 +1,5 @@
-//! Reads what the page of a project is made of. Its text and its limits are in `memory/src/page.rs`.
+//! Reads what the page of a project is made of. Its text is in `memory/src/page.rs`, its limits are in
+//! `page/limits.rs` there.
 
 use longhaul_core::Millis;
 use longhaul_memory::{
