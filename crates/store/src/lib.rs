@@ -62,7 +62,7 @@ pub use crate::sessions::{NewSession, Session};
 pub use crate::snapshots::{Snapshot, SnapshotKind};
 pub use crate::sync::{Logged, OwnCheck, Scan, SyncCounts, SyncHost, SyncProject, SyncSelf, TakenIn, from_host};
 pub use crate::turns::{Detail, Turn, TurnWords, Within};
-pub use crate::vectors::{Passage, VectorModel, VectorStats, Waiting};
+pub use crate::vectors::{RecordParts, VectorModel, VectorStats, Waiting};
 pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionOverview};
 
 #[cfg(test)]

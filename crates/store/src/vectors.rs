@@ -14,7 +14,7 @@ use longhaul_core::Millis;
 use longhaul_embedding::Vector;
 use rusqlite::Connection;
 
-pub use self::record_parts::Passage;
+pub use self::record_parts::RecordParts;
 pub(crate) use self::storing::without_marks;
 pub use self::waiting::Waiting;
 use crate::memory::session_row::project_number;

@@ -18,7 +18,7 @@ use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::memory::meaning::Meaning;
 use longhaul_runtime::worker::EndpointTrouble;
 use longhaul_runtime::{Error, ErrorLog, Home, Sanitizer, waiting_times};
-use longhaul_store::{Passage, Store, Waiting};
+use longhaul_store::{RecordParts, Store, Waiting};
 
 use self::batches::{Computed, embed_all};
 pub(crate) use self::endpoint::Endpoint;
@@ -119,7 +119,7 @@ fn look(home: &Home) -> Result<Look, String> {
     if waiting.is_empty() {
         return Ok(Look::Nothing);
     }
-    let may_send = |passage: &Passage| !is_excluded(&config.memory, &env, Path::new(&passage.folder));
+    let may_send = |record: &RecordParts| !is_excluded(&config.memory, &env, Path::new(&record.folder));
     let (vectors, computed) = compute(&endpoint, &waiting, &config, may_send);
     if computed.refused > 0 {
         let Computed { refused, refusal, .. } = &computed;
@@ -147,25 +147,25 @@ fn look(home: &Home) -> Result<Look, String> {
     }
 }
 
-/// Computes the vectors of all parts, a few texts at a time. Passages that may not be sent get none.
+/// Computes the vectors of all parts, a few texts at a time. Records that may not be sent get none.
 ///
-/// After a failure, the vectors of the last passages are missing.
+/// After a failure, the vectors of the last records are missing.
 fn compute(
     endpoint: &Endpoint,
     waiting: &Waiting,
     config: &Config,
-    may_send: impl Fn(&Passage) -> bool,
+    may_send: impl Fn(&RecordParts) -> bool,
 ) -> (Vec<Vec<Option<Vector>>>, Computed) {
-    let sent: Vec<bool> = waiting.passages.iter().map(may_send).collect();
-    let passages = || waiting.passages.iter().zip(&sent);
+    let sent: Vec<bool> = waiting.records.iter().map(may_send).collect();
+    let records = || waiting.records.iter().zip(&sent);
     let texts: Vec<String> =
-        passages().filter(|(_, sent)| **sent).flat_map(|(passage, _)| passage.parts.iter().cloned()).collect();
+        records().filter(|(_, sent)| **sent).flat_map(|(record, _)| record.parts.iter().cloned()).collect();
     let batch = config.memory.embeddings.batch.0.clamp(1, 1_024) as usize;
     let computed = embed_all(&texts, batch, |texts| endpoint.embed(texts));
     let mut next = computed.vectors.iter().cloned();
-    let vectors = passages().map(|(passage, sent)| match sent {
-        true => next.by_ref().take(passage.parts.len()).collect(),
-        false => vec![None; passage.parts.len()],
+    let vectors = records().map(|(record, sent)| match sent {
+        true => next.by_ref().take(record.parts.len()).collect(),
+        false => vec![None; record.parts.len()],
     });
     (vectors.collect(), computed)
 }

@@ -92,9 +92,9 @@ impl Meaning {
             }
             let Some(model) = &model else { break };
             let computed: Vec<Vec<Option<Vector>>> = waiting
-                .passages
+                .records
                 .iter()
-                .map(|passage| passage.parts.iter().map(|part| model.embed(part)).collect())
+                .map(|record| record.parts.iter().map(|part| model.embed(part)).collect())
                 .collect();
             stored += store.put_vectors(&vectors, &waiting, &computed)?;
         }

@@ -26,7 +26,7 @@ impl Memory {
 }
 
 fn computed(waiting: &Waiting) -> Vec<Vec<Option<Vector>>> {
-    waiting.passages.iter().map(|passage| passage.parts.iter().map(|part| embed(part)).collect()).collect()
+    waiting.records.iter().map(|record| record.parts.iter().map(|part| embed(part)).collect()).collect()
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn records_that_were_not_computed_wait_again_and_the_others_are_kept() {
     vectors.truncate(4);
     assert_eq!(memory.store.put_vectors(&memory.model, &waiting, &vectors).unwrap(), 4);
     assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 4);
-    assert_eq!(memory.waiting().passages.len(), 6, "only the others are computed again");
+    assert_eq!(memory.waiting().records.len(), 6, "only the others are computed again");
     assert_eq!(memory.catch_up(2 * DAY), 6);
     assert_eq!(memory.count("SELECT count(*) FROM vector_redo"), 0);
 }
@@ -152,7 +152,7 @@ fn the_folder_of_a_record_is_known() {
     let mut memory = Memory::new();
     memory.prompt("s1", "first", 10);
     memory.note("quux");
-    let folder = |memory: &Memory| memory.waiting().passages.first().map(|passage| passage.folder.clone());
+    let folder = |memory: &Memory| memory.waiting().records.first().map(|record| record.folder.clone());
     assert_eq!(folder(&memory).as_deref(), Some("/p"));
     // A session of another host has no folder here, and a note none at all.
     memory.store.connection.execute("UPDATE sessions SET project_path = ''", []).unwrap();

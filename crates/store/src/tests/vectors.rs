@@ -32,7 +32,7 @@ pub(super) fn catch_up(store: &Store, model: &VectorModel, now: u64) -> usize {
             return stored;
         }
         let vectors: Vec<_> =
-            waiting.passages.iter().map(|passage| passage.parts.iter().map(|part| embed(part)).collect()).collect();
+            waiting.records.iter().map(|record| record.parts.iter().map(|part| embed(part)).collect()).collect();
         stored += store.put_vectors(model, &waiting, &vectors).unwrap();
     }
 }
@@ -219,16 +219,16 @@ fn new_records_come_first_and_an_interruption_loses_nothing() {
         memory.prompt("s1", &format!("prompt {n}"), 10 + n);
     }
     let first = memory.store.waiting_for_vectors(&memory.model, &in_use(), Millis(DAY)).unwrap();
-    assert_eq!(first.passages.last().map(|passage| passage.record.id), Some(300));
+    assert_eq!(first.records.last().map(|record| record.id.id), Some(300));
     // Interrupted: nothing was given back, and the same comes again.
     assert_eq!(memory.store.waiting_for_vectors(&memory.model, &in_use(), Millis(DAY)).unwrap(), first);
-    let vectors: Vec<_> = first.passages.iter().map(|passage| vec![embed(&passage.parts[0])]).collect();
+    let vectors: Vec<_> = first.records.iter().map(|record| vec![embed(&record.parts[0])]).collect();
     memory.store.put_vectors(&memory.model, &first, &vectors).unwrap();
     memory.prompt("s1", "the newest", 900);
     let next = memory.store.waiting_for_vectors(&memory.model, &in_use(), Millis(DAY)).unwrap();
-    assert!(next.passages.iter().any(|passage| passage.record.id == 301));
+    assert!(next.records.iter().any(|record| record.id.id == 301));
     // Given back twice, by two processes that looked at the same moment.
-    let again: Vec<_> = next.passages.iter().map(|passage| vec![embed(&passage.parts[0])]).collect();
+    let again: Vec<_> = next.records.iter().map(|record| vec![embed(&record.parts[0])]).collect();
     memory.store.put_vectors(&memory.model, &next, &again).unwrap();
     memory.store.put_vectors(&memory.model, &next, &again).unwrap();
     memory.catch_up(2 * DAY);
@@ -267,7 +267,7 @@ fn vectors_take_at_most_a_share_of_the_file() {
         }
         steps += 1;
         let vector = Vector::new(&[1.0; 4_000]);
-        let vectors: Vec<_> = waiting.passages.iter().map(|_| vec![vector.clone()]).collect();
+        let vectors: Vec<_> = waiting.records.iter().map(|_| vec![vector.clone()]).collect();
         memory.store.put_vectors(&large, &waiting, &vectors).unwrap();
     }
     assert!(steps < 3, "{steps}");
@@ -315,7 +315,7 @@ fn vectors_of_a_model_that_is_not_in_use_take_no_room_from_the_others() {
         memory.prompt("s1", &format!("p{n}"), 10 + n);
     }
     let waiting = memory.store.waiting_for_vectors(&large, &["large".to_owned()], Millis(DAY)).unwrap();
-    let vectors: Vec<_> = waiting.passages.iter().map(|_| vec![Vector::new(&[1.0; 4_000])]).collect();
+    let vectors: Vec<_> = waiting.records.iter().map(|_| vec![Vector::new(&[1.0; 4_000])]).collect();
     memory.store.put_vectors(&large, &waiting, &vectors).unwrap();
     let both = ["large".to_owned(), "test".to_owned()];
     assert!(memory.store.waiting_for_vectors(&memory.model, &both, Millis(DAY)).unwrap().is_empty(), "no room");

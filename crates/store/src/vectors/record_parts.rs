@@ -15,9 +15,9 @@ const MAX_PARTS: usize = 8;
 
 /// A record whose vectors are to be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Passage {
-    /// The record.
-    pub record: RecordId,
+pub struct RecordParts {
+    /// The id of the record.
+    pub id: RecordId,
     /// Its text, in parts, each of which has a vector.
     pub parts: Vec<String>,
     /// The folder of its session, or the key of its project if it has none: by it, a project is excluded from the memory.
@@ -27,7 +27,7 @@ pub struct Passage {
     pub(crate) is_open: bool,
 }
 
-impl Passage {
+impl RecordParts {
     /// Returns the bytes of its text, by which it is known whether the text has grown.
     pub(super) fn bytes(&self) -> i64 {
         self.parts.iter().map(String::len).sum::<usize>() as i64
@@ -45,7 +45,11 @@ const FOLDER: &str = "coalesce((SELECT nullif(s.project_path, '') FROM sessions 
 type Read = (i64, String, String, bool);
 
 /// Reads the text of a record; `None` if there is no such record.
-pub(super) fn passage(connection: &Connection, record: RecordId, open_since: i64) -> rusqlite::Result<Option<Passage>> {
+pub(super) fn read_parts(
+    connection: &Connection,
+    record: RecordId,
+    open_since: i64,
+) -> rusqlite::Result<Option<RecordParts>> {
     let found: Option<Read> = match record.what {
         What::Prompt => prompt(connection, record.id, open_since)?,
         What::Observation => connection
@@ -69,7 +73,13 @@ pub(super) fn passage(connection: &Connection, record: RecordId, open_since: i64
             })
             .optional()?,
     };
-    Ok(found.map(|(project, folder, text, is_open)| Passage { record, parts: parts(&text), folder, project, is_open }))
+    Ok(found.map(|(project, folder, text, is_open)| RecordParts {
+        id: record,
+        parts: parts(&text),
+        folder,
+        project,
+        is_open,
+    }))
 }
 
 /// Reads a prompt with every reply up to the next prompt of the session.

@@ -7,15 +7,15 @@ use longhaul_embedding::Vector;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::blocks::Writer;
-use super::record_parts::{Passage, passage};
+use super::record_parts::{RecordParts, read_parts};
 use super::waiting::Waiting;
 use super::{VectorModel, number_of};
 use crate::{RecordId, Store, StoreError, cannot};
 
 impl Store {
-    /// Stores vectors: for every passage of `waiting` one for each part, or `None` for a part that has none.
+    /// Stores vectors: for every record of `waiting` one for each part, or `None` for a part that has none.
     ///
-    /// A passage with fewer vectors than parts was not computed, and waits again. So does one whose text has changed
+    /// A record with fewer vectors than parts was not computed, and waits again. So does one whose text has changed
     /// meanwhile; a record that was forgotten gets none. Returns how many vectors were stored. If the model was deleted
     /// meanwhile, or has other dimensions now, that is an error, and nothing is stored.
     pub fn put_vectors(
@@ -62,7 +62,7 @@ fn is_known(connection: &Connection, model: &VectorModel) -> rusqlite::Result<bo
     connection.prepare_cached(sql)?.exists((model.id, &model.name, model.dims as i64))
 }
 
-/// What becomes of a passage whose vectors were computed.
+/// What becomes of a record whose vectors were computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     /// Its vectors are stored.
@@ -73,11 +73,11 @@ enum Outcome {
     Gone,
 }
 
-fn outcome(connection: &Connection, passage: &Passage, vectors: usize) -> rusqlite::Result<Outcome> {
-    Ok(match self::passage(connection, passage.record, i64::MAX)? {
+fn outcome(connection: &Connection, record: &RecordParts, vectors: usize) -> rusqlite::Result<Outcome> {
+    Ok(match read_parts(connection, record.id, i64::MAX)? {
         None => Outcome::Gone,
-        Some(now) if now.parts != passage.parts || now.project != passage.project => Outcome::Again,
-        Some(_) if vectors < passage.parts.len() => Outcome::Again,
+        Some(now) if now.parts != record.parts || now.project != record.project => Outcome::Again,
+        Some(_) if vectors < record.parts.len() => Outcome::Again,
         Some(_) => Outcome::Stored,
     })
 }
@@ -89,12 +89,12 @@ fn put(
     vectors: &[Vec<Option<Vector>>],
 ) -> rusqlite::Result<usize> {
     let computed = |place: usize| vectors.get(place).map_or(&[][..], Vec::as_slice);
-    let mut outcomes = Vec::with_capacity(waiting.passages.len());
-    for (place, passage) in waiting.passages.iter().enumerate() {
-        let outcome = outcome(connection, passage, computed(place).len())?;
+    let mut outcomes = Vec::with_capacity(waiting.records.len());
+    for (place, record) in waiting.records.iter().enumerate() {
+        let outcome = outcome(connection, record, computed(place).len())?;
         // Before the writer reads the last block, because the trigger changes it.
         if outcome == Outcome::Stored {
-            let RecordId { what, id } = passage.record;
+            let RecordId { what, id } = record.id;
             let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
             connection.prepare_cached(sql)?.execute((number_of(what), id, model.id))?;
         }
@@ -102,22 +102,22 @@ fn put(
     }
     let mut stored = 0;
     let mut writer = Writer::open(connection, model)?;
-    for (place, (passage, outcome)) in waiting.passages.iter().zip(outcomes).enumerate() {
+    for (place, (record, outcome)) in waiting.records.iter().zip(outcomes).enumerate() {
         match outcome {
             Outcome::Stored => {
                 for (part, vector) in computed(place).iter().enumerate() {
                     if let Some(vector) = vector.as_ref().filter(|vector| vector.dims() == model.dims) {
-                        writer.add(passage.record, part, passage.project, vector)?;
+                        writer.add(record.id, part, record.project, vector)?;
                         stored += 1;
                     }
                 }
-                match passage.is_open {
-                    true => examine_again(connection, model, passage.record, Some(passage.bytes()))?,
-                    false => settle(connection, model, passage.record)?,
+                match record.is_open {
+                    true => examine_again(connection, model, record.id, Some(record.bytes()))?,
+                    false => settle(connection, model, record.id)?,
                 }
             }
-            Outcome::Again => examine_again(connection, model, passage.record, None)?,
-            Outcome::Gone => settle(connection, model, passage.record)?,
+            Outcome::Again => examine_again(connection, model, record.id, None)?,
+            Outcome::Gone => settle(connection, model, record.id)?,
         }
     }
     writer.write()?;
@@ -137,7 +137,7 @@ fn has_changed(connection: &Connection, model: &VectorModel, record: RecordId) -
         .prepare_cached(sql)?
         .query_row((number_of(record.what), record.id, model.id), |row| row.get(0))
         .optional()?;
-    let now = passage(connection, record, i64::MAX)?.map(|passage| passage.bytes());
+    let now = read_parts(connection, record, i64::MAX)?.map(|found| found.bytes());
     Ok(before.zip(now).is_some_and(|(before, now)| before != Some(now)))
 }
 

@@ -3,7 +3,7 @@
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::record_parts::{KINDS, Passage, passage};
+use super::record_parts::{KINDS, RecordParts, read_parts};
 use super::{VectorModel, number_of};
 use crate::{RecordId, Store, StoreError, What, cannot};
 
@@ -28,7 +28,7 @@ pub(super) const RECORDS: &str = "SELECT coalesce(sum(seq), 0) FROM sqlite_seque
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waiting {
     /// The records.
-    pub passages: Vec<Passage>,
+    pub records: Vec<RecordParts>,
     /// The range that was examined: kind, first and last number.
     pub(super) looked_at: Option<(What, i64, i64)>,
     /// Records that need not be examined again: they are gone, or their text does not change any more.
@@ -38,7 +38,7 @@ pub struct Waiting {
 impl Waiting {
     /// Returns whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.passages.is_empty() && self.looked_at.is_none() && self.settled.is_empty()
+        self.records.is_empty() && self.looked_at.is_none() && self.settled.is_empty()
     }
 }
 
@@ -70,20 +70,20 @@ impl Store {
 fn next(connection: &Connection, model: &VectorModel, open_since: i64) -> rusqlite::Result<Waiting> {
     let mut waiting = Waiting::default();
     for (record, bytes) in to_redo(connection, model)? {
-        match passage(connection, record, open_since)? {
-            Some(passage) if bytes != Some(passage.bytes()) => waiting.passages.push(passage),
-            Some(passage) if passage.is_open => {}
+        match read_parts(connection, record, open_since)? {
+            Some(found) if bytes != Some(found.bytes()) => waiting.records.push(found),
+            Some(found) if found.is_open => {}
             Some(_) | None => waiting.settled.push(record),
         }
     }
     // What has changed comes first, and a round must not grow without limit.
-    if waiting.passages.len() >= AT_ONCE as usize {
+    if waiting.records.len() >= AT_ONCE as usize {
         return Ok(waiting);
     }
     for what in What::ALL {
         let Some((from, to)) = stretch(connection, model, what)? else { continue };
         for id in eligible(connection, what, from, to)? {
-            waiting.passages.extend(passage(connection, RecordId { what, id }, open_since)?);
+            waiting.records.extend(read_parts(connection, RecordId { what, id }, open_since)?);
         }
         waiting.looked_at = Some((what, from, to));
         break;
