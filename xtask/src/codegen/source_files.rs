@@ -10,12 +10,28 @@ use crate::workspace::Workspace;
 /// The page.
 pub(crate) const PAGE: &str = "docs/source-files.md";
 
-/// The folders that are listed.
-const FOLDERS: [&str; 8] =
-    ["bins/src", "crates", "fuzz/fuzz_targets", "plugin/hooks", "tests/it", "tests/model", "tests/standin", "xtask"];
+/// The folders and files that are listed.
+const LISTED: [&str; 13] = [
+    ".cargo/mutants.toml",
+    ".ci/run",
+    ".config/nextest.toml",
+    ".github/workflows",
+    "bins/src",
+    "crates",
+    "fuzz/fuzz_targets",
+    "longhaul.tmux",
+    "plugin",
+    "tests/it",
+    "tests/model",
+    "tests/standin",
+    "xtask",
+];
 
 /// Folders below them that are not.
 const SKIPPED: [&str; 3] = ["tests", "snapshots", "target"];
+
+/// The endings of files that are listed if they begin with a description.
+const ENDINGS: [&str; 8] = ["css", "js", "md", "rs", "sh", "sql", "ts", "yml"];
 
 const HEAD: &str = "# Source files\n\nTo find the file to change, search this page: it lists every source file with what \
                     the file says about itself. How the parts fit together is in [ARCHITECTURE.md](../ARCHITECTURE.md). \
@@ -24,20 +40,21 @@ const HEAD: &str = "# Source files\n\nTo find the file to change, search this pa
 /// Returns the page.
 pub(crate) fn page(workspace: &Workspace) -> Result<String> {
     let mut files = Vec::new();
-    for folder in FOLDERS {
-        collect(&workspace.root.join(folder), &mut files)?;
+    for listed in LISTED.map(|path| workspace.root.join(path)) {
+        if listed.is_file() { files.push(listed) } else { collect(&listed, &mut files)? }
     }
     files.sort_by(|a, b| (a.parent(), a.file_name()).cmp(&(b.parent(), b.file_name())));
     let mut page = HEAD.to_owned();
-    let mut last = PathBuf::new();
+    let mut last = None;
     for file in files {
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let Some(about) = about(&text) else { continue };
+        let Some(about) = about(&file, &text) else { continue };
         let relative = file.strip_prefix(&workspace.root)?;
         let (folder, name) = (relative.parent().unwrap_or(relative), relative.file_name().unwrap_or_default());
-        if folder != last {
-            page.push_str(&format!("\n## {}\n\n", folder.display()));
-            folder.clone_into(&mut last);
+        if last.as_deref() != Some(folder) {
+            let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            page.push_str(&format!("\n## {}\n\n", shown.display()));
+            last = Some(folder.to_owned());
         }
         page.push_str(&format!("- `{}`: {about}\n", name.display()));
     }
@@ -52,32 +69,55 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         let is_skipped = SKIPPED.iter().any(|name| path.file_name().is_some_and(|own| own == *name));
         if path.is_dir() && !is_skipped {
             collect(&path, files)?;
-        } else if path.extension().is_some_and(|end| end == "rs" || end == "js" || end == "ts") {
+        } else if path.extension().is_some_and(|end| ENDINGS.iter().any(|listed| end == *listed)) {
             files.push(path);
         }
     }
     Ok(())
 }
 
-/// Returns the first paragraph of a file's documentation: its lines `//!`, or `//` in JavaScript.
-fn about(text: &str) -> Option<String> {
-    let comment = |line: &'_ str| line.strip_prefix("//!").or_else(|| line.strip_prefix("//")).map(str::to_owned);
-    let lines = text.lines().map_while(comment).take_while(|line| !line.trim().is_empty());
-    let joined = lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(" ");
+/// Returns the description of a file, if it has one.
+fn about(file: &Path, text: &str) -> Option<String> {
+    if file.extension().is_some_and(|end| end == "md") { description(text) } else { first_comment(text) }
+}
+
+/// Returns the `description` of a slash command or a skill.
+fn description(text: &str) -> Option<String> {
+    let head = text.strip_prefix("---\n")?.lines().take_while(|line| *line != "---");
+    head.into_iter().find_map(|line| line.strip_prefix("description: ")).map(str::to_owned)
+}
+
+/// Returns the first paragraph of the comment at the beginning of a file.
+fn first_comment(text: &str) -> Option<String> {
+    let comment = |line: &str| {
+        let inside = ["//!", "//", "--", "/*", "#"].into_iter().find_map(|mark| line.strip_prefix(mark))?;
+        Some(inside.trim_end_matches("*/").trim().to_owned())
+    };
+    let lines = text.lines().skip_while(|line| line.starts_with("#!/"));
+    let lines: Vec<String> = lines.map_while(comment).take_while(|line| !line.is_empty()).collect();
     // Links to items mean nothing outside of rustdoc.
-    let plain = joined.replace("[`", "`").replace("`]", "`");
+    let plain = lines.join(" ").replace("[`", "`").replace("`]", "`");
     (!plain.is_empty()).then_some(plain)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::about;
+    use super::{description, first_comment};
 
     #[test]
-    fn the_first_paragraph_is_the_description() {
+    fn the_first_paragraph_of_the_comment_is_the_description() {
         let rust = "//! One line of [`Log`],\n//! and more.\n//!\n//! Details.\n\nuse std::fs;\n";
-        assert_eq!(about(rust).as_deref(), Some("One line of `Log`, and more."));
-        assert_eq!(about("// The page.\n\nimport x;\n").as_deref(), Some("The page."));
-        assert_eq!(about("use std::fs;\n"), None);
+        assert_eq!(first_comment(rust).as_deref(), Some("One line of `Log`, and more."));
+        assert_eq!(first_comment("// The page.\n\nimport x;\n").as_deref(), Some("The page."));
+        assert_eq!(first_comment("#!/bin/sh\n# Starts it.\nexec it\n").as_deref(), Some("Starts it."));
+        assert_eq!(first_comment("-- The table.\nCREATE TABLE x;\n").as_deref(), Some("The table."));
+        assert_eq!(first_comment("/* The colours. */\nbody {}\n").as_deref(), Some("The colours."));
+        assert_eq!(first_comment("use std::fs;\n"), None);
+    }
+
+    #[test]
+    fn a_command_describes_itself() {
+        assert_eq!(description("---\nname: x\ndescription: Sets it\n---\nText.\n").as_deref(), Some("Sets it"));
+        assert_eq!(description("# A page\n\ndescription: none\n"), None);
     }
 }
