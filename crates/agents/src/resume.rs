@@ -1,4 +1,4 @@
-//! The command that resumes a session of an agent, from its table. For Claude Code and Codex:
+//! The command that resumes a session of Codex or another agent, from its table in `table/NAME.rs`. For Claude Code:
 //! `reopen/src/client_command.rs`.
 
 use longhaul_core::SessionId;

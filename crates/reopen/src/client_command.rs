@@ -1,5 +1,5 @@
-//! The command that resumes a session of Claude Code or Codex, with its model and permission mode. For other agents:
-//! `agents/src/resume.rs`.
+//! The command that resumes a session of Claude Code, with its model and permission mode. For Codex and other agents:
+//! `agents/src/table/NAME.rs`.
 
 use crate::SessionPlace;
 
