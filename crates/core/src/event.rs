@@ -2,6 +2,7 @@
 
 mod any_event;
 mod background;
+pub mod bookmark_prompt;
 mod common;
 mod name;
 pub mod predicates;

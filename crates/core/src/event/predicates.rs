@@ -24,9 +24,6 @@ const ABORTS: [&str; 4] = ["aborted", "abort", "cancel", "interrupt"];
 /// Substrings of a stop reason that mean that the user interrupted the turn.
 const ABORT_PARTS: [&str; 4] = ["user_cancel", "user_interrupt", "ctrl_c", "manual_stop"];
 
-/// The slash command that sets a bookmark, in the complete bundle and in the bundle of the one job.
-const BOOKMARK_COMMANDS: [&str; 2] = ["/longhaul:bookmark", "/longhaul-bookmarks:bookmark"];
-
 /// Returns whether the event happened inside a subagent.
 pub fn in_subagent(common: &Common) -> bool {
     common.agent_id.is_some()
@@ -40,23 +37,6 @@ pub fn is_compaction(common: &Common) -> bool {
 /// Returns whether Claude Code wrote the prompt itself, to report a subagent that finished in the background.
 pub fn is_task_notification(prompt: &str) -> bool {
     prompt.trim_start().starts_with("<task-notification>")
-}
-
-/// Returns the note of a prompt that sets a bookmark: `Some(None)` for a bookmark without a note, `None` for any other
-/// prompt.
-pub fn bookmark_note<'a>(prompt: &'a str, marker: &str) -> Option<Option<&'a str>> {
-    let prompt = prompt.trim();
-    let command = BOOKMARK_COMMANDS.iter().find_map(|command| prompt.strip_prefix(command));
-    let rest = prompt.strip_prefix(marker).or(command)?;
-    let note = rest.trim();
-    // `·x` only begins with the marker, `/longhaul:bookmarks` is another command, and several lines are a list of tasks.
-    let is_note = rest.is_empty() || (rest.starts_with(' ') && !rest.contains(['\n', '\r']));
-    is_note.then_some((!note.is_empty()).then_some(note))
-}
-
-/// Returns whether the prompt sets a bookmark by the slash command, not by the marker.
-pub fn is_bookmark_command(prompt: &str) -> bool {
-    BOOKMARK_COMMANDS.iter().any(|command| prompt.trim_start().starts_with(command))
 }
 
 /// Returns whether no permission dialog can open in this permission mode.

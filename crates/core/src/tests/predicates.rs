@@ -1,6 +1,6 @@
+use crate::event::bookmark_prompt::{bookmark_note, is_bookmark_command};
 use crate::event::predicates::{
-    asks_nothing, bookmark_note, in_subagent, is_bookmark_command, is_compaction, is_task_notification,
-    stopped_at_context_limit, stopped_by_user,
+    asks_nothing, in_subagent, is_compaction, is_task_notification, stopped_at_context_limit, stopped_by_user,
 };
 use crate::event::{HookEvent, Stop, parse};
 
