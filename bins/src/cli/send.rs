@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
+use anyhow::{Context, bail};
 use longhaul_core::Env;
-use longhaul_runtime::Home;
+use longhaul_core::config::OneLineText;
+use longhaul_runtime::{Home, PromptOutcome, send_prompt};
 
-use super::view::{find_target, send_to};
+use super::view::{Target, find_target};
 use super::{Exit, out};
 
 #[derive(clap::Args)]
@@ -29,4 +31,27 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let waits = |why: &str| out::message(&format!("Waiting up to {} s: {why}", patience.as_secs()));
     out::message(&send_to(env, &home, &target, &args.text.join(" "), patience, &waits)?);
     Ok(Exit::Success)
+}
+
+/// Sends a prompt to a session that was found, and returns what has happened.
+pub(crate) fn send_to(
+    env: &Env,
+    home: &Home,
+    target: &Target,
+    text: &str,
+    patience: Duration,
+    waits: &dyn Fn(&str),
+) -> anyhow::Result<String> {
+    let project = &target.agent.project;
+    let spaced: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+    let text = OneLineText::new(&spaced).context(
+        "a prompt must not be empty, contain control characters, or start with /, !, #, @ or ?: type that in the session itself",
+    )?;
+    match send_prompt(env, home, &target.record, &text, patience, waits)? {
+        PromptOutcome::Received => Ok(format!("{project} has received the prompt.")),
+        PromptOutcome::NotSent(why) => bail!("nothing was sent to {project}: {why}"),
+        PromptOutcome::NotConfirmed => {
+            bail!("the prompt was typed into {project}, but Claude Code has not confirmed it: go there")
+        }
+    }
 }

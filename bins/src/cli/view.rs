@@ -22,8 +22,7 @@ use self::app::{App, News, Next};
 use self::terminal::Screen;
 use super::{Exit, reopen};
 
-pub(crate) use self::actions::send_to;
-pub(crate) use self::session_target::find_target;
+pub(crate) use self::session_target::{Target, find_target};
 
 /// How long the loop waits for a key at most: the news of other threads, and a signal, are handled after that.
 const WAIT: Duration = Duration::from_millis(200);

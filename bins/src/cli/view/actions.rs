@@ -1,45 +1,22 @@
 //! What the keys do with a session. Each runs in a thread of its own and returns a message for the user.
 
 use anyhow::{Context, bail};
-use longhaul_core::config::OneLineText;
 use longhaul_core::{Env, short_session};
 use longhaul_inject::DialogAnswer;
 use longhaul_runtime::continuation::decide_by_hand;
-use longhaul_runtime::{ContinueOutcome, DialogOutcome, Home, PromptOutcome, continue_session, send_prompt};
+use longhaul_runtime::{ContinueOutcome, DialogOutcome, Home, continue_session};
 use longhaul_view::{Answer, RowId};
 
 use super::app::ShownDialog;
-use super::session_target::{Target, of_session};
+use super::session_target::of_session;
 use crate::cli::bookmark;
+use crate::cli::send::send_to;
 
 /// Sends a prompt to a session.
 pub(crate) fn send(env: &Env, home: &Home, session: &str, text: &str, waits: &dyn Fn(&str)) -> anyhow::Result<String> {
     let target = of_session(home, session)?;
     let (config, _) = longhaul_runtime::config(env)?;
     send_to(env, home, &target, text, config.inject.patience(), waits)
-}
-
-/// Sends a prompt to a session that was found, and returns what has happened.
-pub(crate) fn send_to(
-    env: &Env,
-    home: &Home,
-    target: &Target,
-    text: &str,
-    patience: std::time::Duration,
-    waits: &dyn Fn(&str),
-) -> anyhow::Result<String> {
-    let project = &target.agent.project;
-    let spaced: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
-    let text = OneLineText::new(&spaced).context(
-        "a prompt must not be empty, contain control characters, or start with /, !, #, @ or ?: type that in the session itself",
-    )?;
-    match send_prompt(env, home, &target.record, &text, patience, waits)? {
-        PromptOutcome::Received => Ok(format!("{project} has received the prompt.")),
-        PromptOutcome::NotSent(why) => bail!("nothing was sent to {project}: {why}"),
-        PromptOutcome::NotConfirmed => {
-            bail!("the prompt was typed into {project}, but Claude Code has not confirmed it: go there")
-        }
-    }
 }
 
 /// Answers the dialog that was shown.
