@@ -5,14 +5,14 @@ mod arguments;
 use anyhow::{Context, Result, anyhow};
 use longhaul_core::Env;
 use longhaul_core::cut_text::cut_middle;
-use longhaul_memory::{Query, SAID_CHARS};
+use longhaul_memory::Query;
 use longhaul_runtime::memory::ANSWER_TOKENS;
 use longhaul_store::{Content, RecordId, What};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 
-use self::arguments::{Around, MOST_LINES, MOST_RECORDS, Note, Question, Records, Words};
+use self::arguments::{Around, MOST_LINES, MOST_RECORDS, Note, Question, Records, SHOWN_REPLY_CHARS, Words};
 use super::Exit;
 use super::memory::find::{self, Wanted};
 use super::memory::open_memory::{Memory, ProjectFilter};
@@ -205,7 +205,7 @@ fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
     // A long reply would fill the model's context. `recall` shows the part of it that is about a question.
     for record in &mut found {
         if let Content::Prompt { reply, .. } = &mut record.content {
-            *reply = cut_middle(reply, SAID_CHARS);
+            *reply = cut_middle(reply, SHOWN_REPLY_CHARS);
         }
     }
     let missing = wanted.iter().filter(|id| !found.iter().any(|record| record.record == **id));

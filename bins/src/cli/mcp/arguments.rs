@@ -1,4 +1,4 @@
-//! The arguments of each tool, and how much one call may ask for. The comments of types and fields become the
+//! The arguments of each tool, and how much one call may ask for and is shown. The comments of types and fields become the
 //! descriptions that an agent reads.
 //!
 //! An unknown argument is refused: otherwise an agent that mistypes one would misread the answer.
@@ -15,6 +15,9 @@ pub(super) const MOST_RECORDS: usize = 50;
 
 /// How many lines one call may ask for. The comment of `Words::limit` repeats the number.
 pub(super) const MOST_LINES: usize = 200;
+
+/// Length of a reply from which on its middle is left out, in characters.
+pub(super) const SHOWN_REPLY_CHARS: usize = 16_384;
 
 /// The arguments of `recall`.
 #[derive(Debug, Deserialize, JsonSchema)]
