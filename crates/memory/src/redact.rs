@@ -2,6 +2,7 @@
 //!
 //! The text is searched as a reader would see it: escapes, terminal sequences and encodings are decoded first.
 
+mod address_password;
 mod assignments;
 mod base64_runs;
 mod command_options;

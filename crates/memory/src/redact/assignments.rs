@@ -1,13 +1,10 @@
-//! Secrets that are known by what stands before them: `PASSWORD=…`, `"api_key": "…"`, `Authorization: …`,
-//! `scheme://user:…@host`.
+//! Secrets that are known by what stands before them: `PASSWORD=…`, `"api_key": "…"`, `Authorization: …`.
 
-use super::placeholder::is_placeholder;
 use super::shapes::Body;
 use super::values::{Assigned, Writing, looks_secret};
 
-/// How far back a name is read, and how long the value of an address may be.
+/// How far back a name is read.
 const NAME_BYTES: usize = 64;
-const USER_BYTES: usize = 300;
 
 /// How much of a value decides whether it is a secret.
 const LOOKED_AT: usize = 200;
@@ -193,20 +190,6 @@ fn value_length(bytes: &[u8], writing: Writing) -> usize {
     bytes.iter().position(ends).unwrap_or(bytes.len())
 }
 
-fn is_quote(byte: u8) -> bool {
+pub(super) fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')
-}
-
-/// Returns the password of the address whose `://` is at `at`.
-pub(crate) fn address_password(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
-    let start = at + 3;
-    let ends = |byte: &u8| byte.is_ascii_whitespace() || is_quote(*byte) || b"/?#<>\\,()".contains(byte);
-    let host = &bytes[start..bytes.len().min(start + USER_BYTES)];
-    let authority = &host[..host.iter().position(ends).unwrap_or(host.len())];
-    // A password may hold an `@` that should have been encoded.
-    let user = &authority[..authority.iter().rposition(|byte| *byte == b'@')?];
-    let colon = user.iter().position(|byte| *byte == b':')?;
-    let password = &user[colon + 1..];
-    let is_real = password.len() >= 3 && !b"$[{*%".contains(&password[0]) && !is_placeholder(password);
-    is_real.then_some((start + colon + 1, start + user.len()))
 }

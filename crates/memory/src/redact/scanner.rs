@@ -1,5 +1,6 @@
 //! Finds secrets in decoded text: from one anchor byte to the next, in one pass.
 
+use super::address_password::address_password;
 use super::assignments;
 use super::shapes::{AnchorFilter, Body, DASH, DOT, LETTER_Z, SHAPES, Shape, UNDERSCORE};
 use crate::key_block;
@@ -95,7 +96,7 @@ fn secret_at(bytes: &[u8], at: usize) -> Option<Secret> {
         }
         b'_' => prefixed(&UNDERSCORE, bytes, at),
         b'.' => prefixed(&DOT, bytes, at).or_else(|| discord_token(bytes, at)),
-        b':' if bytes[at..].starts_with(b"://") => assignments::address_password(bytes, at),
+        b':' if bytes[at..].starts_with(b"://") => address_password(bytes, at),
         b':' => telegram_token(bytes, at).or_else(|| assignments::assigned_value(bytes, at)),
         b'=' => assignments::assigned_value(bytes, at),
         b'~' => azure_secret(bytes, at),
