@@ -41,7 +41,7 @@ pub use crate::recall::{
     NeededWeakly, PROMPT_CHARS, PROMPT_PASSAGES, PassageKind, PromptCandidate, PromptKind, PromptQuestion, PromptRank,
     Spot, Subject, Subjects, THRESHOLDS, Thresholds, Verdict, WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch,
     amends, are_names, bring, choose, common_terms, dates_in, decide, decides, is_said_already, keep_among_first,
-    said_parts, spelled_like, wanted_terms,
+    recalled_message, said_parts, spelled_like, wanted_terms,
 };
 pub use crate::redact::{redact, redact_command};
 pub use crate::redacted_ends::redacted_ends;

@@ -31,7 +31,7 @@ pub use self::amends::{amends, decides};
 pub use self::answer::{Answer, AnswerPassage, AnswerSession, FoundPassage, PassageKind};
 pub use self::answer_limits::{ANSWER_CANDIDATES, ANSWER_PASSAGES, ANSWER_TOKENS, ANSWER_TOKENS_RANGE, AnswerLimits};
 pub use self::answer_text::{AnswerLine, LinePart};
-pub use self::brought::{Brought, BroughtPassage, PROMPT_CHARS, PROMPT_PASSAGES, bring};
+pub use self::brought::{Brought, BroughtPassage, PROMPT_CHARS, PROMPT_PASSAGES, bring, recalled_message};
 pub use self::dates::{NamedDate, dates_in};
 pub use self::looking::{Field, Look, Looker, Spot};
 pub use self::marked_text::MarkedText;

@@ -1,8 +1,8 @@
-//! The passages that are added to a prompt, as the model is shown them.
+//! The passages that are added to a prompt, as the model is shown them, and the message about them for the user.
 
-use longhaul_core::Millis;
 use longhaul_core::clock::date_of;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
+use longhaul_core::{Millis, counted};
 
 use super::amends::decides;
 use super::prompt_choice::FoundBy;
@@ -100,6 +100,11 @@ pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
     Brought { text, shown }
 }
 
+/// Returns the message for the user that these records were added to the prompt.
+pub fn recalled_message(ids: &[String]) -> String {
+    format!("longhaul: recalled {} of earlier sessions ({})", counted(ids.len(), "passage"), ids.join(", "))
+}
+
 /// Returns a passage in at most `room` characters, escaped; `None` if that is too short.
 fn entry(passage: &BroughtPassage<'_>, room: usize, offset_seconds: i32) -> Option<String> {
     let BroughtPassage { id, session, host, at, is_older, is_weak, .. } = passage;
@@ -161,7 +166,7 @@ fn deciding_sentence(replied: &str) -> usize {
 mod tests {
     use longhaul_core::Millis;
 
-    use super::{BroughtPassage, SHORTEST, entry};
+    use super::{BroughtPassage, SHORTEST, entry, recalled_message};
 
     #[test]
     fn a_reply_is_shown_if_enough_of_it_fits() {
@@ -175,5 +180,10 @@ mod tests {
         let unanswered = BroughtPassage::new("P1", Millis(0), "why?", "");
         assert!(entry(&unanswered, around, 0).is_some());
         assert!(entry(&unanswered, around - 1, 0).is_none());
+    }
+    #[test]
+    fn the_user_is_told_which_passages_were_recalled() {
+        let message = recalled_message(&["P1".to_owned(), "O2".to_owned()]);
+        assert_eq!(message, "longhaul: recalled 2 passages of earlier sessions (P1, O2)");
     }
 }
