@@ -31,7 +31,7 @@ const LISTED: [&str; 13] = [
 const SKIPPED: [&str; 3] = ["tests", "snapshots", "target"];
 
 /// The endings of files that are listed if they begin with a description.
-const ENDINGS: [&str; 8] = ["css", "js", "md", "rs", "sh", "sql", "ts", "yml"];
+const ENDINGS: [&str; 9] = ["css", "js", "md", "rs", "sh", "sql", "svg", "ts", "yml"];
 
 const HEAD: &str = "# Source files\n\nTo find the file to change, search this page: it lists every source file with what \
                     the file says about itself. How the parts fit together is in [ARCHITECTURE.md](../ARCHITECTURE.md). \
@@ -90,8 +90,8 @@ fn description(text: &str) -> Option<String> {
 /// Returns the first paragraph of the comment at the beginning of a file.
 fn first_comment(text: &str) -> Option<String> {
     let comment = |line: &str| {
-        let inside = ["//!", "//", "--", "/*", "#"].into_iter().find_map(|mark| line.strip_prefix(mark))?;
-        Some(inside.trim_end_matches("*/").trim().to_owned())
+        let inside = ["//!", "//", "--", "/*", "<!--", "#"].into_iter().find_map(|mark| line.strip_prefix(mark))?;
+        Some(inside.trim_end_matches("*/").trim_end_matches("-->").trim().to_owned())
     };
     let lines = text.lines().skip_while(|line| line.starts_with("#!/"));
     let lines: Vec<String> = lines.map_while(comment).take_while(|line| !line.is_empty()).collect();
@@ -112,6 +112,7 @@ mod tests {
         assert_eq!(first_comment("#!/bin/sh\n# Starts it.\nexec it\n").as_deref(), Some("Starts it."));
         assert_eq!(first_comment("-- The table.\nCREATE TABLE x;\n").as_deref(), Some("The table."));
         assert_eq!(first_comment("/* The colours. */\nbody {}\n").as_deref(), Some("The colours."));
+        assert_eq!(first_comment("<!-- The icon. -->\n<svg></svg>\n").as_deref(), Some("The icon."));
         assert_eq!(first_comment("use std::fs;\n"), None);
     }
 
