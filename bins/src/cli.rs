@@ -30,6 +30,7 @@ mod restore;
 mod resume;
 mod send;
 mod session_numbers;
+mod session_target;
 mod sessions;
 mod shell;
 mod snapshots;

@@ -5,7 +5,7 @@ use longhaul_core::Env;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Home, Tracker};
 
-use super::view::find_target;
+use super::session_target::find_target;
 use super::{Exit, tmux};
 
 #[derive(clap::Args)]

@@ -8,7 +8,7 @@ use longhaul_core::Env;
 use longhaul_core::config::OneLineText;
 use longhaul_runtime::{Home, PromptOutcome, send_prompt};
 
-use super::view::{Target, find_target};
+use super::session_target::{Target, find_target};
 use super::{Exit, out};
 
 #[derive(clap::Args)]

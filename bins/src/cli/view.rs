@@ -8,7 +8,6 @@ mod input;
 mod jump;
 mod preview;
 mod screen;
-mod session_target;
 mod terminal;
 
 use std::io::{self, IsTerminal};
@@ -21,8 +20,6 @@ use longhaul_runtime::{Home, waiting_times};
 use self::app::{App, News, Next};
 use self::terminal::Screen;
 use super::{Exit, reopen};
-
-pub(crate) use self::session_target::{Target, find_target};
 
 /// How long the loop waits for a key at most: the news of other threads, and a signal, are handled after that.
 const WAIT: Duration = Duration::from_millis(200);

@@ -1,4 +1,4 @@
-//! The arguments of each tool, and how much one call may ask for and is shown. The comments of types and fields become the
+//! The arguments of each tool, and how much one call may ask for, or shows of a reply. The comments of types and fields become the
 //! descriptions that an agent reads.
 //!
 //! An unknown argument is refused: otherwise an agent that mistypes one would misread the answer.
@@ -16,7 +16,7 @@ pub(super) const MOST_RECORDS: usize = 50;
 /// How many lines one call may ask for. The comment of `Words::limit` repeats the number.
 pub(super) const MOST_LINES: usize = 200;
 
-/// Length of a reply from which on its middle is left out, in characters.
+/// Maximum length of a reply, in characters. The middle of a longer one is left out.
 pub(super) const SHOWN_REPLY_CHARS: usize = 16_384;
 
 /// The arguments of `recall`.

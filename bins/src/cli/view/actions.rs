@@ -8,9 +8,9 @@ use longhaul_runtime::{ContinueOutcome, DialogOutcome, Home, continue_session};
 use longhaul_view::{Answer, RowId};
 
 use super::app::ShownDialog;
-use super::session_target::of_session;
 use crate::cli::bookmark;
 use crate::cli::send::send_to;
+use crate::cli::session_target::of_session;
 
 /// Sends a prompt to a session.
 pub(crate) fn send(env: &Env, home: &Home, session: &str, text: &str, waits: &dyn Fn(&str)) -> anyhow::Result<String> {

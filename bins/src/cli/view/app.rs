@@ -13,9 +13,9 @@ use longhaul_view::{Command, Mode, RowId, SessionRow, View};
 use super::collector::LocalSessions;
 use super::hosts::HostSessions;
 use super::preview::{self, DialogNow, Preview, Task};
-use super::session_target::{now, of_session};
 use super::terminal::Screen;
 use super::{actions, input, jump, screen};
+use crate::cli::session_target::{now, of_session};
 
 /// What a thread reports.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The first line: the tabs, how many sessions there are and wait for the user, and what is wrong.
+//! The first line: the tabs, the number of sessions, how many of them wait for the user, and what is wrong.
 
 use longhaul_view::Tab;
 
