@@ -1,3 +1,4 @@
+mod bookmark_prompt;
 mod budget;
 mod catalog;
 mod clock;
