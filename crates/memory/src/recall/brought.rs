@@ -181,8 +181,9 @@ mod tests {
         assert!(entry(&unanswered, around, 0).is_some());
         assert!(entry(&unanswered, around - 1, 0).is_none());
     }
+
     #[test]
-    fn the_user_is_told_which_passages_were_recalled() {
+    fn the_message_names_the_passages() {
         let message = recalled_message(&["P1".to_owned(), "O2".to_owned()]);
         assert_eq!(message, "longhaul: recalled 2 passages of earlier sessions (P1, O2)");
     }

@@ -2,9 +2,10 @@
 
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{SessionStart, UserPromptSubmit};
-use longhaul_core::{counted, private_tags, short_session};
+use longhaul_core::{private_tags, short_session};
 use longhaul_memory::{
-    Brought, BroughtPassage, ChosenPassage, PromptCandidate, PromptQuestion, bring, choose, is_said_already, said_parts,
+    Brought, BroughtPassage, ChosenPassage, PromptCandidate, PromptQuestion, bring, choose, is_said_already,
+    recalled_message, said_parts,
 };
 use longhaul_store::{PromptPassage, PromptSearch, RecordId};
 
@@ -75,8 +76,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     note_recalled(&hook.home, &session, &records)?;
     let ids: Vec<String> = records.iter().map(ToString::to_string).collect();
     hook.show(&brought.text);
-    let passages = counted(records.len(), "passage");
-    hook.notify(&format!("longhaul: recalled {passages} of earlier sessions ({})", ids.join(", ")));
+    hook.notify(&recalled_message(&ids));
     Ok(Flow::Next)
 }
 
