@@ -47,8 +47,8 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Returns cargo. All tests are built without what makes the next build quicker, which takes time; a selection is usually
-/// run again after a change.
+/// Returns a `cargo` command. A run of all tests is built without files for incremental builds, which make it slower; a
+/// selection, which is usually run again after a change, with them.
 fn cargo(workspace: &Workspace, arguments: &[String]) -> Command {
     let mut cargo = run::cargo();
     cargo.current_dir(&workspace.root);

@@ -1,4 +1,5 @@
-//! The script that the user has set to run when a session changes: a program, or text for a shell, and what it is told.
+//! The script that the user has set to run when a session changes: a program, or text for a shell, and the text that it
+//! gets.
 
 use longhaul_core::Status;
 

@@ -1,4 +1,4 @@
-//! How many sessions, records and notes a page is made of, and how many lines each of its sections has.
+//! How many sessions, records and notes a page is made of, how many lines its sections have, and how long its names are.
 
 /// Maximum number of sessions on a page: the project's newest ones.
 pub const PAGE_SESSIONS: usize = 24;

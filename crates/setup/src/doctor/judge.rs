@@ -1,4 +1,5 @@
-//! The list of all checks, each from facts to findings. Pure; the checks themselves are in the files beside this one.
+//! The list of all checks, each from facts to findings, and what several of them need. Pure; the checks themselves are in
+//! the files beside this one.
 
 use super::facts::Facts;
 use super::{Finding, config, plugin, storage, worker};

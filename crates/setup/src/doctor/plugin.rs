@@ -12,6 +12,7 @@ use crate::ID;
 /// How much later than the last hook a transcript may have been written before that is reported.
 const SLACK_MS: u64 = 10 * 60 * 1000;
 
+/// The fix if executables are missing.
 const REINSTALL: &str = "install again: `cargo xtask install`, or `bin/longhaul install` in an unpacked archive";
 
 /// Checks that no executable is missing.

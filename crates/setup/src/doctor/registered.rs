@@ -1,4 +1,5 @@
-//! Collects where Longhaul's hooks are registered, and which other programs do the same jobs; `plugin` and `config` word the findings.
+//! Collects where Longhaul's hooks are registered, and which other programs do the same jobs; `plugin.rs` and `config.rs` word
+//! the findings.
 
 use std::fs;
 use std::path::{Path, PathBuf};

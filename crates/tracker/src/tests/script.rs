@@ -1,4 +1,4 @@
-//! Whether an option's value is a program or a shell's text, and what the script is told.
+//! Whether an option's value is a program or a shell's text, and which text the script gets.
 
 use longhaul_core::Status;
 
@@ -61,7 +61,7 @@ fn values_lose_what_a_terminal_would_obey() {
 }
 
 #[test]
-fn a_script_is_told_why_a_session_is_blocked_or_else_its_last_prompt() {
+fn a_script_gets_the_reason_of_a_blocked_session_or_else_its_last_prompt() {
     let text = |to: Status| script_text(to, Some("wants to run rm"), Some("clean up"));
     assert_eq!(text(Status::Blocked), "wants to run rm");
     assert_eq!(text(Status::Completed), "clean up", "a reason of before");

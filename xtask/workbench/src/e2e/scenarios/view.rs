@@ -56,7 +56,7 @@ impl View<'_> {
         self.world.wait(&format!("{text:?} in the view"), || Ok(self.screen()?.contains(text)))
     }
 
-    /// Presses `key` now and then until `done`. Not while the view answers: afterwards the key would go to its list.
+    /// Presses `key` now and then until `done`, but not while the view is answering: the key would go to its list afterwards.
     fn press_until(&self, key: &str, what: &str, done: impl Fn() -> Result<bool>) -> Result<()> {
         let mut pressed: Option<Instant> = None;
         self.world.wait(what, || {
