@@ -213,8 +213,9 @@ impl Home {
     /// A damaged database is renamed, and that is an error. The next call creates a new one.
     pub fn store(&self, patience: Duration) -> Result<Store, Error> {
         let path = self.database();
-        // SQLite would create the file with the mode of the umask. The WAL file gets the mode of the database.
-        files::open_append(&path)?;
+        // SQLite would create the file with the mode of the umask. The WAL file gets the mode of the database. An existing file
+        // must not be opened here: closing it would release the locks of every connection of this process.
+        files::create_if_missing(&path)?;
         Store::open(&path, patience).map_err(|error| self.judge(error))
     }
 

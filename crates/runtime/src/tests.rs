@@ -2,10 +2,12 @@ use std::fs;
 
 use longhaul_core::{Env, Millis, Platform};
 use longhaul_inject::ClientActivity;
+use longhaul_store::Store;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::{ErrorLog, client_records, process};
+use crate::waiting_times::DATABASE;
+use crate::{ErrorLog, Home, client_records, process};
 
 fn env(folder: &TempDir) -> Env {
     let home = folder.path().display().to_string();
@@ -48,4 +50,34 @@ fn only_a_living_clients_own_record_counts() {
         assert_eq!(says(own, Some("1".to_owned()), "idle"), ClientActivity::Unknown, "another process had the pid");
     }
     assert_eq!(says(4_000_000, None, "idle"), ClientActivity::Unknown, "no process has the pid");
+}
+
+/// Returns how many locks this process holds on a file. Other connections see from them that the database is in use.
+#[cfg(target_os = "linux")]
+fn own_locks(path: &std::path::Path) -> usize {
+    use std::os::unix::fs::MetadataExt;
+
+    let (own, inode) = (std::process::id().to_string(), format!(":{}", fs::metadata(path).unwrap().ino()));
+    let locks = fs::read_to_string("/proc/locks").unwrap();
+    let is_own = |line: &&str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.contains(&own.as_str()) && words.iter().any(|word| word.ends_with(&inode))
+    };
+    locks.lines().filter(is_own).count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn opening_the_database_again_keeps_the_locks_of_its_other_connections() {
+    let folder = TempDir::new().unwrap();
+    let home = Home::of(&env(&folder)).unwrap();
+    drop(home.store(DATABASE).unwrap());
+    let reader = Store::open_to_read(&home.database(), DATABASE).unwrap();
+    reader.agents().unwrap();
+    assert_eq!(own_locks(&home.database()), 1, "a reader says that the database is in use");
+    let writer = home.store(DATABASE).unwrap();
+    writer.agents().unwrap();
+    assert_eq!(own_locks(&home.database()), 1, "and does so beside a writer");
+    drop((reader, writer));
+    assert_eq!(own_locks(&home.database()), 0);
 }
