@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 
 use longhaul_core::config::ModelPrice;
 
-use crate::price_table::{LONG_PROMPTS, TABLE, WEB_SEARCH};
+use crate::price_table::{LONG_PROMPTS, TABLE, US_ONLY_PERCENT, WEB_SEARCH};
 use crate::tokens::Tokens;
 use crate::usage_line::Request;
 
@@ -93,7 +93,7 @@ impl ModelPrices {
     pub(crate) fn cost(&self, tokens: &Tokens, web_searches: u64, is_us_only: bool) -> Cost {
         let long = self.long.filter(|(above, _)| tokens.prompt() > *above);
         let sum = long.map_or(self.usual, |(_, rates)| rates).cost(tokens);
-        let sum = if is_us_only { sum + sum / 10 } else { sum };
+        let sum = if is_us_only { sum + sum * US_ONLY_PERCENT / 100 } else { sum };
         let searches = u128::from(web_searches) * u128::from(Cost::from_dollars(WEB_SEARCH).0);
         Cost(u64::try_from(sum + searches).unwrap_or(u64::MAX))
     }

@@ -9,6 +9,9 @@ type Price = (f64, f64, f64);
 /// Dollars per web search.
 pub(crate) const WEB_SEARCH: f64 = 0.01;
 
+/// The surcharge for requests that must be processed in the United States, in percent.
+pub(crate) const US_ONLY_PERCENT: u128 = 10;
+
 /// The models, and their price. A model that is not in it has no known price: a new version often has another one.
 ///
 /// The prices of the fast mode are those of the id with `-fast`.
