@@ -18,9 +18,6 @@ use crate::paths::{LINK, stable_path};
 use crate::step::{Edit, InstallStep};
 use crate::{Error, Result};
 
-/// The skill, below `$HOME`.
-const SKILL: &str = ".agents/skills/longhaul-memory/SKILL.md";
-
 /// A part of Codex's config.toml that shows that Longhaul is installed as a plugin of Codex.
 const AS_PLUGIN: &str = "\"longhaul@";
 
@@ -54,7 +51,7 @@ impl Codex {
         Ok(Self {
             agent,
             hooks: FileText::read(folder.join(agent.config.file))?,
-            skill: FileText::read(home.join(SKILL))?,
+            skill: FileText::read(home.join(skill::PATH))?,
             link: home.join(LINK),
             has_plugin: config.text.as_deref().is_some_and(|text| text.contains(AS_PLUGIN)),
             program: shell.find(agent.program).into_iter().next(),

@@ -2,6 +2,9 @@
 
 use crate::settings::{Change, Refusal};
 
+/// Its path below `$HOME`.
+pub(super) const PATH: &str = ".agents/skills/longhaul-memory/SKILL.md";
+
 /// The text of the skill.
 const TEXT: &str = include_str!("../../../../plugin/skills/memory/SKILL.md");
 
