@@ -1,4 +1,4 @@
-//! Settings that are whole numbers.
+//! Settings that are whole numbers, such as a count or a port, with the range of each type.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! claude-mem: prompts, observations and summaries of all sessions, and its settings for exclusion.
+//! claude-mem: prompts, observations and summaries of all sessions, the folder of each project, and its settings for
+//! exclusion.
 
 mod arrival;
 mod settings;
