@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::{Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload};
 use crate::standin::{Options, StandIn};
 use crate::tmux::{Pane, Tmux};
 
@@ -368,4 +368,20 @@ fn a_bookmark_with_a_note_is_typed_from_the_command_line() {
     stage.standin.wait_for_answers("UserPromptSubmit", 1);
     let listed = stage.sandbox.longhaul(&["bookmarks", "--session", SESSION, "--json"]).json();
     assert_eq!(listed[0]["note"], "green tests");
+}
+
+/// tmux until 3.4 crashes, with all its sessions, if something is pasted into such a pane.
+#[test]
+fn a_text_for_a_program_that_has_ended_leaves_tmux_alive() {
+    let sandbox = Sandbox::new();
+    let tmux = Tmux::start(&sandbox);
+    tmux.run(&["set-option", "-g", "remain-on-exit", "on"]);
+    let pane = tmux.pane(&["true"], &[]);
+    wait_until(DEADLINE, "the program's end", || tmux.format(&pane, "#{pane_dead}") == "1");
+    let socket = tmux.socket().display().to_string();
+    let command = longhaul_inject::TmuxPane { socket, pane: pane.0 }.type_text("· a note that is pasted");
+    let mut typing = std::process::Command::new(&command.argv[0]);
+    let typed = Outcome::of(typing.args(&command.argv[1..]), command.stdin.unwrap_or_default().as_bytes());
+    assert_eq!((typed.status, typed.stderr.as_str()), (Some(0), ""));
+    assert_eq!(tmux.run(&["list-buffers"]), "", "the text does not stay in tmux");
 }

@@ -41,16 +41,21 @@ impl TmuxPane {
 
     /// Returns the command that types the printable part of `text`, without submitting it.
     ///
-    /// Longer text is sent as a bracketed paste, in which it cannot trigger Claude Code's key bindings.
+    /// Longer text is sent as a bracketed paste, in which it cannot trigger Claude Code's key bindings. Nothing is pasted if the
+    /// program in the pane has ended: until version 3.4, that crashes tmux, with all sessions.
     pub fn type_text(&self, text: &str) -> TerminalCommand {
         let text = printable(text);
         if text.chars().count() <= MAX_KEYS {
             return self.tmux(&["send-keys", "-t", &self.pane, "-l", "--", &protect_semicolon(&text)]);
         }
-        let buffer = format!("longhaul-{}", self.pane.trim_start_matches('%'));
+        // tmux parses the last two commands. They contain only the pane's id.
+        let id = self.pane.strip_prefix('%').filter(|_| is_pane_id(&self.pane)).unwrap_or_default();
+        let buffer = format!("longhaul-{id}");
+        let paste = format!("paste-buffer -p -d -r -b {buffer} -t %{id}");
+        let discard = format!("delete-buffer -b {buffer}");
         let load = ["load-buffer", "-b", &buffer, "-", ";"];
-        let paste = ["paste-buffer", "-p", "-d", "-r", "-b", &buffer, "-t", &self.pane];
-        TerminalCommand { stdin: Some(text), ..self.tmux(&[&load[..], &paste[..]].concat()) }
+        let check = ["if-shell", "-F", "-t", &self.pane, "#{pane_dead}", &discard, &paste];
+        TerminalCommand { stdin: Some(text), ..self.tmux(&[&load[..], &check[..]].concat()) }
     }
 
     /// Returns the command that presses Enter, which submits the input.

@@ -46,16 +46,23 @@ fn tmux_pastes_what_is_longer() {
         "longhaul-7",
         "-",
         ";",
-        "paste-buffer",
-        "-p",
-        "-d",
-        "-r",
-        "-b",
-        "longhaul-7",
+        "if-shell",
+        "-F",
         "-t",
         "%7",
+        "#{pane_dead}",
+        "delete-buffer -b longhaul-7",
+        "paste-buffer -p -d -r -b longhaul-7 -t %7",
     ];
     check(&pane().type_text("· a note;\x1b[201~\n"), &argv, Some("· a note;[201~"));
+}
+
+#[test]
+fn an_id_that_is_none_becomes_no_command_of_tmux() {
+    let pane = TmuxPane { socket: "/tmp/s".to_owned(), pane: "%7 ; kill-server".to_owned() };
+    let argv = pane.type_text("a longer text").argv;
+    assert_eq!(argv.iter().filter(|argument| argument.contains("kill-server")).count(), 1, "{argv:?}");
+    assert_eq!(argv[argv.len() - 2..], ["delete-buffer -b longhaul-", "paste-buffer -p -d -r -b longhaul- -t %"]);
 }
 
 #[test]

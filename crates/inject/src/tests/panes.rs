@@ -129,7 +129,7 @@ fn a_text_of_eight_characters_is_typed_and_a_longer_one_pasted() {
         assert_eq!(!wezterm().type_text(text).argv.contains(&"--no-paste".to_owned()), is_pasted);
         assert_eq!(kitty().type_text(text).argv.contains(&"--bracketed-paste".to_owned()), is_pasted);
         let tmux = TmuxPane { socket: "/s".to_owned(), pane: "%7".to_owned() };
-        assert_eq!(tmux.type_text(text).argv.contains(&"paste-buffer".to_owned()), is_pasted);
+        assert_eq!(tmux.type_text(text).argv.contains(&"load-buffer".to_owned()), is_pasted);
     }
 }
 
