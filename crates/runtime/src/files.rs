@@ -93,45 +93,27 @@ pub(crate) fn word(id: &str) -> String {
 
 /// Creates a folder and its missing parents with mode 0700.
 pub fn create_dir(dir: &Path) -> Result<(), Error> {
-    private_dir().create(dir).map_err(|source| Error::Write { path: dir.to_owned(), source })
-}
-
-/// Returns a builder of folders with mode 0700, and of their missing parents.
-fn private_dir() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    builder
+    let created = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    created.map_err(|source| Error::Write { path: dir.to_owned(), source })
 }
 
 /// Opens a file for reading and appending. Creates it with mode 0600, and its folder, if missing.
 pub fn open_append(path: &Path) -> Result<File, Error> {
-    open_in_folder(path, OpenOptions::new().read(true).append(true).create(true))
-        .map_err(|source| Error::Write { path: path.to_owned(), source })
-}
-
-/// Creates a file with mode 0600, and its folder, if missing. An existing file is not opened; a folder in its place is an
-/// error.
-pub(crate) fn create_if_missing(path: &Path) -> Result<(), Error> {
-    let failed = |source| Err(Error::Write { path: path.to_owned(), source });
-    match open_in_folder(path, OpenOptions::new().write(true).create_new(true)) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => failed(error),
-        Err(_) if path.is_dir() => failed(io::ErrorKind::IsADirectory.into()),
-        Err(_) => Ok(()),
-    }
-}
-
-/// Opens a file with mode 0600 if it is created. Creates its folder if missing.
-fn open_in_folder(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let options = options.mode(0o600);
-    match options.open(path) {
+    let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
+    let opened = match open() {
         // The folder nearly always exists: opening the file first saves a check.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            private_dir().create(path.parent().unwrap_or(path))?;
-            options.open(path)
+            create_dir(path.parent().unwrap_or(path))?;
+            open()
         }
         opened => opened,
-    }
+    };
+    opened.map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// Creates a file with mode 0600, and its folder, if missing. An existing file is not opened.
+pub(crate) fn create_if_missing(path: &Path) -> Result<(), Error> {
+    if path.is_file() { Ok(()) } else { open_append(path).map(drop) }
 }
 
 /// Replaces the content of a file by a temporary file and a rename, so that a reader sees either the old or the new
