@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use longhaul_core::Millis;
-use rustix::fs::OFlags;
+use rustix::fs::{Access, OFlags};
 
 use crate::Error;
 use crate::bounded_read::{self, Links};
@@ -111,9 +111,13 @@ pub fn open_append(path: &Path) -> Result<File, Error> {
     opened.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-/// Creates a file with mode 0600, and its folder, if missing. An existing file is not opened.
+/// Creates a file with mode 0600, and its folder, if missing. An existing file is not opened, but it must be writable.
 pub(crate) fn create_if_missing(path: &Path) -> Result<(), Error> {
-    if path.is_file() { Ok(()) } else { open_append(path).map(drop) }
+    if !path.is_file() {
+        return open_append(path).map(drop);
+    }
+    let allowed = rustix::fs::access(path, Access::READ_OK | Access::WRITE_OK);
+    allowed.map_err(|error| Error::Write { path: path.to_owned(), source: error.into() })
 }
 
 /// Replaces the content of a file by a temporary file and a rename, so that a reader sees either the old or the new

@@ -1,7 +1,8 @@
 //! No room on the disk, and a disk that may not be written to.
 
-use std::fs::Permissions;
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -59,7 +60,7 @@ fn a_disk_that_fills_up_and_is_freed_again_loses_only_what_had_no_room() {
     session.fire("SessionStart", json!({ "source": "startup" }));
     session.turn("before");
     let ballast = data.join("ballast");
-    let _ = std::fs::write(&ballast, vec![0; 4 << 20]);
+    let _ = fs::write(&ballast, vec![0; 4 << 20]);
     for number in 0..5 {
         session.turn(&format!("full-{number}"));
     }
@@ -131,7 +132,7 @@ fn a_session_whose_disk_fills_up_tells_its_user_once_and_keeps_its_database() {
     session.fire("SessionStart", json!({ "source": "startup" }));
     session.turn("before");
     let ballast = data.join("ballast");
-    let _ = std::fs::write(&ballast, vec![0; 4 << 20]);
+    let _ = fs::write(&ballast, vec![0; 4 << 20]);
     // The write-ahead log may have room left that was written before.
     let prompts = (0..40).map(|number| {
         let prompt = format!("{number} {}", "words ".repeat(500));
@@ -166,6 +167,20 @@ fn a_session_on_a_read_only_disk_tells_its_user_at_its_start() {
 /// Permissions do not bind root: its hooks run as another user here.
 #[test]
 fn a_session_whose_folder_may_not_be_written_to_tells_its_user() {
+    check_forbidden(|data| fs::set_permissions(data, Permissions::from_mode(0o500)).unwrap());
+}
+
+#[test]
+fn a_session_whose_database_may_not_be_written_to_tells_its_user() {
+    check_forbidden(|data| {
+        let database = data.join("longhaul.db");
+        fs::write(&database, "").unwrap();
+        fs::set_permissions(database, Permissions::from_mode(0o400)).unwrap();
+    });
+}
+
+/// Checks what a session says that starts as a user to whom `forbid` has forbidden something in the data folder.
+fn check_forbidden(forbid: impl Fn(&Path)) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "s");
     let (mut command, payload) = session.hook("SessionStart", &json!({ "source": "startup" }));
@@ -178,10 +193,9 @@ fn a_session_whose_folder_may_not_be_written_to_tells_its_user() {
         other.arg(command.get_program()).env("CLAUDE_PROJECT_DIR", sandbox.project());
         command = other;
     }
-    let allow = |mode| std::fs::set_permissions(sandbox.data_dir(), Permissions::from_mode(mode)).unwrap();
-    allow(0o500);
+    forbid(&sandbox.data_dir());
     let outcome = Outcome::of(&mut command, payload.as_bytes());
-    allow(0o700);
+    fs::set_permissions(sandbox.data_dir(), Permissions::from_mode(0o700)).unwrap();
     if outcome.status != Some(0) {
         assert!(rustix::process::geteuid().is_root(), "{outcome:?}");
         skipped(&format!("another user cannot run the executables, or setpriv is missing: {}", outcome.stderr.trim()));
