@@ -370,7 +370,7 @@ fn a_bookmark_with_a_note_is_typed_from_the_command_line() {
     assert_eq!(listed[0]["note"], "green tests");
 }
 
-/// tmux until 3.4 crashes, with all its sessions, if something is pasted into such a pane.
+/// tmux 3.3a crashes, with all its sessions, if something is pasted into such a pane.
 #[test]
 fn a_text_for_a_program_that_has_ended_leaves_tmux_alive() {
     let sandbox = Sandbox::new();

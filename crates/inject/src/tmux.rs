@@ -42,7 +42,7 @@ impl TmuxPane {
     /// Returns the command that types the printable part of `text`, without submitting it.
     ///
     /// Longer text is sent as a bracketed paste, in which it cannot trigger Claude Code's key bindings. Nothing is pasted if the
-    /// program in the pane has ended: until version 3.4, that crashes tmux, with all sessions.
+    /// program in the pane has ended: that crashes some versions of tmux, such as 3.3a, with all sessions.
     pub fn type_text(&self, text: &str) -> TerminalCommand {
         let text = printable(text);
         if text.chars().count() <= MAX_KEYS {

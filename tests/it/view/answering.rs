@@ -59,6 +59,18 @@ impl Stage {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         folder
     }
+
+    /// Asks for `one.txt`, and answers yes in the view, up to the last check. Returns the view, and the folder in which `go`
+    /// lets it press the key.
+    fn answer_up_to_the_last_check(&self) -> (OpenView<'_>, PathBuf) {
+        self.ask("one.txt");
+        let folder = self.waiting_tmux();
+        let view = OpenView::open_with(&self.tmux, "1 session", Some(&folder));
+        view.press(&["y"]);
+        view.shows("Do you want to create one.txt?");
+        press_until(&view, "y", "the last check", || folder.join("asked").exists());
+        (view, folder)
+    }
 }
 
 fn real_tmux() -> PathBuf {
@@ -103,12 +115,7 @@ fn y_and_n_answer_the_dialog_that_was_read_twenty_times() {
 fn a_dialog_that_closes_or_changes_at_that_moment_gets_no_key() {
     for case in ["closed", "answered", "another", "draft"] {
         let stage = stage();
-        stage.ask("one.txt");
-        let folder = stage.waiting_tmux();
-        let view = OpenView::open_with(&stage.tmux, "1 session", Some(&folder));
-        view.press(&["y"]);
-        view.shows("Do you want to create one.txt?");
-        press_until(&view, "y", "the last check", || folder.join("asked").exists());
+        let (view, folder) = stage.answer_up_to_the_last_check();
         match case {
             "closed" => stage.standin.close_dialog(),
             "answered" => {
@@ -135,12 +142,7 @@ fn a_dialog_that_closes_or_changes_at_that_moment_gets_no_key() {
 #[test]
 fn a_key_that_the_client_draws_late_is_removed_too() {
     let stage = stage();
-    stage.ask("one.txt");
-    let folder = stage.waiting_tmux();
-    let view = OpenView::open_with(&stage.tmux, "1 session", Some(&folder));
-    view.press(&["y"]);
-    view.shows("Do you want to create one.txt?");
-    press_until(&view, "y", "the last check", || folder.join("asked").exists());
+    let (view, folder) = stage.answer_up_to_the_last_check();
     // The dialog is closed, and still on the screen.
     stage.standin.delay(Duration::from_millis(200));
     stage.standin.close_dialog();
