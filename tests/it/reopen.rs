@@ -6,14 +6,10 @@ mod refused;
 mod scene;
 mod undisturbed;
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
-
 use serde_json::json;
 
 use self::scene::{Scene, Spot};
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::bin_dir;
 
 /// Six sessions in two tmux sessions, not in the order of their windows.
 const SIX: [Spot; 6] = [
@@ -100,11 +96,7 @@ fn a_client_that_still_starts_after_an_interruption_is_not_opened_twice() {
     scene.start(&SIX[0]);
     let before = scene.windows();
     scene.kill_server();
-    let client = scene.sandbox.path("bin/claude");
-    fs::remove_file(&client).unwrap();
-    let standin = bin_dir().join("examples/standin");
-    fs::write(&client, format!("#!/bin/sh\nsleep 3\nexec {} \"$@\"\n", standin.display())).unwrap();
-    fs::set_permissions(&client, Permissions::from_mode(0o755)).unwrap();
+    scene.slow_client();
     let mut first = scene.sandbox.executable("longhaul").args(["reopen", "--yes"]).spawn().unwrap();
     wait_until(DEADLINE, "the window", || scene.tmux.try_run(&["list-windows", "-a"]).contains("parser"));
     first.kill().unwrap();
@@ -115,6 +107,24 @@ fn a_client_that_still_starts_after_an_interruption_is_not_opened_twice() {
     assert_eq!(scene.started().len(), 2, "opened once");
     // The window closes with its client, as before.
     assert_eq!(scene.tmux.run(&["show-options", "-p", "-t", "api:4", "-v", "remain-on-exit"]), "");
+}
+
+#[test]
+fn a_window_that_was_not_moved_before_an_interruption_is_moved() {
+    let mut scene = Scene::new();
+    let spot = &SIX[0];
+    scene.start(spot);
+    let before = scene.windows();
+    scene.kill_server();
+    // What is there if the first run is killed between the two commands to tmux.
+    let [folder, client] = [scene.folder(spot), scene.slow_client()].map(|path| path.to_str().unwrap().to_owned());
+    let window = ["new-session", "-d", "-s", spot.session, "-n", spot.name, "-c", &folder];
+    scene.tmux.run(&[&window[..], &[&client, "--resume", spot.id]].concat());
+    assert_eq!(scene.windows(), ["api:0 parser one"]);
+    let second = scene.longhaul(&["reopen", "--yes"]);
+    assert_eq!(second.status, Some(0), "{second:?}");
+    assert_eq!(scene.windows(), before);
+    assert_eq!(scene.started().len(), 2, "opened once");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A tmux server with sessions of the stand-in, which can be killed.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -49,6 +49,16 @@ impl Scene {
         // How much memory is free on the machine that runs the tests must not decide.
         sandbox.write_config(r#"{ "reopen": { "min_memory_mb": 0 } }"#);
         Self { tmux: Tmux::start(&sandbox), sandbox, clients: Vec::new() }
+    }
+
+    /// Makes `claude` a program that takes three seconds to start, and returns its path.
+    pub(super) fn slow_client(&self) -> PathBuf {
+        let client = self.sandbox.path("bin/claude");
+        fs::remove_file(&client).unwrap();
+        let standin = bin_dir().join("examples/standin");
+        fs::write(&client, format!("#!/bin/sh\nsleep 3\nexec {} \"$@\"\n", standin.display())).unwrap();
+        fs::set_permissions(&client, Permissions::from_mode(0o755)).unwrap();
+        client
     }
 
     /// Starts a session in its window, with one prompt that was answered.

@@ -12,7 +12,7 @@ use longhaul_reopen::{
     Refusal, Resume, SessionPlace, TmuxSession, WindowPosition, open_command, opening_order, own_id, position, refusal,
     shortage,
 };
-use longhaul_runtime::tmux::{PaneState, Server};
+use longhaul_runtime::tmux::{OpenedWindow, PaneState, Server};
 use longhaul_runtime::{Shell, reopen, running_clients, waiting_times};
 use longhaul_store::Store;
 use longhaul_tracker::ClientStatus;
@@ -183,8 +183,11 @@ fn open_one(
     }
     let began = Instant::now();
     // A run that was interrupted may have opened the window, in which the client still starts.
-    let opened = match server.pane_opened_for(own_id(place))? {
-        Some(pane) => Ok(pane),
+    let opened = match server.window_opened_for(own_id(place))? {
+        Some(window) => {
+            finish_move(&window, server, remaining)?;
+            Ok(window.pane)
+        }
         None => open_window(candidate, server, remaining)?,
     };
     let pane = match opened {
@@ -227,6 +230,20 @@ fn open_window(
         return Ok(Err(ended(error)));
     }
     Ok(Ok(window.pane))
+}
+
+/// Moves a window to its index if the run that opened it was interrupted before it did so.
+fn finish_move(window: &OpenedWindow, server: &Server, remaining: &[&SessionPlace]) -> Result<()> {
+    let mut existing = server.tmux_sessions()?;
+    for session in existing.iter_mut().filter(|session| session.id == window.session) {
+        session.windows.retain(|index| *index != window.index);
+    }
+    // If the window is in another tmux session, the user has moved it.
+    let wanted = position(remaining, &existing).filter(|wanted| wanted.session_id.as_ref() == Some(&window.session));
+    if let Some(index) = wanted.and_then(|wanted| wanted.index).filter(|index| *index != window.index) {
+        server.move_window(window, index)?;
+    }
+    Ok(())
 }
 
 /// Waits until the client of a session waits for a prompt or for an answer, and its first hook has run.

@@ -143,24 +143,24 @@ impl Server {
         }
     }
 
-    /// Returns the pane whose command names a session by the id that its client uses, if it still runs. The client may not
-    /// have reported the session yet. A pane whose program has ended is closed.
-    pub fn pane_opened_for(&self, id: &str) -> Result<Option<String>, Error> {
+    /// Returns the window with the pane whose command names a session by the id that its client uses, if it still runs. The
+    /// client may not have reported the session yet. A pane whose program has ended is closed.
+    pub fn window_opened_for(&self, id: &str) -> Result<Option<OpenedWindow>, Error> {
         if !self.answers() {
             return Ok(None);
         }
-        let format = "#{pane_id} #{pane_dead} #{pane_start_command}";
+        let format = "#{pane_id} #{pane_dead} #{session_id} #{window_index} #{pane_start_command}";
         let listing = self.list(words(["list-panes", "-a", "-F", format]))?;
         let mut running = None;
         for line in listing.lines().filter(|line| line.starts_with('%')) {
-            let mut fields = line.splitn(3, ' ');
-            let (Some(pane), Some(dead), Some(command)) = (fields.next(), fields.next(), fields.next()) else {
-                continue;
-            };
-            match (names(command, id), dead) {
-                (false, _) => {}
-                (true, "0") => running = Some(pane.to_owned()),
-                (true, _) => self.close_pane(pane)?,
+            let fields: Vec<&str> = line.splitn(5, ' ').collect();
+            let &[pane, dead, session, index, command] = &fields[..] else { continue };
+            match (names(command, id), dead, index.parse()) {
+                (true, "0", Ok(index)) => {
+                    running = Some(OpenedWindow { session: session.to_owned(), pane: pane.to_owned(), index });
+                }
+                (true, "1", _) => self.close_pane(pane)?,
+                _ => {}
             }
         }
         Ok(running)
