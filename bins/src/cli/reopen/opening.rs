@@ -185,7 +185,7 @@ fn open_one(
     // A run that was interrupted may have opened the window, in which the client still starts.
     let opened = match server.window_opened_for(own_id(place))? {
         Some(window) => {
-            finish_move(&window, server, remaining)?;
+            finish_move(&window, server, remaining);
             Ok(window.pane)
         }
         None => open_window(candidate, server, remaining)?,
@@ -233,17 +233,21 @@ fn open_window(
 }
 
 /// Moves a window to its index if the run that opened it was interrupted before it did so.
-fn finish_move(window: &OpenedWindow, server: &Server, remaining: &[&SessionPlace]) -> Result<()> {
-    let mut existing = server.tmux_sessions()?;
+fn finish_move(window: &OpenedWindow, server: &Server, remaining: &[&SessionPlace]) {
+    let recorded = remaining.first().and_then(|place| place.window.as_ref()).map(|window| window.index);
+    if recorded == Some(window.index) {
+        return;
+    }
+    let Ok(mut existing) = server.tmux_sessions() else { return };
     for session in existing.iter_mut().filter(|session| session.id == window.session) {
         session.windows.retain(|index| *index != window.index);
     }
     // If the window is in another tmux session, the user has moved it.
     let wanted = position(remaining, &existing).filter(|wanted| wanted.session_id.as_ref() == Some(&window.session));
     if let Some(index) = wanted.and_then(|wanted| wanted.index).filter(|index| *index != window.index) {
-        server.move_window(window, index)?;
+        // The session runs where it is, too. If the pane has just ended, the wait reports that.
+        let _ = server.move_window(window, index);
     }
-    Ok(())
 }
 
 /// Waits until the client of a session waits for a prompt or for an answer, and its first hook has run.
