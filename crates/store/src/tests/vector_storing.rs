@@ -147,6 +147,59 @@ fn a_project_is_compared_however_many_vectors_of_others_are_newer() {
     assert_eq!(newest("/nowhere", "zzz"), []);
 }
 
+/// Returns how many blocks have vectors of the first project, and how many of these have others, too.
+fn blocks_of_first_project(memory: &Memory) -> (i64, i64) {
+    let has = |project: i64| {
+        format!(
+            "EXISTS (SELECT 1 FROM vector_slots s JOIN user_prompts u ON s.what = 0 AND s.record_id = u.id
+                     WHERE s.slot / 128 = b.block AND (u.project_id = 1) = {project})"
+        )
+    };
+    let count = |condition: String| memory.count(&format!("SELECT count(*) FROM vector_blocks b WHERE {condition}"));
+    (count(has(1)), count(format!("{} AND {}", has(1), has(0))))
+}
+
+#[test]
+fn a_project_with_many_prompts_has_its_own_blocks() {
+    let mut memory = Memory::new();
+    memory.session("s2", "/q");
+    let mut at = 0;
+    let mut ask = |memory: &mut Memory, session: &str, prompts: usize| {
+        for _ in 0..prompts {
+            at += 1;
+            memory.prompt(session, &format!("question {at}"), at);
+        }
+    };
+    // A small project shares its block with others.
+    ask(&mut memory, "s1", 20);
+    ask(&mut memory, "s2", 20);
+    assert_eq!(memory.catch_up(2 * DAY), 40);
+    assert_eq!(blocks_of_first_project(&memory), (1, 1));
+    // From 128 prompts on, its vectors are on their own, in the order in which they come.
+    for _ in 0..30 {
+        ask(&mut memory, "s1", 10);
+        ask(&mut memory, "s2", 1);
+        assert_eq!(memory.catch_up(2 * DAY), 11);
+    }
+    let (blocks, mixed) = blocks_of_first_project(&memory);
+    assert_eq!((blocks, mixed), (4, 2), "192 of 320 are on their own");
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 370);
+    // Everything is found where it is.
+    for text in ["question 1", "question 40", "question 370"] {
+        assert_eq!(memory.nearest(None, text).len(), 5);
+        let slots = "SELECT count(*) FROM vector_slots s JOIN vector_blocks b ON b.block = s.slot / 128
+                     WHERE substr(b.keys, s.slot % 128 * 16 + 9, 8) = zeroblob(8)";
+        assert_eq!(memory.count(slots), 0, "{text}");
+    }
+    // A block of its own to which an earlier version has added another project is left.
+    let foreign = "UPDATE vector_blocks SET keys = CAST(substr(keys, 1, 4) || x'02000000' || substr(keys, 9) AS BLOB)
+                   WHERE block = (SELECT max(block) FROM vector_blocks)";
+    assert_eq!(memory.store.connection.execute(foreign, []).unwrap(), 1);
+    ask(&mut memory, "s1", 1);
+    memory.catch_up(2 * DAY);
+    assert_eq!(blocks_of_first_project(&memory).0, blocks + 1);
+}
+
 #[test]
 fn the_folder_of_a_record_is_known() {
     let mut memory = Memory::new();

@@ -12,6 +12,12 @@ use crate::{RecordId, What};
 /// Vectors in a block. The trigger `vector_slots_deleted` in `migrations/13_vectors.sql` has the same number.
 pub(super) const SLOTS: usize = 128;
 
+/// Numbers that the blocks of one owner can have: a project's blocks begin at its number times this, the shared ones at 0.
+const NUMBERS: i64 = 1 << 20;
+
+/// Number of prompts from which a project has its own blocks.
+const LARGE_PROJECT: i64 = SLOTS as i64;
+
 /// Bytes of a key: the kind of the record, its part, two unused bytes, its project (u32) and its number (u64). The trigger
 /// `vector_slots_deleted` has the same number.
 const KEY: usize = 16;
@@ -30,63 +36,110 @@ pub(super) fn bytes(connection: &Connection, model: &VectorModel) -> rusqlite::R
 }
 
 /// Appends vectors to those of a model.
+///
+/// A project with many prompts has its own blocks, so that a search in it reads few of others. The rest share blocks: one for
+/// each small project would be almost empty.
 pub(super) struct Writer<'a> {
     connection: &'a Connection,
     model: &'a VectorModel,
-    block: i64,
+    open: Vec<OpenBlock>,
+    /// The owner of the blocks for each project.
+    owners: HashMap<i64, Owner>,
+}
+
+/// The project that has a block for itself; `None` for a block of all small projects.
+type Owner = Option<i64>;
+
+/// A block that is being filled.
+struct OpenBlock {
+    owner: Owner,
+    number: i64,
+    /// The next free place.
     slot: usize,
     keys: Vec<u8>,
     vectors: Vec<u8>,
 }
 
 impl<'a> Writer<'a> {
-    /// Reads the last block.
-    pub(super) fn open(connection: &'a Connection, model: &'a VectorModel) -> rusqlite::Result<Self> {
-        let sql = "SELECT block, keys, vectors FROM vector_blocks WHERE model_id = ?1 ORDER BY block DESC LIMIT 1";
-        let last: Option<(i64, Vec<u8>, Vec<u8>)> = connection
-            .prepare_cached(sql)?
-            .query_row([model.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .optional()?;
-        let (block, keys, vectors) = match last {
-            Some((block, keys, vectors)) if keys.len() == SLOTS * KEY && vectors.len() == SLOTS * model.dims => {
-                (block, keys, vectors)
-            }
-            Some((block, ..)) => (block + 1, vec![0; SLOTS * KEY], vec![0; SLOTS * model.dims]),
-            None => (0, vec![0; SLOTS * KEY], vec![0; SLOTS * model.dims]),
-        };
-        let used = keys.chunks_exact(KEY).rposition(|key| Key::read(key).is_some());
-        Ok(Self { connection, model, block, slot: used.map_or(0, |last| last + 1), keys, vectors })
+    pub(super) fn new(connection: &'a Connection, model: &'a VectorModel) -> Self {
+        Self { connection, model, open: Vec::new(), owners: HashMap::new() }
     }
 
     /// Adds the vector of one part of a record.
     pub(super) fn add(&mut self, record: RecordId, part: usize, project: i64, vector: &Vector) -> rusqlite::Result<()> {
-        if self.slot == SLOTS {
-            self.write()?;
-            self.block += 1;
-            self.slot = 0;
-            self.keys.fill(0);
-            self.vectors.fill(0);
+        let (connection, model) = (self.connection, self.model);
+        let owner = match self.owners.get(&project) {
+            Some(owner) => *owner,
+            None => *self.owners.entry(project).or_insert(owner_of(connection, project)?),
+        };
+        let at = match self.open.iter().position(|block| block.owner == owner) {
+            Some(at) => at,
+            None => {
+                self.open.push(OpenBlock::last_of(connection, model, owner)?);
+                self.open.len() - 1
+            }
+        };
+        let block = &mut self.open[at];
+        if block.slot == SLOTS {
+            block.write(connection, model)?;
+            *block = OpenBlock::empty(model, owner, block.number + 1);
         }
-        let (slot, dims) = (self.slot, self.model.dims);
-        Key { record, part, project }.write(&mut self.keys[slot * KEY..][..KEY]);
-        self.vectors[slot * dims..][..dims].copy_from_slice(&vector.to_bytes());
+        let (slot, dims) = (block.slot, model.dims);
+        Key { record, part, project }.write(&mut block.keys[slot * KEY..][..KEY]);
+        block.vectors[slot * dims..][..dims].copy_from_slice(&vector.to_bytes());
+        block.slot += 1;
         let sql = "INSERT INTO vector_slots (what, record_id, model_id, part, slot) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let place = self.block * SLOTS as i64 + slot as i64;
-        let what = number_of(record.what);
-        self.connection.prepare_cached(sql)?.execute((what, record.id, self.model.id, part as i64, place))?;
-        self.slot += 1;
-        Ok(())
+        let place = block.number * SLOTS as i64 + slot as i64;
+        connection
+            .prepare_cached(sql)?
+            .execute((number_of(record.what), record.id, model.id, part as i64, place))
+            .map(drop)
     }
 
-    /// Writes the block that is being filled.
+    /// Writes the blocks that are being filled.
     pub(super) fn write(&mut self) -> rusqlite::Result<()> {
-        if self.slot == 0 {
-            return Ok(());
+        self.open.iter().try_for_each(|block| block.write(self.connection, self.model))
+    }
+}
+
+impl OpenBlock {
+    /// Reads the last block of an owner; returns an empty one if nothing can be added to it.
+    fn last_of(connection: &Connection, model: &VectorModel, owner: Owner) -> rusqlite::Result<Self> {
+        let first = owner.unwrap_or_default() * NUMBERS;
+        let sql = "SELECT block, keys, vectors FROM vector_blocks WHERE model_id = ?1 AND block BETWEEN ?2 AND ?3
+                   ORDER BY block DESC LIMIT 1";
+        let last: Option<(i64, Vec<u8>, Vec<u8>)> = connection
+            .prepare_cached(sql)?
+            .query_row((model.id, first, first + NUMBERS - 1), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let Some((number, keys, vectors)) = last else { return Ok(Self::empty(model, owner, first)) };
+        // An earlier version adds the vectors of all projects to the block with the highest number.
+        let is_own = |key: &[u8]| owner.is_none_or(|owner| Key::read(key).is_none_or(|key| key.project == owner));
+        let is_usable =
+            keys.len() == SLOTS * KEY && vectors.len() == SLOTS * model.dims && keys.chunks_exact(KEY).all(is_own);
+        if !is_usable {
+            return Ok(Self::empty(model, owner, number + 1));
         }
+        let used = keys.chunks_exact(KEY).rposition(|key| Key::read(key).is_some());
+        Ok(Self { owner, number, slot: used.map_or(0, |last| last + 1), keys, vectors })
+    }
+
+    fn empty(model: &VectorModel, owner: Owner, number: i64) -> Self {
+        Self { owner, number, slot: 0, keys: vec![0; SLOTS * KEY], vectors: vec![0; SLOTS * model.dims] }
+    }
+
+    fn write(&self, connection: &Connection, model: &VectorModel) -> rusqlite::Result<()> {
         let sql = "INSERT INTO vector_blocks (model_id, block, keys, vectors) VALUES (?1, ?2, ?3, ?4)
                    ON CONFLICT DO UPDATE SET keys = excluded.keys, vectors = excluded.vectors";
-        self.connection.prepare_cached(sql)?.execute((self.model.id, self.block, &self.keys, &self.vectors)).map(drop)
+        connection.prepare_cached(sql)?.execute((model.id, self.number, &self.keys, &self.vectors)).map(drop)
     }
+}
+
+/// Returns the owner of the blocks for the vectors of a project.
+fn owner_of(connection: &Connection, project: i64) -> rusqlite::Result<Owner> {
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM user_prompts WHERE project_id = ?1 LIMIT ?2)";
+    let prompts: i64 = connection.prepare_cached(sql)?.query_row((project, LARGE_PROJECT), |row| row.get(0))?;
+    Ok((prompts >= LARGE_PROJECT).then_some(project))
 }
 
 /// Which record, and which part of it, a vector belongs to.

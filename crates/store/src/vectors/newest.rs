@@ -1,7 +1,7 @@
 //! Compares the vectors of a project's newest records with a prompt, while a person waits, and limits how many.
 //!
-//! A block has vectors of all projects, in the order in which they were computed. So the newest records of the project are
-//! looked up first, and only the blocks that have their vectors are read.
+//! A block may have vectors of several projects, in the order in which they were computed. So the newest records of the project
+//! are looked up first, and only the blocks that have their vectors are read.
 
 use std::collections::HashSet;
 

@@ -92,7 +92,7 @@ fn put(
     let mut outcomes = Vec::with_capacity(waiting.records.len());
     for (place, record) in waiting.records.iter().enumerate() {
         let outcome = outcome(connection, record, computed(place).len())?;
-        // Before the writer reads the last block, because the trigger changes it.
+        // Before the writer reads a block, because the trigger changes it.
         if outcome == Outcome::Stored {
             let RecordId { what, id } = record.id;
             let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
@@ -101,7 +101,7 @@ fn put(
         outcomes.push(outcome);
     }
     let mut stored = 0;
-    let mut writer = Writer::open(connection, model)?;
+    let mut writer = Writer::new(connection, model);
     for (place, (record, outcome)) in waiting.records.iter().zip(outcomes).enumerate() {
         match outcome {
             Outcome::Stored => {
