@@ -55,6 +55,7 @@ mod prompt_recall;
 mod recall;
 mod reopen;
 mod search_by_meaning;
+mod search_process;
 mod snapshots;
 mod source_rules;
 mod standin_behaves;

@@ -5,7 +5,9 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::past::Past;
+use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::{Sandbox, payload};
+use crate::search_process::{Process, ask};
 
 /// Dimensions of the made-up model: enough for a vector's bytes to be recognised in a file.
 const DIMS: usize = 48;
@@ -267,4 +269,16 @@ fn a_prompt_without_a_common_word_brings_what_means_the_same() {
     assert!(asked.contains("The clock of the server was wrong.") && !asked.contains("Emptied"), "{asked:?}");
     assert_eq!(brought("eeee-5555", "repair the broken login"), "", "an order");
     assert_eq!(brought("ffff-6666", "why is the page green?"), "", "nothing means the same");
+    // The search process finds the same, with the model that is there.
+    let _process = Process::start(&sandbox);
+    let request = json!({ "session": "ffff-6666", "text": "why is the login broken?", "utc_offset_seconds": 0 });
+    let answered = || {
+        let answer = ask(&sandbox, &request.to_string());
+        serde_json::from_slice::<Value>(&answer).ok().map(|answer| answer["text"].as_str().unwrap().to_owned())
+    };
+    wait_until(DEADLINE, "the answer", || answered().as_ref() == Some(&asked));
+    fs::write(sandbox.path("tiny.lhvec"), "no model").unwrap();
+    assert_eq!(answered(), None);
+    with_model(&sandbox);
+    wait_until(DEADLINE, "the answer", || answered().as_ref() == Some(&asked));
 }

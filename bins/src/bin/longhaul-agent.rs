@@ -17,14 +17,15 @@ fn main() {
         EventName::UserPromptSubmit => call.run::<UserPromptSubmit>(
             &[
                 jobs::privacy::on_prompt,
-                jobs::handoff::on_baton_command, // costs no request and does not count as work
+                jobs::prompt_recall::begin_search, // it goes on while the prompt is stored
+                jobs::handoff::on_baton_command,   // costs no request and does not count as work
                 jobs::session_place::on_prompt,
                 jobs::tracker::on_prompt,
                 jobs::handoff::on_prompt,
                 jobs::memory::on_prompt,
                 jobs::prompt_recall::on_prompt,
             ],
-            &[],
+            &[jobs::prompt_recall::start_search_process],
         ),
         EventName::PermissionRequest => call.run::<PermissionRequest<'static>>(&[jobs::tracker::on_permission], &[]),
         EventName::PostToolUse => call.run::<PostToolUse<'static>>(
@@ -56,7 +57,12 @@ fn start(call: AgentCall) {
             jobs::memory::on_session_start,
             jobs::prompt_recall::on_session_start,
         ],
-        &[jobs::housekeeping::remove_old_files, jobs::native_links::on_session_start, jobs::memory::drop_old_text],
+        &[
+            jobs::housekeeping::remove_old_files,
+            jobs::native_links::on_session_start,
+            jobs::memory::drop_old_text,
+            jobs::prompt_recall::prepare_search,
+        ],
     );
 }
 

@@ -13,14 +13,15 @@ fn main() {
                 jobs::codex::leave_subagents,
                 jobs::codex::find_window_of_prompt,
                 jobs::privacy::on_prompt,
-                jobs::handoff::on_baton_command, // costs no request and does not count as work
+                jobs::prompt_recall::begin_search, // it goes on while the prompt is stored
+                jobs::handoff::on_baton_command,   // costs no request and does not count as work
                 jobs::session_place::on_prompt,
                 jobs::tracker::on_prompt,
                 jobs::handoff::on_prompt,
                 jobs::memory::on_prompt,
                 jobs::prompt_recall::on_prompt,
             ],
-            &[],
+            &[jobs::prompt_recall::start_search_process],
         ),
         Some("permission-request") => Hook::<PermissionRequest<'static>>::run_codex(
             &[jobs::codex::find_window, jobs::tracker::on_permission],
@@ -63,7 +64,11 @@ fn session_start() {
             jobs::memory::on_session_start,
             jobs::prompt_recall::on_session_start,
         ],
-        &[jobs::housekeeping::remove_old_files, jobs::native_links::on_session_start],
+        &[
+            jobs::housekeeping::remove_old_files,
+            jobs::native_links::on_session_start,
+            jobs::prompt_recall::prepare_search,
+        ],
     );
 }
 

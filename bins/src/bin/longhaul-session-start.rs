@@ -24,6 +24,7 @@ fn main() {
             jobs::native_links::on_session_start,
             jobs::continuation::carry_on,
             jobs::memory::drop_old_text,
+            jobs::prompt_recall::prepare_search,
         ],
     );
 }

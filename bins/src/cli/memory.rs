@@ -17,6 +17,7 @@ use anyhow::Context;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use longhaul_core::Env;
 use longhaul_memory::{Kind, Query};
+use longhaul_runtime::{ErrorLog, search_process};
 use longhaul_store::{Hit, Record, RecordId, What};
 use serde_json::Value;
 
@@ -61,6 +62,9 @@ pub(crate) enum Command {
     /// Delete old raw tool input and output, complete the search index and compute missing vectors; the first session of a day starts it
     #[command(hide = true)]
     Upkeep,
+    /// Search for the prompts of all sessions until there was none for half an hour; the hooks of a large memory start it
+    #[command(hide = true)]
+    SearchProcess,
 }
 
 #[derive(clap::Args)]
@@ -153,6 +157,12 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Import(args) => import::run(&memory, &args),
         Command::Purge(args) => upkeep::purge(&memory, &args),
         Command::Upkeep => upkeep::keep_up(&memory),
+        Command::SearchProcess => {
+            // It runs in the background, so an error is written to the error log, too.
+            search_process::serve(env, &memory.home)
+                .inspect_err(|error| ErrorLog::new(env, "search-process").write(&error.chain()))?;
+            Ok(Exit::Success)
+        }
     }
 }
 

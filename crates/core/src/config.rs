@@ -145,6 +145,7 @@ settings! {
         retention_days: Days = Days::new(365), "Days after which raw tool input and output are deleted; the records made from them stay; 0 keeps everything";
         page: bool = true, "Show a new session the results of the project's last sessions, and what is left to do";
         recall_on_prompt: bool = true, "Add passages of the project's other sessions to a prompt that they answer, 1,200 characters at most; nothing is added to most prompts";
+        search_process_records: Count = Count(5_000), "Number of records from which a background process, which ends after half an hour without a prompt, searches for prompts, so that they are sent sooner; 0 never starts it", Range::whole(0, 1_000_000_000);
         model: Model = Model::default(), "Summaries in better words, written by a model in the worker";
         embeddings: Embeddings = Embeddings::default(), "Search by meaning";
     }

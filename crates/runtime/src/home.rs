@@ -32,7 +32,7 @@ const KNOWN: [&str; 17] = [
 ];
 
 /// Prefixes of further names in the data folder.
-const BEGINNINGS: [&str; 14] = [
+const BEGINNINGS: [&str; 15] = [
     "longhaul.db",
     "longhaul.log",
     "worker.json",
@@ -40,6 +40,7 @@ const BEGINNINGS: [&str; 14] = [
     "worker-open.",
     "worker-pause.",
     "worker-embeddings.",
+    "search-process-",
     "status.tmp",
     "sync.key",
     "upkeep.tmp",

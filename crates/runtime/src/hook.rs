@@ -20,6 +20,7 @@ use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::{ChainId, Store};
 
 use self::failed_job::Retry;
+use crate::jobs::prompt_recall::SearchedPrompt;
 use crate::shared_store::SharedStore;
 use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, home, stdin};
 
@@ -54,6 +55,10 @@ pub struct Hook<E> {
     pub(crate) was_cleared: bool,
     /// The handoff that the model was already shown.
     pub(crate) handed_over: Option<String>,
+    /// The prompt for which passages of other sessions are searched.
+    pub(crate) searched_prompt: Option<SearchedPrompt>,
+    /// Whether this process has searched for the prompt, without the search process.
+    pub(crate) has_searched: bool,
     /// Whether tmux does not show the end of the turn yet.
     pub(crate) has_turn_end_to_show: bool,
     /// Whether the user was already notified in this hook that nothing can be stored.
@@ -211,6 +216,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             awaits_window: false,
             was_cleared: false,
             handed_over: None,
+            searched_prompt: None,
+            has_searched: false,
             has_turn_end_to_show: false,
             has_reported_storage: false,
             is_locked_out: false,

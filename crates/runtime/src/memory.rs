@@ -8,6 +8,7 @@ mod named_project;
 mod note;
 mod page_input;
 mod recall;
+pub(crate) mod recalled_text;
 mod recorded_call;
 mod spool;
 pub mod upkeep;

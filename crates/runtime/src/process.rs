@@ -3,7 +3,6 @@
 mod child_output;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -181,7 +180,7 @@ pub(crate) fn ask_sibling(name: &str, args: &[String], dir: &Path, limit: Durati
 /// Starts another executable of Longhaul in the background, in the folder `dir`, with `stdin` as its standard input.
 ///
 /// It gets none of the variables of the session and terminal of this hook. It calls [`leave_session`].
-pub(crate) fn spawn_apart(name: &str, args: &[&str], stdin: File, dir: &Path) -> Result<(), Error> {
+pub(crate) fn spawn_apart(name: &str, args: &[&str], stdin: impl Into<Stdio>, dir: &Path) -> Result<(), Error> {
     let mut command = sibling_command(name, args)?;
     command.current_dir(dir).stdin(stdin);
     for variable in NOT_PASSED_ON {

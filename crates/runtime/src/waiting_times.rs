@@ -23,6 +23,9 @@ pub const DATABASE_FOR_AGENT: Duration = Duration::from_millis(500);
 /// The database, while the module inside Claude Code waits for an answer. The module gives up after five seconds.
 pub const DATABASE_FOR_BRIDGE: Duration = Duration::from_secs(2);
 
+/// The database, in the search process, for which a hook waits.
+pub const DATABASE_FOR_SEARCH_PROCESS: Duration = Duration::from_millis(50);
+
 /// The database, in the doctor, which opens it several times while a person waits.
 pub const DATABASE_FOR_DOCTOR: Duration = Duration::from_secs(2);
 
@@ -128,6 +131,18 @@ pub const SPOOL_READ_NEEDED: Duration = Duration::from_millis(100);
 
 /// Computing missing vectors, while a search waits.
 pub const VECTORS_IN_SEARCH: Duration = Duration::from_millis(40);
+
+/// The search process, in a hook: afterwards the hook searches by itself. A search takes a few milliseconds.
+pub const SEARCH_PROCESS: Duration = Duration::from_millis(150);
+
+/// The search process ends after this time without a prompt.
+pub const SEARCH_PROCESS_IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// Interval at which the search process checks whether its executable and its socket are still there.
+pub const SEARCH_PROCESS_CHECKED: Duration = Duration::from_secs(5);
+
+/// A search process that could not listen on its socket, until hooks start another one.
+pub const SEARCH_PROCESS_AGAIN: Duration = Duration::from_secs(10 * 60);
 
 /// Counting the files that differ from a snapshot, after a rewind.
 pub const COUNT_AFTER_REWIND: Duration = Duration::from_secs(2);

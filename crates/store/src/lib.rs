@@ -202,13 +202,19 @@ impl Store {
         // A hook runs for milliseconds, so closing must not copy the WAL back each time. Commits do it, often enough that the
         // next opening has little to read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
-        // Otherwise binding a value makes SQLite plan a statement again, including those inside a full-text index.
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(open)?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        keep_statements(&connection).map_err(open)?;
         connection.execute_batch(SETTINGS).map_err(open)?;
         migrations::run(&mut connection, path, patience)?;
         Ok(Self { connection, lock_queue })
     }
+}
+
+/// Makes a connection prepare each statement once.
+fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
+    // Otherwise binding a value makes SQLite plan a statement again, including those inside a full-text index.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(())
 }
 
 impl Store {

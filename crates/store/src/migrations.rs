@@ -76,6 +76,12 @@ pub(crate) fn run(connection: &mut Connection, path: &Path, patience: Duration) 
     Ok(())
 }
 
+/// Returns whether the database is of this version.
+pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
+    let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok(found == STEPS.len() as u32)
+}
+
 /// Returns an error if the database is of another version.
 pub(crate) fn must_be_current(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let found: u32 = connection

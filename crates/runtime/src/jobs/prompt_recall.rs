@@ -1,15 +1,13 @@
 //! Adds passages of earlier sessions to a prompt.
 
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
-use longhaul_core::event::{SessionStart, UserPromptSubmit};
-use longhaul_core::{private_tags, short_session};
-use longhaul_memory::{
-    Brought, BroughtPassage, ChosenPassage, PromptCandidate, PromptQuestion, bring, choose, is_said_already,
-    recalled_message, said_parts,
-};
-use longhaul_store::{PromptPassage, PromptSearch, RecordId};
+use longhaul_core::event::{HookEvent, SessionStart, UserPromptSubmit};
+use longhaul_core::private_tags;
+use longhaul_memory::{PromptQuestion, recalled_message, said_parts};
 
-use crate::memory::meaning::near_prompt;
+use crate::memory::meaning::{Meaning, near_prompt};
+use crate::memory::recalled_text::{Prompt, RecalledText, recall_for_prompt};
+use crate::search_process::{self, PendingSearch};
 use crate::shown_records::{ShownRecords, note_recalled, note_said};
 use crate::{Error, Flow, Hook, clock_and_env};
 
@@ -24,12 +22,20 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Shows the model passages of other sessions of the project about the subject of the prompt, if they are certain
-/// enough.
+/// A prompt for which passages of other sessions are searched.
+#[derive(Debug)]
+pub(crate) struct SearchedPrompt {
+    /// Its text, without private parts.
+    text: String,
+    question: PromptQuestion,
+    /// The search in the search process, if that runs.
+    pending: Option<PendingSearch>,
+}
+
+/// Decides whether passages are searched for a prompt, and asks the search process for them if it runs.
 ///
-/// Most prompts get none, which their words alone decide. The job never waits and starts no process: if the database
-/// cannot be read at once, or its index is being built, nothing is shown.
-pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+/// Most prompts get none, which their words alone decide.
+pub fn begin_search(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     let prompt = &hook.event.prompt;
     if !hook.config.memory.recall_on_prompt
@@ -43,76 +49,105 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     // Private text is not used for the search. A tag that is not closed because of the cut hides the rest.
     let text = private_tags::strip(&prompt[..prompt.floor_char_boundary(LOOKED_AT)]);
     let Some(question) = PromptQuestion::of(&text).filter(|_| !hook.is_private()) else { return Ok(Flow::Next) };
-    // An earlier job has reported that the database is locked.
-    let Ok(store) = hook.store() else { return Ok(Flow::Next) };
-    let session = common.session.clone();
-    let Some(known) = store.session(session.as_str())? else { return Ok(Flow::Next) };
-    let mut shown = ShownRecords::load(&hook.home, &session);
-    // The handoff may have been shown with this prompt.
-    shown.said.extend(said_parts(hook.shown_so_far()));
-    let near = near_prompt(&hook.env, &hook.home, &hook.config, &store, &known.project_key, &text);
-    let near = near.unwrap_or_else(|error| {
-        hook.log.write(&format!("session {session}: {}", error.chain()));
-        Vec::new()
-    });
-    let search =
-        PromptSearch { near: &near, question: &question, project_key: &known.project_key, session: session.as_str() };
-    let passages = match store.passages_for_prompt(&search) {
-        Ok(passages) => strong(&question, passages, &shown),
-        // The index is marked as damaged, and upkeep builds it again.
-        Err(error) if error.is_index_damage() => return Err(error.into()),
-        Err(error) => {
-            // The prompt works without passages, and other jobs handle a damaged database.
-            hook.log.write(&format!("session {session}: {}", Error::from(error).chain()));
-            return Ok(Flow::Next);
-        }
+    let pending = search_process::is_wanted(&hook.config)
+        .then(|| search_process::ask(&hook.env, &hook.home, &common.session, &text))
+        .flatten();
+    hook.searched_prompt = Some(SearchedPrompt { text, question, pending });
+    Ok(Flow::Next)
+}
+
+/// Shows the model passages of other sessions of the project about the subject of the prompt, if they are certain
+/// enough.
+///
+/// Without an answer of the search process, the hook searches. If the database cannot be read at once, or its index is being
+/// built, nothing is shown.
+pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    let Some(searched) = hook.searched_prompt.take() else { return Ok(Flow::Next) };
+    let SearchedPrompt { text, question, pending } = searched;
+    // The process does not know what this hook has shown, such as a handoff.
+    let pending = pending.filter(|_| hook.shown_so_far().is_empty());
+    let answer = pending.and_then(PendingSearch::answer);
+    let Some(RecalledText { text, records }) = (match answer {
+        Some(recalled) => Some(recalled),
+        None => search(hook, &text, &question)?,
+    }) else {
+        return Ok(Flow::Next);
     };
-    drop(store);
-    let brought = render(&passages, clock_and_env::utc_offset_seconds(hook.env.now));
-    let records: Vec<RecordId> = passages.iter().take(brought.shown).map(|(_, passage)| passage.record).collect();
-    if records.is_empty() || brought.text.chars().count() > hook.room() {
+    if records.is_empty() || text.chars().count() > hook.room() {
         return Ok(Flow::Next);
     }
-    note_recalled(&hook.home, &session, &records)?;
+    note_recalled(&hook.home, &hook.event.common.session, &records)?;
     let ids: Vec<String> = records.iter().map(ToString::to_string).collect();
-    hook.show(&brought.text);
+    hook.show(&text);
     hook.notify(&recalled_message(&ids));
     Ok(Flow::Next)
 }
 
-/// Returns the passages to show, the best first.
-fn strong(
+/// Searches for a prompt in this process; `None` if that is not possible now.
+fn search(
+    hook: &mut Hook<UserPromptSubmit>,
+    text: &str,
     question: &PromptQuestion,
-    passages: Vec<PromptPassage>,
-    shown: &ShownRecords,
-) -> Vec<(ChosenPassage, PromptPassage)> {
-    let candidate = |passage: &PromptPassage| {
-        let PromptPassage { by_words, with_meaning, .. } = *passage;
-        PromptCandidate { by_words, with_meaning }
+) -> Result<Option<RecalledText>, Error> {
+    // An earlier job has reported that the database is locked.
+    let Ok(store) = hook.store() else { return Ok(None) };
+    hook.has_searched = true;
+    let session = &hook.event.common.session;
+    let Some(known) = store.session(session.as_str())? else { return Ok(None) };
+    let mut shown = ShownRecords::load(&hook.home, session);
+    // The handoff may have been shown with this prompt.
+    shown.said.extend(said_parts(hook.shown_so_far()));
+    let report = |error: Error| hook.log.write(&format!("session {session}: {}", error.chain()));
+    let near = || {
+        let near = Meaning::open(&hook.env, &hook.home, &hook.config).and_then(|meaning| match meaning {
+            Some(meaning) => near_prompt(&meaning, &store, &known.project_key, text),
+            None => Ok(Vec::new()),
+        });
+        near.unwrap_or_else(|error| {
+            report(error);
+            Vec::new()
+        })
     };
-    let is_known = |index: usize| {
-        let passage = &passages[index];
-        shown.recalled.contains(&passage.record) || is_said_already(&passage.replied, &shown.said)
+    let prompt = Prompt {
+        question,
+        project_key: &known.project_key,
+        session: session.as_str(),
+        shown: &shown,
+        utc_offset_seconds: clock_and_env::utc_offset_seconds(hook.env.now),
     };
-    let chosen = choose(question, &passages.iter().map(candidate).collect::<Vec<_>>(), is_known);
-    chosen.into_iter().map(|one| (one, passages[one.index].clone())).collect()
+    match recall_for_prompt(&store, prompt, near) {
+        Ok(recalled) => Ok(Some(recalled)),
+        // The index is marked as damaged, and upkeep builds it again.
+        Err(error) if error.is_index_damage() => Err(error.into()),
+        Err(error) => {
+            // The prompt works without passages, and other jobs handle a damaged database.
+            report(error.into());
+            Ok(None)
+        }
+    }
 }
 
-fn render(passages: &[(ChosenPassage, PromptPassage)], offset_seconds: i32) -> Brought {
-    let ids: Vec<String> = passages.iter().map(|(_, passage)| passage.record.to_string()).collect();
-    let brought: Vec<BroughtPassage<'_>> = passages
-        .iter()
-        .zip(&ids)
-        .map(|((chosen, passage), id)| {
-            let mut brought = BroughtPassage::new(id, passage.at, &passage.asked, &passage.replied);
-            brought.session = short_session(&passage.session);
-            brought.host = passage.host.as_deref();
-            brought.spot = passage.spot;
-            brought.is_older = passage.is_older;
-            brought.is_weak = chosen.is_weak;
-            brought.found_by = chosen.found_by;
-            brought
-        })
-        .collect();
-    bring(&brought, offset_seconds)
+/// Starts the search process, after the answer, if this hook has searched and the memory is large.
+pub fn start_search_process(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    if hook.has_searched {
+        start_if_missing(hook)?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Starts the search process, after the answer, so that the first prompt finds it running.
+pub fn prepare_search(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    if hook.config.memory.recall_on_prompt && hook.remembers() {
+        start_if_missing(hook)?;
+    }
+    Ok(Flow::Next)
+}
+
+fn start_if_missing<E: HookEvent<'static>>(hook: &Hook<E>) -> Result<(), Error> {
+    if !search_process::is_wanted(&hook.config) || search_process::listens(&hook.env, &hook.home) {
+        return Ok(());
+    }
+    // Other jobs report a database that cannot be opened.
+    let Ok(store) = hook.store() else { return Ok(()) };
+    search_process::start_if_large(&hook.env, &hook.home, &hook.config, &store)
 }

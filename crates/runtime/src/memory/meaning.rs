@@ -60,6 +60,11 @@ impl Meaning {
         Ok(is_there.then(|| Self { file, endpoint, home: home.clone() }))
     }
 
+    /// Returns whether the file of the model is still the one that was opened.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.file.as_ref().is_none_or(ModelFile::is_unchanged)
+    }
+
     /// Returns the names of the models whose vectors are used: that of the file, and that of the endpoint if one is
     /// configured.
     pub fn models_in_use(&self) -> Vec<String> {

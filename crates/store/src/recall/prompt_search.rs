@@ -38,8 +38,6 @@ pub struct PromptSearch<'a> {
     pub project_key: &'a str,
     /// The session of the prompt, whose own passages are excluded.
     pub session: &'a str,
-    /// Records that are near in meaning, the most similar first; empty without a model.
-    pub near: &'a [(RecordId, f32)],
 }
 
 /// A passage that may answer a prompt.
@@ -68,16 +66,38 @@ pub struct PromptPassage {
 }
 
 impl Store {
+    /// Returns about how many prompts and observations there are, by their numbers: those that were deleted count, too.
+    pub fn newest_numbers(&self) -> Result<u64, StoreError> {
+        let sql =
+            "SELECT coalesce((SELECT max(id) FROM user_prompts), 0) + coalesce((SELECT max(id) FROM observations), 0)";
+        let number = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)));
+        Ok(number.map_err(cannot("read the newest numbers of records"))?.max(0) as u64)
+    }
+
     /// Returns the passages of other sessions that answer a prompt best: by words alone, and by words and meaning.
     ///
+    /// `near` returns the records that are near in meaning, the most similar first; none without a model. It is called when
+    /// the words have been searched for, so that another thread can compute it meanwhile.
+    ///
     /// Returns none until the index of passages, or one of another version, is complete.
-    pub fn passages_for_prompt(&self, search: &PromptSearch<'_>) -> Result<Vec<PromptPassage>, StoreError> {
-        let found = self.connection.unchecked_transaction().and_then(|reading| find(&reading, search));
+    pub fn passages_for_prompt(
+        &self,
+        search: &PromptSearch<'_>,
+        near: impl FnOnce() -> Vec<(RecordId, f32)>,
+    ) -> Result<Vec<PromptPassage>, StoreError> {
+        let found = self.connection.unchecked_transaction().and_then(|reading| find(&reading, search, near));
         found.map_err(cannot("look for passages that the prompt is about"))
     }
 }
 
-fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<Vec<PromptPassage>> {
+fn find(
+    connection: &Connection,
+    search: &PromptSearch<'_>,
+    near: impl FnOnce() -> Vec<(RecordId, f32)>,
+) -> rusqlite::Result<Vec<PromptPassage>> {
     if !backlog::finds_all(connection)? {
         return Ok(Vec::new());
     }
@@ -89,10 +109,6 @@ fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<
     let own_prompts = own.map_or(Ok(HashSet::new()), |own| last_prompts(connection, own))?;
     let index = Index { connection, searched: SearchedIndexes::open(connection)?, project, own_prompts };
     let found = index.read(&search.question.terms)?;
-    let near = &search.near[..search.near.len().min(NEAR)];
-    if found.records.is_empty() && near.is_empty() {
-        return Ok(Vec::new());
-    }
     let query = SearchQuery {
         project_key: Some(search.project_key),
         without_session: own.and(Some(search.session)),
@@ -109,11 +125,13 @@ fn find(connection: &Connection, search: &PromptSearch<'_>) -> rusqlite::Result<
     for (one, rank) in best {
         passages.push(PromptPassage { by_words: Some(rank), ..passage(connection, one)? });
     }
+    let near = near();
     if near.is_empty() {
         return Ok(passages);
     }
-    let ranked = meaning::join(connection, &mut looker, by_words, near, &strict, Asked::Prompt)?;
-    let unrelated = search.near.get(RELATED).map_or(WEIGHTS.unrelated as f32, |(_, similarity)| *similarity);
+    let nearest = &near[..near.len().min(NEAR)];
+    let ranked = meaning::join(connection, &mut looker, by_words, nearest, &strict, Asked::Prompt)?;
+    let unrelated = near.get(RELATED).map_or(WEIGHTS.unrelated as f32, |(_, similarity)| *similarity);
     for (one, mut rank) in best_of(&looker, &ranked, own, found.most) {
         for evidence in [&mut rank.evidence, &mut rank.own] {
             evidence.stands_out = evidence.similarity.map_or(0.0, |similarity| similarity - unrelated);

@@ -8,6 +8,7 @@ use longhaul_core::{Env, config};
 use longhaul_embedding::{MAX_BYTES, Mean, Model, Shape, Vector, Vocabulary};
 use longhaul_universal_bundle::Location;
 
+use crate::file_identity::FileIdentity;
 use crate::{Error, bounded_read};
 
 /// The path of the model inside a bundle, beside `bin/`.
@@ -18,6 +19,7 @@ const IN_BUNDLE: &str = "model/static.lhvec";
 pub(super) struct ModelFile {
     path: PathBuf,
     file: File,
+    identity: FileIdentity,
     vocabulary: Vocabulary,
 }
 
@@ -36,6 +38,8 @@ impl ModelFile {
     fn open(path: &Path) -> Result<Self, Error> {
         let unread = |source| Error::Read { path: path.to_owned(), source };
         let unfit = |problem| Error::Model { path: path.to_owned(), problem };
+        // Before it is read: a change from now on is noticed.
+        let identity = FileIdentity::with_content(path);
         let file = bounded_read::open(path).map_err(unread)?;
         let mut beginning = [0; Shape::BYTES];
         let read = file.read_at(&mut beginning, 0).map_err(unread)?;
@@ -43,7 +47,7 @@ impl ModelFile {
         let mut head = vec![0; shape.head_bytes()];
         file.read_exact_at(&mut head, 0).map_err(unread)?;
         let vocabulary = Vocabulary::parse(head).map_err(unfit)?;
-        Ok(Self { path: path.to_owned(), file, vocabulary })
+        Ok(Self { path: path.to_owned(), file, identity, vocabulary })
     }
 
     /// Returns the id of the model.
@@ -54,6 +58,11 @@ impl ModelFile {
     /// Returns the dimensions of its vectors.
     pub(super) fn dims(&self) -> usize {
         self.vocabulary.shape().dims
+    }
+
+    /// Returns whether the same file is still at its path, with the same content.
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.identity.is_unchanged()
     }
 
     /// Returns whether the model knows a whole word of a text, and not only pieces of words.

@@ -12,20 +12,17 @@ const COMPARED: usize = 1_000;
 /// Number of the most similar records that are added to those that words find.
 const COMPARED_RECORDS: usize = 50;
 
-/// Returns the records of a project that are near in meaning to a prompt, by the bundle's model; empty if there is no
-/// model.
+/// Returns the records of a project that are near in meaning to a prompt, by the bundle's model; empty if there is only that
+/// of an endpoint.
 ///
 /// Only the newest vectors are compared, and none is computed. An endpoint is not called, because that can take
 /// seconds.
 pub(crate) fn near_prompt(
-    env: &Env,
-    home: &Home,
-    config: &Config,
+    meaning: &Meaning,
     store: &Store,
     project_key: &str,
     prompt: &str,
 ) -> Result<Vec<(RecordId, f32)>, Error> {
-    let Some(meaning) = Meaning::open(env, home, config)? else { return Ok(Vec::new()) };
     let Some(file) = &meaning.file else { return Ok(Vec::new()) };
     let Some(model) = store.known_vector_model(file.id())? else { return Ok(Vec::new()) };
     let text = &prompt[..prompt.floor_char_boundary(COMPARED)];

@@ -53,8 +53,8 @@ fn check_found(shelf: &Shelf, n: i64, is_there: bool) {
     assert_eq!(found(shelf, &format!("+zeppelin{n}")), expected);
     assert_eq!(found(shelf, &format!("+harbour{n}")), expected);
     let question = PromptQuestion::of(&format!("what did we decide about harbour{n}?")).unwrap();
-    let search = PromptSearch { question: &question, project_key: "/p", session: "other", near: &[] };
-    let passages = shelf.store.passages_for_prompt(&search).unwrap();
+    let search = PromptSearch { question: &question, project_key: "/p", session: "other" };
+    let passages = shelf.store.passages_for_prompt(&search, Vec::new).unwrap();
     let ids: Vec<i64> = passages.iter().map(|passage| passage.record.id).filter(|id| *id == n).collect();
     assert_eq!(ids, expected);
 }
