@@ -107,6 +107,7 @@ fn import_turns(
             calls.store(&call, &mut past.calls)?;
         }
     }
+    calls.finish()?;
     Ok(Some(past))
 }
 

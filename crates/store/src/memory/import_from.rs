@@ -99,6 +99,7 @@ impl Bulk<'_> {
             let importer = SessionImporter { tx, origin, session, calls };
             let mut moved = MovedIn { prompt_number, ..MovedIn::default() };
             turns.iter().try_for_each(|turn| importer.turn(turn, &mut moved))?;
+            importer.calls.finish()?;
             Ok(Some(moved))
         })
     }

@@ -1,5 +1,6 @@
 //! Storing tool calls as observations, with how far the spool has been read, in one transaction.
 
+use std::cell::RefCell;
 use std::fmt;
 
 use longhaul_core::Millis;
@@ -10,7 +11,8 @@ use super::What;
 use super::prompts::number_by_id;
 use super::session_row::MemorySession;
 use crate::ingest::owner;
-use crate::recall::index;
+use crate::recall::backlog;
+use crate::recall::index::NewTerms;
 use crate::row_ids::{SessionRow, Time};
 use crate::{Store, StoreError, cannot};
 
@@ -111,6 +113,7 @@ impl Store {
             for call in calls {
                 writer.store(call, &mut taken)?;
             }
+            writer.finish()?;
             if let Some(Reading { from, to, .. }) = read.filter(|read| (read.is_current)()) {
                 // Another process may have read the same part, or more, or the spool may have begun again.
                 let sql = "UPDATE sessions SET spool_offset = ?3 WHERE session_id = ?1 AND spool_offset = ?2";
@@ -136,6 +139,8 @@ pub(super) struct CallWriter<'a> {
     owner: String,
     /// The number of the session's last turn, to which raw text is added. The transcript corrects it when it is read.
     turn: i64,
+    /// The terms of the stored calls, which [`CallWriter::finish`] adds to the index.
+    terms: RefCell<NewTerms>,
 }
 
 impl<'a> CallWriter<'a> {
@@ -145,7 +150,8 @@ impl<'a> CallWriter<'a> {
         let sql = "SELECT turn_number FROM turns WHERE origin_session_id = ?1 ORDER BY turn_number DESC LIMIT 1";
         let turn: Option<i64> = connection.query_row(sql, [session_id], |row| row.get(0)).optional()?;
         let owner = owner(connection, session_id)?;
-        Ok(Some(Self { connection, session_id, session, owner, turn: turn.unwrap_or_default() }))
+        let (turn, terms) = (turn.unwrap_or_default(), RefCell::default());
+        Ok(Some(Self { connection, session_id, session, owner, turn, terms }))
     }
 
     /// Returns the session's row.
@@ -153,7 +159,12 @@ impl<'a> CallWriter<'a> {
         self.session.row
     }
 
-    /// Stores a call, and counts in `taken` what became of it.
+    /// Adds the stored calls to the index, together: one by one, each would be a segment of its own, which every search reads.
+    pub(super) fn finish(&self) -> rusqlite::Result<()> {
+        self.terms.borrow_mut().write(self.connection)
+    }
+
+    /// Stores a call, and counts in `taken` what became of it. [`CallWriter::finish`] is to be called after the last one.
     pub(super) fn store(&self, call: &NewObservation<'_>, taken: &mut Taken) -> rusqlite::Result<()> {
         let count = match self.store_or_fold(call)? {
             Outcome::Stored => &mut taken.stored,
@@ -255,7 +266,10 @@ impl<'a> CallWriter<'a> {
                 ":maker": call.made_by.as_str(),
                 ":at": Time(call.at),
             })?;
-        index::add(self.connection, What::Observation, id)
+        if !backlog::has(self.connection, What::Observation, id)? {
+            self.terms.borrow_mut().take_record(self.connection, What::Observation, id, None)?;
+        }
+        Ok(())
     }
 
     /// Stores the raw input and output, unless the transcript has brought them already.

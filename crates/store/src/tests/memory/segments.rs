@@ -24,3 +24,15 @@ fn many_segments_become_few_and_everything_is_still_found() {
     assert_eq!(shelf.count(found), before);
     shelf.is_sound();
 }
+
+#[test]
+fn the_calls_of_a_turn_are_one_segment() {
+    let shelf = Shelf::new();
+    let ids: Vec<String> = (0..20).map(|number| format!("call-{number}")).collect();
+    let calls: Vec<_> =
+        ids.iter().zip(0..).map(|(id, at)| call(id, Kind::Change, &format!("Edited {id}"), at)).collect();
+    shelf.take("s1", &calls);
+    assert_eq!(shelf.count("SELECT count(DISTINCT segid) FROM passage_terms_idx"), 1);
+    assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'edited'"), 20);
+    shelf.is_sound();
+}
