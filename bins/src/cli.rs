@@ -67,7 +67,7 @@ struct Cli {
 enum Command {
     /// Install this version: the executables, the plugin and, if you agree, the tmux setup and Claude Code's status line
     Install(install::Args),
-    /// Install the version that is now in the folder from which this one was installed, or in another folder
+    /// Install the version that is now in the folder of the last installation, or the version in the folder given with --from
     Update(update::Args),
     /// Remove everything that install has added
     Uninstall(uninstall::Args),
@@ -109,7 +109,7 @@ enum Command {
     Tmux(tmux::Command),
     /// Show the messages and the tool calls of a given time or turn
     Detail(detail::Args),
-    /// Show what is passed on to the next session of this project, or choose which session it continues
+    /// Show what is passed on to the next session of this project, or choose the session that the next one continues
     #[command(subcommand)]
     Handoff(handoff::Command),
     /// Show, resume or cancel chains: sessions that continue one another automatically when the context is nearly full

@@ -17,17 +17,17 @@ const STEPS: usize = 100;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Show the state of every chain (sessions that continue one another); exit 1 if the newest chain has failed
+    /// Show the state of every chain (sessions of which each continues the one before); exit 1 if the newest chain has failed
     Status {
         /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Resume a chain (sessions that continue one another) that failed or was paused
+    /// Resume a chain (sessions of which each continues the one before) that failed or was paused
     Resume(Which),
-    /// Cancel a chain (sessions that continue one another) that is running
+    /// Cancel a chain (sessions of which each continues the one before) that is running
     Cancel(Which),
-    /// Show every step of every chain (sessions that continue one another), with its reason
+    /// Show every step of every chain (sessions of which each continues the one before), with its reason
     Log {
         /// Print a JSON array
         #[arg(long)]

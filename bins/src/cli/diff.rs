@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Show the number of changed lines of each file instead of the lines
     #[arg(long)]
     stat: bool,
-    /// The session whose id begins with ID; by default the one in which the command runs, or else the one of the newest snapshot here
+    /// The session whose id begins with ID; by default the session in which the command runs, or else the session of the newest snapshot of this work tree
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Print a JSON array of the files

@@ -19,10 +19,10 @@ use super::{Exit, agent_name, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Install the hooks, the MCP server and the skill for Codex: the same as `--agent codex`
+    /// The same as `--agent codex`: installs hooks, the MCP server and a skill for Codex
     #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     codex: bool,
-    #[arg(long, value_name = "NAME", help = agent_name::help("Install the hooks for this agent, and nothing for Claude Code"))]
+    #[arg(long, value_name = "NAME", help = agent_name::help("Install Longhaul for this agent, and nothing for Claude Code"))]
     #[arg(value_parser = agent_name::parse, conflicts_with_all = ["codex", "hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     agent: Option<&'static Agent>,
     /// Add hooks to Claude Code's settings.json instead of installing a plugin
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Do not change Claude Code's status line
     #[arg(long)]
     no_statusline: bool,
-    /// Change keybindings.json, even after an earlier --no-keybinding: add the keys with which Longhaul submits text
+    /// Add the keys with which Longhaul submits text to keybindings.json, even after an earlier --no-keybinding
     #[arg(long, conflicts_with = "no_keybinding")]
     keybinding: bool,
     /// Do not change keybindings.json, now or in later updates: Longhaul then submits text with Enter

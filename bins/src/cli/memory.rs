@@ -32,7 +32,7 @@ pub(crate) use self::note::{NewText, save};
 pub(crate) enum Command {
     /// Answer a question with the best passages of past sessions; exit 1 if nothing is found
     Recall(recall::Args),
-    /// List matching prompts, observations and summaries; exit 1 if nothing is found
+    /// List matching prompts, observations (what a tool call did, or a note) and summaries; exit 1 if nothing is found
     Search(Search),
     /// List records with a similar meaning, even if they use other words; exit 1 if nothing is found
     Similar(similar::Args),

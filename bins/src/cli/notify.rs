@@ -30,7 +30,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct LogArgs {
-    /// How many to list, the newest last
+    /// List at most this many notifications: the newest ones, with the newest at the end
     #[arg(long, short = 'n', default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
     /// Print a JSON array

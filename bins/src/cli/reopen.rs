@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Only the sessions whose ids begin with one of these; by default all sessions of the last tmux server
     #[arg(value_name = "SESSION", conflicts_with = "since")]
     sessions: Vec<String>,
-    /// All sessions that were active since then, of every tmux server: 90m, 12h, 3d or 2026-01-31
+    /// The lost sessions of every tmux server, not only of the last one, that were active after WHEN: 90m, 12h, 3d or 2026-01-31
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Print what would be opened without opening it
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Remove the sessions from the list instead of opening them; their conversations are kept
     #[arg(long)]
     dismiss: bool,
-    /// Print a JSON array; without --yes or --dismiss, nothing is opened
+    /// Print a JSON array; without --yes nothing is opened, and without --dismiss nothing is removed from the list
     #[arg(long)]
     json: bool,
 }

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// The session whose id begins with ID; by default the one in which the command runs, or else the one of the newest snapshot here
+    /// The session whose id begins with ID; by default the session in which the command runs, or else the session of the newest snapshot of this work tree
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// The session that runs this command; a hook sets it

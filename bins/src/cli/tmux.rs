@@ -59,7 +59,7 @@ pub(crate) enum Command {
     },
     /// Add running sessions that are not tracked yet
     Scan,
-    /// Remove sessions whose process or pane is gone, or that have not changed for a day
+    /// Stop tracking sessions whose process or pane is gone, or that have not changed for a day; ends no process
     Cleanup,
 }
 

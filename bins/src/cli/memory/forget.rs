@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Delete everything of the session whose id begins with ID
     #[arg(long, value_name = "ID", group = "what")]
     session: Option<String>,
-    /// Delete everything of this project, by its name or a folder in it
+    /// Delete everything of the project with this name, or to which this folder belongs
     #[arg(long, value_name = "NAME", group = "what")]
     project: Option<String>,
     /// Do not ask for confirmation
