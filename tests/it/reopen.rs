@@ -6,6 +6,8 @@ mod refused;
 mod scene;
 mod undisturbed;
 
+use std::fs;
+
 use serde_json::json;
 
 use self::scene::{Scene, Spot};
@@ -117,12 +119,15 @@ fn a_window_that_was_not_moved_before_an_interruption_is_moved() {
     let before = scene.windows();
     scene.kill_server();
     // What is there if the first run is killed between the two commands to tmux.
-    let [folder, client] = [scene.folder(spot), scene.slow_client()].map(|path| path.to_str().unwrap().to_owned());
+    let [client, release] = scene.held_client();
+    let [folder, client] = [scene.folder(spot), client].map(|path| path.to_str().unwrap().to_owned());
     let window = ["new-session", "-d", "-s", spot.session, "-n", spot.name, "-c", &folder];
     scene.tmux.run(&[&window[..], &[&client, "--resume", spot.id]].concat());
     assert_eq!(scene.windows(), ["api:0 parser one"]);
-    let second = scene.longhaul(&["reopen", "--yes"]);
-    assert_eq!(second.status, Some(0), "{second:?}");
+    let mut second = scene.sandbox.executable("longhaul").args(["reopen", "--yes"]).spawn().unwrap();
+    wait_until(DEADLINE, "the window to be moved", || scene.windows() == before);
+    fs::write(release, "").unwrap();
+    assert!(second.wait().unwrap().success());
     assert_eq!(scene.windows(), before);
     assert_eq!(scene.started().len(), 2, "opened once");
 }

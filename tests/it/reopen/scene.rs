@@ -51,12 +51,24 @@ impl Scene {
         Self { tmux: Tmux::start(&sandbox), sandbox, clients: Vec::new() }
     }
 
-    /// Makes `claude` a program that takes three seconds to start, and returns its path.
-    pub(super) fn slow_client(&self) -> PathBuf {
+    /// Makes `claude` a program that takes three seconds to start.
+    pub(super) fn slow_client(&self) {
+        self.write_client("sleep 3");
+    }
+
+    /// Makes `claude` a program that starts when a file exists. Returns its path and that of the file.
+    pub(super) fn held_client(&self) -> [PathBuf; 2] {
+        let release = self.sandbox.path("release");
+        let client = self.write_client(&format!("while [ ! -e {} ]; do sleep 0.05; done", release.display()));
+        [client, release]
+    }
+
+    /// Makes `claude` a script that runs a command before the stand-in.
+    fn write_client(&self, first: &str) -> PathBuf {
         let client = self.sandbox.path("bin/claude");
         fs::remove_file(&client).unwrap();
         let standin = bin_dir().join("examples/standin");
-        fs::write(&client, format!("#!/bin/sh\nsleep 3\nexec {} \"$@\"\n", standin.display())).unwrap();
+        fs::write(&client, format!("#!/bin/sh\n{first}\nexec {} \"$@\"\n", standin.display())).unwrap();
         fs::set_permissions(&client, Permissions::from_mode(0o755)).unwrap();
         client
     }

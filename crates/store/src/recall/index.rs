@@ -62,7 +62,7 @@ impl NewTerms {
         self.0.push((row, terms));
     }
 
-    /// Adds what was taken to the index. To be called before any other change of the index.
+    /// Adds what was taken to the index. To be called before one of these records changes.
     pub(crate) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mut rows = std::mem::take(&mut self.0);
         if rows.is_empty() || !index_state::is_current(connection)? {
