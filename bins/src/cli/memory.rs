@@ -1,5 +1,6 @@
 //! `longhaul memory`: searches, adds to and deletes from the memory.
 
+mod export;
 pub(crate) mod find;
 mod forget;
 pub(crate) mod ids;
@@ -7,9 +8,11 @@ mod import;
 mod note;
 pub(crate) mod nothing_found;
 pub(crate) mod open_memory;
+mod purge;
 pub(crate) mod recall;
 pub(crate) mod render;
 mod similar;
+mod stats;
 mod upkeep;
 mod vector_upkeep;
 
@@ -54,11 +57,11 @@ pub(crate) enum Command {
         json: bool,
     },
     /// Print every record of this project, or of all projects, as a line of JSON
-    Export(upkeep::Export),
+    Export(export::Args),
     /// Import every past session of Claude Code and Codex
     Import(import::Args),
     /// Delete old raw tool input and output, or everything, and shrink the database
-    Purge(upkeep::Purge),
+    Purge(purge::Args),
     /// Delete old raw tool input and output, complete the search index and compute missing vectors; the first session of a day starts it
     #[command(hide = true)]
     Upkeep,
@@ -152,11 +155,11 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Get(args) => get(&memory, &args),
         Command::Save(args) => note::run(&memory, args),
         Command::Forget(args) => forget::run(&memory, &args),
-        Command::Stats { tables, json } => upkeep::stats(&memory, tables, json),
-        Command::Export(args) => upkeep::export(&memory, &args),
+        Command::Stats { tables, json } => stats::run(&memory, tables, json),
+        Command::Export(args) => export::run(&memory, &args),
         Command::Import(args) => import::run(&memory, &args),
-        Command::Purge(args) => upkeep::purge(&memory, &args),
-        Command::Upkeep => upkeep::keep_up(&memory),
+        Command::Purge(args) => purge::run(&memory, &args),
+        Command::Upkeep => upkeep::run(&memory),
         Command::SearchProcess => {
             // It runs in the background, so an error is written to the error log, too.
             search_process::serve(env, &memory.home)

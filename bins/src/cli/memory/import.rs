@@ -9,7 +9,7 @@ use longhaul_runtime::memory::upkeep::merge_index;
 use serde_json::json;
 
 use super::open_memory::Memory;
-use super::upkeep::bytes;
+use super::stats::bytes;
 use super::vector_upkeep::compute_vectors;
 use crate::cli::progress::Bar;
 use crate::cli::{Exit, out};
