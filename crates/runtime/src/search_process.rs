@@ -31,9 +31,9 @@ pub(crate) fn is_wanted(config: &Config) -> bool {
 
 /// Starts the search process in the background if the memory is large enough for it. If one runs, the new one ends at once.
 pub(crate) fn start_if_large(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<(), Error> {
-    let Some(place) = Place::of(env, home) else { return Ok(()) };
+    let Some(own) = ProcessFiles::of(env, home) else { return Ok(()) };
     // A long path is not possible for a socket.
-    let can_listen = SocketAddrUnix::new(place.socket()).is_ok() && !place.has_failed();
+    let can_listen = SocketAddrUnix::new(own.socket()).is_ok() && !own.has_failed();
     let is_large = || store.newest_numbers().is_ok_and(|records| records >= config.memory.search_process_records.0);
     if can_listen && is_large() {
         process::spawn_apart("longhaul", &["memory", "search-process"], Stdio::null(), home.dir())?;
@@ -43,12 +43,12 @@ pub(crate) fn start_if_large(env: &Env, home: &Home, config: &Config, store: &St
 
 /// The files of one search process. Sessions have the same one if they have the same executables and settings.
 #[derive(Debug, Clone)]
-struct Place {
+struct ProcessFiles {
     home: Home,
     name: String,
 }
 
-impl Place {
+impl ProcessFiles {
     /// Returns the files for this process; `None` if its executable is not known.
     fn of(env: &Env, home: &Home) -> Option<Self> {
         let executable = std::env::current_exe().ok()?;

@@ -1,6 +1,6 @@
 //! `longhaul memory forget`: deletes records, or everything of a session or project.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use longhaul_runtime::memory::folder_of;
 use longhaul_store::{RecordId, Store};
 use serde_json::json;
@@ -33,8 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
-    let Some(store) = memory.existing()? else { bail!("the memory is empty") };
-    memory.empty_spools(&store)?;
+    let store = memory.to_delete_from()?;
     if let Some(prefix) = &args.session {
         let id = only_one(prefix, store.sessions_like(prefix)?, |session| &session.session)?.session;
         confirm(&format!("Delete everything of session {id}?"), args.yes)?;

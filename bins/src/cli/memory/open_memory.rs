@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::out;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use longhaul_core::{Config, Env};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::memory::{NamedError, empty_spools, is_private_now, named_project, take_in_all};
@@ -37,6 +37,14 @@ impl<'a> Memory<'a> {
         Ok(Self { env, home: Home::of(env)?, config, cwd })
     }
 
+    /// Opens the database to delete records, after emptying the spools, which may have copies of their text. An empty memory is
+    /// an error.
+    pub(crate) fn to_delete_from(&self) -> Result<Store> {
+        let store = self.existing()?.context("the memory is empty")?;
+        empty_spools(&store, &self.home, self.env)?;
+        Ok(store)
+    }
+
     /// Opens the database after storing what is in the spools; `None` if there is nothing yet.
     pub(crate) fn existing(&self) -> Result<Option<Store>> {
         // Hooks on the hot path write to the spool only, so there may be a spool without a database.
@@ -50,11 +58,6 @@ impl<'a> Memory<'a> {
             out::message(&format!("longhaul: {}", problem.chain()));
         }
         Ok(Some(store))
-    }
-
-    /// Stores everything that is in the spools: it may have to be deleted too.
-    pub(crate) fn empty_spools(&self, store: &Store) -> Result<()> {
-        Ok(empty_spools(store, &self.home, self.env)?)
     }
 
     /// Removes the handoff files of the sessions that `of` accepts.

@@ -1,6 +1,6 @@
 //! `longhaul memory purge`: deletes old raw text, or everything.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::memory::upkeep::cut_long_texts;
@@ -34,8 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
-    let Some(store) = memory.existing()? else { bail!("the memory is empty") };
-    memory.empty_spools(&store)?;
+    let store = memory.to_delete_from()?;
     let before = store.stats()?.bytes;
     let what = match args.older_than {
         Some(days) => {

@@ -9,7 +9,7 @@ use std::path::Path;
 use longhaul_core::{Env, SessionId};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-use super::Place;
+use super::ProcessFiles;
 use super::messages::{Answer, Request, read};
 use crate::memory::recalled_text::RecalledText;
 use crate::{Home, utc_offset_seconds, waiting_times};
@@ -20,7 +20,7 @@ pub(crate) struct PendingSearch(UnixStream);
 
 /// Asks what is recalled for a prompt of `session`; `None` if no process listens.
 pub(crate) fn ask(env: &Env, home: &Home, session: &SessionId, text: &str) -> Option<PendingSearch> {
-    let mut stream = connected(&Place::of(env, home)?.socket()).ok()?;
+    let mut stream = connected(&ProcessFiles::of(env, home)?.socket()).ok()?;
     let (session, text) = (session.as_str().to_owned(), text.to_owned());
     let request = Request { session, text, utc_offset_seconds: utc_offset_seconds(env.now) };
     stream.write_all(&serde_json::to_vec(&request).ok()?).ok()?;
@@ -30,7 +30,7 @@ pub(crate) fn ask(env: &Env, home: &Home, session: &SessionId, text: &str) -> Op
 
 /// Returns whether a search process accepts connections.
 pub(crate) fn listens(env: &Env, home: &Home) -> bool {
-    Place::of(env, home).is_some_and(|place| connected(&place.socket()).is_ok())
+    ProcessFiles::of(env, home).is_some_and(|own| connected(&own.socket()).is_ok())
 }
 
 impl PendingSearch {

@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 
 use super::messages::{Answer, Request, read};
-use super::{Place, is_wanted};
+use super::{ProcessFiles, is_wanted};
 use crate::file_identity::FileIdentity;
 use crate::memory::meaning::{Meaning, near_prompt};
 use crate::memory::recalled_text::{Prompt, RecalledText, recall_for_prompt};
@@ -30,17 +30,17 @@ const CACHE: u32 = 4 * 1024;
 /// Searches for hooks until there was no prompt for a while. Returns at once if another process does.
 pub fn serve(env: &Env, home: &Home) -> Result<(), Error> {
     process::leave_session();
-    let Some(place) = Place::of(env, home) else { return Ok(()) };
-    let lock = files::open_append(&place.lock())?;
+    let Some(own) = ProcessFiles::of(env, home) else { return Ok(()) };
+    let lock = files::open_append(&own.lock())?;
     match lock.try_lock_exclusive() {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-        Err(source) => return Err(failed(&place, Error::Write { path: place.lock(), source })),
+        Err(source) => return Err(failed(&own, Error::Write { path: own.lock(), source })),
     }
-    let path = place.socket();
+    let path = own.socket();
     let listener = match listen(&path) {
         Ok(listener) => listener,
-        Err(source) => return Err(failed(&place, Error::Write { path, source })),
+        Err(source) => return Err(failed(&own, Error::Write { path, source })),
     };
     let executable = std::env::current_exe().unwrap_or_default();
     let unchanged = [FileIdentity::without_content(&path), FileIdentity::with_content(&executable)];
@@ -70,8 +70,8 @@ pub fn serve(env: &Env, home: &Home) -> Result<(), Error> {
 }
 
 /// Records that a process cannot listen, so that hooks do not start one for every prompt.
-fn failed(place: &Place, error: Error) -> Error {
-    let _ = files::replace(&place.failure(), b"");
+fn failed(own: &ProcessFiles, error: Error) -> Error {
+    let _ = files::replace(&own.failure(), b"");
     error
 }
 
