@@ -67,7 +67,7 @@ struct Cli {
 enum Command {
     /// Install this version: the executables, the plugin and, if you agree, the tmux setup and Claude Code's status line
     Install(install::Args),
-    /// Install the version that is now in the folder of the last installation, or the version in the folder given with --from
+    /// Install the version that is now in the folder from which Longhaul was last installed, or in the folder given with --from
     Update(update::Args),
     /// Remove everything that install has added
     Uninstall(uninstall::Args),

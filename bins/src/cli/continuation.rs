@@ -17,17 +17,17 @@ const STEPS: usize = 100;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Show the state of every chain (sessions of which each continues the one before); exit 1 if the newest chain has failed
+    /// Show the state of every chain; exit 1 if the newest chain has failed
     Status {
         /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Resume a chain (sessions of which each continues the one before) that failed or was paused
+    /// Resume a chain that failed or was paused
     Resume(Which),
-    /// Cancel a chain (sessions of which each continues the one before) that is running
+    /// Cancel a running chain
     Cancel(Which),
-    /// Show every step of every chain (sessions of which each continues the one before), with its reason
+    /// Show every step of every chain, with the reason for the step
     Log {
         /// Print a JSON array
         #[arg(long)]

@@ -33,7 +33,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct Which {
-    /// Show what the session whose id begins with ID passes on, instead of the newest session of this project
+    /// The session whose id begins with ID, instead of the newest session of this project
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }

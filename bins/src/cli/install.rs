@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Do not change Claude Code's status line
     #[arg(long)]
     no_statusline: bool,
-    /// Add the keys with which Longhaul submits text to keybindings.json, even after an earlier --no-keybinding
+    /// Add to keybindings.json the keys with which Longhaul submits text, even after an earlier --no-keybinding
     #[arg(long, conflicts_with = "no_keybinding")]
     keybinding: bool,
     /// Do not change keybindings.json, now or in later updates: Longhaul then submits text with Enter

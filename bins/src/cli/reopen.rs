@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Only the sessions whose ids begin with one of these; by default all sessions of the last tmux server
     #[arg(value_name = "SESSION", conflicts_with = "since")]
     sessions: Vec<String>,
-    /// The lost sessions of every tmux server, not only of the last one, that were active after WHEN: 90m, 12h, 3d or 2026-01-31
+    /// All lost sessions that were active since WHEN (90m, 12h or 3d ago, or a date: 2026-01-31), on any tmux server; default: those of the last tmux server
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
     /// Print what would be opened without opening it

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Delete everything of the session whose id begins with ID
     #[arg(long, value_name = "ID", group = "what")]
     session: Option<String>,
-    /// Delete everything of the project with this name, or to which this folder belongs
+    /// Delete everything of one project; NAME is the name of the project, or the path of a folder in it
     #[arg(long, value_name = "NAME", group = "what")]
     project: Option<String>,
     /// Do not ask for confirmation
