@@ -99,7 +99,10 @@ impl Store {
     pub fn settle_writes(&self) -> Result<(), StoreError> {
         let failed = cannot("copy the writes back");
         self.connection.execute_batch("PRAGMA wal_autocheckpoint = 100;").map_err(&failed)?;
-        self.empty_wal().map(drop).map_err(failed)
+        if self.empty_wal().map_err(failed)? {
+            self.begin_wal()?;
+        }
+        Ok(())
     }
 
     /// Rewrites the whole file without free pages and without deleted text, in the mode in which it can shrink.
