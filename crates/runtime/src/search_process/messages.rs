@@ -10,6 +10,9 @@ use crate::memory::recalled_text::RecalledText;
 /// Maximum size of a message, in bytes. A prompt and an answer have far less.
 const MAX_BYTES: u64 = 256 * 1024;
 
+/// The space for a message before it is read: most are shorter.
+const USUAL_BYTES: usize = 4 * 1024;
+
 /// A prompt to search for.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Request {
@@ -46,7 +49,7 @@ impl Answer {
 
 /// Reads a message to its end.
 pub(super) fn read(stream: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(USUAL_BYTES);
     stream.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     match u64::try_from(bytes.len()) {
         Ok(length) if length <= MAX_BYTES => Ok(bytes),

@@ -89,7 +89,7 @@ impl Report {
         let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
         let bin = hooks::lay_out(folder.path(), built, model)?;
         let (project, home) = (folder.path().join("project"), folder.path().join("large"));
-        for folder in [&project, &home] {
+        for folder in [&project, &home, &folder.path().join("empty")] {
             std::fs::create_dir(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         }
         let path = home.join("longhaul.db");
@@ -156,7 +156,7 @@ impl Report {
             "## A memory of {count} observations\n\n\
              {} Searches, recall and hooks use the model of the bundle. A search or recall is measured as commands and the \
              MCP server do it, in all projects if no project is named. A hook is measured in a session of one turn, in the \
-             project with the most records. The Stop that it is compared with takes the same turn into an empty memory and adds \
+             project with the most records. The Stop that it is compared with takes such a turn into the same memory and adds \
              nothing to the index of passages.\n`cargo xtask bench --large {} --report` writes this section.\n\n{}",
             self.contents(),
             self.count,

@@ -36,7 +36,7 @@ const PAGE: f64 = 10.0;
 /// Limits for UserPromptSubmit as a multiple of an empty program: up to this many observations, and above.
 const PROMPT: (usize, f64, f64) = (100_000, 6.0, 12.0);
 
-/// Limit for Stop that takes in a turn, as a multiple of the same in an empty memory without an index of passages.
+/// Limit for Stop that takes in a turn, as a multiple of the same in this memory without an index of passages.
 const TURN: f64 = 1.3;
 
 /// Maximum time for what hooks have started in the background.
@@ -205,12 +205,12 @@ impl Hooks<'_> {
     }
 }
 
-/// Plays sessions in the busiest project of the large memory and in one without anything, in turn with the empty program.
+/// Plays sessions in the busiest project of the large memory and in one without anything, in turn with the empty program; then
+/// turns in the large memory without its index of passages.
 pub(super) fn measure(large: &Hooks<'_>, empty: &Hooks<'_>, words: &Words, observations: usize) -> Result<Vec<Line>> {
     // Otherwise the first session of the day would start it in the background, beside the measured runs.
     let (_, upkeep) = large.run("longhaul", &["memory", "upkeep"], "")?;
     keep_raw_text(&large.home)?;
-    without_passages(empty)?;
     let (mut played, mut in_empty, mut nothing) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..WARM_UP + RUNS {
         check_interrupts()?;
@@ -221,14 +221,14 @@ pub(super) fn measure(large: &Hooks<'_>, empty: &Hooks<'_>, words: &Words, obser
         in_empty.push(empty.play(&turn, None)?);
         nothing.push(large.run(EMPTY, &[], "{}")?.1);
     }
+    let unindexed = play_unindexed(large, words)?;
     large.check_log()?;
     empty.check_log()?;
     let of = |name: &'static str, times: &mut dyn Iterator<Item = Duration>| {
         Sample::new(name, times.skip(WARM_UP).collect())
     };
     let nothing = of("an empty Rust program", &mut nothing.into_iter());
-    let baseline =
-        of("the same Stop in an empty memory without an index of passages", &mut in_empty.iter().map(|took| took.stop));
+    let baseline = of("the same Stop without an index of passages", &mut unindexed.iter().map(|took| took.stop));
     let start = of("SessionStart with its page", &mut played.iter().filter_map(|took| took.start));
     let prompt = of("UserPromptSubmit of 12 words, with recall", &mut played.iter().map(|took| took.prompt));
     let stop = of("Stop that takes in a turn of 20 calls", &mut played.iter().map(|took| took.stop));
@@ -245,18 +245,23 @@ pub(super) fn measure(large: &Hooks<'_>, empty: &Hooks<'_>, words: &Words, obser
     ])
 }
 
+/// Plays turns in a memory whose index of passages is not written: while it counts as damaged, nothing is added to it. Only
+/// upkeep, which a SessionStart starts, would build it again.
+fn play_unindexed(large: &Hooks<'_>, words: &Words) -> Result<Vec<Took>> {
+    let store = Store::open(&large.home.join("longhaul.db"), Duration::from_secs(5))?;
+    ensure!(store.mark_index_damaged()?, "the index of passages is already marked as damaged");
+    drop(store);
+    (WARM_UP + RUNS..2 * (WARM_UP + RUNS))
+        .map(|number| {
+            check_interrupts()?;
+            large.play(&Turn { words, number }, None)
+        })
+        .collect()
+}
+
 /// Configures that raw text is kept for ever. Otherwise every upkeep would delete more of the oldest, up to the limit of a
 /// day, because the whole memory was made at once.
 fn keep_raw_text(home: &Path) -> Result<()> {
     let config = json!({ "memory": { "retention_days": 0 } });
     fs::write(home.join("config.json"), config.to_string()).context("cannot write the configuration")
-}
-
-/// Makes an empty memory whose index of passages is not written: while it counts as damaged, nothing is added to it. Only
-/// upkeep, which a SessionStart starts, would build it again.
-fn without_passages(empty: &Hooks<'_>) -> Result<()> {
-    fs::create_dir_all(&empty.home).with_context(|| format!("cannot create {}", empty.home.display()))?;
-    let store = Store::open(&empty.home.join("longhaul.db"), Duration::from_secs(5))?;
-    ensure!(store.mark_index_damaged()?, "the index of passages is already marked as damaged");
-    Ok(())
 }
