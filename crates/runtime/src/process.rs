@@ -145,7 +145,7 @@ pub(crate) fn spawn_sibling_with(name: &str, args: &[String], input: &str) -> Re
 
 /// Starts another executable of Longhaul in the background, in the folder `dir`. It calls [`leave_session`].
 pub(crate) fn spawn_sibling_in(name: &str, args: &[String], dir: &Path) -> Result<(), Error> {
-    spawn(sibling_command(name, args)?.current_dir(dir), name).map(drop)
+    spawn(set_folder(&mut sibling_command(name, args)?, dir), name).map(drop)
 }
 
 /// Starts another executable of Longhaul in the background, in the folder `dir`, with these variables of a terminal; `None`
@@ -157,7 +157,7 @@ pub(crate) fn spawn_sibling_in_terminal(
     terminal: &[(&str, Option<&str>)],
 ) -> Result<(), Error> {
     let mut command = sibling_command(name, args)?;
-    command.current_dir(dir);
+    set_folder(&mut command, dir);
     for (variable, value) in terminal {
         match value {
             Some(value) => command.env(variable, value),
@@ -172,7 +172,7 @@ pub(crate) fn spawn_sibling_in_terminal(
 pub(crate) fn ask_sibling(name: &str, args: &[String], dir: &Path, limit: Duration) -> Result<Option<String>, Error> {
     let mut command = sibling_command(name, args)?;
     // Its own group, so that it does not end with the hook.
-    command.current_dir(dir).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    set_folder(&mut command, dir).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     let printed = Started::new(command, name, limit)?.finish_or_leave();
     Ok(printed.map(|both| both.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()))
 }
@@ -182,11 +182,19 @@ pub(crate) fn ask_sibling(name: &str, args: &[String], dir: &Path, limit: Durati
 /// It gets none of the variables of the session and terminal of this hook. It calls [`leave_session`].
 pub(crate) fn spawn_apart(name: &str, args: &[&str], stdin: impl Into<Stdio>, dir: &Path) -> Result<(), Error> {
     let mut command = sibling_command(name, args)?;
-    command.current_dir(dir).stdin(stdin);
+    set_folder(&mut command, dir).stdin(stdin);
     for variable in NOT_PASSED_ON {
         command.env_remove(variable);
     }
     spawn(&mut command, name).map(drop)
+}
+
+/// Makes a command run in the folder `dir`.
+///
+/// Nothing is set if this process already runs there, as hooks do: a command with a folder of its own is started by `fork`, which
+/// copies the page tables of this process.
+fn set_folder<'c>(command: &'c mut Command, dir: &Path) -> &'c mut Command {
+    if std::env::current_dir().is_ok_and(|here| here == dir) { command } else { command.current_dir(dir) }
 }
 
 /// Returns a command for another executable of Longhaul, with all three streams connected to /dev/null.

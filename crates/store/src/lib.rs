@@ -246,6 +246,21 @@ impl Store {
         Ok(done)
     }
 
+    /// Runs `work`, which only reads, in one transaction: everything that it reads is of the same moment.
+    ///
+    /// It is also faster than many single statements, because each of those locks the database.
+    pub fn read_together<T, E: From<StoreError>>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Self) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred);
+        let transaction = begun.map_err(cannot(action))?;
+        let done = work(self)?;
+        transaction.commit().map_err(cannot(action))?;
+        Ok(done)
+    }
+
     /// Runs statements in one transaction and commits it: [`Store::transaction`] for code that uses the connection itself.
     fn write<T>(
         &self,

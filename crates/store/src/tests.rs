@@ -123,3 +123,21 @@ fn what_is_no_database_is_an_error_and_left_alone() {
     assert!(matches!(open(&path), Err(StoreError::Corrupt { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
 }
+
+#[test]
+fn what_is_read_together_is_of_one_moment() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    let (reader, writer) = (open(&path).unwrap(), open(&path).unwrap());
+    writer.connection.execute_batch("CREATE TABLE written (number)").unwrap();
+    let count =
+        || -> i64 { reader.connection.query_row("SELECT count(*) FROM written", [], |row| row.get(0)).unwrap() };
+    let write = || writer.connection.execute_batch("INSERT INTO written VALUES (1)").unwrap();
+    let together = reader.read_together("read", |_| {
+        let before = count();
+        write();
+        Ok::<_, StoreError>((before, count()))
+    });
+    assert_eq!(together.unwrap(), (0, 0));
+    assert_eq!(count(), 1);
+}

@@ -29,7 +29,21 @@ pub struct Reader<'a> {
 
 /// Renders the page in at most `chars` characters.
 pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Page, Error> {
-    let Reader { project_key, project, session: own, has_seen, now, offset_seconds } = reader;
+    let Reader { project_key, project, now, offset_seconds, .. } = reader;
+    let (sessions, records, total_records) = store.read_together("read the page of a project", |store| {
+        Ok::<_, Error>((sessions(store, reader)?, records(store, project_key)?, store.count_records(project_key)?))
+    })?;
+    let mut input = PageInput::new(project, now);
+    input.offset_seconds = offset_seconds;
+    input.sessions = &sessions;
+    input.records = &records;
+    input.total_records = total_records;
+    Ok(page(&input, chars))
+}
+
+/// Reads the sessions of the page.
+fn sessions(store: &Store, reader: Reader<'_>) -> Result<Vec<PageSession>, Error> {
+    let Reader { project_key, session: own, has_seen, .. } = reader;
     let mut sessions = Vec::new();
     let mut summed_up_now = 0;
     for stored in store.page_sessions(project_key, PAGE_SESSIONS)? {
@@ -58,20 +72,16 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
         session.is_unpaired = is_unpaired;
         sessions.push(session);
     }
-    let records: Vec<PageRecord> = store
-        .page_records(project_key, PAGE_RECORDS, PAGE_NOTES)?
-        .into_iter()
-        .map(|stored| {
-            let mut record = PageRecord::new(stored.id, stored.at, stored.kind, stored.title);
-            record.host = stored.host;
-            record.command_key = stored.command_key;
-            record
-        })
-        .collect();
-    let mut input = PageInput::new(project, now);
-    input.offset_seconds = offset_seconds;
-    input.sessions = &sessions;
-    input.records = &records;
-    input.total_records = store.count_records(project_key)?;
-    Ok(page(&input, chars))
+    Ok(sessions)
+}
+
+/// Reads the records of the page.
+fn records(store: &Store, project_key: &str) -> Result<Vec<PageRecord>, Error> {
+    let records = store.page_records(project_key, PAGE_RECORDS, PAGE_NOTES)?.into_iter().map(|stored| {
+        let mut record = PageRecord::new(stored.id, stored.at, stored.kind, stored.title);
+        record.host = stored.host;
+        record.command_key = stored.command_key;
+        record
+    });
+    Ok(records.collect())
 }
