@@ -196,6 +196,17 @@ impl<'a> Strict<'a> {
         }
     }
 
+    /// Returns whether every record that the index finds in the project matches, so that [`Strict::passes`] is always true.
+    pub(super) fn is_decided_by_index(&self) -> bool {
+        let has_filter = self.session.is_some()
+            || self.without_session.is_some()
+            || self.hosts.is_some()
+            || self.file.is_some()
+            || !self.kinds.is_empty();
+        let has_phrase = !self.required.is_empty() || !self.excluded.is_empty();
+        !has_filter && !has_phrase && self.from == 0 && self.to == i64::MAX
+    }
+
     /// Returns whether a record matches.
     pub(super) fn passes(&self, one: &Candidate) -> bool {
         let is_there = |phrase: &Phrase| one.fields.iter().any(|(text, _)| phrase.is_in(text));

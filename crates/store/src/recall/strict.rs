@@ -30,13 +30,15 @@ pub(super) fn gather(
     };
     let searched = SearchedIndexes::open(connection)?;
     let gatherer = Gatherer { connection, searched, strict, what, words, files };
-    let found = gatherer.month(None)?;
     let by_time = query.order != Order::Relevance || words.is_empty();
-    if found.len() < MOST || !by_time {
-        return Ok(found);
+    if !by_time || !gatherer.finds_many()? {
+        let found = gatherer.month(None)?;
+        if found.len() < MOST || !by_time {
+            return Ok(found);
+        }
     }
     // The records that were stored last need not be the most recent ones, so each month is searched separately.
-    let Some((first, last)) = strict.months(connection, table(what))? else { return Ok(found) };
+    let Some((first, last)) = strict.months(connection, table(what))? else { return Ok(Vec::new()) };
     let months: Vec<i64> = match query.order {
         Order::Oldest => (first..=last).collect(),
         Order::Relevance | Order::Newest => (first..=last).rev().collect(),
@@ -63,10 +65,27 @@ struct Gatherer<'a> {
 }
 
 impl Gatherer<'_> {
+    /// Returns whether the index alone shows that there are as many matches as are read, so that none need be read to know it.
+    fn finds_many(&self) -> rusqlite::Result<bool> {
+        let expression = self.expression(None);
+        if expression.is_empty() || !self.strict.is_decided_by_index() {
+            return Ok(false);
+        }
+        // A record has one row, a long one several.
+        let rows = self.searched.rows(&expression, &range(self.strict.project, self.what), MOST * 2)?;
+        let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).filter(|key| key.what() == self.what).collect();
+        keys.dedup();
+        Ok(keys.len() >= MOST)
+    }
+
+    fn expression(&self, month: Option<i64>) -> String {
+        let scope = self.strict.expression(Some(self.what), month);
+        self.strict.without_session(super::postings::and(self.words, &scope))
+    }
+
     /// Returns the matches of a month, or of all time.
     fn month(&self, month: Option<i64>) -> rusqlite::Result<Vec<Candidate>> {
-        let scope = self.strict.expression(Some(self.what), month);
-        let expression = self.strict.without_session(super::postings::and(self.words, &scope));
+        let expression = self.expression(month);
         let mut found = Vec::new();
         match (&self.files, expression.as_str()) {
             (Some(files), expression) if files.len() < MOST || expression.is_empty() => {
