@@ -106,7 +106,9 @@ fn a_record_without_any_of_the_words_is_found_and_marked() {
     assert_eq!(titles(&found)[0], "authentication fails");
     assert!(found[0]["similarity"].as_f64().unwrap() > 0.5, "{found:#?}");
     let explained = sandbox.longhaul(&["memory", "search", "--explain", "authentication"]);
-    assert!(explained.stdout.contains("of the words' weight") && explained.stdout.contains(", similarity 0."));
+    assert!(
+        explained.stdout.contains("% of the query's words by weight") && explained.stdout.contains(", similarity 0.")
+    );
 }
 
 #[test]

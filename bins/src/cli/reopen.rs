@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Remove the sessions from the list instead of opening them; their conversations are kept
     #[arg(long)]
     dismiss: bool,
-    /// Print a JSON array; without --yes nothing is opened, and without --dismiss nothing is removed from the list
+    /// Print a JSON array and never ask: sessions are opened only with --yes, and removed from the list only with --dismiss
     #[arg(long)]
     json: bool,
 }

@@ -135,7 +135,7 @@ pub(crate) fn explained(hit: &Hit, words: &[(String, bool)]) -> Vec<String> {
     let weak = if hit.is_weak { ", weak" } else { "" };
     let older = if hit.is_older { ", older than a result above that answers the same" } else { "" };
     let score = thousandths as f64 / 1_000.0;
-    let by_words = format!("has {covered} % of the words' weight, {near} % close together");
+    let by_words = format!("contains {covered} % of the query's words by weight, {near} % close together");
     let found_by = match similarity {
         Some(percent) if covered == 0 => {
             format!("found by meaning alone, similarity {:.2}", f64::from(percent) / 100.0)
