@@ -8,7 +8,7 @@ mod undisturbed;
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::scene::{Scene, Spot};
 use crate::poll::{DEADLINE, wait_until};
@@ -196,7 +196,9 @@ fn only_the_chosen_sessions_are_opened() {
     assert_eq!(scene.windows(), ["web:2 styles two"]);
     let unknown = scene.longhaul(&["reopen", "--yes", "ffff"]);
     assert_eq!(unknown.status, Some(1), "{unknown:?}");
-    let dismissed = scene.longhaul(&["reopen", "--dismiss", "--yes"]);
+    let dismissed = scene.longhaul(&["reopen", "--dismiss", "--yes", "--json"]);
     assert!(dismissed.stderr.contains("Removed 2 sessions from the list."), "{dismissed:?}");
+    let listed: Vec<Value> = serde_json::from_str(&dismissed.stdout).unwrap();
+    assert_eq!(listed.len(), 2, "{dismissed:?}");
     assert!(scene.longhaul(&["reopen", "--yes"]).stderr.contains("Nothing to reopen"));
 }

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Remove the sessions from the list instead of opening them; their conversations are kept
     #[arg(long)]
     dismiss: bool,
-    /// Print a JSON array and never ask: sessions are opened only with --yes, and removed from the list only with --dismiss
+    /// Print a JSON array; sessions are opened, or with --dismiss removed from the list, only with --yes
     #[arg(long)]
     json: bool,
 }
@@ -186,6 +186,9 @@ fn dismiss(store: &Store, candidates: &[Candidate], args: &Args) -> Result<Exit>
     confirm(&format!("Remove {} from this list?", counted(chosen.len(), "session")), args.yes)?;
     for candidate in &chosen {
         store.remove_place(&candidate.place.session)?;
+    }
+    if args.json {
+        out::json(&listing::json(candidates, &[]))?;
     }
     out::message(&format!("Removed {} from the list.", counted(chosen.len(), "session")));
     Ok(Exit::Success)

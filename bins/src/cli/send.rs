@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// The prompt
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
-    /// If the prompt can only be sent after the running turn, give up if the turn has not ended after SECONDS; default: the setting inject.patience_seconds
+    /// Give up if the prompt could not be typed within SECONDS, because a turn runs or somebody types; default: the setting inject.patience_seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=86_400))]
     wait: Option<u64>,
 }

@@ -131,7 +131,7 @@ pub enum Error {
     #[error("{program} did not answer within {ms} ms")]
     TimedOut { program: String, ms: u64 },
     /// Another user may listen on the socket of a tmux server.
-    #[error("the tmux socket {} is not used: {problem}; remove it, or start tmux with another TMUX_TMPDIR", path.display())]
+    #[error("the tmux socket {} is not used: {problem}; remove the socket or its folder, or start tmux with another TMUX_TMPDIR", path.display())]
     UnsafeSocket { path: PathBuf, problem: &'static str },
     /// An object of a snapshot does not exist any more.
     #[error("the object {id} is missing: the repository has pruned it since, so this snapshot cannot be used")]

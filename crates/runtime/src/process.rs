@@ -191,8 +191,8 @@ pub(crate) fn spawn_apart(name: &str, args: &[&str], stdin: impl Into<Stdio>, di
 
 /// Makes a command run in the folder `dir`.
 ///
-/// Nothing is set if this process already runs there, as hooks do: a command with a folder of its own is started by `fork`, which
-/// copies the page tables of this process.
+/// Nothing is set if this process already runs there, as most hooks do: in a statically linked executable, the standard library
+/// starts a command with a folder of its own by `fork`, which copies the page tables of this process.
 fn set_folder<'c>(command: &'c mut Command, dir: &Path) -> &'c mut Command {
     if std::env::current_dir().is_ok_and(|here| here == dir) { command } else { command.current_dir(dir) }
 }

@@ -36,12 +36,19 @@ impl Store {
 
     /// Begins an empty WAL by writing the first page of the database as it is.
     ///
-    /// The first commit to an empty WAL waits for the disk. Afterwards the next hook, which would make that commit, does not.
+    /// The first commit to an empty WAL waits for the disk. Afterwards the next hook, which would make that commit, does not. If
+    /// another process is writing, this is left to it.
     pub(crate) fn begin_wal(&self) -> Result<(), StoreError> {
-        self.write("begin the write-ahead log", |tx| {
-            let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
-            tx.pragma_update(None, "user_version", version)
-        })
+        let write_first_page = || {
+            self.write("begin the write-ahead log", |tx| {
+                let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
+                tx.pragma_update(None, "user_version", version)
+            })
+        };
+        match self.lock_queue.without_queueing(Duration::ZERO, write_first_page) {
+            Err(error) if error.is_busy() => Ok(()),
+            done => done,
+        }
     }
 }
 

@@ -100,8 +100,7 @@ impl Store {
         let failed = cannot("copy the writes back");
         self.connection.execute_batch("PRAGMA wal_autocheckpoint = 100;").map_err(&failed)?;
         if self.empty_wal().map_err(failed)? {
-            // It fails if another process writes, and that has begun it.
-            let _ = self.begin_wal();
+            self.begin_wal()?;
         }
         Ok(())
     }

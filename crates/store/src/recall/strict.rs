@@ -16,6 +16,9 @@ use crate::{Order, What};
 /// Maximum number of records of a type that are read, the newest first.
 const MOST: usize = 1_000;
 
+/// Number of rows of the index that few records exceed: a prompt has one, and one for the replies of each of its turns.
+const ROWS_PER_RECORD: usize = 4;
+
 /// Returns the records of a type that match. `words` is an additional FTS5 expression.
 pub(super) fn gather(
     connection: &Connection,
@@ -71,8 +74,7 @@ impl Gatherer<'_> {
         if expression.is_empty() || !self.strict.is_decided_by_index() {
             return Ok(false);
         }
-        // A record has one row, a long one several.
-        let rows = self.searched.rows(&expression, &range(self.strict.project, self.what), MOST * 2)?;
+        let rows = self.searched.rows(&expression, &range(self.strict.project, self.what), MOST * ROWS_PER_RECORD)?;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).filter(|key| key.what() == self.what).collect();
         keys.dedup();
         Ok(keys.len() >= MOST)

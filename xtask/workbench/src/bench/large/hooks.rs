@@ -248,12 +248,15 @@ pub(super) fn measure(large: &Hooks<'_>, empty: &Hooks<'_>, words: &Words, obser
 /// Plays turns in a memory whose index of passages is not written: while it counts as damaged, nothing is added to it. Only
 /// upkeep, which a SessionStart starts, would build it again.
 fn play_unindexed(large: &Hooks<'_>, words: &Words) -> Result<Vec<Took>> {
-    let store = Store::open(&large.home.join("longhaul.db"), Duration::from_secs(5))?;
+    let path = large.home.join("longhaul.db");
+    let store = Store::open(&path, Duration::from_secs(5))?;
     ensure!(store.mark_index_damaged()?, "the index of passages is already marked as damaged");
     drop(store);
     (WARM_UP + RUNS..2 * (WARM_UP + RUNS))
         .map(|number| {
             check_interrupts()?;
+            // As the upkeep of a SessionStart does, so that each turn begins with a short log.
+            Store::open(&path, Duration::from_secs(5))?.settle_writes()?;
             large.play(&Turn { words, number }, None)
         })
         .collect()
