@@ -2,7 +2,7 @@ use longhaul_core::Millis;
 use serde_json::{Value, json};
 
 use super::read;
-use crate::{Attachment, DetailKind, PromptOrigin, ReportedBy, SourcedText, Turn, WindowSource};
+use crate::{Attachment, Detail, DetailKind, PromptOrigin, ReportedBy, SourcedText, Turn, WindowSource};
 
 /// Reads a prompt and `lines`, each a second after the one before; returns the turn.
 #[track_caller]
@@ -42,6 +42,24 @@ fn a_call_has_the_time_of_its_input_and_the_result_of_its_output() {
     assert_eq!((both.calls[0].at, both.calls[0].result.as_deref()), (Some(Millis(1_000)), Some(r#"{"stdout":"x"}"#)));
     // Its input was in an earlier read.
     assert_eq!(turn(&[output]).calls[0].at, Some(Millis(1_000)));
+}
+
+#[test]
+fn the_input_and_the_output_of_a_call_are_details() {
+    let input = reply(json!([{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls"}}]));
+    let failed = json!([{"type": "tool_result", "tool_use_id": "t", "content": "not found", "is_error": true}]);
+    let output = results(failed, json!(null));
+    let details = |lines: &[Value]| -> Vec<String> {
+        let shown = |d: Detail<'_>| format!("{:?} {} {:?} {} {}", d.kind, d.source, d.name, d.text, d.is_error);
+        turn(lines).details().map(shown).collect()
+    };
+    assert_eq!(
+        details(&[input.clone(), output.clone()]),
+        [r#"ToolInput t "Bash" {"command":"ls"} true"#, r#"ToolOutput t:result "Bash" not found true"#]
+    );
+    assert_eq!(details(&[input]), [r#"ToolInput t "Bash" {"command":"ls"} false"#]);
+    // Its input, which has the name of the tool, was in an earlier read.
+    assert_eq!(details(&[output]), [r#"ToolOutput t:result "" not found true"#]);
 }
 
 #[test]
