@@ -204,6 +204,7 @@ mod tests {
         check("curl -u admin:word https://x.example", "curl -u admin:[redacted] https://x.example");
         check("/usr/bin/curl -uadmin:word x", "/usr/bin/curl -uadmin:[redacted] x");
         check("curl --user 'a:b c' x", "curl --user 'a:[redacted]' x");
+        check("curl --proxy-user=admin:word x", "curl --proxy-user=admin:[redacted] x");
         check("mysql -pword -u root", "mysql -p[redacted] -u root");
         check("sshpass -p word ssh host -p 22", "sshpass -p [redacted] ssh host -p 22");
         check("docker login -u me -p word", "docker login -u me -p [redacted]");
@@ -219,6 +220,7 @@ mod tests {
     fn commands_inside_commands_are_read() {
         check("bash -c \"cd x; sshpass -p word ssh y\"", "bash -c \"cd x; sshpass -p [redacted] ssh y\"");
         check("cd a && mysql -pword|cat", "cd a && mysql -p[redacted]|cat");
+        check("x --password 'sshpass -p word y' z", "x --password '[redacted]' z");
     }
 
     #[test]
@@ -233,6 +235,7 @@ mod tests {
             "ssh -p 22 host",
             "curl -u name x",
             "prog --password --verbose",
+            "prog --password '' --verbose",
             "it's an open quote",
             "",
         ] {

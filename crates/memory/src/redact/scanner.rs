@@ -254,6 +254,7 @@ mod tests {
         let hex = |prefix: &str, rest: usize| format!("{prefix}{}", "7a0b".repeat(9)[..rest].to_owned());
         assert_eq!(found(&hex("SK", 32)), [hex("SK", 32)]);
         assert_eq!(found(&hex("AC", 32)), [hex("AC", 32)]);
+        assert_eq!(found(&format!("id: {}, {}", hex("AC", 32), hex("SK", 32))), [hex("AC", 32), hex("SK", 32)]);
         let others =
             [aws(15), aws(17), format!("AKIB{}", body(16)), format!("x{}", aws(16)), aws(16).replace('B', "b")];
         let more = [hex("SK", 31), hex("SK", 33), format!("x{}", hex("SK", 32)), format!("SK{}", body(32))];

@@ -40,6 +40,10 @@ fn named() -> Vec<(&'static str, String, &'static str)> {
         ("mongodb+srv://app:", "p@ss:wörd".to_owned(), "@cluster.example.net/"),
         ("redis://:", "longpass9".to_owned(), "@cache:6379"),
         ("https://build:", mixed.to_owned(), "@example.com/x.git"),
+        ("https://a.example/c?sv=1&sig=", format!("{mixed}{mixed}"), "&se=2"),
+        ("password: \"", "kzqwvmhjbnrt".to_owned(), "\""),
+        ("\"Authorization\": \"Bearer ", "kzqwvmHj".to_owned(), "\""),
+        ("Authorization: Bearer \"", "kzqwvmHj".to_owned(), "\""),
     ]
 }
 
@@ -95,6 +99,8 @@ fn what_stands_for_a_value_stays() {
         "Authorization: Bearer <token>",
         "Authorization: Bearer token",
         "Authorization: Basic",
+        "\"Authorization\": \"kzqwvmHj\"",
+        "design_sig=aB3dE5gH7jK9mN1pQ3sT5vX7aB3dE5gH7jK9mN1pQ3sT5vX7",
         "the password: see below",
         "postgres://localhost:5432/app",
         "postgres://user:password@localhost/app",
@@ -114,6 +120,8 @@ fn what_stands_for_a_value_stays() {
 fn only_a_name_in_capitals_before_a_bare_sign_is_of_an_environment() {
     check("PASSWORD=kzqwvm", "PASSWORD=[redacted]");
     check("DB2_PASSWORD=kzqwvm X=1", "DB2_PASSWORD=[redacted] X=1");
+    check("PASSWORD='kzqwvm hj' X=1", "PASSWORD='[redacted]' X=1");
+    check("PASSWORD='kzqwvm hj\nX='1'", "PASSWORD='[redacted] hj\nX='1'");
     for same in [
         "PASSWORD = kzqwvm",
         "PASSWORD= kzqwvm",
@@ -133,8 +141,9 @@ fn comparisons_and_calls_assign_nothing() {
     check(&format!("token => {value}"), "token => [redacted]");
     check(&format!("token := {value}"), "token := [redacted]");
     for sign in ["==", "=~", "!=", "<=", ">=", "+=", "::", "~="] {
-        let same = format!("token {sign} {value}");
-        check(&same, &same);
+        for same in [format!("token {sign} {value}"), format!("token{sign}{value}")] {
+            check(&same, &same);
+        }
     }
     for same in [format!("token = {value}("), format!("token = {value}[0]")] {
         check(&same, &same);
