@@ -76,6 +76,7 @@ fn every_shape_goes() {
 fn escapes_of_json_end_a_word() {
     for secret in secrets() {
         check(&format!("{{\"a\":\"x\\n{secret}\\n\"}}"), "{\"a\":\"x\\n[redacted]\\n\"}");
+        check(&format!("{{\"a\":\"x\\r\\n{secret}\\u0020\"}}"), "{\"a\":\"x\\r\\n[redacted]\\u0020\"}");
         check(&format!("\"\\u0026{secret}\\\"\""), "\"\\u0026[redacted]\\\"\"");
         check(&format!("\"\\\\n{secret}\\\\n\""), "\"\\\\n[redacted]\\\\n\"");
     }

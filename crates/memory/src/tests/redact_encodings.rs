@@ -21,6 +21,8 @@ fn a_secret_is_seen_through_what_a_reader_does_not_see() {
             "\\\n",
             "\\\r\n",
             "\\\\\\n",
+            "\\\\\\r\\n",
+            "\\\\\\\\\\\\\\n",
             "\\u0000",
             "\u{fe0f}",
             "\u{9b}31m",
@@ -34,6 +36,18 @@ fn a_secret_is_seen_through_what_a_reader_does_not_see() {
             let redacted = redact(&format!("a {head}{between}{tail} b")).into_owned();
             assert_eq!(redacted, "a [redacted] b", "{secret} with {between:?}");
         }
+    }
+}
+
+#[test]
+fn a_secret_is_seen_far_behind_the_beginning_and_behind_other_signs() {
+    for secret in secrets() {
+        let (head, tail) = secret.split_at(5);
+        let filler = "lorem ipsum ".repeat(200);
+        check(&format!("{filler}{head}\u{200b}{tail} b"), &format!("{filler}[redacted] b"));
+        check(&format!("50% of {head}%{:02x}{} b", tail.as_bytes()[0], &tail[1..]), "50% of [redacted] b");
+        let unseen = "\u{200b}\u{200b}\u{200b}\u{200b}";
+        check(&format!("a{unseen} {secret}{unseen} b"), &format!("a{unseen} [redacted]{unseen} b"));
     }
 }
 
@@ -124,6 +138,8 @@ fn a_secret_is_seen_in_base64_of_other_text() {
         check_encoded(german.as_bytes(), secret.as_bytes(), |encoded| {
             format!("averylongnamewithoutanysigns/{encoded}")
         });
+        let japanese = format!("支払期日と請求書の鍵 {secret}\n");
+        check_encoded(japanese.as_bytes(), secret.as_bytes(), str::to_owned);
         let wide = |text: &str| text.bytes().flat_map(|byte| [byte, 0]).collect::<Vec<_>>();
         check_encoded(&wide(&format!("$t = '{secret}'")), &wide(&secret), str::to_owned);
         // A registry's login.
@@ -185,6 +201,8 @@ fn only_the_part_of_base64_that_holds_a_secret_goes() {
             let from = before.len() / 3 * 4;
             let to = (before.len() + secret.len()).div_ceil(3) * 4;
             assert_eq!(redact(&encoded), format!("{}[redacted]{}", &encoded[..from], &encoded[to..]), "{secret}");
+            let last = base64(&format!("{before}{secret}"));
+            assert_eq!(redact(&format!("{last} x")), format!("{}[redacted] x", &last[..from]), "{secret}");
         }
     }
 }
@@ -206,5 +224,7 @@ fn a_short_line_of_base64_does_not_go_on_in_the_next_one() {
         let second = base64(&format!("login: {secret} and so on"));
         let redacted = redact(&format!("{first}\n{second}")).into_owned();
         assert!(redacted.starts_with(&format!("{first}\n")) && redacted.contains("[redacted]"), "{secret}: {redacted}");
+        let before = "lorem ipsum ".repeat(9);
+        assert_eq!(redact(&format!("{before}{first}\n{second}")), format!("{before}{redacted}"));
     }
 }
