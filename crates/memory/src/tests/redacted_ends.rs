@@ -47,6 +47,21 @@ fn a_key_goes_on_to_its_end_or_to_the_end_of_the_text() {
 }
 
 #[test]
+fn a_key_that_is_only_mentioned_hides_nothing() {
+    let text = around("a PRIVATE KEY is in the file", 20_000, 20_000);
+    assert_eq!(redacted_ends(&text, 100), cut_middle(&redact(&text), 100));
+}
+
+#[test]
+fn the_text_beside_a_long_secret_fills_the_space() {
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----", "QUJD\n".repeat(860));
+    for (before, after) in [(0, 30_000), (30_000, 0)] {
+        let text = around(&key, before, after);
+        assert_eq!(redacted_ends(&text, 300), cut_middle(&redact(&text), 300), "{before} before, {after} after");
+    }
+}
+
+#[test]
 fn a_name_is_seen_before_its_secret() {
     let secret = format!("aws_secret_access_key = {}", "A1b2".repeat(10));
     for after in 0..100 {
