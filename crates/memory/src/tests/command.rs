@@ -53,6 +53,11 @@ fn a_test_or_build_that_fails_is_a_problem() {
     let piped = printed("running 1 test\ntest result: FAILED. 0 passed; 1 failed\n");
     check("cargo test 2>&1 | tail -5", &piped, false, Kind::Problem, "Failed: `cargo test 2>&1 | tail -5`");
     check("cat log", &piped, false, Kind::Command, "Ran `cat log`");
+    for key in ["exitCode", "exit_code", "returnCode"] {
+        let ended = |status: u8| json!({ "stdout": "", key: status });
+        check("cargo test", &ended(101), false, Kind::Problem, "Failed: `cargo test` (exit status 101)");
+        check("cargo test", &ended(0), false, Kind::Command, "Ran `cargo test`");
+    }
 }
 
 #[test]

@@ -11,6 +11,23 @@ fn section_lines(text: &str) -> [usize; 4] {
 }
 
 #[test]
+fn a_session_has_a_line_for_its_part_of_the_space() {
+    let words = |n: usize| format!("word{n} ").repeat(200);
+    let second_line = |count: usize, chars: usize| {
+        let sessions: Vec<PageSession> =
+            (0..count).map(|n| session(&format!("S{n}"), 1, &words(n), came_to(&words(n), "", ""))).collect();
+        let input = PageInput { project: "x", now: NOW, sessions: &sessions, ..PageInput::default() };
+        let text = page(&input, chars).text;
+        text.lines().filter(|line| line.starts_with("- S")).nth(1).map(|line| line.chars().count())
+    };
+    for (count, chars, least, most) in [(30, 16_000, 290, 340), (10, 6_000, 320, 370), (20, 12_000, 320, 370)] {
+        let length = second_line(count, chars).unwrap();
+        assert!((least..=most).contains(&length), "{length} of {chars} for each of {count}");
+    }
+    assert_eq!((second_line(30, 4_000), second_line(2, 16_000)), (Some(182), Some(461)), "the least and the most");
+}
+
+#[test]
 fn every_section_has_its_share_of_the_space() {
     let words = |n: usize| format!("word{n} ").repeat(40);
     let sessions: Vec<PageSession> = (0..30)
