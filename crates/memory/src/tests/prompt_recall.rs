@@ -63,7 +63,9 @@ fn a_prompt_is_a_question_an_order_or_neither() {
     check_kind("can you add occupancy, plumage and migration to the survey?", PromptKind::Order);
     check_kind("ok, now wire the thermostat to the greenhouse boiler", PromptKind::Order);
     check_kind("the greenhouse thermostat should follow the boiler", PromptKind::Order);
+    check_kind("build again: thermostat, greenhouse, boiler and pump", PromptKind::Order);
     check_kind("Gewächshaus und Heizkessel mit dem Regler verbinden und dann das Ventil schließen", PromptKind::Order);
+    check_kind("der Heizkessel und das Ventil sind nicht mit dem Regler im Gewächshaus", PromptKind::Statement);
 }
 
 #[test]
@@ -84,7 +86,22 @@ fn ordinary_words_weigh_less() {
 #[test]
 fn a_long_prompt_costs_no_more_than_a_page() {
     let words: String = (0..100_000).map(|number| format!("word{number} ")).collect();
-    assert!(PromptQuestion::of(&words).unwrap().terms.len() <= 24);
+    assert_eq!(PromptQuestion::of(&words).unwrap().terms.len(), 24);
+}
+
+#[test]
+fn of_too_many_words_long_ones_stay_and_ordinary_ones_go_first() {
+    let forms = |words: &[String]| -> Vec<String> {
+        let question = PromptQuestion::of(&words.join(" ")).unwrap();
+        question.terms.into_iter().map(|mut term| term.forms.swap_remove(0)).collect()
+    };
+    let short: Vec<String> = ('a'..='w').map(|letter| format!("{letter}zq")).collect();
+    let words = |others: &[&str]| [others.iter().map(|word| (*word).to_owned()).collect(), short.clone()].concat();
+    assert_eq!(forms(&words(&["kestrel"])), words(&["kestrel"]), "all fit, in their order");
+    let both = ["documentation", "configuration", "occupancy", "reconciliation"];
+    let kept = forms(&words(&both));
+    assert_eq!(kept[..2], ["reconciliation", "occupancy"]);
+    assert_eq!(kept[2..], short[..22]);
 }
 
 pub(super) fn evidence(words: f64, covered: f64, near: f64) -> Evidence {
@@ -147,6 +164,7 @@ fn an_order_may_stand_behind_a_remark() {
     check_kind("which occupancy is used, set in the survey?", PromptKind::Question);
     check_kind("let's connect occupancy survey, herons and egrets", PromptKind::Order);
     check_kind("occupancy survey of herons, test data", PromptKind::Statement);
+    check_kind("occupancy, plumage and migration of herons in the café, run it again", PromptKind::Order);
 }
 
 #[test]
