@@ -216,7 +216,8 @@ mod tests {
     #[test]
     fn the_sentence_with_the_words_comes_with_those_after_and_before() {
         check("importer", TEXT, 40, "… The importer stalls. …");
-        check("importer", TEXT, 46, "… The importer stalls. Four is near. …");
+        check("importer", TEXT, 44, "… The importer stalls. …");
+        check("importer", TEXT, 45, "… The importer stalls. Four is near. …");
         check("importer", TEXT, 62, "… The importer stalls. Four is near. Five is far. …");
         check("importer", TEXT, 80, "… The importer stalls. Four is near. Five is far.\nSix is last.");
         check("six", TEXT, 46, "… Five is far.\nSix is last.");
@@ -235,6 +236,8 @@ mod tests {
         check("importer stall", repeated, 70, "… Something else is written here now. The importer stalls. …");
         let decided = "The importer runs. Something else is here. We decided on an importer. Another remark.";
         check("importer", decided, 40, "… We decided on an importer. …");
+        let both = "We decided on an importer. Something else is here. The importer stalls here. Another remark.";
+        check("importer stall", both, 40, "… The importer stalls here. …");
     }
 
     #[test]
@@ -242,7 +245,13 @@ mod tests {
         let long = "one two three four five six seven eight nine ten importer eleven twelve thirteen fourteen fifteen";
         check("importer", long, 40, "… ten importer eleven twelve …");
         check("one", long, 40, "one two three four five six seven …");
+        check("one", long, 39, "one two three four five six …");
         check("zeppelin", &format!("{long}. More."), 40, "one two three four five six seven …");
+        // Half of the space must stay in use, so a long word is cut.
+        for before in [3, 17] {
+            let word = "a".repeat(before) + " " + &"x".repeat(100);
+            check("zeppelin", &word, 40, &format!("{} …", &word[..34]));
+        }
     }
 
     #[test]

@@ -163,6 +163,7 @@ fn of_two_decisions_about_the_same_the_older_one_is_marked() {
     };
     assert_eq!(marked("Decided: Mosquitto.", "broker of the sensors"), [false, true]);
     assert_eq!(marked("Mosquitto replaces RabbitMQ.", "broker of the sensors"), [false, true]);
+    assert_eq!(marked("Decided: Mosquitto.", "broker"), [false, true]);
     assert_eq!(marked("It runs.", "broker of the sensors"), [false, false], "nothing was decided anew");
     assert_eq!(marked("Decided: Mosquitto.", "broker in Leipzig"), [false, false], "not the same question");
 }
