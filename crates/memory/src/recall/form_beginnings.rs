@@ -98,6 +98,8 @@ mod tests {
             "cantavano",
             "leggere",
             "gelopen",
+            "brood",
+            "groot",
             "работает",
             "импорта",
         ];

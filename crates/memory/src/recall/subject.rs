@@ -138,5 +138,7 @@ mod tests {
         assert_eq!(one, other);
         assert_ne!(Subject::of(["ab importer"]), other);
         assert_eq!(Subject::of(["größerem"]), Subject::of(["größeren"]));
+        assert_eq!(Subject::of(["работает"]), Subject::of(["работаем"]));
+        assert_ne!(Subject::of(["работает"]), Subject::of(["рабский"]));
     }
 }

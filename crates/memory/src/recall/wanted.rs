@@ -172,6 +172,17 @@ mod tests {
         for wanted in ["parsehttpurl", "x86", "reconciliation"] {
             assert!(forms.contains(&wanted), "{wanted}: {forms:?}");
         }
-        assert_eq!(wanted_terms(&many).len(), MOST, "exactly so many are all kept");
+        let exactly: Vec<String> = wanted_terms(&many).into_iter().map(|mut term| term.forms.swap_remove(0)).collect();
+        assert_eq!(exactly.join(" "), many, "exactly so many are all kept, in their order");
+    }
+
+    #[test]
+    fn every_inflection_in_a_query_is_an_exact_form_of_one_term() {
+        let terms = wanted_terms("parser, parsers and parsing; parser");
+        let [term] = terms.as_slice() else { panic!("{terms:?}") };
+        assert_eq!((&term.forms[..3], term.exact), (&["parser", "parsers", "parsing"].map(str::to_owned)[..], 3));
+        let distinct: std::collections::BTreeSet<&String> = term.forms.iter().collect();
+        assert_eq!(distinct.len(), term.forms.len(), "{:?}", term.forms);
+        assert!(term.forms[3..].contains(&"pars".to_owned()), "the stem is no exact form: {:?}", term.forms);
     }
 }

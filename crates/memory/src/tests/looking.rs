@@ -68,6 +68,8 @@ fn words_are_near_within_a_few_words() {
     let text = format!("importer {}the importer of rates stalls", words(100));
     let found = look("importer stall", &text);
     assert_eq!((found.near, &text[start(&found, &text)..]), (1.0, "importer of rates stalls"));
+    let twice = format!("the importer stalls {}the importer stalls", words(100));
+    assert_eq!(start(&look("importer stall", &twice), &twice), 4, "the first of two places");
 }
 
 #[test]
@@ -84,6 +86,9 @@ fn a_field_has_its_weight_and_is_apart_from_others() {
 fn beginnings_and_other_languages_are_found() {
     about(look("impor*", "the importer").score, saturated(WEIGHTS.stem, 2.0));
     assert_eq!(look("impor*", "the export").covered, 0.0);
+    for beginning in ["im*", "imp*", "impo*"] {
+        assert_eq!(look(beginning, "the importers").covered, 1.0, "{beginning}");
+    }
     assert_eq!(look("messung", "Die Messungen sind nicht genau, und das ist so.").covered, 1.0);
     assert_eq!(look("importing", "It imports what it can.").covered, 1.0);
     assert_eq!(look("parse", "parse_http_url").covered, 1.0);
@@ -109,6 +114,11 @@ fn a_snippet_is_the_text_around_the_words() {
     assert!(start.starts_with("importer word") && start.ends_with(" word…"), "{start}");
     let one_word = snippet(&format!("importer {}", "x".repeat(400)));
     assert_eq!(one_word.chars().count(), 241, "a word that is longer than half of it is cut");
+    let joined = snippet(&format!("{}{}(importer) {}", words(100), "x".repeat(100), words(100)));
+    assert!(
+        joined.starts_with("…xxx") && joined.contains("x(importer) word"),
+        "a long word before it is cut: {joined}"
+    );
     assert_eq!(look("importer", "x").snippet(&[]), "");
 }
 

@@ -34,6 +34,20 @@ fn a_typing_error_marks_what_was_meant() {
 }
 
 #[test]
+fn a_word_that_is_only_the_beginning_of_others_marks_those() {
+    check("zepp", "the zeppelin", &["zeppelin"]);
+    check("zep", "the zeppelin", &[]);
+    check("zeppeling", "the zeppelins", &["zeppelins"]);
+    check("confederating", "their confederations", &["confederations"]);
+}
+
+#[test]
+fn the_words_of_a_query_are_reported_as_they_were_typed() {
+    let marker = WordMarker::new(&Query::parse("improter Stalls +Cache"), ["the importer stalls"]);
+    assert_eq!(marker.typed().collect::<Vec<_>>(), ["improter", "stalls", "cache"]);
+}
+
+#[test]
 fn among_many_words_nothing_is_corrected() {
     let others =
         ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliett", "kilo", "lima"];

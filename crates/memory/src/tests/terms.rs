@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::{Form, Language, Terms, are_names, forms, is_stop_word, split, wanted_terms};
+use crate::{Form, Language, Terms, are_names, common_terms, forms, is_stop_word, split, wanted_terms};
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
@@ -58,6 +58,7 @@ fn all_of_a_long_text_is_indexed() {
     assert_eq!(terms.split(' ').filter(|term| term.starts_with("word")).count(), 400);
     let chinese = format!("{}期日", "対、".repeat(160_000));
     assert!(Terms::default().index([chinese.as_str()]).split(' ').any(|term| term == "期日"));
+    check(&"支払\u{3000}期日\u{3000}".repeat(30_000), "支払 期日");
 }
 
 #[test]
@@ -99,6 +100,9 @@ fn words_that_ask_say_nothing() {
         |text: &str| wanted_terms(text).into_iter().map(|mut term| term.forms.swap_remove(0)).collect::<Vec<_>>();
     assert_eq!(wanted("could you tell me why did the importer stall, please?"), ["importer", "stall"]);
     assert_eq!(wanted("who was it"), ["who", "was", "it"]);
+    let common: Vec<String> =
+        common_terms("why did the importer stall").into_iter().map(|mut term| term.forms.swap_remove(0)).collect();
+    assert_eq!(common, ["why", "did", "the"]);
     assert_eq!(wanted("parser and parsers"), ["parser"]);
     assert_eq!(wanted_terms(&"a lot of different words 1 2 3 ".repeat(200)).len(), 6);
 }
