@@ -204,7 +204,7 @@ mod tests {
         check("curl -u admin:word https://x.example", "curl -u admin:[redacted] https://x.example");
         check("/usr/bin/curl -uadmin:word x", "/usr/bin/curl -uadmin:[redacted] x");
         check("curl --user 'a:b c' x", "curl --user 'a:[redacted]' x");
-        check("curl --proxy-user=admin:word x", "curl --proxy-user=admin:[redacted] x");
+        check("curl http://h --proxy-user=admin:word x", "curl http://h --proxy-user=admin:[redacted] x");
         check("mysql -pword -u root", "mysql -p[redacted] -u root");
         check("sshpass -p word ssh host -p 22", "sshpass -p [redacted] ssh host -p 22");
         check("docker login -u me -p word", "docker login -u me -p [redacted]");

@@ -212,7 +212,7 @@ mod tests {
         environment(&["[kzqw7v", "{kzqw7v", "(kzqw7v"], &["[kzqw7v]", "{kzqw7v}", "(kzqw7v)"]);
         environment(&["*kzqw7v", "&kzqw7v", "|kzqw7v", ">kzqw7v"], &["*kzqwvm", "&kzqwvm", "|kzqwvm", ">kzqwvm"]);
         environment(&["%kzqw7v"], &["%kzqw7v%", "kz${qw7v", "kz{{qw7v", "kz$(qw7v", "kzq...w7v", "kzq…w7v"]);
-        let quoted = ["$kzq-w7v", "[kzqw7v", "{kzqw7v", "(kzqw7v", "*kzqw7v", "&kzqw7v"];
+        let quoted = ["$kzq-w7v", "<kzqw7v", "[kzqw7v", "{kzqw7v", "(kzqw7v", "*kzqw7v", "&kzqw7v"];
         check(Assigned::Password, Writing::Quoted, &[], &quoted);
     }
 

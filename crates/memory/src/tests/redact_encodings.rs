@@ -10,6 +10,8 @@ fn a_secret_is_seen_through_what_a_reader_does_not_see() {
             "\u{1b}[01;31m\u{1b}[K",
             "\\u001b[0m",
             "\\u001B[38;5;1m",
+            "\u{1b}(B",
+            "\u{1b})0",
             "\u{1b}]8;;https://a.b\u{7}",
             "\u{1b}]8;;\u{1b}\\",
             "\\u001b]8;;\\u001b\\\\",
