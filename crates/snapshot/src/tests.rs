@@ -191,6 +191,7 @@ fn names_that_git_refuses_to_store_are_left_out() {
         assert_eq!(reason(path, FileKind::File), Some(LeftOutReason::OtherRepository), "{path}");
     }
     assert_eq!(reason("a/.gitModules", FileKind::Link), Some(LeftOutReason::NotAFile));
+    assert_eq!(reason("a/modules", FileKind::Link), None);
     for path in [".gitmodules", ".gitignore", "x.git", "git", "a\\.git"] {
         assert_eq!(reason(path, FileKind::File), None, "{path}");
     }
@@ -204,7 +205,9 @@ fn the_output_of_git_is_parsed() {
     assert_eq!(changes.len(), 2);
     assert_eq!(changes[0], change("new\nname", None, entry("aaaa")));
     assert_eq!(changes[1].path, b"\xff");
-    assert!(changes[1].before.as_ref().unwrap().is_executable() && changes[1].after.as_ref().unwrap().is_link());
+    let (before, after) = (changes[1].before.as_ref().unwrap(), changes[1].after.as_ref().unwrap());
+    assert_eq!((before.is_executable(), before.is_link()), (true, false));
+    assert_eq!((after.is_executable(), after.is_link()), (false, true));
     assert_eq!(parse_changes(b""), Ok(Vec::new()));
     for bad in [&b"x"[..], b":1 2 3\0a\0", b":100644 100644 a b M\0", b":100644 100644 a;b c M\0p\0"] {
         assert_eq!(parse_changes(bad), Err(ParseError), "{bad:?}");
@@ -220,6 +223,20 @@ fn lines_are_counted_and_binary_files_have_none() {
 }
 
 #[test]
+fn a_folder_selects_what_lies_below_it_and_no_selection_selects_everything() {
+    let is_selected = |path: &str, selected: &[&str]| {
+        let selected: Vec<Vec<u8>> = selected.iter().map(|path| path.as_bytes().to_vec()).collect();
+        crate::is_selected(path.as_bytes(), &selected)
+    };
+    assert!(is_selected("a/b", &[]));
+    assert!(is_selected("a/b", &[""]), "the top of the work tree");
+    assert!(is_selected("a/b", &["x", "a"]));
+    assert!(is_selected("a/b", &["a/b"]));
+    assert!(!is_selected("a/b", &["x", "a/c"]));
+    assert!(!is_selected("ab", &["a"]));
+}
+
+#[test]
 fn a_path_cannot_write_to_the_terminal() {
     assert_eq!(shown_path(b"a b/\xc3\xa4\n\x1b[31m\xff\\"), "a b/ä\\n\\033[31m\\377\\\\");
     assert_eq!(shown_path("x\u{202e}y".as_bytes()), "x\\342\\200\\256y");
@@ -230,6 +247,7 @@ fn old_snapshots_go_first_and_pinned_ones_last() {
     let mut all: Vec<Kept> = (1..=5).map(|id| Kept::new(id, Millis(id as u64 * 100), 10)).collect();
     all[0].is_pinned = true;
     assert_eq!(retention(&all, Millis(600), 350, 0), [2]);
+    assert_eq!(retention(&all, Millis(600), 400, 0), [0; 0], "one of exactly that age stays");
     assert_eq!(retention(&all, Millis(600), 0, 0), [0; 0]);
     assert_eq!(retention(&all, Millis(600), 0, 15), [2, 3]);
     assert_eq!(retention(&all, Millis(600), 0, 1000), [2, 3, 4], "the newest stays, and the store is measured again");
