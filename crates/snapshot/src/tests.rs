@@ -223,6 +223,62 @@ fn lines_are_counted_and_binary_files_have_none() {
 }
 
 #[test]
+fn a_size_has_a_decimal_only_below_ten_units() {
+    assert_eq!([950, 1023].map(bytes_text), ["950 B", "1023 B"]);
+    assert_eq!([1 << 10, 9728, 10 << 10, 1023 << 10].map(bytes_text), ["1.0 KB", "9.5 KB", "10 KB", "1023 KB"]);
+    assert_eq!([1 << 20, 300 << 20].map(bytes_text), ["1.0 MB", "300 MB"]);
+    assert_eq!([3 << 29, 1 << 40].map(bytes_text), ["1.5 GB", "1024 GB"]);
+}
+
+#[test]
+fn files_that_were_left_out_are_named_with_the_reason() {
+    let left_out =
+        [("a\n", LeftOutReason::Secret), ("b", LeftOutReason::TooLarge), ("c", LeftOutReason::OtherRepository)]
+            .map(|(path, reason)| LeftOut { path: path.as_bytes().to_vec(), reason });
+    assert_eq!(
+        left_out_line(&left_out, 2).as_deref(),
+        Some("not in the snapshot: a\\n (looks like a secret), b (larger than snapshots.max_file) and 1 more")
+    );
+    assert_eq!(left_out_line(&left_out[2..], 1).as_deref(), Some("not in the snapshot: c (another repository)"));
+    assert_eq!(left_out_line(&[], 2), None);
+}
+
+#[test]
+fn a_plan_names_some_files_of_each_kind_and_counts_the_others() {
+    let changes = [
+        change("created", None, entry("1")),
+        change("deleted", entry("1"), None),
+        change("ignored", entry("1"), None),
+        change("large", entry("1"), None),
+        change("unknown", None, entry("1")),
+        change("written-1", entry("1"), entry("2")),
+        change("written-2", entry("1"), entry("2")),
+        change("x/.git/config", None, entry("1")),
+    ];
+    let left_out = [LeftOut { path: b"large".to_vec(), reason: LeftOutReason::TooLarge }];
+    let disk = Files::of(&["deleted", "ignored", "large", "unknown", "written-1", "written-2"]);
+    let plan = RestorePlan::new(&changes, &left_out, &[b"ignored".to_vec()], &disk);
+    assert_eq!(
+        plan_lines(&plan, 1),
+        [
+            "4 files to change: 2 written, 1 created, 1 deleted",
+            "  write  written-1",
+            "  and 1 more",
+            "  create created",
+            "  delete deleted",
+            "kept: ignored (was ignored then) and 1 more",
+            "2 files not touched:",
+            "  unknown: what is there now is ignored or left out, and could not be brought back",
+            "  and 1 more",
+        ]
+    );
+    let all = plan_lines(&plan, 2);
+    assert_eq!(all[1..5], ["  write  written-1", "  write  written-2", "  create created", "  delete deleted"]);
+    assert_eq!(all[5..7], ["kept: ignored (was ignored then), large (was left out then)", "2 files not touched:"]);
+    assert_eq!(all[8..], ["  x/.git/config: it belongs to another repository"]);
+}
+
+#[test]
 fn a_folder_selects_what_lies_below_it_and_no_selection_selects_everything() {
     let is_selected = |path: &str, selected: &[&str]| {
         let selected: Vec<Vec<u8>> = selected.iter().map(|path| path.as_bytes().to_vec()).collect();
