@@ -9,6 +9,7 @@ fn every_agent_has_a_prefix_for_its_ids() {
     assert_eq!(ALL.map(|agent| agent.name), OTHER_AGENTS);
     for agent in ALL {
         assert_eq!(find(agent.name), Some(agent));
+        assert_eq!(ALL.into_iter().filter(|other| *other == agent).count(), 1, "{}", agent.name);
     }
     assert_eq!(find("claude"), None);
 }
@@ -25,6 +26,13 @@ fn every_agent_says_of_every_feature_whether_it_works() {
         let features: Vec<Feature> = agent.features.iter().map(|(feature, _)| *feature).collect();
         assert_eq!(features, Feature::ALL, "{}", agent.name);
     }
+}
+
+#[test]
+fn every_feature_has_a_description_of_its_own() {
+    let texts: BTreeSet<&str> = Feature::ALL.into_iter().map(Feature::about).collect();
+    assert_eq!(texts.len(), Feature::ALL.len());
+    assert!(texts.contains("How full the context is"));
 }
 
 /// Codex's users have trusted these commands: a change of one would make Codex ask for all of them again.
