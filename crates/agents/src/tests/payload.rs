@@ -48,6 +48,16 @@ fn gemini_shows_the_model_nothing_after_a_clear() {
 }
 
 #[test]
+fn the_agents_own_name_of_an_event_and_its_transcript_are_kept() {
+    let payload = translated(recorded!("gemini", "AfterAgent")).unwrap();
+    assert_eq!(payload.theirs(), "AfterAgent");
+    let transcript = "/home/dev/.gemini/tmp/project/chats/session-2026-11-16T17-30-37474396.jsonl";
+    assert_eq!(payload.transcript(), Some(transcript));
+    let payload = translated(("gemini", "after-agent", r#"{"session_id":"a"}"#)).unwrap();
+    assert_eq!((payload.theirs(), payload.transcript()), ("AfterAgent", None));
+}
+
+#[test]
 fn geminis_prompt_is_identified_by_its_time() {
     let payload = translated(recorded!("gemini", "BeforeAgent")).unwrap();
     assert_eq!(payload.event(), EventName::UserPromptSubmit);
@@ -96,6 +106,8 @@ fn geminis_dialog_says_what_it_asks_for() {
         EventName::PermissionRequest,
         json!({ "tool_name": "mcp__longhaul__search" }),
     );
+    other["details"] = json!({ "type": "ask_user", "toolName": "search" });
+    check((agent, event, &other.to_string()), EventName::PermissionRequest, json!({ "tool_name": "ask_user" }));
 }
 
 #[test]
@@ -110,6 +122,17 @@ fn qwen_sends_claude_codes_names() {
 }
 
 #[test]
+fn the_message_of_a_failed_command_is_its_exit_code_and_its_output() {
+    let report = "Command: make\nOutput: oops\n\nno rule\nError: (none)\nExit Code: 2\nSignal: (none)";
+    let failed = |tool: &str| {
+        let text = json!({ "session_id": "a", "tool_name": tool, "tool_input": {}, "error": report }).to_string();
+        translated(("qwen", "PostToolUseFailure", &text)).unwrap().text("error").unwrap()
+    };
+    assert_eq!(failed("run_shell_command"), "Exit code 2\noops\n\nno rule");
+    assert_eq!(failed("read_file"), report, "the error of another tool is no report about a command");
+}
+
+#[test]
 fn qwens_result_of_a_tool_is_no_prompt() {
     assert!(translated(recorded!("qwen", "UserPromptSubmit-tool-result")).is_none());
     assert!(translated(recorded!("qwen", "UserPromptSubmit")).is_some());
@@ -120,6 +143,15 @@ fn qwen_reports_the_use_of_the_context() {
     let usage = translated(recorded!("qwen", "Stop")).unwrap().usage().unwrap();
     assert_eq!((usage.tokens, usage.window, usage.model), (19489, Some(262_144), None));
     assert_eq!(translated(recorded!("qwen", "SessionStart")).unwrap().usage(), None);
+    let usage = |agent: &str, event: &str, tokens: u64, window: u64| {
+        let text = json!({ "session_id": "a", "input_tokens": tokens, "context_limit": window }).to_string();
+        translated((agent, event, &text)).unwrap().usage().map(|usage| (usage.tokens, usage.window))
+    };
+    assert_eq!(usage("qwen", "Stop", 1, 2), Some((1, Some(2))));
+    assert_eq!(usage("qwen", "Stop", 1, 0), Some((1, None)));
+    assert_eq!(usage("qwen", "Stop", 0, 2), None, "nothing was counted");
+    assert_eq!(usage("qwen", "SessionStart", 1, 2), None, "only the end of a turn reports it");
+    assert_eq!(usage("gemini", "AfterAgent", 1, 2), None, "Gemini CLI reports it in the transcript");
 }
 
 #[test]
@@ -163,8 +195,8 @@ fn only_the_report_about_a_command_has_an_exit_code() {
     let text = "Output:\nExit Code: 4\nProcess Group PGID: 1";
     let (event, got) = call("run_shell_command", json!({ "llmContent": text, "returnDisplay": "Exit Code: 4" }));
     assert_eq!((event, &got["tool_response"]), (EventName::PostToolUse, &json!("Exit Code: 4")));
-    let (event, _) = call("run_shell_command", json!({ "llmContent": "Output: a\nExit Code: 0" }));
-    assert_eq!(event, EventName::PostToolUse);
+    let (event, got) = call("run_shell_command", json!({ "llmContent": "Output: a\nb\nExit Code: 0" }));
+    assert_eq!((event, &got["tool_response"]), (EventName::PostToolUse, &json!("a\nb")));
 }
 
 #[test]
