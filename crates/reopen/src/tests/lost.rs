@@ -1,7 +1,9 @@
+use std::time::Duration;
+
 use longhaul_core::Millis;
 
 use super::place;
-use crate::{RunningClient, SessionPlace, Wanted, chosen, is_lost, last_server, newest_first};
+use crate::{LISTED_MS, RunningClient, SessionPlace, Wanted, chosen, is_lost, last_server, newest_first};
 
 #[test]
 fn a_session_is_lost_if_neither_its_process_nor_another_client_shows_it() {
@@ -40,6 +42,11 @@ fn the_last_server_is_that_of_the_newest_session() {
     check(&lost, Wanted::Sessions(&["a".to_owned(), "x".to_owned()]), &["a"]);
     check(&lost[..1], Wanted::LastServer, &["outside"]);
     check(&[], Wanted::LastServer, &[]);
+}
+
+#[test]
+fn a_session_that_is_not_reopened_is_listed_for_thirty_days() {
+    assert_eq!(Duration::from_millis(LISTED_MS), Duration::from_hours(30 * 24));
 }
 
 #[test]
