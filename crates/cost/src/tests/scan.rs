@@ -44,6 +44,20 @@ fn a_line_that_is_too_long_is_skipped_and_the_next_one_found() {
     assert_eq!((lines, scanner.skipped()), (vec![b"{\"usage\":2}".to_vec()], 1));
 }
 
+#[test]
+fn a_line_of_the_maximum_length_is_found_and_one_with_a_byte_more_is_skipped() {
+    const START: &[u8] = b"{\"usage\":";
+    let spaces = vec![b' '; (64 << 20) - START.len()];
+    for (end, found, skipped) in [("\n", 1, 0), (" \n", 0, 1)] {
+        let mut scanner = UsageScanner::default();
+        let mut lines = 0;
+        for piece in [START, &spaces, end.as_bytes()] {
+            scanner.feed(piece, |_| lines += 1);
+        }
+        assert_eq!((lines, scanner.skipped()), (found, skipped), "{end:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_line_is_lost_or_invented(
