@@ -50,6 +50,14 @@ fn each_request_is_counted_once_with_the_cache_apart_from_the_input() {
 }
 
 #[test]
+fn what_was_written_to_the_cache_is_apart_from_the_input_too() {
+    let mut written = count(10, 10);
+    written["payload"]["info"]["last_token_usage"]["cache_write_input_tokens"] = 3.into();
+    let lines = [meta("s"), turn("1", "m"), written];
+    assert_eq!(sum(&[&lines], "codex:s"), (1, Tokens { cache_write_5m: 3, ..tokens(2, 5, 10) }));
+}
+
+#[test]
 fn what_a_fork_has_copied_belongs_to_the_original_session() {
     let first = [meta("s"), turn("1", "m"), count(100, 100)];
     let fork = [meta("f"), meta("s"), turn("1", "m"), count(100, 100), turn("2", "m"), count(40, 140)];

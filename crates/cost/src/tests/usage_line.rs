@@ -95,6 +95,11 @@ fn what_other_models_did_in_a_reply_is_counted_too() {
     let found = requests(&line(usage));
     let found: Vec<(&str, u64)> = found.iter().map(|request| (request.model.as_str(), request.tokens.input)).collect();
     assert_eq!(found, [("claude-opus-5-5", 100), ("claude-fable-5-2", 200), ("claude-opus-5-5", 300)]);
+    for kind in ["advisor_message", "compaction"] {
+        let alone =
+            json!({ "input_tokens": 100, "output_tokens": 10, "iterations": [iteration(kind, "m".into(), 200)] });
+        assert_eq!(requests(&line(alone)).len(), 2, "{kind}");
+    }
     let odd = json!({ "input_tokens": 100, "output_tokens": 10, "iterations": "advisor_message" });
     assert_eq!(requests(&line(odd)).len(), 1);
 }
