@@ -44,10 +44,13 @@ fn the_choice_moves_and_stays_inside() {
     view.press(Key::PageUp, 2, 0);
     assert_eq!(chosen(&view), "b");
     view.press(Key::Up, PAGE, 0);
-    press(&mut view, "kk");
+    assert_eq!(chosen(&view), "a");
+    press(&mut view, "k");
     assert_eq!(chosen(&view), "a");
     view.press(Key::PageDown, PAGE, 0);
     assert_eq!(chosen(&view), "d");
+    press(&mut view, "k");
+    assert_eq!(chosen(&view), "c");
     view.press(Key::Home, PAGE, 0);
     assert_eq!(chosen(&view), "a");
 }
@@ -71,6 +74,7 @@ fn the_filter_works_as_it_is_typed() {
     let mut view = view();
     press(&mut view, "/project-c");
     assert_eq!((shown(&view), chosen(&view)), (vec!["c"], "c"));
+    assert_eq!(view.rows().len(), 4, "the others are hidden, not gone");
     assert_eq!(view.mode(), &Mode::Filter);
     view.press(Key::Backspace, PAGE, 0);
     assert_eq!(shown(&view).len(), 4);
@@ -118,6 +122,7 @@ fn a_prompt_is_typed_and_sent_to_the_session_that_was_chosen() {
     press(&mut view, "px");
     view.press(Key::Backspace, PAGE, 0);
     press(&mut view, "yz");
+    assert!(matches!(view.mode(), Mode::Text { about: TextFor::Prompt, text, .. } if text.as_str() == "yz"));
     view.press(Key::ClearText, PAGE, 0);
     press(&mut view, "n");
     assert!(matches!(view.mode(), Mode::Text { about: TextFor::Prompt, text, .. } if text.as_str() == "n"));
@@ -183,6 +188,7 @@ fn a_dialog_is_answered_only_after_it_was_on_the_screen_for_a_moment() {
         let mut view = in_dialog(10, 20);
         assert_eq!(view.press(Key::Char(key), PAGE, 1_399), Command::Draw, "pressed before it could be read");
         assert!(matches!(view.mode(), Mode::Dialog { .. }));
+        assert_eq!(view.message(), None, "its end was shown");
         assert_eq!(view.press(Key::Char(key), PAGE, 1_400), Command::Answer(id("a"), answer));
         assert_eq!(view.mode(), &Mode::List);
     }
@@ -204,6 +210,24 @@ fn a_long_dialog_must_be_read_to_its_end() {
     view.press(Key::Up, PAGE, 9_000);
     view.dialog_drawn(12, 5, 9_000);
     assert_eq!(view.press(Key::Char('y'), PAGE, 9_000), Command::Answer(id("a"), Answer::Yes));
+}
+
+#[test]
+fn a_dialog_scrolls_by_lines_and_by_five_of_them() {
+    let mut view = in_dialog(40, 5);
+    for (key, expected) in [
+        (Key::Down, 1),
+        (Key::Char('j'), 2),
+        (Key::PageDown, 7),
+        (Key::Char(' '), 12),
+        (Key::Up, 11),
+        (Key::Char('k'), 10),
+        (Key::PageUp, 5),
+    ] {
+        assert_eq!(view.press(key.clone(), PAGE, 9_000), Command::Draw);
+        let Mode::Dialog { reading, .. } = view.mode() else { panic!("{key:?}: {view:?}") };
+        assert_eq!(reading.top(), expected, "{key:?}");
+    }
 }
 
 #[test]
