@@ -83,6 +83,29 @@ fn the_last_column_is_readable_at_80_columns() {
 }
 
 #[test]
+fn a_column_is_as_wide_as_its_name_and_the_last_one_as_its_content() {
+    let exactly = [
+        (Column::Number, 1),
+        (Column::State, 5),
+        (Column::Host, 4),
+        (Column::Project, 7),
+        (Column::Branch, 6),
+        (Column::Age, 3),
+        (Column::Context, 7),
+        (Column::Cost, 4),
+        (Column::About, 1),
+    ];
+    assert_eq!(shown(46, |_| 1), exactly, "what fits exactly does not shrink");
+    assert_eq!(shown(45, |_| 1)[6], (Column::Context, 4));
+}
+
+#[test]
+fn numbers_are_aligned_to_the_right() {
+    let numbers: Vec<Column> = Column::ALL.into_iter().filter(|column| column.is_number()).collect();
+    assert_eq!(numbers, [Column::Number, Column::Age, Column::Cost]);
+}
+
+#[test]
 fn a_narrow_column_has_a_short_name() {
     assert_eq!((Column::Context.name_within(15), Column::Context.name_within(4)), ("CONTEXT", "CTX"));
     assert_eq!((Column::State.name_within(11), Column::State.name_within(1)), ("STATE", ""));

@@ -1,5 +1,5 @@
 use longhaul_core::{Millis, Status};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{id, row};
 use crate::{HostRowsError, MAX_ROWS, PaneAddress, RowId, SessionNumbers, matches, rows_of_host, sort};
@@ -112,6 +112,19 @@ fn rows_of_another_host_are_read() {
     assert_eq!(row.notes, ["worktree", "codex"]);
     assert_eq!((row.context_percent, row.cost.as_deref()), (Some(42.5), Some("$1.24 410k")));
     assert_eq!(row.pane, Some(PaneAddress { socket: "/tmp/tmux-1000/default".to_owned(), id: "%12".to_owned() }));
+}
+
+#[test]
+fn a_session_of_another_host_has_a_cost_after_its_first_request() {
+    let cost = |cost: Value| {
+        let output = json!([{ "session": "a", "status": "idle", "cost": cost }]).to_string();
+        rows_of_host("h", output.as_bytes(), 0).unwrap().remove(0).cost
+    };
+    assert_eq!(cost(Value::Null), None);
+    assert_eq!(cost(json!({ "cost_usd": 0.0, "total_tokens": 0 })), None);
+    assert_eq!(cost(json!({ "cost_usd": 0.001, "total_tokens": 1 })).as_deref(), Some("$0.00 1"));
+    assert_eq!(cost(json!({ "cost_usd": null, "total_tokens": 410_000 })).as_deref(), Some("410k"));
+    assert_eq!(cost(json!({ "cost_usd": -1.0, "total_tokens": 410_000 })).as_deref(), Some("410k"));
 }
 
 #[test]
