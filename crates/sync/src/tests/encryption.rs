@@ -46,8 +46,10 @@ fn no_byte_of_a_payload_can_be_changed_or_removed() {
     for at in 0..payload.len() {
         let mut bytes = payload.clone();
         bytes[at] ^= 1;
-        assert!(open(&ring(1), &good.clone().with_payload(Some(bytes))).is_err(), "byte {at}");
-        assert!(open(&ring(1), &good.clone().with_payload(Some(payload[..at].to_vec()))).is_err(), "length {at}");
+        let changed = good.clone().with_payload(Some(bytes));
+        assert_eq!(open(&ring(1), &changed), Err(OpenError::Damaged), "byte {at}");
+        let cut = good.clone().with_payload(Some(payload[..at].to_vec()));
+        assert_eq!(open(&ring(1), &cut), Err(OpenError::Damaged), "length {at}");
     }
     let mut newer = payload;
     newer[0] = 2;
@@ -60,6 +62,24 @@ fn a_wrong_key_is_noticed_before_anything_is_written() {
     assert_eq!(header.unlock(&key(2)), Err(CircleError::WrongKey));
     assert_eq!(CircleHeader::from_bytes(&header.to_bytes()), Ok(header));
     assert_eq!(CircleHeader::from_bytes(b"{}"), Err(CircleError::Damaged));
+}
+
+#[test]
+fn a_header_opens_only_for_the_circle_and_the_epochs_that_it_was_made_for() {
+    let second = CircleHeader::rotated(&ring(1), &key(2), || [2; 24]).unlock(&key(2)).unwrap();
+    let good = CircleHeader::rotated(&second, &key(3), || [3; 24]);
+    let mut changed = vec![good.clone(); 2];
+    changed[0].circle = CircleId::random([8; 16]);
+    changed[1].epoch += 1;
+    for header in changed {
+        assert_eq!(header.unlock(&key(3)), Err(CircleError::WrongKey), "{header:?}");
+    }
+    let mut json: serde_json::Value = serde_json::from_slice(&good.to_bytes()).unwrap();
+    let first = json["older_keys"]["1"].take();
+    json["older_keys"]["1"] = json["older_keys"]["2"].take();
+    json["older_keys"]["2"] = first;
+    let swapped = CircleHeader::from_bytes(json.to_string().as_bytes()).unwrap();
+    assert_eq!(swapped.unlock(&key(3)), Err(CircleError::Damaged));
 }
 
 #[test]
@@ -83,6 +103,10 @@ fn the_newest_key_alone_opens_records_of_every_epoch() {
         assert_eq!(open(&third, &sealed(ring, "text")).as_deref(), Ok(b"text".as_slice()), "epoch {}", epoch + 1);
     }
     assert_eq!(open(&first, &sealed(&third, "text")), Err(OpenError::UnknownEpoch(3)));
+    let mut cut = sealed(&third, "");
+    assert_eq!(open(&first, &cut), Err(OpenError::UnknownEpoch(3)), "an empty text");
+    cut.payload.as_mut().unwrap().pop();
+    assert_eq!(open(&first, &cut), Err(OpenError::Damaged), "no key opens what is too short");
     let mut damaged = sealed(&first, "text");
     damaged.payload.as_mut().unwrap()[1] = 1;
     assert_eq!(open(&first, &damaged), Err(OpenError::Damaged), "a circle has not so many keys");
