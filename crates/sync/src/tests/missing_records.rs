@@ -28,6 +28,15 @@ fn own_records_are_sent_and_those_of_others_fetched() {
 }
 
 #[test]
+fn records_in_one_direction_are_enough_to_do() {
+    let todo = |local: &[(u8, u64)], remote: &[(u8, u64)]| plan(&heads(local), &heads(remote), host(1)).unwrap();
+    let (send, fetch) = (todo(&[(1, 4)], &[]), todo(&[], &[(2, 4)]));
+    assert_eq!((send.fetch_len(), send.is_empty()), (0, false));
+    assert_eq!((fetch.send, fetch.is_empty()), (None, false));
+    assert_eq!((range(1, 3, 4).is_empty(), range(1, 4, 4).is_empty()), (false, true));
+}
+
+#[test]
 fn what_the_engine_lacks_of_others_is_theirs_to_send() {
     let plan = plan(&heads(&[(2, 9)]), &heads(&[(2, 3)]), host(1)).unwrap();
     assert!(plan.is_empty());

@@ -15,6 +15,7 @@ fn the_ways_to_write_a_remote_are_the_same_project() {
     assert_eq!(normalised_url("/srv/git/tool.git"), "/srv/git/tool");
     assert_eq!(normalised_url("file:///srv/git/tool.git"), "/srv/git/tool");
     assert_eq!(normalised_url("host:tool"), "host/tool");
+    assert_eq!(normalised_url("https://example.com:8443"), "example.com/", "a port is no path");
 }
 
 #[test]
