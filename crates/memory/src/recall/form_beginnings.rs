@@ -5,7 +5,9 @@ use super::beginning_set::Beginnings;
 /// The beginnings of the forms, which exclude nearly every word of a text.
 #[derive(Debug, Default)]
 pub(super) struct FormBeginnings {
-    /// The first two bytes of each form.
+    /// The forms of one byte.
+    ones: Beginnings,
+    /// The first two bytes of each longer form.
     twos: Beginnings,
     /// The first three bytes of each form that has so many.
     threes: Beginnings,
@@ -23,6 +25,9 @@ const COMPARED_BY_FOUR: usize = 8;
 impl FormBeginnings {
     /// Adds a form.
     pub(super) fn add(&mut self, form: &str) {
+        if form.len() < 2 {
+            return self.ones.insert(first_bytes::<1>(form));
+        }
         let two = first_bytes::<2>(form);
         self.twos.insert(two);
         match form.len() {
@@ -38,6 +43,9 @@ impl FormBeginnings {
     /// Returns whether a word can be one of the forms, begin with one, or have one as its stem.
     pub(super) fn has(&self, word: &str) -> bool {
         let two = first_bytes::<2>(word);
+        if self.ones.contains(first_bytes::<1>(word)) {
+            return true;
+        }
         self.twos.contains(two)
             && (word.len() < COMPARED_BY_THREE
                 || self.threes.contains(first_bytes::<3>(word))

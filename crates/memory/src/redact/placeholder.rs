@@ -63,7 +63,6 @@ const PARTS: &[&str] = &[
     "sample",
     "todo",
     "fixme",
-    "<",
     "****",
     "my_",
     "my-",
@@ -87,7 +86,11 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let is_repeated = value.iter().all(|byte| *byte == value[0]);
     let makeup = Makeup::of(value);
     let may_be_word = value.len() <= SHORT && makeup.digits < 6 && !(value.len() >= 20 && makeup.looks_random());
-    is_repeated || WORDS.contains(&&*lower) || (may_be_word && PARTS.iter().any(|part| lower.contains(part)))
+    // `<token>`. A password may contain one of the two.
+    let is_in_brackets = lower.contains('<') && lower.contains('>');
+    is_repeated
+        || WORDS.contains(&&*lower)
+        || (may_be_word && (is_in_brackets || PARTS.iter().any(|part| lower.contains(part))))
 }
 
 #[cfg(test)]
@@ -97,11 +100,15 @@ mod tests {
     #[test]
     fn a_value_that_the_reader_fills_in_is_a_placeholder() {
         let forty = format!("changeme{}", "kv".repeat(16));
-        for value in ["aaaaaaaa", "password", "PASSWORD", "changeme12345", "my-kzqwvm", "changemeQW4v8mhjKLp", &forty] {
+        let words =
+            ["aaaaaaaa", "password", "PASSWORD", "changeme12345", "my-kzqwvm", "changemeQW4v8mhjKLp", "<kzqwvm4>"];
+        for value in words.into_iter().chain([forty.as_str()]) {
             assert!(is_placeholder(value.as_bytes()), "{value}");
         }
         let longer = format!("{forty}k");
-        for value in ["aaaaaaab", "passwordk", "changeme123456", "changemeQW4v8mhjKLpx", &longer] {
+        for value in
+            ["aaaaaaab", "passwordk", "changeme123456", "changemeQW4v8mhjKLpx", "kz<qw4vm", "<kzqw4vm", &longer]
+        {
             assert!(!is_placeholder(value.as_bytes()), "{value}");
         }
     }

@@ -86,7 +86,7 @@ fn a_field_has_its_weight_and_is_apart_from_others() {
 fn beginnings_and_other_languages_are_found() {
     about(look("impor*", "the importer").score, saturated(WEIGHTS.stem, 2.0));
     assert_eq!(look("impor*", "the export").covered, 0.0);
-    for beginning in ["im*", "imp*", "impo*"] {
+    for beginning in ["i*", "im*", "imp*", "impo*"] {
         assert_eq!(look(beginning, "the importers").covered, 1.0, "{beginning}");
     }
     assert_eq!(look("messung", "Die Messungen sind nicht genau, und das ist so.").covered, 1.0);
