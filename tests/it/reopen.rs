@@ -31,6 +31,8 @@ fn six_sessions_come_back_each_in_its_window_with_its_conversation() {
     }
     let before = scene.windows();
     scene.kill_server();
+    // As the last Stop does, if the server dies meanwhile.
+    scene.longhaul(&["tmux", "show-turn-end", "--", SIX[5].id]);
     let listed = scene.longhaul(&["reopen", "--json"]).json();
     assert_eq!(listed.as_array().unwrap().len(), 6);
     // The newest first.

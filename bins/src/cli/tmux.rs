@@ -167,12 +167,14 @@ fn pane_focus(env: &Env, id: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shows the end of a turn. Its output is not read, so an error is written to the log.
+/// Shows the end of a turn. Its output is not read, so an error is written to the log, unless there is nothing to show it in.
 fn show_turn_end(env: &Env, session: &str) {
     leave_session();
     let Some(session) = SessionId::new(session) else { return };
     let shown = Home::of(env).and_then(|home| Tracker::open(env, &home)?.show_turn_end(&session));
-    if let Err(error) = shown {
+    if let Err(error) = shown
+        && !error.is_tmux_server_gone()
+    {
         ErrorLog::new(env, "show-turn-end").write(&error.chain());
     }
 }

@@ -175,6 +175,13 @@ impl Error {
         matches!(self, Self::UnsafeSocket { .. })
     }
 
+    /// Returns whether a tmux server does not run, or died while it was used.
+    pub fn is_tmux_server_gone(&self) -> bool {
+        const MESSAGES: [&str; 4] = ["no server running", "error connecting to", "server exited", "lost server"];
+        matches!(self, Self::Program { program, message }
+            if program == "tmux" && MESSAGES.iter().any(|gone| message.starts_with(gone)))
+    }
+
     /// Returns whether the error only means that a file does not exist.
     pub fn is_missing_file(&self) -> bool {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)

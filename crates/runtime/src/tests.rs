@@ -7,7 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::waiting_times::DATABASE;
-use crate::{ErrorLog, Home, client_records, process};
+use crate::{Error, ErrorLog, Home, client_records, process};
 
 fn env(folder: &TempDir) -> Env {
     let home = folder.path().display().to_string();
@@ -80,4 +80,16 @@ fn opening_the_database_again_keeps_the_locks_of_its_other_connections() {
     assert_eq!(own_locks(&home.database()), 1, "and does so beside a writer");
     drop((reader, writer));
     assert_eq!(own_locks(&home.database()), 0);
+}
+
+#[test]
+fn messages_of_tmux_show_whether_its_server_is_gone() {
+    let is_gone = |program: &str, message: &str| {
+        Error::Program { program: program.to_owned(), message: message.to_owned() }.is_tmux_server_gone()
+    };
+    for message in ["server exited unexpectedly", "lost server", "no server running on /tmp/tmux-1000/default"] {
+        assert!(is_gone("tmux", message), "{message}");
+    }
+    assert!(is_gone("tmux", "error connecting to /tmp/tmux-1000/default (Connection refused)"));
+    assert!(!is_gone("tmux", "no such option: @longhaul-status") && !is_gone("git", "server exited unexpectedly"));
 }
