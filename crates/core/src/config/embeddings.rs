@@ -118,5 +118,6 @@ mod tests {
         assert_eq!(resolve("~/a/b", None), None);
         assert_eq!(resolve("/a/b", None), Some(PathBuf::from("/a/b")));
         assert_eq!(resolve("", Some("/home/me")), None);
+        assert!(FilePath::default().is_empty() && !FilePath("/a/b".to_owned()).is_empty());
     }
 }

@@ -232,6 +232,22 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_that_ends_in_an_error_is_a_failure_or_a_limit() {
+        use crate::Status;
+        let states = [
+            (Status::Blocked, None, Some("blocked")),
+            (Status::Blocked, Some("rate_limit_error"), Some("limit")),
+            (Status::Blocked, Some("overloaded"), Some("failed")),
+            (Status::Completed, None, Some("completed")),
+            (Status::Working, None, None),
+            (Status::Idle, Some("quota"), None),
+        ];
+        for (status, error, expected) in states {
+            assert_eq!(NotifyState::of(status, error).map(Choice::as_str), expected, "{status:?} {error:?}");
+        }
+    }
+
+    #[test]
     fn ways_are_named_for_each_state_once() {
         let text = r#"{"notify": {"blocked": {"ways": ["desktop", "ntfy", "desktop"]}, "limit": {"ways": ["ntfy"]},
                        "also": ["print"], "ntfy": {"topic": "mine"}}}"#;

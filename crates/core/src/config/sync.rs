@@ -132,6 +132,11 @@ mod tests {
         assert!(warnings.is_empty(), "{warnings:?}");
         assert_eq!(config.sync.url.get(), Some("postgres://anna:hunter2@db/team"));
         assert!(!format!("{config:?}{}", config.to_json()).contains("hunter2"));
+        assert_eq!(format!("{:?}", config.sync.url), "SyncAddress(postgres://…)");
+        let (config, _) = Config::from_json(r#"{"sync": {"url": "folder:/mnt/stick"}}"#);
+        assert_eq!(format!("{:?}", config.sync.url), "SyncAddress(folder:/mnt/stick)");
+        let (config, warnings) = Config::from_json(r#"{"sync": {"url": "postgres://db/a\u0007b"}}"#);
+        assert_eq!((config.sync.url.get(), warnings.len()), (None, 1));
         let (config, warnings) = Config::from_json(r#"{"sync": {"url": "mysql://anna:hunter2@db/team"}}"#);
         assert_eq!(config.sync.url.get(), None);
         assert!(warnings[0].to_string().contains("postgres://") && !warnings[0].to_string().contains("hunter2"));

@@ -1,10 +1,20 @@
 use proptest::prelude::*;
 
-use crate::private_tags::{Stripper, leaves_open, may_hold_tag, strip};
+use crate::private_tags::{Stripper, hold_passage, leaves_open, may_hold_tag, strip};
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
     assert_eq!(strip(text), expected, "{text:?}");
+}
+
+#[test]
+fn only_the_tag_of_the_user_marks_a_passage() {
+    for text in ["a <private>b</private> c", "<PRIVATE>b", "a < b <private reason=\"x\">c</private>"] {
+        assert!(hold_passage(text), "{text}");
+    }
+    for text in ["", "no tag", "a < b", "private", "<privateer>b", "<system-reminder>b</system-reminder>"] {
+        assert!(!hold_passage(text), "{text}");
+    }
 }
 
 #[test]
