@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Remove the sessions from the list instead of opening them; their conversations are kept
     #[arg(long)]
     dismiss: bool,
-    /// Print a JSON array; sessions are opened, or with --dismiss removed from the list, only with --yes
+    /// Print a JSON array; without --yes, nothing else is done
     #[arg(long)]
     json: bool,
 }

@@ -18,7 +18,7 @@ pub(crate) enum Command {
         /// `postgres://USER@HOST/DATABASE` or `folder:PATH`; `-` reads the address from standard input
         address: String,
     },
-    /// Join the circle of another machine; its key and the address are checked first
+    /// Join the circle of another machine; first, the key and the address of the database or folder are checked
     Join {
         /// The code that `init` or `code` printed on another machine; `-` reads it from standard input, or asks for it in a terminal
         code: String,
