@@ -167,7 +167,7 @@ fn pane_focus(env: &Env, id: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shows the end of a turn. Its output is not read, so an error is written to the log, unless there is nothing to show it in.
+/// Shows the end of a turn. Its output is not read, so an error is written to the log, unless the tmux server is gone.
 fn show_turn_end(env: &Env, session: &str) {
     leave_session();
     let Some(session) = SessionId::new(session) else { return };

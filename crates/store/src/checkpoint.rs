@@ -1,5 +1,4 @@
-//! Emptying the WAL: copying its pages into the database file, so that nothing of them is left beside it. And beginning an empty
-//! one.
+//! Empties the WAL by copying its pages into the database file, so that nothing of them is left beside it, and begins a new one.
 
 use std::thread;
 use std::time::{Duration, Instant};

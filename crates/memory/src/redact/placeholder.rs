@@ -86,8 +86,8 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let is_repeated = value.iter().all(|byte| *byte == value[0]);
     let makeup = Makeup::of(value);
     let may_be_word = value.len() <= SHORT && makeup.digits < 6 && !(value.len() >= 20 && makeup.looks_random());
-    // `<token>`. A password may contain one of the two.
-    let is_in_brackets = lower.contains('<') && lower.contains('>');
+    // `<token>`. A password may contain one of the two signs, or both in the other order.
+    let is_in_brackets = lower.split_once('<').is_some_and(|(_, after)| after.contains('>'));
     is_repeated
         || WORDS.contains(&&*lower)
         || (may_be_word && (is_in_brackets || PARTS.iter().any(|part| lower.contains(part))))
@@ -106,9 +106,16 @@ mod tests {
             assert!(is_placeholder(value.as_bytes()), "{value}");
         }
         let longer = format!("{forty}k");
-        for value in
-            ["aaaaaaab", "passwordk", "changeme123456", "changemeQW4v8mhjKLpx", "kz<qw4vm", "<kzqw4vm", &longer]
-        {
+        for value in [
+            "aaaaaaab",
+            "passwordk",
+            "changeme123456",
+            "changemeQW4v8mhjKLpx",
+            "kz<qw4vm",
+            "<kzqw4vm",
+            ">kz<qw4vm",
+            &longer,
+        ] {
             assert!(!is_placeholder(value.as_bytes()), "{value}");
         }
     }
