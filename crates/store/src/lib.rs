@@ -21,6 +21,7 @@ mod recall;
 mod rewinds;
 mod row_ids;
 mod sanitizer;
+mod second_reader;
 mod session_places;
 mod sessions;
 mod snapshots;
@@ -54,10 +55,11 @@ pub use crate::memory::{
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::notifications::{Notification, NotifyEvent, NotifyResult, last_notifications_of};
-pub use crate::recall::{IndexProgress, NEAREST, PromptPassage, PromptSearch, SearchQuery};
+pub use crate::recall::{IndexProgress, NEAREST, NearRecords, PromptPassage, PromptSearch, SearchQuery};
 pub use crate::rewinds::Rewind;
 pub use crate::row_ids::ChainId;
 pub use crate::sanitizer::Sanitizer;
+pub use crate::second_reader::SecondReader;
 pub use crate::sessions::{NewSession, Session};
 pub use crate::snapshots::{Snapshot, SnapshotKind};
 pub use crate::sync::{Logged, OwnCheck, Scan, SyncCounts, SyncHost, SyncProject, SyncSelf, TakenIn, from_host};
@@ -174,9 +176,9 @@ pub struct SqliteError(rusqlite::Error);
 ///
 /// The cache is large because a search reads a thousand rows from all over the file; it is filled only as pages are read.
 /// `secure_delete = fast` overwrites deleted text where the page is written anyway. `journal_size_limit` shortens a WAL that
-/// an interrupted import has left. `mmap_size` is SQLite's maximum: pages are read where the kernel has them, instead of being
-/// copied one by one; nothing is written that way.
-const SETTINGS: &str = "PRAGMA mmap_size = 2147418112; PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
+/// an interrupted import has left. `mmap_size` is the maximum in `.cargo/config.toml`: pages are read where the kernel has them,
+/// instead of being copied one by one; nothing is written that way.
+const SETTINGS: &str = "PRAGMA mmap_size = 1099511627776; PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
                         PRAGMA secure_delete = fast; PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 4194304;";
 
 /// How many prepared statements a connection keeps: all that a hook or an import uses.
