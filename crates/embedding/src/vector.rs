@@ -1,7 +1,7 @@
 //! Vectors of one byte per dimension.
 
 /// Values that are multiplied at once.
-const LANES: usize = 16;
+const LANES: usize = 32;
 
 /// A vector of length 1, rounded to one byte per dimension.
 ///

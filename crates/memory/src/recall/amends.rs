@@ -129,21 +129,29 @@ static CUES: LazyLock<CueTable<Cue>> = LazyLock::new(|| {
     CueTable::new(amending.chain(DECIDES.into_iter().map(|text| (text, Cue::Decides))))
 });
 
+/// Whether a byte is an ASCII letter or digit, in a table: every byte of every passage that is ranked is looked up.
+static IN_WORD: [bool; 256] = {
+    let mut is_in_word = [false; 256];
+    let mut byte: u8 = 0;
+    while byte.is_ascii() {
+        is_in_word[byte as usize] = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    is_in_word
+};
+
 /// Returns whether the beginning of a text has a cue that is wanted, at the beginning of a word. Scripts without spaces
 /// have it anywhere.
 fn any_in(text: &str, is_wanted: impl Fn(Cue) -> bool) -> bool {
     let lower = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
     let (cues, bytes) = (&*CUES, lower.as_bytes());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        if cues.at(bytes, at).any(&is_wanted) {
+    let mut is_in_word = false;
+    for (at, byte) in bytes.iter().enumerate() {
+        // Only the beginning of a word can be that of a cue.
+        if !is_in_word && cues.at(bytes, at).any(&is_wanted) {
             return true;
         }
-        // Only the beginning of a word can be that of a cue.
-        at += match byte.is_ascii_alphanumeric() {
-            true => bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count(),
-            false => 1,
-        };
+        is_in_word = IN_WORD[usize::from(*byte)];
     }
     false
 }
