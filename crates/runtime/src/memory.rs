@@ -31,7 +31,7 @@ pub(crate) use self::note::{keep_last_reply, note};
 pub use self::page_input::{Reader, render_page};
 pub use longhaul_memory::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE};
 
-pub use self::recall::{NoWords, Recall, answer_json, question, recall};
+pub use self::recall::{NoWords, Recall, answer_json, question};
 pub use self::recorded_call::recorded_call;
 use self::spool::Notes;
 pub(crate) use self::spool::Spool;

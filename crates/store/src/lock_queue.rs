@@ -77,6 +77,10 @@ impl LockQueue {
         Ok(queue)
     }
 
+    pub(crate) fn patience(&self) -> Duration {
+        self.wait().patience
+    }
+
     pub(crate) fn set_patience(&self, patience: Duration) {
         self.wait().patience = patience;
     }

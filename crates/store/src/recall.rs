@@ -16,6 +16,7 @@ mod order;
 mod postings;
 mod prompt_search;
 mod prompt_terms;
+mod ranked;
 pub(crate) mod replies;
 mod search;
 mod searched_indexes;
@@ -24,7 +25,7 @@ mod strict;
 
 pub use self::backlog::IndexProgress;
 pub(crate) use self::key::Key;
-pub use self::meaning::NEAREST;
+pub use self::meaning::{NEAREST, NearRecords};
 pub(crate) use self::postings::newest_notes;
 pub use self::prompt_search::{PromptPassage, PromptSearch};
 pub use self::search::SearchQuery;

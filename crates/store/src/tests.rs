@@ -8,6 +8,7 @@ mod lock_queue;
 mod memory;
 mod model;
 mod notifications;
+mod second_reader;
 mod session_places;
 mod sync;
 mod upgrade;

@@ -83,9 +83,8 @@ pub(crate) fn answer(
     wanted.check()?;
     let key = find::project_key(memory, store, projects, &wanted)?;
     let asking_session = memory.env.client_session.as_deref();
-    let near = meaning::near(memory.env, &memory.home, &memory.config, store, &wanted, key.as_deref());
-    let recall = Recall { asking_session, near: &near, ..Recall::new(wanted, key.as_deref(), tokens) };
-    Ok(longhaul_runtime::memory::recall(store, &recall)?)
+    let recall = Recall { asking_session, ..Recall::new(wanted, key.as_deref(), tokens) };
+    Ok(meaning::recall(memory.env, &memory.home, &memory.config, store, &recall)?)
 }
 
 fn painted(line: AnswerLine, screen: Screen) -> String {

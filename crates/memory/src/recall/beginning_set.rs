@@ -1,7 +1,7 @@
 //! A set of beginnings of texts, which excludes most texts without comparing them.
 
 /// A set of 16-bit numbers, with a bit for each.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Beginnings(Box<[u64; 1024]>);
 
 impl Default for Beginnings {

@@ -3,7 +3,7 @@
 use super::beginning_set::Beginnings;
 
 /// The beginnings of the forms, which exclude nearly every word of a text.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct FormBeginnings {
     /// The forms of one byte.
     ones: Beginnings,

@@ -89,7 +89,7 @@ impl Look {
 }
 
 /// Matches records with one query.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Looker {
     /// The weight of each term, its rarity included.
     weights: Vec<f64>,
@@ -139,6 +139,13 @@ impl Looker {
         }
         looker.total = looker.weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         looker
+    }
+
+    /// Returns another looker for the same query, for another thread. Each of them may read half of what is left of the
+    /// further parts of long fields.
+    pub fn share_reading(&mut self) -> Self {
+        self.read_on /= 2;
+        self.clone()
     }
 
     /// Returns the number of terms.

@@ -152,6 +152,20 @@ fn no_more_than_a_limit_is_read_for_a_query() {
 }
 
 #[test]
+fn two_lookers_share_what_may_be_read() {
+    let text = format!("{}stalls", words(60_000));
+    let terms = wanted_terms("stall");
+    let mut looker = Looker::new(terms.iter().map(|term| (term, 1.0)));
+    let fields = [Field { text: &text, weight: 1.0 }];
+    looker.read_on = 4 * text.len();
+    let mut second = looker.share_reading();
+    for half in [&mut looker, &mut second] {
+        let found: Vec<f64> = (0..3).map(|_| half.look(&fields).covered).collect();
+        assert_eq!(found, [1.0, 1.0, 0.0]);
+    }
+}
+
+#[test]
 fn a_place_is_one_of_the_text_and_not_of_its_normal_form() {
     for text in ["，，，，经纬度抄错了", "½ ﬁrst\u{a0}the 经纬度抄错了", "ｶﾞ 经纬度抄错了"]
     {

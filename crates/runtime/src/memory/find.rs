@@ -3,7 +3,7 @@
 use longhaul_core::Millis;
 use longhaul_core::clock::Date;
 use longhaul_memory::{Kind, Query};
-use longhaul_store::{Hit, Order, RecordId, SearchQuery, Store, StoreError, What};
+use longhaul_store::{Hit, NearRecords, Order, SearchQuery, Store, StoreError, What};
 
 use crate::midnight;
 
@@ -57,24 +57,23 @@ impl Wanted {
 
 /// Searches by words, in the project with this key or in all.
 pub fn find(store: &Store, wanted: &Wanted, project_key: Option<&str>) -> Result<Vec<Hit>, StoreError> {
-    find_with(store, wanted, project_key, &[])
+    find_with(store, wanted, project_key, NearRecords::default)
 }
 
-/// Searches by words, and by the records that are near in meaning.
+/// Searches by words, and by the records that are near in meaning, which `near` returns.
 pub(super) fn find_with(
     store: &Store,
     wanted: &Wanted,
     project_key: Option<&str>,
-    near: &[(RecordId, f32)],
+    near: impl FnOnce() -> NearRecords,
 ) -> Result<Vec<Hit>, StoreError> {
     let query = &wanted.query;
     let kinds: Vec<Kind> = wanted.kinds.iter().copied().chain(query.kind.filter(|_| wanted.kinds.is_empty())).collect();
     let day_before = |date: Date| Millis(midnight(date).0.saturating_sub(1));
-    store.search(&SearchQuery {
+    let query = SearchQuery {
         // A star matches everything.
         query: Some(query)
             .filter(|query| query.terms.iter().any(|term| term.text != "*") || !query.excluded.is_empty()),
-        near,
         project_key,
         session: wanted.session.as_deref(),
         without_session: wanted.without_session.as_deref(),
@@ -87,5 +86,6 @@ pub(super) fn find_with(
         order: wanted.order,
         limit: wanted.limit,
         offset: wanted.offset,
-    })
+    };
+    store.search_with_meaning(&query, near)
 }

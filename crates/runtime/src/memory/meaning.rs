@@ -18,7 +18,7 @@ use longhaul_store::{RecordId, Store, VectorModel};
 use self::model_file::ModelFile;
 pub use self::models_state::{EndpointState, ModelsState};
 pub(crate) use self::prompt::{lacks_vectors, near_prompt};
-pub use self::search::{catch_up, near, search};
+pub use self::search::{catch_up, recall, search};
 use crate::waiting_times::WORKER_ANSWER;
 use crate::worker;
 use crate::{Error, Home, waiting_times};

@@ -6,7 +6,7 @@ use longhaul_memory::{
     ANSWER_CANDIDATES, ANSWER_PASSAGES, Answer, AnswerLimits, AnswerPassage, FoundPassage, Kind, MarkedText,
     PassageKind, Query,
 };
-use longhaul_store::{Content, Hit, Record, RecordId, Store, StoreError};
+use longhaul_store::{Content, Hit, NearRecords, Record, RecordId, Store, StoreError};
 use serde_json::{Value, json};
 
 use super::find::{Wanted, find_with};
@@ -23,8 +23,6 @@ pub struct Recall<'a> {
     pub asking_session: Option<&'a str>,
     /// Records that are left out, such as those that were shown before.
     pub without: &'a [RecordId],
-    /// Records that are near in meaning to the question, from [`super::meaning::near`].
-    pub near: &'a [(RecordId, f32)],
     /// The limits of the answer.
     pub limits: AnswerLimits,
 }
@@ -33,7 +31,7 @@ impl<'a> Recall<'a> {
     /// Returns a question whose answer has at most `tokens` tokens.
     pub fn new(wanted: Wanted, project_key: Option<&'a str>, tokens: usize) -> Self {
         let limits = AnswerLimits { chars: tokens.saturating_mul(CHARS_PER_TOKEN), passages: ANSWER_PASSAGES };
-        Self { wanted, project_key, asking_session: None, without: &[], near: &[], limits }
+        Self { wanted, project_key, asking_session: None, without: &[], limits }
     }
 }
 
@@ -49,12 +47,16 @@ pub fn question(text: &str) -> Result<Query, NoWords> {
     if has_words || !query.wanted_terms().is_empty() { Ok(query) } else { Err(NoWords) }
 }
 
-/// Answers a question with the best passages.
+/// Answers a question with the best passages, found by words and by the records that are near in meaning, which `near` returns.
 ///
 /// The cost is bounded, however many records there are: one search, and a fixed number of records that are read by id.
-pub fn recall(store: &Store, recall: &Recall<'_>) -> Result<Answer, StoreError> {
+pub(super) fn recall_with(
+    store: &Store,
+    recall: &Recall<'_>,
+    near: impl FnOnce() -> NearRecords,
+) -> Result<Answer, StoreError> {
     let wanted = Wanted { limit: ANSWER_CANDIDATES, offset: 0, order: Default::default(), ..recall.wanted.clone() };
-    let mut hits = find_with(store, &wanted, recall.project_key, recall.near)?;
+    let mut hits = find_with(store, &wanted, recall.project_key, near)?;
     let is_left_out = |hit: &Hit| {
         recall.without.contains(&hit.record)
             || (hit.session.is_some() && hit.session.as_deref() == wanted.without_session.as_deref())

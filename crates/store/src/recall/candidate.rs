@@ -32,10 +32,9 @@ pub(super) struct Candidate {
     files: Vec<String>,
     /// Size of its stored text, in bytes.
     chars: u64,
-    /// Whether it states a decision. Every text is searched for that once.
-    pub(super) decides: bool,
     /// Whether the index has found words of the query in it. It is a result even if its text was not read to the end.
     pub(super) is_selected: bool,
+    decides: OnceCell<bool>,
     amends: OnceCell<bool>,
     subject: OnceCell<Subject>,
 }
@@ -58,8 +57,6 @@ impl Candidate {
         if found.what == What::Prompt {
             let replied = replies::to_prompt(connection, key.id())?;
             found.chars += replied.len() as u64;
-            // The reply can state a decision; the prompt only asks.
-            found.decides = decides(&replied);
             found.fields.push((replied, 1.0));
         }
         Ok(Some(found))
@@ -109,8 +106,8 @@ impl Candidate {
             host: None,
             prompt_number: row.get(2)?,
             at: row.get(3)?,
-            decides: matches!(Kind::from_name(&kind), Some(Kind::Note | Kind::Decision)),
             is_selected: false,
+            decides: OnceCell::new(),
             amends: OnceCell::new(),
             subject: OnceCell::new(),
             kind,
@@ -125,6 +122,17 @@ impl Candidate {
     /// Returns the key.
     pub(super) fn key(&self) -> Key {
         Key::new(self.project, self.what, self.id)
+    }
+
+    /// Returns whether it states a decision.
+    pub(super) fn decides(&self) -> bool {
+        *self.decides.get_or_init(|| match self.what {
+            // The reply can state one; the prompt only asks.
+            What::Prompt => self.fields.get(1).is_some_and(|(replied, _)| decides(replied)),
+            What::Observation | What::Summary => {
+                matches!(Kind::from_name(&self.kind), Some(Kind::Note | Kind::Decision))
+            }
+        })
     }
 
     /// Returns whether it says that an earlier decision no longer holds.
@@ -145,7 +153,7 @@ impl Candidate {
     /// Returns the weight of its kind of record.
     pub(super) fn weight(&self) -> f64 {
         match (self.what, Kind::from_name(&self.kind), self.made_by) {
-            (What::Prompt, ..) if self.decides => WEIGHTS.decides,
+            (What::Prompt, ..) if self.decides() => WEIGHTS.decides,
             (What::Prompt, ..) => WEIGHTS.passage,
             (What::Observation, Some(Kind::Note), _) => WEIGHTS.note,
             (What::Observation, Some(Kind::Decision), _) => WEIGHTS.decision,

@@ -8,11 +8,21 @@ use rusqlite::Connection;
 use super::candidate::Candidate;
 use super::expression::Strict;
 use super::key::Key;
-use super::order::{Asked, Ranked, arrange};
+use super::order::{Asked, arrange};
+use super::ranked::Ranked;
 use crate::RecordId;
 
 /// Number of the nearest records that a search uses.
 pub const NEAREST: usize = 50;
+
+/// Records that are similar in meaning to a query.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NearRecords {
+    /// The records with their similarities, the most similar first.
+    pub records: Vec<(RecordId, f32)>,
+    /// Whether they are results even if words find nothing. Otherwise they only add to what words find.
+    pub are_enough: bool,
+}
 
 /// A record with this share of the query's weight has every word.
 const EVERY_WORD: f64 = 0.999;
@@ -92,10 +102,10 @@ fn found_by_meaning(
             && let Some(one) = Candidate::read(connection, Key::new(0, *what, *id))?
             && strict.passes(&one)
         {
-            found.push(Ranked::new(one, looker));
+            found.push(one);
         }
     }
-    Ok(found)
+    Ok(Ranked::all(found, looker))
 }
 
 fn record(ranked: &Ranked) -> RecordId {

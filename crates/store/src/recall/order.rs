@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use longhaul_memory::{Look, Looker, NamedDate, Subjects, WEIGHTS, Weights};
+use longhaul_memory::{Looker, NamedDate, Subjects, WEIGHTS, Weights};
 use rusqlite::Connection;
 
 use super::candidate::Candidate;
 use super::expression::Strict;
+use super::ranked::Ranked;
 use crate::What;
 
 /// Number of the best passages whose neighbours are read.
@@ -68,56 +69,6 @@ impl Asked {
     }
 }
 
-/// A record with its score.
-pub(super) struct Ranked {
-    pub(super) one: Candidate,
-    pub(super) look: Look,
-    /// The score of its own text, without its neighbours.
-    pub(super) own: f64,
-    pub(super) score: f64,
-    /// Whether a newer record answers the same question.
-    pub(super) is_older: bool,
-    /// The similarity of its meaning to the query's, if it is among the most similar.
-    pub(super) similarity: Option<f32>,
-    /// The other parts of the score.
-    pub(super) parts: Parts,
-}
-
-/// The parts of a score besides a record's own text: sums, then factors.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Parts {
-    /// From the passages before and after it.
-    pub(super) neighbours: f64,
-    /// From its tool calls.
-    pub(super) calls: f64,
-    /// From its similarity.
-    pub(super) meaning: f64,
-    /// The factor for its age.
-    pub(super) age: f64,
-    /// The factor for a day that the query names.
-    pub(super) date: f64,
-}
-
-impl Default for Parts {
-    fn default() -> Self {
-        Self { neighbours: 0.0, calls: 0.0, meaning: 0.0, age: 1.0, date: 1.0 }
-    }
-}
-
-impl Ranked {
-    /// Returns a record with the score of its own text.
-    pub(super) fn new(one: Candidate, looker: &mut Looker) -> Self {
-        let look = looker.look(&one.fields());
-        let own = look.total() * one.weight();
-        Self { own, score: own, ..Self::of(one, look) }
-    }
-
-    /// Returns a record without a score.
-    pub(super) fn of(one: Candidate, look: Look) -> Self {
-        Self { one, look, own: 0.0, score: 0.0, is_older: false, similarity: None, parts: Parts::default() }
-    }
-}
-
 /// Returns the records in order, the best first.
 pub(super) fn rank(
     connection: &Connection,
@@ -126,7 +77,7 @@ pub(super) fn rank(
     strict: &Strict<'_>,
     asked: Asked,
 ) -> rusqlite::Result<Vec<Ranked>> {
-    let mut ranked: Vec<Ranked> = found.into_iter().map(|one| Ranked::new(one, looker)).collect();
+    let mut ranked = Ranked::all(found, looker);
     sort(&mut ranked);
     add_neighbours(connection, looker, &mut ranked, strict, asked)?;
     Ok(arrange(ranked, looker, asked))
@@ -159,6 +110,7 @@ fn add_neighbours(
     let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).collect();
     let best: Vec<(i64, i64)> =
         ranked.iter().filter_map(|ranked| place(&ranked.one)).take(asked.with_neighbours()).collect();
+    let mut found = Vec::new();
     for (session, number) in best {
         for distance in asked.distances() {
             let beside = number + distance;
@@ -166,10 +118,11 @@ fn add_neighbours(
                 && let Some(one) = Candidate::prompt(connection, session, beside)?
                 && strict.passes(&one)
             {
-                ranked.push(Ranked::new(one, looker));
+                found.push(one);
             }
         }
     }
+    ranked.extend(Ranked::all(found, looker));
     Ok(())
 }
 
@@ -196,7 +149,7 @@ fn add_shares(ranked: &mut [Ranked]) {
         let near = WEIGHTS.neighbour * (beside(number - 1) + beside(number + 1));
         let far = WEIGHTS.second_neighbour * (beside(number - 2) + beside(number + 2));
         let discussed = (1..=DISCUSSED_BEFORE).map(|back| beside(number - back)).fold(0.0, f64::max);
-        let decided = if ranked.one.decides { WEIGHTS.decided_after * discussed } else { 0.0 };
+        let decided = if ranked.one.decides() { WEIGHTS.decided_after * discussed } else { 0.0 };
         ranked.parts.neighbours = share * (near + far).max(decided);
         ranked.parts.calls = WEIGHTS.done_for_it * done.get(&(session, number)).copied().unwrap_or_default();
         ranked.score += ranked.parts.neighbours + ranked.parts.calls;
@@ -245,7 +198,7 @@ fn may_change_places(ranked: &[Ranked]) -> bool {
         let behind = &ranked[later];
         ranked[..later].iter().filter(|before| before.one.session != behind.one.session).any(|before| {
             let may_overtake = behind.one.what != What::Observation && behind.score >= before.score * least;
-            let may_be_outdated = before.one.decides && behind.one.decides && before.one.at > behind.one.at;
+            let may_be_outdated = before.one.decides() && behind.one.decides() && before.one.at > behind.one.at;
             may_overtake || may_be_outdated
         })
     })
@@ -307,7 +260,7 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
 /// Unless it says that something has changed, both must answer the same question: two decisions about one subject are
 /// often both in force.
 fn mark_outdated(ranked: &mut [Ranked], looker: &Looker, likeness: impl Fn(usize, usize) -> f64) {
-    let says_so = |one: &Ranked| one.one.decides && one.one.amends();
+    let says_so = |one: &Ranked| one.one.decides() && one.one.amends();
     let amending: Vec<bool> = ranked.iter().map(says_so).collect();
     let is_outdated = |older: usize| {
         (0..older).any(|newer| {
@@ -318,8 +271,8 @@ fn mark_outdated(ranked: &mut [Ranked], looker: &Looker, likeness: impl Fn(usize
             };
             new.one.at > old.one.at
                 && new.one.session != old.one.session
-                && new.one.decides
-                && old.one.decides
+                && new.one.decides()
+                && old.one.decides()
                 && new.score >= old.score * WEIGHTS.same_subject_answer
                 && (shared >= WEIGHTS.decided_again || is_amended())
         })

@@ -8,8 +8,9 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::candidate::Candidate;
 use super::expression::Strict;
-use super::order::{Asked, Ranked, rank};
+use super::order::{Asked, rank};
 use super::prompt_terms::{Index, last_prompts};
+use super::ranked::Ranked;
 use super::searched_indexes::SearchedIndexes;
 use super::{SearchQuery, backlog, meaning};
 use crate::memory::millis;

@@ -1,6 +1,8 @@
 //! Searches the memory.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
+use std::ops::Deref;
 
 use longhaul_core::Millis;
 use longhaul_memory::{
@@ -12,9 +14,10 @@ use super::beginnings::any_of;
 use super::candidate::Candidate;
 use super::expression::Strict;
 use super::key::{Key, range};
-use super::order::{Asked, Ranked, rank};
+use super::order::{Asked, rank};
+use super::ranked::Ranked;
 use super::searched_indexes::SearchedIndexes;
-use super::{backlog, meaning, postings, strict};
+use super::{NearRecords, backlog, meaning, postings, strict};
 use crate::memory::{millis, records, word_search};
 use crate::sync::{HostFilter, host_of};
 use crate::{Hit, Order, RecordId, Score, ScoreParts, Store, StoreError, What, cannot};
@@ -43,8 +46,6 @@ const QUESTION: usize = 3;
 pub struct SearchQuery<'a> {
     /// The words. Its filters are ignored; the fields below are used.
     pub query: Option<&'a Query>,
-    /// Records that are similar in meaning to the query, with the similarity. They are added to those that words find.
-    pub near: &'a [(RecordId, f32)],
     /// Only this project.
     pub project_key: Option<&'a str>,
     /// Only this session.
@@ -72,14 +73,27 @@ pub struct SearchQuery<'a> {
 }
 
 impl Store {
-    /// Returns the results of a search.
+    /// Returns the results of a search by words.
     ///
     /// Plain words are not required. The cost is bounded, however many records there are: common words only rank the
     /// records that rarer ones select. Until the index of passages is complete, the older indexes are searched, which
     /// require every word.
     pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
+        self.search_with_meaning(query, NearRecords::default)
+    }
+
+    /// Returns the results of a search by words and meaning.
+    ///
+    /// `near` returns the records that are similar in meaning to the query. It is called at most once, when the words have
+    /// been searched for, so that another thread can compute it meanwhile.
+    pub fn search_with_meaning(
+        &self,
+        query: &SearchQuery<'_>,
+        near: impl FnOnce() -> NearRecords,
+    ) -> Result<Vec<Hit>, StoreError> {
+        let near = LazyCell::new(near);
         // In one transaction: an index may be replaced meanwhile.
-        let find = || self.connection.unchecked_transaction().and_then(|reading| find(&reading, query));
+        let find = || self.connection.unchecked_transaction().and_then(|reading| find(&reading, query, &near));
         let found = match find() {
             // The records are intact, and the indexes are built from them.
             Err(error) if crate::is_damage(&error) && self.rebuild_indexes().is_ok() => find(),
@@ -89,7 +103,11 @@ impl Store {
     }
 }
 
-fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Vec<Hit>> {
+fn find(
+    connection: &Connection,
+    query: &SearchQuery<'_>,
+    near: &dyn Deref<Target = NearRecords>,
+) -> rusqlite::Result<Vec<Hit>> {
     // While a damaged index is built again, there are no older ones, so it is searched as it is.
     if !backlog::is_empty(connection)? && backlog::keeps_words(connection)? {
         let mut found = word_search::find(connection, query)?;
@@ -104,7 +122,7 @@ fn find(connection: &Connection, query: &SearchQuery<'_>) -> rusqlite::Result<Ve
     if wanted.is_empty() && !strict.has_required() && query.query.is_some_and(|query| !query.terms.is_empty()) {
         return Ok(Vec::new());
     }
-    let searcher = Searcher { connection, query, strict: &strict, wanted: &wanted };
+    let searcher = Searcher { connection, query, near, strict: &strict, wanted: &wanted };
     let mut found = if wanted.is_empty() { searcher.listed()? } else { searcher.ranked()? };
     let text = query.query.map(Query::wanted).unwrap_or_default();
     if found.is_empty() && !wanted.is_empty() {
@@ -133,6 +151,8 @@ fn required_looker(query: &SearchQuery<'_>, wanted: &[WantedTerm]) -> Option<Loo
 struct Searcher<'a> {
     connection: &'a Connection,
     query: &'a SearchQuery<'a>,
+    /// The records that are near in meaning, computed when they are used first.
+    near: &'a dyn Deref<Target = NearRecords>,
     strict: &'a Strict<'a>,
     wanted: &'a [WantedTerm],
 }
@@ -175,7 +195,7 @@ impl Searcher<'_> {
             // Only parts of words remain, which are in the trigrams of prompts, titles and paths.
             let parts = word_search::having_parts(self.connection, self.query, &found.unknown)?;
             candidates = self.read(&parts)?;
-            if !candidates.is_empty() || self.query.near.is_empty() {
+            if !candidates.is_empty() {
                 return Ok(self.by_time_if_asked(candidates));
             }
         }
@@ -186,7 +206,10 @@ impl Searcher<'_> {
         };
         looker.dates = dates_in(&self.query.query.map(Query::wanted).unwrap_or_default());
         let ranked = rank(self.connection, &mut looker, candidates, self.strict, asked)?;
-        let ranked = meaning::join(self.connection, &mut looker, ranked, self.query.near, self.strict, asked)?;
+        if ranked.is_empty() && !self.near.are_enough {
+            return Ok(ranked);
+        }
+        let ranked = meaning::join(self.connection, &mut looker, ranked, &self.near.records, self.strict, asked)?;
         if self.query.order != Order::Relevance {
             return Ok(self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect()));
         }

@@ -1,11 +1,10 @@
-//! Comparing so many vectors that two threads share the work.
+//! Comparing many vectors.
 
 use longhaul_embedding::Vector;
 
 use super::vectors::{DIMS, Memory};
 use crate::{RecordId, What};
 
-/// More blocks than one thread compares.
 const BLOCKS: i64 = 600;
 const SLOTS: usize = 128;
 
@@ -57,7 +56,7 @@ fn check(memory: &Memory, project: Option<&str>, expected: &[i64]) {
 }
 
 #[test]
-fn both_halves_of_many_blocks_are_compared() {
+fn all_of_many_blocks_are_compared() {
     let memory = memory();
     check(&memory, None, &[1, 2, BLOCKS - 1, BLOCKS]);
     check(&memory, Some("/p"), &[1, BLOCKS - 1]);

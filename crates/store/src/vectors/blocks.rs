@@ -208,12 +208,6 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Adds what another comparison with the same query has found.
-    pub(super) fn and(mut self, other: Self) -> Self {
-        self.best.extend(other.best);
-        self
-    }
-
     /// Returns the records, the most similar first, each with its most similar part.
     pub(super) fn finish(self) -> Vec<(RecordId, f32)> {
         let mut once: HashMap<RecordId, i32> = HashMap::new();

@@ -24,8 +24,7 @@ pub(crate) async fn recall(State(worker): State<Shared>, request: Request) -> An
         let project = params.text("project").or(wanted.query.project.as_deref());
         let project = project.map(|name| named_project(store, name)).transpose()?;
         let key = project.as_ref().map(|project| project.key.as_str());
-        let near = meaning::near(&env, &home, &config, store, &wanted, key);
-        Ok(memory::recall(store, &Recall { near: &near, ..Recall::new(wanted, key, tokens) })?)
+        Ok(meaning::recall(&env, &home, &config, store, &Recall::new(wanted, key, tokens))?)
     });
     Ok(json(&answer_json(&answer.await?)))
 }

@@ -1,11 +1,14 @@
-//! Searches by words and by meaning.
+//! Searches by words and by meaning. The vectors are compared in another thread while the words are searched for.
+
+use std::thread;
 
 use longhaul_core::{Config, Env};
-use longhaul_memory::Query;
-use longhaul_store::{Hit, NEAREST, Order, RecordId, Store, StoreError};
+use longhaul_memory::{Answer, Query};
+use longhaul_store::{Hit, NEAREST, NearRecords, Order, Store, StoreError};
 
 use super::{Effort, Meaning};
-use crate::memory::find::{Wanted, find, find_with};
+use crate::memory::find::{Wanted, find_with};
+use crate::memory::recall::{Recall, recall_with};
 use crate::{Error, ErrorLog, Home};
 
 /// Searches by words and, if there is a model, by meaning, in the project with this key or in all.
@@ -19,24 +22,22 @@ pub fn search(
     wanted: &Wanted,
     project_key: Option<&str>,
 ) -> Result<Vec<Hit>, StoreError> {
-    find_with(store, wanted, project_key, &near(env, home, config, store, wanted, project_key))
+    let question = Question { env, home, config, wanted, project_key };
+    question.compare_meanwhile(store, |near| find_with(store, wanted, project_key, near))
 }
 
-/// Returns the records that are near in meaning to the words; empty if there is no model.
+/// Answers a question with the best passages, found by words and, if there is a model, by meaning.
 ///
-/// An unusable model is logged.
-pub fn near(
+/// An unusable model is logged, and the search uses words only.
+pub fn recall(
     env: &Env,
     home: &Home,
     config: &Config,
     store: &Store,
-    wanted: &Wanted,
-    project_key: Option<&str>,
-) -> Vec<(RecordId, f32)> {
-    try_near(env, home, config, store, wanted, project_key).unwrap_or_else(|error| {
-        ErrorLog::new(env, "search").write(&error.chain());
-        Vec::new()
-    })
+    recall: &Recall<'_>,
+) -> Result<Answer, StoreError> {
+    let question = Question { env, home, config, wanted: &recall.wanted, project_key: recall.project_key };
+    question.compare_meanwhile(store, |near| recall_with(store, recall, near))
 }
 
 /// Computes the newest missing vectors before a search, in a fraction of a second.
@@ -54,31 +55,56 @@ pub fn catch_up(env: &Env, home: &Home, config: &Config, store: &Store) {
     }
 }
 
-fn try_near(
-    env: &Env,
-    home: &Home,
-    config: &Config,
-    store: &Store,
-    wanted: &Wanted,
-    project_key: Option<&str>,
-) -> Result<Vec<(RecordId, f32)>, Error> {
-    let text = wanted_text(&wanted.query);
-    // A query with another order, or without plain words, asks for a list, not for a meaning.
-    if text.is_empty() || wanted.order != Order::Relevance {
-        return Ok(Vec::new());
-    }
-    let Some(meaning) = Meaning::open(env, home, config)? else { return Ok(Vec::new()) };
-    // Of a word that the model does not know, such as a typing error, only pieces have vectors. They may change the
-    // order of what words find, but must not produce results if words find nothing.
-    let words: Vec<String> =
-        wanted.query.wanted_terms().into_iter().map(|mut term| term.forms.swap_remove(0)).collect();
-    if !meaning.knows_any_word(&words.join(" ")) {
-        let first = Wanted { limit: 1, offset: 0, ..wanted.clone() };
-        if find(store, &first, project_key)?.is_empty() {
-            return Ok(Vec::new());
+/// Returns the records that are near in meaning, when they are needed.
+pub(in crate::memory) type Near<'a> = Box<dyn FnOnce() -> NearRecords + 'a>;
+
+/// What is compared with the vectors.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    env: &'a Env,
+    home: &'a Home,
+    config: &'a Config,
+    wanted: &'a Wanted,
+    project_key: Option<&'a str>,
+}
+
+impl Question<'_> {
+    /// Runs a search by words while another thread compares the vectors.
+    fn compare_meanwhile<T>(self, store: &Store, search: impl FnOnce(Near<'_>) -> T) -> T {
+        let text = wanted_text(&self.wanted.query);
+        // A query with another order, or without plain words, asks for a list, not for a meaning.
+        if text.is_empty() || self.wanted.order != Order::Relevance {
+            return search(Box::new(NearRecords::default));
         }
+        // Without one, as in a transaction, the vectors are compared after the search by words.
+        let Ok(Some(reader)) = store.second_reader() else {
+            return search(Box::new(|| self.logged(self.near(store, &text))));
+        };
+        let compare = || self.logged(reader.open().map_err(Error::from).and_then(|store| self.near(&store, &text)));
+        thread::scope(|scope| {
+            let comparing = scope.spawn(compare);
+            search(Box::new(|| comparing.join().unwrap_or_default()))
+        })
     }
-    meaning.nearest(store, project_key, &text, NEAREST)
+
+    /// Returns the records that are near in meaning to the words; none if there is no model.
+    fn near(self, store: &Store, text: &str) -> Result<NearRecords, Error> {
+        let Some(meaning) = Meaning::open(self.env, self.home, self.config)? else { return Ok(NearRecords::default()) };
+        // Of a word that the model does not know, such as a typing error, only pieces have vectors. They may change the
+        // order of what words find, but must not produce results if words find nothing.
+        let words: Vec<String> =
+            self.wanted.query.wanted_terms().into_iter().map(|mut term| term.forms.swap_remove(0)).collect();
+        let are_enough = meaning.knows_any_word(&words.join(" "));
+        Ok(NearRecords { records: meaning.nearest(store, self.project_key, text, NEAREST)?, are_enough })
+    }
+
+    /// Logs an error, because the search works without the records.
+    fn logged(self, near: Result<NearRecords, Error>) -> NearRecords {
+        near.unwrap_or_else(|error| {
+            ErrorLog::new(self.env, "search").write(&error.chain());
+            NearRecords::default()
+        })
+    }
 }
 
 /// Returns the plain words of a query. A star, which matches everything, has no meaning.

@@ -50,7 +50,6 @@ fn check_words(typed: &str, query: SearchQuery<'_>, expected: &[&str]) {
 }
 
 const WORDS: SearchQuery<'_> = SearchQuery {
-    near: &[],
     query: None,
     project_key: None,
     session: None,

@@ -76,9 +76,8 @@ impl Opened {
     fn recall(&self, question: &str, project: Option<&str>) -> Result<usize> {
         meaning::catch_up(&self.env, &self.home, &self.config, &self.store);
         let wanted = Wanted { query: Query::of_words(question), ..Wanted::default() };
-        let near = meaning::near(&self.env, &self.home, &self.config, &self.store, &wanted, project);
-        let recall = Recall { near: &near, ..Recall::new(wanted, project, ANSWER_TOKENS) };
-        Ok(longhaul_runtime::memory::recall(&self.store, &recall)?.passages().count())
+        let recall = Recall::new(wanted, project, ANSWER_TOKENS);
+        Ok(meaning::recall(&self.env, &self.home, &self.config, &self.store, &recall)?.passages().count())
     }
 
     /// Measures searches, recall, and reading the page at session start.

@@ -1,0 +1,86 @@
+//! A search result with its score.
+
+use std::panic::resume_unwind;
+use std::thread;
+
+use longhaul_memory::{Look, Looker};
+
+use super::candidate::Candidate;
+
+/// Number of records from which two threads read faster than one. A search at the prompt reads fewer.
+const SHARED: usize = 24;
+
+/// A record with its score.
+pub(super) struct Ranked {
+    pub(super) one: Candidate,
+    pub(super) look: Look,
+    /// The score of its own text, without its neighbours.
+    pub(super) own: f64,
+    pub(super) score: f64,
+    /// Whether a newer record answers the same question.
+    pub(super) is_older: bool,
+    /// The similarity of its meaning to the query's, if it is among the most similar.
+    pub(super) similarity: Option<f32>,
+    /// The other parts of the score.
+    pub(super) parts: Parts,
+}
+
+/// The parts of a score besides a record's own text: sums, then factors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Parts {
+    /// From the passages before and after it.
+    pub(super) neighbours: f64,
+    /// From its tool calls.
+    pub(super) calls: f64,
+    /// From its similarity.
+    pub(super) meaning: f64,
+    /// The factor for its age.
+    pub(super) age: f64,
+    /// The factor for a day that the query names.
+    pub(super) date: f64,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self { neighbours: 0.0, calls: 0.0, meaning: 0.0, age: 1.0, date: 1.0 }
+    }
+}
+
+impl Ranked {
+    /// Returns a record with the score of its own text.
+    pub(super) fn new(one: Candidate, looker: &mut Looker) -> Self {
+        let look = looker.look(&one.fields());
+        let own = look.total() * one.weight();
+        Self { own, score: own, ..Self::of(one, look) }
+    }
+
+    /// Returns records with the scores of their own texts, in any order. If there is much to read, two threads share it.
+    pub(super) fn all(found: Vec<Candidate>, looker: &mut Looker) -> Vec<Self> {
+        let read = |found: Vec<Candidate>, looker: &mut Looker| -> Vec<Self> {
+            found.into_iter().map(|one| Self::new(one, looker)).collect()
+        };
+        if found.len() < SHARED {
+            return read(found, looker);
+        }
+        // Every second one, because the best come first, and both threads should read those to the end.
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        for (number, one) in found.into_iter().enumerate() {
+            if number % 2 == 0 { own.push(one) } else { others.push(one) }
+        }
+        let mut second = looker.share_reading();
+        thread::scope(|scope| {
+            let others = scope.spawn(|| read(others, &mut second));
+            let mut ranked = read(own, looker);
+            match others.join() {
+                Ok(others) => ranked.extend(others),
+                Err(panic) => resume_unwind(panic),
+            }
+            ranked
+        })
+    }
+
+    /// Returns a record without a score.
+    pub(super) fn of(one: Candidate, look: Look) -> Self {
+        Self { one, look, own: 0.0, score: 0.0, is_older: false, similarity: None, parts: Parts::default() }
+    }
+}

@@ -1,0 +1,46 @@
+//! Another connection to an open database, with which a second thread reads.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::lock_queue::LockQueue;
+use crate::{Store, StoreError, cannot, keep_statements};
+
+/// What a second thread needs to open the database that this one has opened.
+#[derive(Debug, Clone)]
+pub struct SecondReader {
+    path: PathBuf,
+    patience: Duration,
+    /// The largest part of the file that is mapped. With that of the first connection, both together need no more memory.
+    mapped_bytes: i64,
+}
+
+impl Store {
+    /// Returns what a second thread needs to read the same database.
+    ///
+    /// Returns `None` if it would not see what this connection sees: in a transaction, or if the database is in memory.
+    pub fn second_reader(&self) -> Result<Option<SecondReader>, StoreError> {
+        let path = self.connection.path().filter(|path| !path.is_empty() && self.connection.is_autocommit());
+        let Some(path) = path.map(PathBuf::from) else { return Ok(None) };
+        let mapped_bytes = self
+            .connection
+            .pragma_query_value(None, "mmap_size", |row| row.get(0))
+            .map_err(cannot("read the settings of the database"))?;
+        Ok(Some(SecondReader { path, patience: self.lock_queue.patience(), mapped_bytes }))
+    }
+}
+
+impl SecondReader {
+    /// Opens the database for reading.
+    pub fn open(&self) -> Result<Store, StoreError> {
+        let open = |error| StoreError::open(&self.path, error);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(&self.path, flags).map_err(open)?;
+        let lock_queue = LockQueue::install(&mut connection, &self.path, self.patience).map_err(open)?;
+        keep_statements(&connection).map_err(open)?;
+        connection.pragma_update(None, "mmap_size", self.mapped_bytes).map_err(open)?;
+        Ok(Store { connection, lock_queue })
+    }
+}

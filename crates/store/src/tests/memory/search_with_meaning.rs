@@ -1,0 +1,81 @@
+//! Searching by words and by the records that are near in meaning.
+
+use std::cell::Cell;
+
+use longhaul_core::Millis;
+use longhaul_memory::Query;
+
+use super::Shelf;
+use crate::{NearRecords, Order, RecordId, SearchQuery, What};
+
+fn shelf() -> Shelf {
+    let shelf = Shelf::new();
+    shelf.store.remember_prompt("s1", Some("p1"), "she bought a telescope", Millis(50)).unwrap();
+    shelf.store.remember_prompt("s1", Some("p2"), "lenses are ground by hand", Millis(60)).unwrap();
+    shelf
+}
+
+/// Returns the titles of what a search finds, and how often it has asked for the records near in meaning.
+fn found(shelf: &Shelf, words: &str, order: Order, are_enough: bool) -> (Vec<String>, u32) {
+    let query = Query::parse(words);
+    let search = SearchQuery { query: Some(&query), order, limit: 10, ..SearchQuery::default() };
+    let calls = Cell::new(0);
+    let near = || {
+        calls.set(calls.get() + 1);
+        NearRecords { records: vec![(RecordId { what: What::Prompt, id: 2 }, 0.9)], are_enough }
+    };
+    let hits = shelf.store.search_with_meaning(&search, near).unwrap();
+    (hits.into_iter().map(|hit| hit.title).collect(), calls.get())
+}
+
+#[track_caller]
+fn check(words: &str, are_enough: bool, expected: &[&str]) {
+    let (titles, calls) = found(&shelf(), words, Order::Relevance, are_enough);
+    assert_eq!(titles, expected, "{words}");
+    assert_eq!(calls, 1, "{words}");
+}
+
+#[test]
+fn what_is_near_is_added_to_what_words_find() {
+    for are_enough in [true, false] {
+        check("who bought the telescope", are_enough, &["she bought a telescope", "lenses are ground by hand"]);
+    }
+}
+
+#[test]
+fn what_is_near_is_found_without_words_only_if_it_is_enough() {
+    check("optical glass polishing", true, &["lenses are ground by hand"]);
+    check("optical glass polishing", false, &[]);
+    // Common words find a weak result, to which the rest is added.
+    check("she", false, &["she bought a telescope", "lenses are ground by hand"]);
+}
+
+#[test]
+fn a_list_in_the_order_of_time_has_only_what_words_find() {
+    let (titles, calls) = found(&shelf(), "telescope", Order::Newest, true);
+    assert_eq!(titles, ["she bought a telescope"]);
+    assert_eq!(calls, 0);
+}
+
+/// With so many records, two threads read them. The result must not depend on which of them reads a record.
+#[test]
+fn every_one_of_many_records_is_ranked() {
+    let shelf = Shelf::new();
+    for n in 0..60_u64 {
+        let filler = "word ".repeat(60 - n as usize);
+        let prompt = format!("telescope number {n} {filler}");
+        let session = format!("many{n}");
+        shelf.session(&session, "/p", 1_000 + n);
+        shelf.store.remember_prompt(&session, Some("p1"), &prompt, Millis(1_000 + n)).unwrap();
+    }
+    let query = Query::parse("telescope number");
+    let search = SearchQuery { query: Some(&query), limit: 100, ..SearchQuery::default() };
+    let titles = || -> Vec<String> {
+        let hits = shelf.store.search(&search).unwrap();
+        hits.iter().map(|hit| hit.title.split(' ').take(3).collect::<Vec<_>>().join(" ")).collect()
+    };
+    // A shorter text matches better, and of the newest ones all are shorter.
+    let expected: Vec<String> = (0..60).rev().map(|n| format!("telescope number {n}")).collect();
+    assert_eq!(titles(), expected);
+    assert_eq!(titles(), titles());
+}
