@@ -76,6 +76,11 @@ fn errors_name_the_thing_and_the_fix() {
     --
     longhaul: no session has an id that begins with "abc"
     "#);
+    assert_snapshot!(show(&sandbox, &["reopen", "--since", "nonsense"]), @r#"
+    exit 1
+    --
+    longhaul: "nonsense" is not a time: write it as 90m, 12h, 3d or 2026-01-31
+    "#);
     assert_eq!(sandbox.longhaul(&["bookmark"]).status, Some(2));
     assert_eq!(sandbox.longhaul(&["frobnicate"]).status, Some(2));
     fs::create_dir_all(sandbox.data_dir()).unwrap();

@@ -7,7 +7,7 @@ mod since;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use anyhow::{Context, Result, bail};
-use longhaul_core::{Env, SessionId, counted};
+use longhaul_core::{Env, Millis, SessionId, counted};
 use longhaul_inject::printable;
 use longhaul_reopen::{Refusal, Resume, SessionPlace, Wanted, chosen, refusal};
 use longhaul_runtime::{Home, Shell, reopen};
@@ -50,9 +50,10 @@ struct Candidate {
 
 pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let home = Home::of(env)?;
+    let since = args.since.as_deref().map(|text| since::parse(text, env.now)).transpose()?;
     // If there is no database yet, this command does not create one.
     let Some(store) = home.existing_store()? else { return nothing(args) };
-    let mut candidates = candidates(env, &store, args)?;
+    let mut candidates = candidates(env, &store, &args.sessions, since)?;
     if candidates.is_empty() {
         return nothing(args);
     }
@@ -104,15 +105,15 @@ fn nothing(args: &Args) -> Result<Exit> {
 }
 
 /// Returns the sessions that were lost, the newest first.
-fn candidates(env: &Env, store: &Store, args: &Args) -> Result<Vec<Candidate>> {
+fn candidates(env: &Env, store: &Store, sessions: &[String], since: Option<Millis>) -> Result<Vec<Candidate>> {
     let mut lost = reopen::lost_sessions(env, store)?;
-    let ids = args.sessions.iter().map(|prefix| {
+    let ids = sessions.iter().map(|prefix| {
         let found = sessions::only_one(prefix, lost.iter().collect(), |place| &place.session);
         found.map(|place| place.session.clone()).context("only a session that was lost can be reopened")
     });
     let ids: Vec<String> = ids.collect::<Result<_>>()?;
-    let wanted = match &args.since {
-        Some(text) => Wanted::Since(since::parse(text, env.now)?),
+    let wanted = match since {
+        Some(since) => Wanted::Since(since),
         None if ids.is_empty() => Wanted::LastServer,
         None => Wanted::Sessions(&ids),
     };
