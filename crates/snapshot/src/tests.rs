@@ -225,7 +225,7 @@ fn lines_are_counted_and_binary_files_have_none() {
 #[test]
 fn a_size_has_a_decimal_only_below_ten_units() {
     assert_eq!([950, 1023].map(bytes_text), ["950 B", "1023 B"]);
-    assert_eq!([1 << 10, 9728, 10 << 10, 1023 << 10].map(bytes_text), ["1.0 KB", "9.5 KB", "10 KB", "1023 KB"]);
+    assert_eq!([1 << 10, 9728, 10_230, 1023 << 10].map(bytes_text), ["1.0 KB", "9.5 KB", "10 KB", "1023 KB"]);
     assert_eq!([1 << 20, 300 << 20].map(bytes_text), ["1.0 MB", "300 MB"]);
     assert_eq!([3 << 29, 1 << 40].map(bytes_text), ["1.5 GB", "1024 GB"]);
 }
