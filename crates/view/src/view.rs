@@ -321,15 +321,13 @@ impl View {
         Command::Draw
     }
 
-    /// Moves the choice if `key` is one that does; returns whether it is.
+    /// Moves the choice if `key` is one that does; returns whether it is. In the filter, where a letter is text, letters are
+    /// handled before.
     fn moves(&mut self, key: &Key, page: usize) -> bool {
-        let is_typing = self.mode == Mode::Filter;
         let (place, page) = (self.place(), page.max(1));
         let place = match key {
-            Key::Up => place.saturating_sub(1),
-            Key::Down => place + 1,
-            Key::Char('k') if !is_typing => place.saturating_sub(1),
-            Key::Char('j') if !is_typing => place + 1,
+            Key::Up | Key::Char('k') => place.saturating_sub(1),
+            Key::Down | Key::Char('j') => place + 1,
             Key::PageUp => place.saturating_sub(page),
             Key::PageDown => place + page,
             Key::Home => 0,
