@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
+mod beginning_set;
 mod call;
 mod conclusions;
 mod cue_table;

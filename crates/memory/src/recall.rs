@@ -5,7 +5,6 @@ mod answer;
 mod answer_choice;
 mod answer_limits;
 mod answer_text;
-mod beginning_set;
 mod brought;
 mod dates;
 mod excerpt;

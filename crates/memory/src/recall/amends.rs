@@ -130,14 +130,14 @@ static CUES: LazyLock<CueTable<Cue>> = LazyLock::new(|| {
 });
 
 /// Whether a byte is an ASCII letter or digit, in a table: every byte of every passage that is ranked is looked up.
-static IN_WORD: [bool; 256] = {
-    let mut is_in_word = [false; 256];
+static IS_LETTER: [bool; 256] = {
+    let mut is_letter = [false; 256];
     let mut byte: u8 = 0;
     while byte.is_ascii() {
-        is_in_word[byte as usize] = byte.is_ascii_alphanumeric();
+        is_letter[byte as usize] = byte.is_ascii_alphanumeric();
         byte += 1;
     }
-    is_in_word
+    is_letter
 };
 
 /// Returns whether the beginning of a text has a cue that is wanted, at the beginning of a word. Scripts without spaces
@@ -145,13 +145,14 @@ static IN_WORD: [bool; 256] = {
 fn any_in(text: &str, is_wanted: impl Fn(Cue) -> bool) -> bool {
     let lower = text[..text.floor_char_boundary(LOOKED_AT)].to_lowercase();
     let (cues, bytes) = (&*CUES, lower.as_bytes());
-    let mut is_in_word = false;
+    let mut is_after_letter = false;
     for (at, byte) in bytes.iter().enumerate() {
+        let is_letter = IS_LETTER[usize::from(*byte)];
         // Only the beginning of a word can be that of a cue.
-        if !is_in_word && cues.at(bytes, at).any(&is_wanted) {
+        if !(is_after_letter && is_letter) && cues.at(bytes, at).any(&is_wanted) {
             return true;
         }
-        is_in_word = IN_WORD[usize::from(*byte)];
+        is_after_letter = is_letter;
     }
     false
 }
@@ -167,6 +168,7 @@ mod tests {
                 assert!(is_in(cue) && is_in(&format!("so: {} it", cue.to_uppercase())), "{cue}");
             }
         }
+        assert!(amends("对API不再使用") && amends("Redis取消") && decides("v2决定") && !decides("v2decided"));
         assert!(!amends("this office"), "a cue is the beginning of a word");
         assert!(!amends("") && !amends("x") && !decides("The importer holds the lock for as long as it runs."));
     }

@@ -1,6 +1,6 @@
 //! The beginnings of the forms of a query's terms, by which most words of a text are excluded without a stemmer.
 
-use super::beginning_set::Beginnings;
+use crate::beginning_set::Beginnings;
 
 /// The beginnings of the forms, which exclude nearly every word of a text.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 /// A set of 16-bit numbers, with a bit for each.
 #[derive(Debug, Clone)]
-pub(super) struct Beginnings(Box<[u64; 1024]>);
+pub(crate) struct Beginnings(Box<[u64; 1024]>);
 
 impl Default for Beginnings {
     fn default() -> Self {
@@ -11,11 +11,11 @@ impl Default for Beginnings {
 }
 
 impl Beginnings {
-    pub(super) fn insert(&mut self, number: u16) {
+    pub(crate) fn insert(&mut self, number: u16) {
         self.0[usize::from(number / 64)] |= 1 << (number % 64);
     }
 
-    pub(super) fn contains(&self, number: u16) -> bool {
+    pub(crate) fn contains(&self, number: u16) -> bool {
         self.0[usize::from(number / 64)] & 1 << (number % 64) != 0
     }
 }
