@@ -263,6 +263,15 @@ impl Store {
         Ok(done)
     }
 
+    /// Runs statements that only read in one transaction: [`Store::read_together`] for code that uses the connection itself.
+    fn read<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.read_together(action, |store| work(&store.connection).map_err(cannot(action)))
+    }
+
     /// Runs statements in one transaction and commits it: [`Store::transaction`] for code that uses the connection itself.
     fn write<T>(
         &self,

@@ -13,22 +13,25 @@ use crate::{Store, StoreError, cannot, keep_statements};
 pub struct SecondReader {
     path: PathBuf,
     patience: Duration,
-    /// The largest part of the file that is mapped. With that of the first connection, both together need no more memory.
-    mapped_bytes: i64,
+    /// How much of the file is mapped, and the size of the cache, as SQLite counts it: both as in the first connection.
+    mmap_size: i64,
+    cache_size: i64,
 }
 
 impl Store {
     /// Returns what a second thread needs to read the same database.
     ///
-    /// Returns `None` if it would not see what this connection sees: in a transaction, or if the database is in memory.
+    /// Returns `None` if it would not see what this connection sees: in a transaction, or if the database is in memory. The
+    /// database must be open until the second one is, so that it exists and has the schema of this version.
     pub fn second_reader(&self) -> Result<Option<SecondReader>, StoreError> {
         let path = self.connection.path().filter(|path| !path.is_empty() && self.connection.is_autocommit());
         let Some(path) = path.map(PathBuf::from) else { return Ok(None) };
-        let mapped_bytes = self
-            .connection
-            .pragma_query_value(None, "mmap_size", |row| row.get(0))
-            .map_err(cannot("read the settings of the database"))?;
-        Ok(Some(SecondReader { path, patience: self.lock_queue.patience(), mapped_bytes }))
+        let setting = |name: &str| {
+            let value = self.connection.pragma_query_value(None, name, |row| row.get(0));
+            value.map_err(cannot("read the settings of the database"))
+        };
+        let (mmap_size, cache_size) = (setting("mmap_size")?, setting("cache_size")?);
+        Ok(Some(SecondReader { path, patience: self.lock_queue.patience(), mmap_size, cache_size }))
     }
 }
 
@@ -40,7 +43,9 @@ impl SecondReader {
         let mut connection = Connection::open_with_flags(&self.path, flags).map_err(open)?;
         let lock_queue = LockQueue::install(&mut connection, &self.path, self.patience).map_err(open)?;
         keep_statements(&connection).map_err(open)?;
-        connection.pragma_update(None, "mmap_size", self.mapped_bytes).map_err(open)?;
+        for (name, value) in [("mmap_size", self.mmap_size), ("cache_size", self.cache_size)] {
+            connection.pragma_update(None, name, value).map_err(open)?;
+        }
         Ok(Store { connection, lock_queue })
     }
 }

@@ -148,6 +148,11 @@ impl Looker {
         self.clone()
     }
 
+    /// Takes back what such a looker was allowed to read and has not read.
+    pub fn take_back(&mut self, other: &Self) {
+        self.read_on += other.read_on;
+    }
+
     /// Returns the number of terms.
     pub(super) fn terms(&self) -> usize {
         self.weights.len()

@@ -163,6 +163,10 @@ fn two_lookers_share_what_may_be_read() {
         let found: Vec<f64> = (0..3).map(|_| half.look(&fields).covered).collect();
         assert_eq!(found, [1.0, 1.0, 0.0]);
     }
+    second.read_on = text.len();
+    looker.take_back(&second);
+    let found: Vec<f64> = (0..2).map(|_| looker.look(&fields).covered).collect();
+    assert_eq!(found, [1.0, 0.0]);
 }
 
 #[test]

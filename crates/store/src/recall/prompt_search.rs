@@ -89,8 +89,7 @@ impl Store {
         search: &PromptSearch<'_>,
         near: impl FnOnce() -> Vec<(RecordId, f32)>,
     ) -> Result<Vec<PromptPassage>, StoreError> {
-        let found = self.connection.unchecked_transaction().and_then(|reading| find(&reading, search, near));
-        found.map_err(cannot("look for passages that the prompt is about"))
+        self.read("look for passages that the prompt is about", |connection| find(connection, search, near))
     }
 }
 

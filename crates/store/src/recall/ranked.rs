@@ -1,7 +1,9 @@
 //! A search result with its score.
 
+use std::mem;
 use std::panic::resume_unwind;
-use std::thread;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
 
 use longhaul_memory::{Look, Looker};
 
@@ -68,15 +70,22 @@ impl Ranked {
             if number % 2 == 0 { own.push(one) } else { others.push(one) }
         }
         let mut second = looker.share_reading();
-        thread::scope(|scope| {
-            let others = scope.spawn(|| read(others, &mut second));
+        let others = Mutex::new(others);
+        let take_others = || mem::take(&mut *others.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut ranked = thread::scope(|scope| {
+            let started = thread::Builder::new().spawn_scoped(scope, || read(take_others(), &mut second));
             let mut ranked = read(own, looker);
-            match others.join() {
-                Ok(others) => ranked.extend(others),
-                Err(panic) => resume_unwind(panic),
+            match started.map(ScopedJoinHandle::join) {
+                Ok(Ok(others)) => ranked.extend(others),
+                Ok(Err(panic)) => resume_unwind(panic),
+                // The system allows no more threads.
+                Err(_) => {}
             }
             ranked
-        })
+        });
+        looker.take_back(&second);
+        ranked.extend(read(take_others(), looker));
+        ranked
     }
 
     /// Returns a record without a score.

@@ -20,7 +20,7 @@ use super::searched_indexes::SearchedIndexes;
 use super::{NearRecords, backlog, meaning, postings, strict};
 use crate::memory::{millis, records, word_search};
 use crate::sync::{HostFilter, host_of};
-use crate::{Hit, Order, RecordId, Score, ScoreParts, Store, StoreError, What, cannot};
+use crate::{Hit, Order, RecordId, Score, ScoreParts, Store, StoreError, What};
 
 /// Number of records that are read and ranked.
 const CANDIDATES: usize = 200;
@@ -93,20 +93,19 @@ impl Store {
     ) -> Result<Vec<Hit>, StoreError> {
         let near = LazyCell::new(near);
         // In one transaction: an index may be replaced meanwhile.
-        let find = || self.connection.unchecked_transaction().and_then(|reading| find(&reading, query, &near));
-        let found = match find() {
+        let find = || self.read("search the memory", |connection| find(connection, query, &near));
+        match find() {
             // The records are intact, and the indexes are built from them.
-            Err(error) if crate::is_damage(&error) && self.rebuild_indexes().is_ok() => find(),
+            Err(error) if error.is_corrupt() && self.rebuild_indexes().is_ok() => find(),
             found => found,
-        };
-        found.map_err(cannot("search the memory"))
+        }
     }
 }
 
 fn find(
     connection: &Connection,
     query: &SearchQuery<'_>,
-    near: &dyn Deref<Target = NearRecords>,
+    lazy_near: &dyn Deref<Target = NearRecords>,
 ) -> rusqlite::Result<Vec<Hit>> {
     // While a damaged index is built again, there are no older ones, so it is searched as it is.
     if !backlog::is_empty(connection)? && backlog::keeps_words(connection)? {
@@ -122,7 +121,7 @@ fn find(
     if wanted.is_empty() && !strict.has_required() && query.query.is_some_and(|query| !query.terms.is_empty()) {
         return Ok(Vec::new());
     }
-    let searcher = Searcher { connection, query, near, strict: &strict, wanted: &wanted };
+    let searcher = Searcher { connection, query, lazy_near, strict: &strict, wanted: &wanted };
     let mut found = if wanted.is_empty() { searcher.listed()? } else { searcher.ranked()? };
     let text = query.query.map(Query::wanted).unwrap_or_default();
     if found.is_empty() && !wanted.is_empty() {
@@ -151,13 +150,18 @@ fn required_looker(query: &SearchQuery<'_>, wanted: &[WantedTerm]) -> Option<Loo
 struct Searcher<'a> {
     connection: &'a Connection,
     query: &'a SearchQuery<'a>,
-    /// The records that are near in meaning, computed when they are used first.
-    near: &'a dyn Deref<Target = NearRecords>,
+    /// The records that are near in meaning, from the time at which they are used first.
+    lazy_near: &'a dyn Deref<Target = NearRecords>,
     strict: &'a Strict<'a>,
     wanted: &'a [WantedTerm],
 }
 
 impl Searcher<'_> {
+    /// Returns the records that are near in meaning. The first call waits until they are computed.
+    fn near(&self) -> &NearRecords {
+        self.lazy_near
+    }
+
     /// Returns all matches of a query without wanted words.
     fn listed(&self) -> rusqlite::Result<Vec<Ranked>> {
         let all = self.gather("")?;
@@ -206,10 +210,10 @@ impl Searcher<'_> {
         };
         looker.dates = dates_in(&self.query.query.map(Query::wanted).unwrap_or_default());
         let ranked = rank(self.connection, &mut looker, candidates, self.strict, asked)?;
-        if ranked.is_empty() && !self.near.are_enough {
+        if ranked.is_empty() && !self.near().are_enough {
             return Ok(ranked);
         }
-        let ranked = meaning::join(self.connection, &mut looker, ranked, &self.near.records, self.strict, asked)?;
+        let ranked = meaning::join(self.connection, &mut looker, ranked, &self.near().records, self.strict, asked)?;
         if self.query.order != Order::Relevance {
             return Ok(self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect()));
         }

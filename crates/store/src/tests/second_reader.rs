@@ -9,6 +9,19 @@ fn has_session(store: &Store, session: &str) -> bool {
     store.session(session).unwrap().is_some()
 }
 
+/// Returns how much of the file is mapped, and the size of the cache.
+fn settings(store: &Store) -> [i64; 2] {
+    ["mmap_size", "cache_size"].map(|name| store.connection.pragma_query_value(None, name, |row| row.get(0)).unwrap())
+}
+
+/// SQLite maps two gigabytes at most unless .cargo/config.toml says otherwise. A large memory is larger.
+#[test]
+fn more_than_two_gigabytes_are_mapped() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    assert!(settings(&store)[0] > 1 << 31);
+}
+
 #[test]
 fn another_thread_reads_what_is_stored_and_writes_nothing() {
     let folder = folder();
@@ -18,17 +31,16 @@ fn another_thread_reads_what_is_stored_and_writes_nothing() {
     std::thread::scope(|scope| {
         let reading = scope.spawn(|| {
             let second = reader.open().unwrap();
-            let mapped = |store: &Store| -> i64 {
-                store.connection.pragma_query_value(None, "mmap_size", |row| row.get(0)).unwrap()
-            };
             let is_refused = second.remember_prompt("s1", None, "not stored", Millis(5)).is_err();
-            (has_session(&second, "s1"), is_refused, mapped(&second))
+            (has_session(&second, "s1"), is_refused, settings(&second))
         });
-        let (is_found, is_refused, mapped) = reading.join().unwrap();
+        let (is_found, is_refused, same_settings) = reading.join().unwrap();
         assert!(is_found && is_refused);
-        // As much as the first one: the maximum in .cargo/config.toml, which is more than SQLite's own.
-        assert_eq!(mapped, 1 << 40);
+        assert_eq!(same_settings, settings(&store));
     });
+    store.connection.execute_batch("PRAGMA mmap_size = 0; PRAGMA cache_size = -512;").unwrap();
+    let small = store.second_reader().unwrap().unwrap().open().unwrap();
+    assert_eq!(settings(&small), [0, -512]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Searches by words and by meaning. The vectors are compared in another thread while the words are searched for.
 
-use std::thread;
+use std::panic::resume_unwind;
+use std::thread::{self, ScopedJoinHandle};
 
 use longhaul_core::{Config, Env};
 use longhaul_memory::{Answer, Query};
@@ -56,7 +57,7 @@ pub fn catch_up(env: &Env, home: &Home, config: &Config, store: &Store) {
 }
 
 /// Returns the records that are near in meaning, when they are needed.
-pub(in crate::memory) type Near<'a> = Box<dyn FnOnce() -> NearRecords + 'a>;
+type Near<'a> = Box<dyn FnOnce() -> NearRecords + 'a>;
 
 /// What is compared with the vectors.
 #[derive(Clone, Copy)]
@@ -73,37 +74,49 @@ impl Question<'_> {
     fn compare_meanwhile<T>(self, store: &Store, search: impl FnOnce(Near<'_>) -> T) -> T {
         let text = wanted_text(&self.wanted.query);
         // A query with another order, or without plain words, asks for a list, not for a meaning.
-        if text.is_empty() || self.wanted.order != Order::Relevance {
+        let asks_for_list = text.is_empty() || self.wanted.order != Order::Relevance;
+        let Some(meaning) = self.model().filter(|_| !asks_for_list) else {
             return search(Box::new(NearRecords::default));
-        }
-        // Without one, as in a transaction, the vectors are compared after the search by words.
-        let Ok(Some(reader)) = store.second_reader() else {
-            return search(Box::new(|| self.logged(self.near(store, &text))));
         };
-        let compare = || self.logged(reader.open().map_err(Error::from).and_then(|store| self.near(&store, &text)));
+        let compare = |store: &Store| self.near(&meaning, store, &text);
+        // An endpoint may need seconds, for which the search must not keep its transaction open.
+        if meaning.endpoint.is_some() {
+            let near = compare(store);
+            return search(Box::new(|| near));
+        }
+        let Ok(Some(reader)) = store.second_reader() else { return search(Box::new(|| compare(store))) };
         thread::scope(|scope| {
-            let comparing = scope.spawn(compare);
-            search(Box::new(|| comparing.join().unwrap_or_default()))
+            let started =
+                thread::Builder::new().spawn_scoped(scope, || reader.open().ok().map(|store| compare(&store)));
+            search(Box::new(|| match started.map(ScopedJoinHandle::join) {
+                Ok(Ok(Some(near))) => near,
+                Ok(Err(panic)) => resume_unwind(panic),
+                // The system allows no more threads or open files.
+                Ok(Ok(None)) | Err(_) => compare(store),
+            }))
         })
     }
 
-    /// Returns the records that are near in meaning to the words; none if there is no model.
-    fn near(self, store: &Store, text: &str) -> Result<NearRecords, Error> {
-        let Some(meaning) = Meaning::open(self.env, self.home, self.config)? else { return Ok(NearRecords::default()) };
+    /// Returns the model; `None` if there is none. An unusable one is logged.
+    fn model(self) -> Option<Meaning> {
+        let opened = Meaning::open(self.env, self.home, self.config);
+        opened.map_err(|error| self.log(&error)).ok().flatten()
+    }
+
+    /// Returns the records that are near in meaning to the words. An error is logged, because the search works without them.
+    fn near(self, meaning: &Meaning, store: &Store, text: &str) -> NearRecords {
         // Of a word that the model does not know, such as a typing error, only pieces have vectors. They may change the
-        // order of what words find, but must not produce results if words find nothing.
+        // order of what words find and add to it, but must not produce results if words find nothing.
         let words: Vec<String> =
             self.wanted.query.wanted_terms().into_iter().map(|mut term| term.forms.swap_remove(0)).collect();
         let are_enough = meaning.knows_any_word(&words.join(" "));
-        Ok(NearRecords { records: meaning.nearest(store, self.project_key, text, NEAREST)?, are_enough })
+        let found = meaning.nearest(store, self.project_key, text, NEAREST);
+        let records = found.map_err(|error| self.log(&error)).unwrap_or_default();
+        NearRecords { records, are_enough }
     }
 
-    /// Logs an error, because the search works without the records.
-    fn logged(self, near: Result<NearRecords, Error>) -> NearRecords {
-        near.unwrap_or_else(|error| {
-            ErrorLog::new(self.env, "search").write(&error.chain());
-            NearRecords::default()
-        })
+    fn log(self, error: &Error) {
+        ErrorLog::new(self.env, "search").write(&error.chain());
     }
 }
 

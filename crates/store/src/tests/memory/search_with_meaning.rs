@@ -57,7 +57,7 @@ fn a_list_in_the_order_of_time_has_only_what_words_find() {
     assert_eq!(calls, 0);
 }
 
-/// With so many records, two threads read them. The result must not depend on which of them reads a record.
+/// With so many records, two threads read them.
 #[test]
 fn every_one_of_many_records_is_ranked() {
     let shelf = Shelf::new();
@@ -74,7 +74,7 @@ fn every_one_of_many_records_is_ranked() {
         let hits = shelf.store.search(&search).unwrap();
         hits.iter().map(|hit| hit.title.split(' ').take(3).collect::<Vec<_>>().join(" ")).collect()
     };
-    // A shorter text matches better, and of the newest ones all are shorter.
+    // A shorter text matches better. The newer a record is, the shorter its text.
     let expected: Vec<String> = (0..60).rev().map(|n| format!("telescope number {n}")).collect();
     assert_eq!(titles(), expected);
     assert_eq!(titles(), titles());
