@@ -125,7 +125,8 @@ fn an_outdated_decision_is_brought_as_such() {
     let text = brought(&sandbox, "dddd-4444", "which broker did we take for the greenhouse sensors?");
     let (newer, older) = (text.find("Mosquitto instead").unwrap(), text.find("We decided on RabbitMQ").unwrap());
     assert!(newer < older, "{text}");
-    let marks: Vec<&str> = text.lines().filter(|line| line.contains("older: a newer one answers the same")).collect();
+    let marks: Vec<&str> =
+        text.lines().filter(|line| line.contains("older: a newer one answers the same question")).collect();
     assert!(matches!(marks[..], [line] if line.contains("session aaaa-111")), "{text}");
 }
 

@@ -33,7 +33,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct Which {
-    /// The session whose id begins with ID, instead of the newest session of this project
+    /// The session to continue: the one whose id begins with ID, instead of the newest session of this project
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Remove the sessions from the list instead of opening them; their conversations are kept
     #[arg(long)]
     dismiss: bool,
-    /// Print a JSON array; without --yes, nothing else is done
+    /// Print a JSON array and open nothing; with --yes, open the sessions, too
     #[arg(long)]
     json: bool,
 }

@@ -22,7 +22,7 @@ pub(crate) enum Command {
     Join {
         /// The code that `init` or `code` printed on another machine; `-` reads it from standard input, or asks for it in a terminal
         code: String,
-        /// Another address of the same database or folder, such as one with your own user; `-` reads it from standard input, after the code
+        /// Use this address of the database or folder instead of the one in the code, for example with your own name as the user of the database; `-` reads it from standard input, after the code
         #[arg(long)]
         url: Option<String>,
     },

@@ -35,7 +35,7 @@ fn of_two_decisions_the_newer_one_comes_first() {
     let answer = memory(&sandbox, &["recall", "which broker did we take for the sensors"]).stdout;
     let (newer, older) = (answer.find("Mosquitto instead").unwrap(), answer.find("We decided on RabbitMQ").unwrap());
     assert!(newer < older, "{answer}");
-    assert!(answer.contains("(older: a newer one answers the same)"), "{answer}");
+    assert!(answer.contains("(older: a newer one answers the same question)"), "{answer}");
 }
 
 #[test]

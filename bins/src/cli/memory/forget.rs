@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Delete everything of the session whose id begins with ID
     #[arg(long, value_name = "ID", group = "what")]
     session: Option<String>,
-    /// Delete everything of one project; NAME is its name, or the path of a folder in it, with a slash (./shop)
+    /// Delete everything of one project; NAME is its name, or the path of a folder in it; what contains a slash (./shop) is a path
     #[arg(long, value_name = "NAME", group = "what")]
     project: Option<String>,
     /// Do not ask for confirmation

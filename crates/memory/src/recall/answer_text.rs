@@ -73,7 +73,7 @@ fn add_passage(lines: &mut Vec<AnswerLine>, session: &AnswerSession, passage: &A
     signs.push(found.time.clone());
     signs.extend(found.host.as_ref().map(|host| format!("@{}", one_line(host, NAME_CHARS))));
     if found.is_older {
-        signs.push("(older: a newer one answers the same)".to_owned());
+        signs.push("(older: a newer one answers the same question)".to_owned());
     }
     if found.is_weak && !all_are_weak {
         signs.push("(weak)".to_owned());

@@ -110,7 +110,7 @@ fn entry(passage: &BroughtPassage<'_>, room: usize, offset_seconds: i32) -> Opti
     let BroughtPassage { id, session, host, at, is_older, is_weak, .. } = passage;
     let host = host.map(|host| format!(" @{}", one_line(host, HOST_CHARS))).unwrap_or_default();
     let session = if session.is_empty() { String::new() } else { format!(", session {session}") };
-    let older = if *is_older { ", older: a newer one answers the same" } else { "" };
+    let older = if *is_older { ", older: a newer one answers the same question" } else { "" };
     let weak = if *is_weak { ", may not be about this" } else { "" };
     let asked = one_line(passage.asked, ASKED);
     // The title of a note is the beginning of its text.

@@ -42,7 +42,7 @@ fn passages_are_grouped_by_session_and_the_newest_decision_comes_first() {
     P9  14:03  asked: broker again?
       answered: Decided: Mosquitto.
     2026-11-01, session aaaaaaaa:
-    P1  14:03 (older: a newer one answers the same)  asked: which broker?
+    P1  14:03 (older: a newer one answers the same question)  asked: which broker?
       answered: We decided on RabbitMQ.
     P2  14:03  asked: broker port?
       answered: 5672.
@@ -130,7 +130,7 @@ fn an_older_answer_is_marked_as_older() {
     let older = FoundPassage { is_older: true, ..exchange("P1", "a", 1, "which broker?", "We use RabbitMQ.") };
     let answer =
         compose("broker", vec![exchange("P9", "b", 9, "which broker?", "We use Mosquitto now."), older], LIMITS);
-    assert!(answer.text().contains("P1  14:03 (older: a newer one answers the same)"), "{}", answer.text());
+    assert!(answer.text().contains("P1  14:03 (older: a newer one answers the same question)"), "{}", answer.text());
 }
 
 #[test]

@@ -220,7 +220,7 @@ fn a_long_reply_is_shown_where_its_words_stand() {
 #[test]
 fn an_older_decision_says_so() {
     let older = BroughtPassage { is_older: true, ..passage("wrap or trap?", "Wrap.", None) };
-    assert!(bring(&[older], 0).text.contains(", older: a newer one answers the same\n"));
+    assert!(bring(&[older], 0).text.contains(", older: a newer one answers the same question\n"));
 }
 
 #[test]
