@@ -1,17 +1,18 @@
 //! Expressions for words that begin with something.
 //!
-//! For `"con"*` FTS5 reads every row of every such word, in the whole index, before the first result. Three characters
-//! limit that enough. With fewer, the words are looked up first, up to a limit, and searched for like any others.
+//! For `"con"*` FTS5 reads every row of every such word, in the whole index, before the first result. So the words are looked
+//! up first, up to a limit, and searched for like any others. If there are more of them, three characters limit enough what
+//! FTS5 reads.
 
 use rusqlite::Connection;
 
 use super::index_tables::has_old;
 use super::old_rows::VOCABULARY as OLD_VOCABULARY;
 
-/// A beginning with this many characters is left to FTS5.
+/// A beginning with this many characters is left to FTS5 if too many words begin with it.
 const LEFT_TO_FTS5: usize = 3;
 
-/// Maximum number of words that are searched for in place of a shorter beginning.
+/// Maximum number of words that are searched for in place of their beginning.
 const WORDS: usize = 256;
 
 /// After this many rows of one word, the next word is looked up, instead of reading on to it.
@@ -31,10 +32,14 @@ pub(super) fn any_of(connection: &Connection, words: &[String], is_prefix: bool)
     for word in words {
         match is_prefix {
             false => any.push(quoted(word)),
-            true if word.chars().count() >= LEFT_TO_FTS5 => any.push(format!("{}*", quoted(word))),
             true => {
-                any.push(quoted(word));
-                any.extend(words_beginning_with(connection, word)?.iter().map(|word| quoted(word)));
+                let longer = words_beginning_with(connection, word)?;
+                if longer.len() == WORDS && word.chars().count() >= LEFT_TO_FTS5 {
+                    any.push(format!("{}*", quoted(word)));
+                } else {
+                    any.push(quoted(word));
+                    any.extend(longer.iter().map(|word| quoted(word)));
+                }
             }
         }
     }
@@ -116,21 +121,27 @@ mod tests {
         check(&store, "七", r#""七" OR "七日" OR "七月""#);
         check(&store, "月", r#""月""#);
         check(&store, "co", r#""co" OR "con""#);
-        // FTS5 does that.
-        check(&store, "con", r#""con"*"#);
+        check(&store, "con", r#""con""#);
         let whole = any_of(&store.connection, &["z".to_owned(), "y".to_owned()], false).unwrap();
         assert_eq!(whole, r#""z" OR "y""#);
     }
 
     #[test]
     fn the_number_of_words_is_limited() {
-        let words: Vec<String> = (0..2 * WORDS).map(|number| format!("z{number:04}")).collect();
+        let words: Vec<String> = (0..2 * WORDS).map(|number| format!("zoo{number:04}")).collect();
         let (_folder, store) = store(&[words.join(" ")]);
         let any = any_of(&store.connection, &["z".to_owned()], true).unwrap();
         assert_eq!(any.split(" OR ").count(), 1 + WORDS);
         let sql = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH ?1";
         let found: i64 = store.connection.query_row(sql, [any], |row| row.get(0)).unwrap();
         assert_eq!(found, 1);
+        // FTS5 finds all of them.
+        check(&store, "zoo", r#""zoo"*"#);
+        check(&store, "zoo00", &format!("\"zoo00\" OR {}", quoted_words(0..100)));
+    }
+
+    fn quoted_words(numbers: std::ops::Range<usize>) -> String {
+        numbers.map(|number| format!("\"zoo{number:04}\"")).collect::<Vec<_>>().join(" OR ")
     }
 
     #[test]
