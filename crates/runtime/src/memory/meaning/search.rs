@@ -75,9 +75,8 @@ impl Question<'_> {
         let text = wanted_text(&self.wanted.query);
         // A query with another order, or without plain words, asks for a list, not for a meaning.
         let asks_for_list = text.is_empty() || self.wanted.order != Order::Relevance;
-        let Some(meaning) = self.model().filter(|_| !asks_for_list) else {
-            return search(Box::new(NearRecords::default));
-        };
+        let meaning = if asks_for_list { None } else { self.model() };
+        let Some(meaning) = meaning else { return search(Box::new(NearRecords::default)) };
         let compare = |store: &Store| self.near(&meaning, store, &text);
         // An endpoint may need seconds, for which the search must not keep its transaction open.
         if meaning.endpoint.is_some() {
