@@ -14,8 +14,8 @@ use std::collections::{BTreeSet, HashMap};
 
 pub(crate) use self::language::WordHasher;
 pub use self::language::{Language, is_stop_word};
-pub(crate) use self::split::split_as_before;
 pub use self::split::{Form, Piece, split};
+pub(crate) use self::split::{is_without_spaces, split_as_before};
 use crate::kept_chars::REPLY_CHARS;
 
 /// Maximum number of bytes of a text that are indexed: all of the longest reply, whose characters have up to four bytes.

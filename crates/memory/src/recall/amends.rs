@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::cue_table::CueTable;
+use crate::terms::is_without_spaces;
 
 /// Words and beginnings of words that say so, in lower case, in the languages of [`crate::Language`] and some others.
 const SAYS_SO: [&str; 63] = [
@@ -140,6 +141,13 @@ static IS_LETTER: [bool; 256] = {
     is_letter
 };
 
+/// Returns whether a word can begin at a position. In scripts without spaces, it can anywhere.
+fn begins_word(text: &str, at: usize) -> bool {
+    let is_letter = |c: char| c.is_alphanumeric() && !is_without_spaces(c);
+    let (before, after) = (text[..at].chars().next_back(), text[at..].chars().next());
+    !(before.is_some_and(is_letter) && after.is_some_and(is_letter))
+}
+
 /// Returns whether the beginning of a text has a cue that is wanted, at the beginning of a word. Scripts without spaces
 /// have it anywhere.
 fn any_in(text: &str, is_wanted: impl Fn(Cue) -> bool) -> bool {
@@ -148,8 +156,7 @@ fn any_in(text: &str, is_wanted: impl Fn(Cue) -> bool) -> bool {
     let mut is_after_letter = false;
     for (at, byte) in bytes.iter().enumerate() {
         let is_letter = IS_LETTER[usize::from(*byte)];
-        // Only the beginning of a word can be that of a cue.
-        if !(is_after_letter && is_letter) && cues.at(bytes, at).any(&is_wanted) {
+        if !(is_after_letter && is_letter) && cues.at(bytes, at).any(&is_wanted) && begins_word(&lower, at) {
             return true;
         }
         is_after_letter = is_letter;
@@ -169,6 +176,7 @@ mod tests {
             }
         }
         assert!(amends("对API不再使用") && amends("Redis取消") && decides("v2决定") && !decides("v2decided"));
+        assert!(decides("решено") && !decides("разрешение") && !amends("неизменен") && !decides("éset: x"));
         assert!(!amends("this office"), "a cue is the beginning of a word");
         assert!(!amends("") && !amends("x") && !decides("The importer holds the lock for as long as it runs."));
     }

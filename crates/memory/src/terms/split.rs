@@ -317,6 +317,11 @@ fn part_ranges(text: &str) -> Vec<(usize, usize)> {
     ranges
 }
 
+/// Returns whether a character belongs to a script that does not separate words by spaces.
+pub(crate) fn is_without_spaces(c: char) -> bool {
+    Scripts::All.has(c)
+}
+
 /// Returns whether a character belongs to a word.
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || matches!(c, '\u{300}'..='\u{36f}')
