@@ -147,8 +147,8 @@ pub fn bytes_text(bytes: u64) -> String {
         || format!("{bytes} B"),
         |(name, size)| {
             let number = bytes as f64 / size as f64;
-            // With 9.95, it would be written as 10.0.
-            if number < 9.95 { format!("{number:.1} {name}") } else { format!("{number:.0} {name}") }
+            // From 9.95 on, one decimal would be written as 10.0.
+            if (number * 10.0).round() < 100.0 { format!("{number:.1} {name}") } else { format!("{number:.0} {name}") }
         },
     )
 }

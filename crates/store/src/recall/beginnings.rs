@@ -1,8 +1,8 @@
 //! Expressions for words that begin with something.
 //!
 //! For `"con"*` FTS5 reads every row of every such word, in the whole index, before the first result. So the words are looked
-//! up first, up to a limit, and searched for like any others. If there are more of them, three characters limit enough what
-//! FTS5 reads.
+//! up first, up to a limit, and searched for like any others. If there are more of them, and the beginning has three characters
+//! or more, all of them are left to FTS5, which takes longer the more rows they have.
 
 use rusqlite::Connection;
 
@@ -33,8 +33,11 @@ pub(super) fn any_of(connection: &Connection, words: &[String], is_prefix: bool)
         match is_prefix {
             false => any.push(quoted(word)),
             true => {
-                let longer = words_beginning_with(connection, word)?;
-                if longer.len() == WORDS && word.chars().count() >= LEFT_TO_FTS5 {
+                let is_long = word.chars().count() >= LEFT_TO_FTS5;
+                // Of hundreds of spellings, nearly all begin no word, and looking each of them up takes longer.
+                let is_looked_up = !is_long || words.len() == 1;
+                let longer = if is_looked_up { words_beginning_with(connection, word)? } else { Vec::new() };
+                if is_long && (!is_looked_up || longer.len() == WORDS) {
                     any.push(format!("{}*", quoted(word)));
                 } else {
                     any.push(quoted(word));
@@ -122,6 +125,8 @@ mod tests {
         check(&store, "月", r#""月""#);
         check(&store, "co", r#""co" OR "con""#);
         check(&store, "con", r#""con""#);
+        let spellings = any_of(&store.connection, &["cno".to_owned(), "con".to_owned()], true).unwrap();
+        assert_eq!(spellings, r#""cno"* OR "con"*"#);
         let whole = any_of(&store.connection, &["z".to_owned(), "y".to_owned()], false).unwrap();
         assert_eq!(whole, r#""z" OR "y""#);
     }

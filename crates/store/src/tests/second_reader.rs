@@ -16,6 +16,7 @@ fn settings(store: &Store) -> [i64; 2] {
 
 /// SQLite maps two gigabytes at most unless .cargo/config.toml says otherwise. A large memory is larger.
 #[test]
+#[cfg(target_pointer_width = "64")]
 fn more_than_two_gigabytes_are_mapped() {
     let folder = folder();
     let store = open(&folder.path().join("l.db")).unwrap();

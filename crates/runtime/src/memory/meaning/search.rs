@@ -1,4 +1,4 @@
-//! Searches by words and by meaning. The vectors are compared in another thread while the words are searched for.
+//! Searches by words and by meaning. Another thread compares the vectors meanwhile, unless an endpoint computes them.
 
 use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
@@ -70,7 +70,7 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Runs a search by words while another thread compares the vectors.
+    /// Runs a search by words while another thread compares the vectors; with an endpoint, after they were compared.
     fn compare_meanwhile<T>(self, store: &Store, search: impl FnOnce(Near<'_>) -> T) -> T {
         let text = wanted_text(&self.wanted.query);
         // A query with another order, or without plain words, asks for a list, not for a meaning.
@@ -90,7 +90,7 @@ impl Question<'_> {
             search(Box::new(|| match started.map(ScopedJoinHandle::join) {
                 Ok(Ok(Some(near))) => near,
                 Ok(Err(panic)) => resume_unwind(panic),
-                // The system allows no more threads or open files.
+                // The system allows no more threads or open files. Another problem of the database is reported by the search.
                 Ok(Ok(None)) | Err(_) => compare(store),
             }))
         })
