@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
-
-use crate::lock_queue::LockQueue;
-use crate::{Store, StoreError, cannot, keep_statements};
+use crate::{Store, StoreError, cannot};
 
 /// What a second thread needs to open the database that this one has opened.
 #[derive(Debug, Clone)]
@@ -21,8 +18,7 @@ pub struct SecondReader {
 impl Store {
     /// Returns what a second thread needs to read the same database.
     ///
-    /// Returns `None` if it would not see what this connection sees: in a transaction, or if the database is in memory. The
-    /// database must be open until the second one is, so that it exists and has the schema of this version.
+    /// Returns `None` if it would not see what this connection sees: in a transaction, or if the database is in memory.
     pub fn second_reader(&self) -> Result<Option<SecondReader>, StoreError> {
         let path = self.connection.path().filter(|path| !path.is_empty() && self.connection.is_autocommit());
         let Some(path) = path.map(PathBuf::from) else { return Ok(None) };
@@ -38,14 +34,11 @@ impl Store {
 impl SecondReader {
     /// Opens the database for reading.
     pub fn open(&self) -> Result<Store, StoreError> {
-        let open = |error| StoreError::open(&self.path, error);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(&self.path, flags).map_err(open)?;
-        let lock_queue = LockQueue::install(&mut connection, &self.path, self.patience).map_err(open)?;
-        keep_statements(&connection).map_err(open)?;
+        let store = Store::open_to_read(&self.path, self.patience)?;
         for (name, value) in [("mmap_size", self.mmap_size), ("cache_size", self.cache_size)] {
-            connection.pragma_update(None, name, value).map_err(open)?;
+            let set = store.connection.pragma_update(None, name, value);
+            set.map_err(cannot("change the settings of the database"))?;
         }
-        Ok(Store { connection, lock_queue })
+        Ok(store)
     }
 }
