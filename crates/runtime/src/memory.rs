@@ -22,7 +22,7 @@ use longhaul_memory::{
 };
 use longhaul_store::{NewObservation, Reading, Session, Store};
 
-pub use self::find::{BadFilter, Wanted, find};
+pub use self::find::{BadFilter, Wanted};
 pub use self::http_sessions::{Host, HostPrompt, Noted};
 pub use self::marked_hits::{marked_hits, marker};
 pub use self::named_project::{NamedError, folder_of, named_project};

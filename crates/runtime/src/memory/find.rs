@@ -55,13 +55,8 @@ impl Wanted {
     }
 }
 
-/// Searches by words, in the project with this key or in all.
-pub fn find(store: &Store, wanted: &Wanted, project_key: Option<&str>) -> Result<Vec<Hit>, StoreError> {
-    find_with(store, wanted, project_key, NearRecords::default)
-}
-
-/// Searches by words, and by the records that are near in meaning, which `near` returns.
-pub(super) fn find_with(
+/// Searches by words, and by the records that are near in meaning, which `near` returns, in the project with this key or in all.
+pub(super) fn find(
     store: &Store,
     wanted: &Wanted,
     project_key: Option<&str>,

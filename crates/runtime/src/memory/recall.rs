@@ -9,7 +9,7 @@ use longhaul_memory::{
 use longhaul_store::{Content, Hit, NearRecords, Record, RecordId, Store, StoreError};
 use serde_json::{Value, json};
 
-use super::find::{Wanted, find_with};
+use super::find::{Wanted, find};
 use crate::utc_offset_seconds;
 
 /// A question, and the limits of its answer.
@@ -56,7 +56,7 @@ pub(super) fn recall_with(
     near: impl FnOnce() -> NearRecords,
 ) -> Result<Answer, StoreError> {
     let wanted = Wanted { limit: ANSWER_CANDIDATES, offset: 0, order: Default::default(), ..recall.wanted.clone() };
-    let mut hits = find_with(store, &wanted, recall.project_key, near)?;
+    let mut hits = find(store, &wanted, recall.project_key, near)?;
     let is_left_out = |hit: &Hit| {
         recall.without.contains(&hit.record)
             || (hit.session.is_some() && hit.session.as_deref() == wanted.without_session.as_deref())

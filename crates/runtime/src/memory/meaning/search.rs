@@ -8,7 +8,7 @@ use longhaul_memory::{Answer, Query};
 use longhaul_store::{Hit, NEAREST, NearRecords, Order, Store, StoreError};
 
 use super::{Effort, Meaning};
-use crate::memory::find::{Wanted, find_with};
+use crate::memory::find::{Wanted, find};
 use crate::memory::recall::{Recall, recall_with};
 use crate::{Error, ErrorLog, Home};
 
@@ -24,7 +24,7 @@ pub fn search(
     project_key: Option<&str>,
 ) -> Result<Vec<Hit>, StoreError> {
     let question = Question { env, home, config, wanted, project_key };
-    question.compare_meanwhile(store, |near| find_with(store, wanted, project_key, near))
+    question.compare_meanwhile(store, |near| find(store, wanted, project_key, near))
 }
 
 /// Answers a question with the best passages, found by words and, if there is a model, by meaning.
