@@ -8,7 +8,7 @@ use longhaul_core::hash::fnv1a;
 use serde::{Deserialize, Serialize};
 
 use crate::kept_chars::{INPUT_CHARS, RESPONSE_CHARS};
-use crate::redact::redact;
+use crate::redact::{redact, redact_input_commands};
 use crate::redacted_ends::redacted_ends;
 use crate::strip::strip_json;
 
@@ -92,6 +92,10 @@ impl Call {
     /// The order matters: a secret or a private passage that is cut in two could no longer be recognised.
     pub fn new(raw: &RawCall<'_>) -> Self {
         let (input, response) = (strip_json(raw.input), strip_json(raw.response));
+        let input = match raw.secrets {
+            Secrets::Redact => redact_input_commands(&input),
+            Secrets::Keep => Cow::Borrowed(&*input),
+        };
         // Computed from the whole input, because two long files may differ only in the part that is cut. A long text
         // cannot be guessed from its hash.
         let (folded, kept_input) = match raw.secrets {

@@ -44,7 +44,7 @@ pub use crate::recall::{
     amends, are_names, bring, choose, common_terms, dates_in, decide, decides, is_said_already, keep_among_first,
     recalled_message, said_parts, spelled_like, wanted_terms,
 };
-pub use crate::redact::{redact, redact_command};
+pub use crate::redact::{redact, redact_command, redact_input_commands};
 pub use crate::redacted_ends::redacted_ends;
 pub use crate::skip::{is_skipped, matches};
 pub use crate::strip::strip_json;

@@ -8,7 +8,9 @@ mod base64_runs;
 mod command_options;
 mod decoded_view;
 mod escaped_starts;
+mod names;
 mod placeholder;
+mod places;
 mod scanner;
 mod shapes;
 mod terminal_sequences;
@@ -16,7 +18,7 @@ mod values;
 
 use std::borrow::Cow;
 
-pub use self::command_options::redact_command;
+pub use self::command_options::{redact_command, redact_input_commands};
 use self::decoded_view::DecodedView;
 use self::scanner::{Secret, SecretKind};
 use crate::key_block;
@@ -27,8 +29,7 @@ pub(crate) const REDACTED: &str = "[redacted]";
 /// Returns `text` with every recognised secret replaced by `[redacted]`.
 ///
 /// The text may be plain or JSON. A replaced range never contains a quote that ends a JSON string, nor a part of an
-/// escape, so valid JSON stays valid. A private key block that is not closed hides the rest. The time is linear in the
-/// length of the text.
+/// escape, so valid JSON stays valid. The time is linear in the length of the text.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let view = DecodedView::of(text);
     let mut secrets = secrets_in(view.bytes());
@@ -65,9 +66,10 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 /// Returns the secrets of decoded text in the order of their starts.
 fn secrets_in(bytes: &[u8]) -> Vec<Secret> {
     let mut secrets = scanner::scan(bytes);
-    let encoded = base64_runs::secrets_in(bytes);
-    if !encoded.is_empty() {
-        secrets.extend(encoded);
+    let mut others = base64_runs::secrets_in(bytes);
+    others.extend(places::secrets_in(bytes));
+    if !others.is_empty() {
+        secrets.extend(others);
         secrets.sort_by_key(|secret| (secret.start, std::cmp::Reverse(secret.end)));
     }
     secrets

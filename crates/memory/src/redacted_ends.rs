@@ -14,8 +14,8 @@ const SPARE: usize = 2 * 1024;
 /// Maximum length of a secret. A private key, which has several lines, is found separately.
 const LONGEST: usize = 64 * 1024;
 
-/// The first line of a private key. Any of them hides the text up to the end of the key.
-const OPENING: &str = "-----BEGIN PRIVATE KEY-----";
+/// The first line of a private key. Any of them hides the lines of the key that follow.
+const OPENING: &str = "-----BEGIN PRIVATE KEY-----\n";
 
 /// Returns the result of [`cut_middle`] after [`redact`], at a cost that depends only on the part that is kept.
 ///
@@ -39,7 +39,11 @@ fn ends_within(text: &str, max: usize, reach: usize, spare: usize) -> Option<Str
     let head = redact(&text[..head_end]);
     let tail = &text[tail_start..];
     let tail = match is_inside_key(&text[..tail_start]) {
-        true => redact(&format!("{OPENING}{tail}")).into_owned(),
+        true => {
+            let redacted = redact(&format!("{OPENING}{tail}")).into_owned();
+            // The line that opens a key stays where no line of a key follows.
+            redacted.strip_prefix(OPENING).map(str::to_owned).unwrap_or(redacted)
+        }
         false => redact(tail).into_owned(),
     };
     let is_enough = |end: &str| spare == 0 || end.chars().nth(max / 3 * 2 + spare).is_some();

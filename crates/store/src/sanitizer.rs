@@ -3,7 +3,8 @@
 use longhaul_core::cut_text::cut_middle;
 use longhaul_core::{Config, private_tags};
 use longhaul_memory::{
-    INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, redact, redacted_ends, strip_json,
+    INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, redact, redact_input_commands, redacted_ends,
+    strip_json,
 };
 use longhaul_transcript::DetailKind;
 
@@ -61,7 +62,13 @@ impl Sanitizer {
     pub fn detail(self, kind: DetailKind, text: &str) -> String {
         match kind {
             // JSON can write a tag with escapes.
-            DetailKind::ToolInput => self.ends(&strip_json(text), INPUT_CHARS),
+            DetailKind::ToolInput => {
+                let input = strip_json(text);
+                match self.secrets {
+                    Secrets::Redact => self.ends(&redact_input_commands(&input), INPUT_CHARS),
+                    Secrets::Keep => self.ends(&input, INPUT_CHARS),
+                }
+            }
             DetailKind::ToolOutput | DetailKind::System | DetailKind::Image | DetailKind::Thinking => {
                 self.ends(&private_tags::strip(text), RESPONSE_CHARS)
             }

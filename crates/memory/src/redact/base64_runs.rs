@@ -135,6 +135,12 @@ fn wrap_length(bytes: &[u8]) -> usize {
     if breaks == 0 { 0 } else { breaks + indent }
 }
 
+/// Returns what a run without line breaks decodes to, its padding aside.
+pub(crate) fn decoded(run: &[u8]) -> Vec<u8> {
+    let length = run.iter().take(LONGEST).take_while(|byte| is_base64(**byte)).count();
+    decode(run, &(0..length).collect::<Vec<_>>())
+}
+
 fn decode(bytes: &[u8], positions: &[usize]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(positions.len() / 4 * 3 + 3);
     for group in positions.chunks(4) {

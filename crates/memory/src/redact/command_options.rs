@@ -1,26 +1,12 @@
 //! Passwords in the arguments of a shell command: `curl -u name:…`, `mysql -p…`, `--password …`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use super::names::kind_of;
+use super::values::Assigned;
 use super::{REDACTED, redact};
-
-/// What the name of a long option with a secret value ends with, in small letters and without `-` and `_`.
-const NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "pass",
-    "passin",
-    "passout",
-    "pwd",
-    "secret",
-    "secretkey",
-    "token",
-    "apikey",
-    "accesskey",
-    "authkey",
-    "credentials",
-];
+use crate::json::{string_end, unescape};
 
 /// How a short option has its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +25,7 @@ const SHORT_OPTIONS: &[(&[&str], &str, ValueIs)] = &[
     (&["curl"], "-U", ValueIs::After(':')),
     (&["http", "https", "xh"], "-a", ValueIs::After(':')),
     (&["smbclient", "rpcclient", "net"], "-U", ValueIs::After('%')),
-    (&["sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "az"], "-p", ValueIs::Either),
+    (&["sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "az", "useradd", "usermod"], "-p", ValueIs::Either),
     (&["docker", "podman", "nerdctl", "helm", "skopeo", "buildah", "oras"], "-p", ValueIs::Either),
     (&["mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb", "mariadb-dump"], "-p", ValueIs::Joined),
     (&["7z", "7za", "7zz", "rar", "unrar"], "-p", ValueIs::Joined),
@@ -58,13 +44,56 @@ const OTHER_PROGRAMS: &[&str] = &["ssh", "scp", "sftp", "rsync"];
 /// How deep commands inside the quoted arguments of commands are read.
 const DEEPEST: usize = 3;
 
+/// The fields of a tool's input that hold a shell command, or its words.
+const COMMAND_FIELDS: [&str; 3] = ["\"command\"", "\"cmd\"", "\"script\""];
+
 /// Returns a shell command with every recognised secret replaced by `[redacted]`: also what only the option before it
-/// shows to be a password, however it looks.
-///
-/// This is for text that leaves the machine. In prose it would replace words that are no secrets.
+/// shows to be a password, however it looks. In prose it would replace words that are no secrets.
 pub fn redact_command(command: &str) -> String {
+    let kept = without_options(command);
+    redact(&kept).into_owned()
+}
+
+/// Returns the input of a tool, as JSON text, without the secrets that options of its commands have as values.
+///
+/// What is recognised in any text is not replaced.
+pub fn redact_input_commands(input: &str) -> Cow<'_, str> {
+    let mut kept = Cow::Borrowed(input);
+    for field in COMMAND_FIELDS {
+        let mut from = 0;
+        while let Some(found) = kept[from..].find(field) {
+            from += found + field.len();
+            let rest = &kept[from..];
+            let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else { continue };
+            from += rest.len() - value.len();
+            // Of an array of words, each may be a command of its own: `bash -c …`.
+            let mut words = if value.starts_with('[') { usize::MAX } else { 1 };
+            while words > 0 {
+                let skipped = kept[from..].len() - kept[from..].trim_start_matches(['[', ',', ' ', '\n', '\t']).len();
+                from += skipped;
+                let Some(end) = kept[from..].strip_prefix('"').and_then(|_| string_end(&kept, from + 1)) else { break };
+                let command = unescape(&kept[from + 1..end]);
+                let changed = without_options(&command);
+                let mut length = end + 1 - from;
+                if changed != command
+                    && let Ok(string) = serde_json::to_string(&changed)
+                {
+                    kept.to_mut().replace_range(from..=end, &string);
+                    length = string.len();
+                }
+                from += length;
+                words -= 1;
+            }
+        }
+    }
+    kept
+}
+
+/// Returns a command with the secret values of its options replaced.
+fn without_options(command: &str) -> String {
     let mut secrets = Vec::new();
     find(command, 0, 0, &mut secrets);
+    secrets.extend(piped(command));
     secrets.sort_by_key(|secret| secret.start);
     let mut kept = String::with_capacity(command.len());
     let mut copied = 0;
@@ -77,7 +106,24 @@ pub fn redact_command(command: &str) -> String {
         copied = secret.end;
     }
     kept.push_str(&command[copied..]);
-    redact(&kept).into_owned()
+    kept
+}
+
+/// Returns what is written into a program that reads a password: `echo … | docker login --password-stdin`.
+fn piped(command: &str) -> Option<Range<usize>> {
+    let reader = ["--password-stdin", "chpasswd"].iter().find_map(|reader| command.find(reader))?;
+    let pipe = command[..reader].rfind('|')?;
+    let start = ["echo -n ", "echo ", "printf "]
+        .iter()
+        .find_map(|word| command[..pipe].rfind(word).map(|at| at + word.len()))?;
+    let value = unquoted(command, start..start + command[start..pipe].trim_end().len());
+    (!value.is_empty() && !is_variable(&command[value.clone()])).then_some(value)
+}
+
+/// Returns whether a value is one that the shell inserts.
+fn is_variable(value: &str) -> bool {
+    value.strip_prefix('$').is_some_and(|name| !name.is_empty() && !name.contains(char::is_whitespace))
+        || value.starts_with('`')
 }
 
 /// Adds the secrets in `command`, which begins at `offset` of the whole text.
@@ -98,9 +144,21 @@ fn find(command: &str, offset: usize, depth: usize, secrets: &mut Vec<Range<usiz
         }
         logs_in |= text == "login";
         let next = words.get(at + 1).cloned();
-        if let Some(secret) = option_value(command, word, next, program, logs_in) {
+        let before = at.checked_sub(1).map_or("", |before| &command[words[before].clone()]);
+        let secret = option_value(command, word, next.clone(), program, logs_in)
+            .or_else(|| next.filter(|_| is_argument_secret(before, name, text)).map(|next| unquoted(command, next)));
+        if let Some(secret) = secret.filter(|secret| !is_variable(&command[secret.clone()])) {
             secrets.push(offset + secret.start..offset + secret.end);
         }
+    }
+}
+
+/// Returns whether the word behind `text` is a secret: `config set NAME …`, `vault login …`, `mysqladmin password …`.
+fn is_argument_secret(before: &str, name: &str, text: &str) -> bool {
+    match before {
+        "set" => names_secret(text.rsplit(':').next().unwrap_or(text)),
+        "vault" => name == "login",
+        _ => text == "password" && !before.is_empty() && before != "for",
     }
 }
 
@@ -125,7 +183,8 @@ fn option_value(
             None => next?,
         };
         // openssl names where the password is: only `pass:` has it here.
-        let source = ["env:", "file:", "fd:", "pass:"].iter().any(|source| command[value.clone()].starts_with(source));
+        let source =
+            ["env:", "file:", "fd:", "pass:", "id="].iter().any(|source| command[value.clone()].starts_with(source));
         return (!source).then_some(unquoted(command, value));
     }
     if matches!(name, "--user" | "--proxy-user") {
@@ -149,10 +208,17 @@ fn option_value(
 
 /// Returns whether the name of an option says that its value is a secret.
 fn has_secret_value(option: &str) -> bool {
-    let letters = option.chars().filter(|c| !matches!(c, '-' | '_'));
-    let name: String = letters.map(|c| c.to_ascii_lowercase()).collect();
-    // A single dash and one letter is another option.
-    name.len() > 2 && NAMES.iter().any(|ending| name.ends_with(ending))
+    let name = option.trim_start_matches('-');
+    // A single letter is another option. openssl's are joined without a sign.
+    name.len() > 2 && (matches!(name, "pass" | "passin" | "passout") || names_secret(name) || name.ends_with("-pass"))
+}
+
+/// Returns whether a name says that its value is a secret.
+fn names_secret(name: &str) -> bool {
+    let kind = kind_of(name.as_bytes());
+    kind.is_some_and(|kind| {
+        matches!(kind, Assigned::Password | Assigned::Secret | Assigned::ApiKey | Assigned::Key | Assigned::Header)
+    })
 }
 
 /// Returns the part of a value after the first `sign`.
@@ -192,7 +258,7 @@ fn words(command: &str) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::redact_command;
+    use super::{redact_command, redact_input_commands};
 
     #[track_caller]
     fn check(command: &str, expected: &str) {
@@ -240,6 +306,36 @@ mod tests {
             "",
         ] {
             check(command, command);
+        }
+    }
+
+    #[test]
+    fn arguments_and_what_is_piped_in_are_read() {
+        check("aws configure set aws_secret_access_key word", "aws configure set aws_secret_access_key [redacted]");
+        check("npm config set //r/:_authToken word", "npm config set //r/:_authToken [redacted]");
+        check("vault login word", "vault login [redacted]");
+        check(
+            "echo word | docker login -u me --password-stdin",
+            "echo [redacted] | docker login -u me --password-stdin",
+        );
+        check("echo 'me:word' | chpasswd", "echo '[redacted]' | chpasswd");
+        check("tool --token-live word", "tool --token-live [redacted]");
+        for same in ["echo $PW | docker login --password-stdin", "tool --token $TOKEN", "git config set user.name word"]
+        {
+            check(same, same);
+        }
+    }
+
+    #[test]
+    fn the_commands_of_a_tools_input_are_read() {
+        let check = |input: &str, expected: &str| assert_eq!(redact_input_commands(input), expected);
+        check(r#"{"command":"mysql -pword \"a\"","b":1}"#, r#"{"command":"mysql -p[redacted] \"a\"","b":1}"#);
+        check(
+            r#"{"cmd": ["bash", "-lc", "sshpass -p word ssh h"]}"#,
+            r#"{"cmd": ["bash", "-lc", "sshpass -p [redacted] ssh h"]}"#,
+        );
+        for same in [r#"{"command":"ls -la"}"#, r#"{"command":"curl -u a:wo"#, r#"{"file":"mysql -pword"}"#, "{}"] {
+            check(same, same);
         }
     }
 

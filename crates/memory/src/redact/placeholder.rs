@@ -67,8 +67,6 @@ const PARTS: &[&str] = &[
     "my_",
     "my-",
     "fake",
-    "…",
-    "...",
     "not-a-",
     "notreal",
     "_here",
@@ -86,8 +84,12 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let is_repeated = value.iter().all(|byte| *byte == value[0]);
     let makeup = Makeup::of(value);
     let may_be_word = value.len() <= SHORT && makeup.digits < 6 && !(value.len() >= 20 && makeup.looks_random());
-    // `<token>`. A password may contain one of the two signs, or both in the other order.
-    let is_in_brackets = lower.split_once('<').is_some_and(|(_, after)| after.contains('>'));
+    // `<token>`. A password may contain both signs, too, with others between them.
+    let is_word = |text: &str| {
+        text.len() >= 3 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" _-.".contains(&byte))
+    };
+    let inside = lower.split_once('<').and_then(|(_, after)| after.split_once('>')).map(|(inside, _)| inside);
+    let is_in_brackets = inside.is_some_and(is_word);
     is_repeated
         || WORDS.contains(&&*lower)
         || (may_be_word && (is_in_brackets || PARTS.iter().any(|part| lower.contains(part))))

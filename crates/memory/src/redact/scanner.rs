@@ -2,7 +2,9 @@
 
 use super::address_password::address_password;
 use super::assignments;
-use super::shapes::{AnchorFilter, Body, DASH, DOT, LETTER_Z, SHAPES, Shape, UNDERSCORE};
+use super::places;
+use super::shapes::{self, Body, SHAPES, Shape, may_match, shapes_at};
+use super::values::Makeup;
 use crate::key_block;
 
 /// A secret's place in the decoded text.
@@ -42,10 +44,15 @@ pub(crate) fn scan(bytes: &[u8]) -> Vec<Secret> {
 fn next_anchor(bytes: &[u8], from: usize) -> Option<usize> {
     const ANCHORS: [bool; 256] = {
         let mut table = [false; 256];
-        let signs = b"-_.:=~zIJKC";
+        let signs = b":=>'J|";
         let mut at = 0;
         while at < signs.len() {
             table[signs[at] as usize] = true;
+            at += 1;
+        }
+        let mut at = 0;
+        while at < shapes::ANCHORS.len() {
+            table[shapes::ANCHORS[at] as usize] = true;
             at += 1;
         }
         table
@@ -65,53 +72,64 @@ fn next_anchor(bytes: &[u8], from: usize) -> Option<usize> {
 fn may_be_secret(bytes: &[u8], at: usize) -> bool {
     let next = |distance: usize| bytes.get(at + distance).copied().unwrap_or_default();
     let [.., before, last] = bytes[..at] else { return true };
-    match bytes[at] {
-        b'_' => UNDERSCORE.has(before, last),
-        b'-' => DASH.has(before, last) || next(5) == b'B',
-        b'.' => DOT.has(before, last) || next(7) == b'.',
-        b'z' => LETTER_Z.has(before, last),
+    let is_other = match bytes[at] {
+        b'_' => next(1) == b'm' && next(2) == b'm',
+        b'-' => next(5) == b'B',
+        b'.' => next(7) == b'.' || next(1) == b'a' || next(64).is_ascii_hexdigit() || last == b's',
         b'J' => last == b'y',
         b'I' => before == b'A',
+        b'T' => last == b'3',
         b'K' => last == b'S',
-        b'C' => last == b'A',
+        b'C' => last == b'A' || last == b'C',
         b'~' => last == b'Q',
-        b'=' => assignments::name_end(bytes, at).is_some(),
+        b'\'' => last == b' ' || last == b'(',
+        b'|' => last.is_ascii_digit(),
+        b'=' | b'>' => assignments::may_be_named(bytes, at),
         b':' => {
             (next(1) == b'/' && next(2) == b'/')
+                || last == b'*'
                 || (last.is_ascii_digit() && before.is_ascii_digit())
-                || assignments::name_end(bytes, at).is_some()
+                || assignments::may_be_named(bytes, at)
         }
-        _ => true,
-    }
+        _ => false,
+    };
+    is_other || may_match(bytes, at)
 }
 
 /// Returns the secret that the anchor at `at` belongs to.
 fn secret_at(bytes: &[u8], at: usize) -> Option<Secret> {
-    let run = match bytes[at] {
-        b'-' => {
-            if let Some(end) = key_block::end(bytes, at) {
-                return Some(Secret { start: at, end, kind: SecretKind::KeyBlock });
-            }
-            prefixed(&DASH, bytes, at)
-        }
-        b'_' => prefixed(&UNDERSCORE, bytes, at),
-        b'.' => prefixed(&DOT, bytes, at).or_else(|| discord_token(bytes, at)),
+    if bytes[at] == b'-'
+        && let Some((start, end)) = key_block::range(bytes, at)
+    {
+        return Some(Secret { start, end, kind: SecretKind::KeyBlock });
+    }
+    let run = prefixed(bytes, at).or_else(|| match bytes[at] {
+        b'_' => maxmind_key(bytes, at),
+        b'.' => discord_token(bytes, at)
+            .or_else(|| terraform_token(bytes, at))
+            .or_else(|| airtable_token(bytes, at))
+            .or_else(|| authress_key(bytes, at))
+            .or_else(|| old_vault_token(bytes, at)),
         b':' if bytes[at..].starts_with(b"://") => address_password(bytes, at),
-        b':' => telegram_token(bytes, at).or_else(|| assignments::assigned_value(bytes, at)),
+        b':' => telegram_token(bytes, at)
+            .or_else(|| places::pgpass_password(bytes, at))
+            .or_else(|| assignments::assigned_value(bytes, at)),
         b'=' => assignments::assigned_value(bytes, at),
+        b'>' => places::element_text(bytes, at),
+        b'\'' => places::sql_password(bytes, at),
+        b'|' => facebook_token(bytes, at),
         b'~' => azure_secret(bytes, at),
-        b'z' => prefixed(&LETTER_Z, bytes, at),
-        b'I' => aws_id(bytes, at),
+        b'I' | b'C' | b'T' => aws_id(bytes, at).or_else(|| twilio_id(bytes, at)),
         b'J' => signed_token(bytes, at),
-        b'K' | b'C' => twilio_id(bytes, at),
+        b'K' => twilio_id(bytes, at),
         _ => None,
-    };
+    });
     run.map(|(start, end)| Secret { start, end, kind: SecretKind::Run })
 }
 
 /// Returns the token of the table whose anchor is at `at`.
-fn prefixed(filter: &AnchorFilter, bytes: &[u8], at: usize) -> Option<Run> {
-    filter.shapes(bytes, at).find_map(|shape| token(shape, bytes, at))
+fn prefixed(bytes: &[u8], at: usize) -> Option<Run> {
+    shapes_at(bytes, at).find_map(|shape| token(shape, bytes, at))
 }
 
 /// Returns the end of the token of the table that begins at `start`.
@@ -121,25 +139,39 @@ pub(crate) fn token_end(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 fn token(shape: &Shape, bytes: &[u8], at: usize) -> Option<Run> {
-    /// A token has a digit early: words that are joined by dashes have none.
-    const DIGIT_WITHIN: usize = 80;
-
     let start = at.checked_sub(shape.anchor)?;
     let body = bytes[start..].strip_prefix(shape.prefix)?;
     let least = body.get(..shape.least)?;
-    let is_token = begins_word(bytes, start)
-        && least.iter().all(|byte| shape.body.has(*byte))
-        && body.iter().take(DIGIT_WITHIN).take_while(|byte| shape.body.has(**byte)).any(u8::is_ascii_digit);
+    let is_token =
+        begins_word(bytes, start) && least.iter().all(|byte| shape.body.has(*byte)) && is_made_by_program(shape, body);
     // Whatever is joined to a token is taken as a part of it.
-    let joined = if shape.body == Body::Alnum { Body::Token } else { shape.body };
+    let joined = if matches!(shape.body, Body::Alnum | Body::Hex) { Body::Token } else { shape.body };
     is_token.then(|| (start, start + shape.prefix.len() + run(body, |byte| joined.has(byte))))
 }
 
-/// `AKIA…` and `ASIA…` of AWS; `at` is the I.
+/// Returns whether the body of a token is not made of words: it has a digit early, or both cases, or no gap.
+fn is_made_by_program(shape: &Shape, body: &[u8]) -> bool {
+    /// Words that are joined by dashes have no digit within this length.
+    const DIGIT_WITHIN: usize = 80;
+    /// No word and no name without a gap is as long.
+    const UNBROKEN: usize = 30;
+
+    let length = body.iter().take(DIGIT_WITHIN).take_while(|byte| shape.body.has(**byte)).count();
+    let makeup = Makeup::of(&body[..length]);
+    let unbroken = body.iter().take(UNBROKEN).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    // A short prefix of letters begins many texts in base64.
+    let has_sign = shape.prefix.iter().any(|byte| !byte.is_ascii_alphanumeric());
+    match has_sign {
+        true => makeup.digits > 0 || makeup.has_both_cases() || unbroken == UNBROKEN,
+        false => makeup.looks_random(),
+    }
+}
+
+/// `AKIA…`, `ASIA…`, `ABIA…`, `ACCA…` and `A3T…` of AWS; `at` is the third letter.
 fn aws_id(bytes: &[u8], at: usize) -> Option<Run> {
-    let start = at.checked_sub(2).filter(|start| matches!(&bytes[*start..at], b"AK" | b"AS" | b"AB"))?;
+    let start = at.checked_sub(2)?;
     let end = start + 20;
-    let is_id = bytes.get(at + 1) == Some(&b'A')
+    let is_id = matches!(bytes.get(start..start + 4)?, b"AKIA" | b"ASIA" | b"ABIA" | b"ACCA" | [b'A', b'3', b'T', _])
         && bytes.get(start..end)?.iter().all(|byte| Body::Upper.has(*byte))
         && !bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
     (is_id && begins_word(bytes, start)).then_some((start, end))
@@ -152,6 +184,71 @@ fn twilio_id(bytes: &[u8], at: usize) -> Option<Run> {
     let is_id = bytes.get(at + 1..end)?.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         && !bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
     (is_id && begins_word(bytes, start)).then_some((start, end))
+}
+
+/// A licence key of MaxMind, `abc123_…_mmk`; `at` is the last `_`.
+fn maxmind_key(bytes: &[u8], at: usize) -> Option<Run> {
+    let start = at.checked_sub(36)?;
+    let is_key = bytes[at..].starts_with(b"_mmk")
+        && bytes[start + 6] == b'_'
+        && bytes[start..at].iter().all(|byte| Body::Word.has(*byte))
+        && begins_word(bytes, start);
+    is_key.then_some((start, at + 4))
+}
+
+/// A token of Terraform, `….atlasv1.…`; `at` is the first dot.
+fn terraform_token(bytes: &[u8], at: usize) -> Option<Run> {
+    const USER: usize = 14;
+
+    let body = bytes[at..].strip_prefix(b".atlasv1.")?;
+    let start = at.checked_sub(USER)?;
+    let length = run(body, |byte| Body::Base64.has(byte));
+    let is_token = length >= 40 && bytes[start..at].iter().all(u8::is_ascii_alphanumeric);
+    is_token.then_some((start, at + 9 + length))
+}
+
+/// A token of Airtable, `pat….…`; `at` is the dot.
+fn airtable_token(bytes: &[u8], at: usize) -> Option<Run> {
+    let start = at.checked_sub(17)?;
+    let length = run(&bytes[at + 1..], |byte| byte.is_ascii_hexdigit());
+    let is_token = length == 64
+        && bytes[start..].starts_with(b"pat")
+        && bytes[start..at].iter().all(u8::is_ascii_alphanumeric)
+        && begins_word(bytes, start);
+    is_token.then_some((start, at + 1 + length))
+}
+
+/// A key of Authress, `sc_….….acc-….…`; `at` is the dot before `acc`.
+fn authress_key(bytes: &[u8], at: usize) -> Option<Run> {
+    if !matches!(bytes.get(at + 1..at + 5), Some(b"acc-" | b"acc_")) {
+        return None;
+    }
+    let start = at - bytes[..at].iter().rev().take(60).take_while(|byte| Body::Dotted.has(**byte)).count();
+    let length = run(&bytes[at..], |byte| Body::Base64.has(byte) || byte == b'.');
+    let prefixes: [&[u8]; 4] = [b"sc_", b"ext_", b"scauth_", b"authress_"];
+    let is_key = length >= 45 && prefixes.iter().any(|prefix| bytes[start..].starts_with(prefix));
+    is_key.then_some((start, at + length))
+}
+
+/// A token of Vault before version 1.10, `s.` and 24 characters; `at` is the dot.
+fn old_vault_token(bytes: &[u8], at: usize) -> Option<Run> {
+    let start = at.checked_sub(1).filter(|start| bytes[*start] == b's' && begins_word(bytes, *start))?;
+    let length = run(&bytes[at + 1..], |byte| Body::Dotted.has(byte));
+    let body = &bytes[at + 1..at + 1 + length];
+    let is_token = length == 24 && body.iter().all(u8::is_ascii_alphanumeric) && Makeup::of(body).is_varied();
+    is_token.then_some((start, at + 1 + length))
+}
+
+/// A token of an application of Facebook, `123456789012345|…`; `at` is the line.
+fn facebook_token(bytes: &[u8], at: usize) -> Option<Run> {
+    let digits = bytes[..at].iter().rev().take(17).take_while(|byte| byte.is_ascii_digit()).count();
+    let length = run(&bytes[at + 1..], |byte| Body::Token.has(byte));
+    let body = &bytes[at + 1..at + 1 + length];
+    let is_token = (15..=16).contains(&digits)
+        && (27..=40).contains(&length)
+        && begins_word(bytes, at - digits)
+        && Makeup::of(body).looks_random();
+    is_token.then_some((at - digits, at + 1 + length))
 }
 
 /// A client secret of Azure, `abc8Q~…`; `at` is the tilde.
@@ -194,7 +291,7 @@ fn telegram_token(bytes: &[u8], at: usize) -> Option<Run> {
     (is_token && begins).then(|| (start, at + 1 + run(&bytes[at + 1..], |byte| Body::Token.has(byte))))
 }
 
-/// `eyJ….eyJ….…`, a signed token; `at` is the J.
+/// `eyJ….eyJ….…`, a signed token, or an older key of Grafana in one part; `at` is the J.
 fn signed_token(bytes: &[u8], at: usize) -> Option<Run> {
     let is_part = |byte| Body::Token.has(byte);
     let start = at.checked_sub(2).filter(|start| &bytes[*start..at] == b"ey")?;
@@ -203,6 +300,9 @@ fn signed_token(bytes: &[u8], at: usize) -> Option<Run> {
         return None;
     }
     let header = start + run(&bytes[start..], is_part);
+    if bytes[start..].starts_with(b"eyJrIjoi") && header - start >= 70 {
+        return Some((start, header + run(&bytes[header..], |byte| byte == b'=')));
+    }
     let payload = bytes[header..].strip_prefix(b".").filter(|payload| payload.starts_with(b"eyJ"))?;
     let payload_end = header + 1 + run(payload, is_part);
     let signature = bytes[payload_end..].strip_prefix(b".")?;
@@ -232,18 +332,29 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_the_table_has_its_length_a_digit_and_nothing_joined_before_it() {
+    fn a_token_of_the_table_has_its_length_and_nothing_joined_before_it() {
         for shape in SHAPES {
             let prefix = String::from_utf8_lossy(shape.prefix);
-            let token = format!("{prefix}{}", body(shape.least));
+            let length = shape.least;
+            let token = match shape.body {
+                Body::Hex => format!("{prefix}{}", "7a0b".repeat(length)[..length].to_owned()),
+                Body::Upper | Body::UpperDashed => format!("{prefix}{}", body(length)),
+                _ => format!("{prefix}{}", "7aXk9b".repeat(length)[..length].to_owned()),
+            };
             assert_eq!(found(&format!("a {token}, b")), [token.as_str()]);
             for none in [token[..token.len() - 1].to_owned(), format!("x{token}")] {
                 assert_eq!(found(&none), [""; 0], "{none}");
             }
-            if shape.body != Body::Hex && !prefix.contains(|c: char| c.is_ascii_digit()) {
-                let letters = format!("{prefix}{}", "ABCD".repeat(shape.least));
-                assert_eq!(found(&letters), [""; 0], "{letters}");
-            }
+        }
+    }
+
+    #[test]
+    fn a_token_without_a_digit_has_both_cases_or_no_gap() {
+        assert_eq!(found("glpat-kzQWvmhjbnrtPLsdfgHk"), ["glpat-kzQWvmhjbnrtPLsdfgHk"]);
+        assert_eq!(found("hf_abcdefghijklmnopqrstuvwxyzabcdefgh").len(), 1);
+        for none in ["glpat-some-words-that-are-joined", "xapp-common-data-files", "npm_abcdefghijklmnopqrstuvwxyzabc_"]
+        {
+            assert_eq!(found(none), [""; 0], "{none}");
         }
     }
 

@@ -17,7 +17,11 @@ pub(crate) enum Body {
     Token,
     /// The same and `.`.
     Dotted,
-    /// The same and `/`, as in the path of an address.
+    /// Letters, digits, `_`, `-`, `.` and `=`.
+    Web,
+    /// Capital letters, digits and `-`.
+    UpperDashed,
+    /// Letters, digits, `_`, `-`, `.`, `/`, `+` and `@`, as in the path of an address.
     Path,
     /// Both alphabets of base64, and `=`.
     Base64,
@@ -34,7 +38,9 @@ impl Body {
             Self::Dashed => b"-",
             Self::Token => b"_-",
             Self::Dotted => b"_-.",
-            Self::Path => b"_-./",
+            Self::Web => b"_-.=",
+            Self::UpperDashed => return byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-',
+            Self::Path => b"_-./@+",
             Self::Base64 => b"+/=_-",
         };
         byte.is_ascii_alphanumeric() || sign.contains(&byte)
@@ -46,7 +52,8 @@ impl Body {
 pub(crate) struct Shape {
     /// What it begins with. At the anchor at least two characters have been read.
     pub(crate) prefix: &'static [u8],
-    /// Which byte of the prefix the scanner looks for: one that text rarely has, the third at the earliest.
+    /// Which byte of the prefix the scanner looks for: one that text rarely has, the third at the earliest, and one of
+    /// [`ANCHORS`].
     pub(crate) anchor: usize,
     /// What follows the prefix.
     pub(crate) body: Body,
@@ -78,6 +85,8 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("glimt-", 5, Body::Token, 20),
     shape("glagent-", 7, Body::Token, 20),
     shape("gloas-", 5, Body::Token, 20),
+    shape("glffct-", 6, Body::Token, 20),
+    shape("GR1348941", 2, Body::Token, 20),
     // Anthropic, OpenAI, OpenRouter
     shape("sk-ant-", 2, Body::Token, 12),
     shape("sk-proj-", 2, Body::Token, 11),
@@ -86,6 +95,9 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("sk-or-v1-", 2, Body::Token, 10),
     // Without a name only an unbroken run is a key: `sk-some-css-class` is none.
     shape("sk-", 2, Body::Alnum, 20),
+    // Amazon Bedrock
+    shape("ABSK", 3, Body::Base64, 80),
+    shape("bedrock-api-key-", 7, Body::Base64, 30),
     // Hugging Face, Replicate, Groq, Perplexity, xAI
     shape("hf_", 2, Body::Alnum, 30),
     shape("api_org_", 7, Body::Alnum, 30),
@@ -93,17 +105,26 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("gsk_", 3, Body::Alnum, 40),
     shape("pplx-", 4, Body::Alnum, 40),
     shape("xai-", 3, Body::Alnum, 40),
+    shape("nvapi-", 5, Body::Token, 40),
+    shape("pcsk_", 4, Body::Word, 40),
     // Stripe
     shape("sk_live_", 7, Body::Alnum, 16),
     shape("sk_test_", 7, Body::Alnum, 16),
     shape("rk_live_", 7, Body::Alnum, 16),
     shape("rk_test_", 7, Body::Alnum, 16),
+    shape("sk_prod_", 7, Body::Alnum, 16),
+    shape("rk_prod_", 7, Body::Alnum, 16),
     shape("whsec_", 5, Body::Base64, 24),
     // Package registries: npm, PyPI, RubyGems, Docker Hub
     shape("npm_", 3, Body::Alnum, 30),
     shape("pypi-AgE", 4, Body::Token, 50),
     shape("rubygems_", 8, Body::Hex, 40),
     shape("dckr_pat_", 8, Body::Token, 20),
+    shape("dckr_oat_", 8, Body::Token, 20),
+    shape("CLOJARS_", 7, Body::Alnum, 60),
+    // Artifactory
+    shape("AKCp", 2, Body::Alnum, 60),
+    shape("cmVmd", 2, Body::Alnum, 59),
     // Slack
     shape("xoxa-", 4, Body::Dashed, 10),
     shape("xoxb-", 4, Body::Dashed, 10),
@@ -113,12 +134,15 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("xoxr-", 4, Body::Dashed, 10),
     shape("xoxs-", 4, Body::Dashed, 10),
     shape("xapp-", 4, Body::Dashed, 10),
+    shape("xoxe.xox", 4, Body::Dashed, 20),
     shape("hooks.slack.com/services/", 5, Body::Path, 10),
     shape("hooks.slack.com/workflows/", 5, Body::Path, 10),
     shape("hooks.slack.com/triggers/", 5, Body::Path, 10),
     // Discord
     shape("discord.com/api/webhooks/", 7, Body::Path, 40),
     shape("discordapp.com/api/webhooks/", 10, Body::Path, 40),
+    // Microsoft Teams
+    shape("webhook.office.com/webhookb2/", 7, Body::Path, 40),
     // Google
     shape("AIza", 2, Body::Token, 35),
     shape("ya29.", 4, Body::Token, 20),
@@ -127,6 +151,7 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("SG.", 2, Body::Dotted, 40),
     shape("key-", 3, Body::Hex, 32),
     shape("xkeysib-", 7, Body::Dashed, 40),
+    shape("xsmtpsib-", 8, Body::Dashed, 40),
     // DigitalOcean, Heroku, Shopify, Square
     shape("dop_v1_", 6, Body::Hex, 32),
     shape("doo_v1_", 6, Body::Hex, 32),
@@ -138,10 +163,72 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("shpss_", 5, Body::Hex, 32),
     shape("sq0atp-", 6, Body::Token, 22),
     shape("sq0csp-", 6, Body::Token, 22),
+    shape("EAAA", 2, Body::Token, 22),
+    // Facebook
+    shape("EAA", 2, Body::Alnum, 100),
+    // Alibaba, Cloudflare (origin), Databricks, ClickHouse, Yandex
+    shape("LTAI", 3, Body::Alnum, 20),
+    shape("v1.0-", 4, Body::Dashed, 100),
+    shape("dapi", 2, Body::Hex, 32),
+    shape("4b1d", 2, Body::Alnum, 38),
+    shape("AQVN", 2, Body::Token, 35),
+    shape("t1.", 2, Body::Web, 100),
+    // Adobe, Atlassian, Contentful, Dropbox, Duffel, EasyPost, Flutterwave, Frame.io
+    shape("p8e-", 3, Body::Alnum, 32),
+    shape("ATATT3", 2, Body::Web, 100),
+    shape("CFPAT-", 5, Body::Token, 40),
+    shape("sl.", 2, Body::Web, 130),
+    shape("duffel_live_", 6, Body::Web, 40),
+    shape("duffel_test_", 6, Body::Web, 40),
+    shape("EZAK", 3, Body::Alnum, 54),
+    shape("EZTK", 3, Body::Alnum, 54),
+    shape("FLWSECK_TEST-", 7, Body::Dashed, 12),
+    shape("FLWPUBK_TEST-", 7, Body::Dashed, 32),
+    shape("FLWSECK-", 7, Body::Dashed, 32),
+    shape("fio-u-", 3, Body::Web, 60),
+    // Defined Networking, Doppler, Dynatrace, Harness, Infracost, Intra42
+    shape("dnkey-", 5, Body::Web, 60),
+    shape("dp.pt.", 2, Body::Alnum, 40),
+    shape("dp.st.", 2, Body::Dotted, 40),
+    shape("dp.ct.", 2, Body::Alnum, 40),
+    shape("dp.sa.", 2, Body::Alnum, 40),
+    shape("dp.scim.", 2, Body::Alnum, 40),
+    shape("dp.audit.", 2, Body::Alnum, 40),
+    shape("dt0c01.", 6, Body::Dotted, 80),
+    shape("dt0s01.", 6, Body::Dotted, 80),
+    shape("pat.", 3, Body::Dotted, 66),
+    shape("sat.", 3, Body::Dotted, 66),
+    shape("ico-", 3, Body::Alnum, 32),
+    shape("s-s4t2ud-", 8, Body::Hex, 64),
+    shape("s-s4t2af-", 8, Body::Hex, 64),
+    // Mapbox, Octopus Deploy, OpenShift, Plaid, Prefect, ReadMe
+    shape("pk.eyJ", 2, Body::Dotted, 60),
+    shape("sk.eyJ", 2, Body::Dotted, 60),
+    shape("API-", 3, Body::Upper, 26),
+    shape("sha256~", 6, Body::Token, 43),
+    shape("access-sandbox-", 6, Body::Dashed, 36),
+    shape("access-development-", 6, Body::Dashed, 36),
+    shape("access-production-", 6, Body::Dashed, 36),
+    shape("pnu_", 3, Body::Alnum, 36),
+    shape("rdme_", 4, Body::Alnum, 70),
+    // Scalingo, SettleMint, Shippo, SonarQube, Sourcegraph, Typeform
+    shape("tk-us-", 2, Body::Token, 48),
+    shape("sm_aat_", 2, Body::Alnum, 16),
+    shape("sm_pat_", 2, Body::Alnum, 16),
+    shape("sm_sat_", 2, Body::Alnum, 16),
+    shape("shippo_live_", 6, Body::Hex, 40),
+    shape("shippo_test_", 6, Body::Hex, 40),
+    shape("squ_", 3, Body::Hex, 40),
+    shape("sqp_", 3, Body::Hex, 40),
+    shape("sqa_", 3, Body::Hex, 40),
+    shape("sgp_", 3, Body::Word, 40),
+    shape("tfp_", 3, Body::Web, 50),
     // Grafana, New Relic, Sentry, Postman, Linear, Figma, Notion
     shape("glsa_", 4, Body::Word, 32),
     shape("glc_", 3, Body::Base64, 32),
     shape("NRAK-", 4, Body::Upper, 27),
+    shape("NRII-", 4, Body::Dashed, 30),
+    shape("NRJS-", 4, Body::Hex, 19),
     shape("sntrys_", 6, Body::Base64, 40),
     shape("sntryu_", 6, Body::Hex, 40),
     shape("PMAK-", 4, Body::Dashed, 40),
@@ -155,55 +242,49 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("AGE-SECRET-KEY-1", 3, Body::Upper, 50),
     shape("pul-", 3, Body::Hex, 40),
     shape("tskey-", 5, Body::Token, 20),
-    shape("pscale_tkn_", 10, Body::Dotted, 32),
-    shape("pscale_pw_", 9, Body::Dotted, 32),
+    shape("pscale_tkn_", 10, Body::Web, 32),
+    shape("pscale_pw_", 9, Body::Web, 32),
+    shape("pscale_oauth_", 6, Body::Web, 32),
     shape("sbp_", 3, Body::Hex, 40),
     shape("sb_secret_", 9, Body::Token, 20),
     shape("nfp_", 3, Body::Alnum, 36),
     shape("fm2_", 3, Body::Base64, 60),
+    shape("fm1a_", 4, Body::Base64, 60),
+    shape("fm1r_", 4, Body::Base64, 60),
+    shape("fo1_", 3, Body::Token, 40),
+    shape("A3-", 2, Body::UpperDashed, 30),
     shape("ops_eyJ", 3, Body::Base64, 60),
 ];
+
+/// The bytes that are the anchor of some row.
+pub(crate) const ANCHORS: &[u8] = b"-_.~z1ACIKTVp";
 
 /// For every anchor the pairs of bytes that stand before it in some prefix, as bits.
 ///
 /// One look here spares the comparison with every prefix at nearly every anchor of ordinary text. Bytes are folded to
 /// five bits: a wrong yes costs a comparison, a wrong no does not happen.
-pub(crate) struct AnchorFilter {
-    anchor: u8,
-    pairs: [u32; 32],
+static PAIRS: [[u32; 32]; 128] = {
+    let mut pairs = [[0; 32]; 128];
+    let mut at = 0;
+    while at < SHAPES.len() {
+        let shape = &SHAPES[at];
+        let (before, last) = (shape.prefix[shape.anchor - 2], shape.prefix[shape.anchor - 1]);
+        pairs[shape.prefix[shape.anchor] as usize][(last & 31) as usize] |= 1 << (before & 31);
+        at += 1;
+    }
+    pairs
+};
+
+/// Returns whether some prefix may have its anchor at `at`, by the two bytes before it.
+#[inline]
+pub(crate) fn may_match(bytes: &[u8], at: usize) -> bool {
+    let [before, last, anchor] = bytes[at.saturating_sub(2)..=at] else { return false };
+    PAIRS[usize::from(anchor & 127)][usize::from(last & 31)] >> (before & 31) & 1 == 1
 }
 
-impl AnchorFilter {
-    const fn of(anchor: u8) -> Self {
-        let mut pairs = [0; 32];
-        let mut at = 0;
-        while at < SHAPES.len() {
-            let shape = &SHAPES[at];
-            if shape.prefix[shape.anchor] == anchor {
-                let (before, last) = (shape.prefix[shape.anchor - 2], shape.prefix[shape.anchor - 1]);
-                pairs[(last & 31) as usize] |= 1 << (before & 31);
-            }
-            at += 1;
-        }
-        Self { anchor, pairs }
-    }
-
-    /// Returns whether some prefix has these two bytes before the anchor.
-    #[inline]
-    pub(crate) fn has(&self, before: u8, last: u8) -> bool {
-        self.pairs[usize::from(last & 31)] >> (before & 31) & 1 == 1
-    }
-
-    /// Returns the shapes that may have their anchor at `at`.
-    pub(crate) fn shapes(&self, bytes: &[u8], at: usize) -> impl Iterator<Item = &'static Shape> {
-        let may_match = matches!(bytes[..at], [.., before, last] if self.has(before, last));
-        let anchor = self.anchor;
-        let shapes = if may_match { SHAPES } else { &[] };
-        shapes.iter().filter(move |shape| shape.prefix[shape.anchor] == anchor)
-    }
+/// Returns the shapes that may have their anchor at `at`.
+pub(crate) fn shapes_at(bytes: &[u8], at: usize) -> impl Iterator<Item = &'static Shape> {
+    let anchor = bytes[at];
+    let shapes = if may_match(bytes, at) { SHAPES } else { &[] };
+    shapes.iter().filter(move |shape| shape.prefix[shape.anchor] == anchor)
 }
-
-pub(crate) static DASH: AnchorFilter = AnchorFilter::of(b'-');
-pub(crate) static UNDERSCORE: AnchorFilter = AnchorFilter::of(b'_');
-pub(crate) static DOT: AnchorFilter = AnchorFilter::of(b'.');
-pub(crate) static LETTER_Z: AnchorFilter = AnchorFilter::of(b'z');

@@ -9,12 +9,22 @@ pub(crate) enum Assigned {
     Password,
     /// Chosen by a person or made by a program.
     Secret,
+    /// Made by a program, and named as what it is: it may be short.
+    ApiKey,
     /// Made by a program, so it is long.
     Key,
+    /// Some key, which may as well be that of a table: only a random value is a secret.
+    AnyKey,
     /// The credentials of an `Authorization` header.
     Header,
-    /// The signature of a signed address.
+    /// A user and a password in base64.
+    Login,
+    /// The pairs of a `Cookie` header.
+    Cookie,
+    /// The signature of a signed address, or what identifies a session.
     Signature,
+    /// What belongs to the name that stands before it: `name: DB_PASSWORD, value: …`.
+    OfPair,
 }
 
 /// How a value is written.
@@ -24,7 +34,9 @@ pub(crate) enum Writing {
     Environment,
     /// In quotes.
     Quoted,
-    /// In neither: it may as well be a name of a program's variable or type.
+    /// The rest of a line that begins with its name, as in YAML.
+    Line,
+    /// Anything else: it may as well be a name of a program's variable or type.
     Bare,
 }
 
@@ -34,22 +46,31 @@ pub(super) struct Makeup {
     pub(super) digits: usize,
     lower: usize,
     upper: usize,
+    /// How often a small letter stands beside a capital one.
+    switches: usize,
     /// Signs that people add to passwords.
     signs: usize,
 }
 
 impl Makeup {
     pub(super) fn of(value: &[u8]) -> Self {
-        let mut makeup = Self { length: value.len(), digits: 0, lower: 0, upper: 0, signs: 0 };
+        let mut makeup = Self { length: value.len(), digits: 0, lower: 0, upper: 0, switches: 0, signs: 0 };
         for byte in value {
             match byte {
                 b'0'..=b'9' => makeup.digits += 1,
                 b'a'..=b'z' => makeup.lower += 1,
                 b'A'..=b'Z' => makeup.upper += 1,
                 b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'~' | b'+' => makeup.signs += 1,
+                b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b'|' | b';' | b',' | b'=' => makeup.signs += 1,
                 _ => {}
             }
         }
+        let is_switch = |pair: &&[u8]| {
+            pair[0].is_ascii_alphabetic()
+                && pair[1].is_ascii_alphabetic()
+                && pair[0].is_ascii_lowercase() != pair[1].is_ascii_lowercase()
+        };
+        makeup.switches = value.windows(2).filter(is_switch).count();
         makeup
     }
 
@@ -61,13 +82,23 @@ impl Makeup {
         self.digits > 0 && self.letters() > 0
     }
 
+    pub(super) fn has_both_cases(&self) -> bool {
+        self.lower >= 2 && self.upper >= 2
+    }
+
+    /// It has digits and both cases, as a random value of this length nearly always has.
+    pub(super) fn is_varied(&self) -> bool {
+        self.digits >= 1 && self.has_both_cases()
+    }
+
     /// Letters and digits alternate too much for a word with a number.
     pub(super) fn looks_random(&self) -> bool {
-        let has_both_cases = self.lower >= 2 && self.upper >= 2;
+        // In `getTokenFromUser` a third of the letters switch, in a random value half of them.
+        let switches = self.length >= 16 && self.switches * 5 >= self.length * 2;
         (self.is_mixed() && self.digits >= 4)
-            || (self.digits >= 2 && has_both_cases)
-            || (self.digits >= 1 && has_both_cases && self.length >= 20)
-            || (self.length == 40 && self.lower >= 8 && self.upper >= 8)
+            || (self.digits >= 2 && self.has_both_cases())
+            || (self.is_varied() && (self.length >= 20 || switches))
+            || (self.has_both_cases() && (switches || self.length >= 40))
     }
 }
 
@@ -82,63 +113,94 @@ pub(crate) fn looks_secret(value: &[u8], assigned: Assigned, writing: Writing) -
 
 /// Returns whether a value of this makeup may be a secret.
 fn is_strong(makeup: &Makeup, assigned: Assigned, writing: Writing) -> bool {
+    let is_signed = makeup.length >= 8 && makeup.letters() > 0 && makeup.signs > 0;
     match (assigned, writing) {
-        (Assigned::Header, _) => {
+        (Assigned::Header | Assigned::Login, _) => {
             let is_encoded = makeup.length >= 8 && makeup.lower > 0 && makeup.upper > 0;
             is_encoded || (makeup.length >= 12 && makeup.is_mixed())
         }
-        (Assigned::Signature, _) => makeup.length >= 32 && makeup.looks_random(),
-        (Assigned::Password | Assigned::Secret, Writing::Environment) => makeup.lower > 0 || makeup.is_mixed(),
-        (Assigned::Key, Writing::Environment) => {
+        (Assigned::Signature, _) => makeup.length >= 20 && makeup.looks_random(),
+        (Assigned::Cookie | Assigned::OfPair, _) => false,
+        (Assigned::AnyKey, _) => makeup.length >= 16 && makeup.looks_random(),
+        (Assigned::Password | Assigned::Secret, Writing::Environment) => {
+            makeup.lower > 0 || makeup.is_mixed() || is_signed || makeup.signs >= 3
+        }
+        (Assigned::Key | Assigned::ApiKey, Writing::Environment) => {
             (makeup.length >= 8 && makeup.is_mixed()) || (makeup.length >= 16 && makeup.lower > 0)
         }
         (Assigned::Password, Writing::Quoted) => {
-            makeup.is_mixed()
-                || (makeup.length >= 8 && makeup.letters() > 0 && makeup.signs > 0)
-                || (makeup.length >= 12 && makeup.lower > 0)
+            makeup.is_mixed() || is_signed || makeup.signs >= 3 || (makeup.length >= 12 && makeup.lower > 0)
         }
-        (Assigned::Secret, Writing::Quoted) => makeup.length >= 8 && makeup.is_mixed(),
+        (Assigned::ApiKey, Writing::Quoted | Writing::Line) => makeup.length >= 8 && (makeup.is_mixed() || is_signed),
+        (Assigned::ApiKey, Writing::Bare) => {
+            makeup.length >= 8 && makeup.is_mixed() && (makeup.digits >= 2 || makeup.length >= 12)
+        }
+        (Assigned::Secret, Writing::Quoted) => makeup.length >= 8 && (makeup.is_mixed() || is_signed),
         (Assigned::Key, Writing::Quoted) => makeup.length >= 10 && makeup.looks_random(),
+        (Assigned::Password, Writing::Line) => {
+            (makeup.is_mixed() && makeup.length >= 7) || is_signed || makeup.signs >= 3
+        }
         (Assigned::Password, Writing::Bare) => {
             (makeup.is_mixed() && makeup.length >= 8) || (makeup.is_mixed() && makeup.signs > 0)
         }
-        (Assigned::Secret | Assigned::Key, Writing::Bare) => makeup.length >= 12 && makeup.looks_random(),
+        (Assigned::Secret | Assigned::Key, Writing::Line | Writing::Bare) => {
+            makeup.length >= 12 && makeup.looks_random()
+        }
     }
 }
 
 /// Returns whether a value is a variable, a call, a path or a template, which holds no secret itself.
 fn is_expression(value: &[u8], writing: Writing, makeup: &Makeup) -> bool {
-    let has = |part: &[u8]| value.windows(part.len()).any(|window| window == part);
+    let find = |part: &[u8]| memchr::memmem::find(value, part);
+    let has = |part: &[u8]| find(part).is_some();
+    let closed = |open: &[u8], close: &[u8]| {
+        find(open).is_some_and(|at| memchr::memmem::find(&value[at + open.len()..], close).is_some())
+    };
     let first = value[0];
     let is_template = begins_expression(value, writing, makeup)
         || (first == b'%' && value.ends_with(b"%"))
-        || has(b"${")
-        || has(b"{{")
-        || has(b"$(")
-        || has(b"...")
-        || has("…".as_bytes());
-    let is_path = matches!(first, b'/' | b'~' | b'.') && !(makeup.length >= 32 && makeup.looks_random() && !has(b"."))
+        || closed(b"${", b"}")
+        || closed(b"{{", b"}}")
+        || closed(b"$(", b")")
+        || value.ends_with(b"...")
+        || value.ends_with("…".as_bytes());
+    let is_path_byte = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./".contains(byte);
+    let is_path = matches!(first, b'/' | b'~' | b'.')
+        && value[1..].iter().all(is_path_byte)
+        && !(makeup.length >= 32 && makeup.looks_random() && !has(b"."))
         || has(b"://");
-    // `self.token2`, `Token::Eof4`, `user->pass1`
-    let is_member = writing != Writing::Quoted
+    // `self.token2`, `Token::Eof4`, `user->pass1`, `read(path2)`
+    let is_code = matches!(writing, Writing::Line | Writing::Bare);
+    let is_member = is_code
         && makeup.length < 40
-        && (has(b"::") || has(b"->") || has(b"()") || (has(b".") && makeup.digits < 4 && makeup.signs == 0));
-    is_template || is_path || is_member
+        && (has(b"::")
+            || has(b"->")
+            || has(b"()")
+            || (has(b".") && makeup.digits < 4 && makeup.signs == 0 && !makeup.looks_random()));
+    is_template || is_path || is_member || (is_code && is_call(value))
+}
+
+/// Returns whether a value is a name with something in brackets behind it: a call, a type, an element.
+fn is_call(value: &[u8]) -> bool {
+    let end = value.len() - value.iter().rev().take_while(|byte| matches!(byte, b',' | b';')).count();
+    let name = value.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:&*".contains(byte)).count();
+    let opens = value.get(name).is_some_and(|byte| b"([<{".contains(byte));
+    name > 0 && opens && (end <= name + 1 || b")]>}".contains(&value[end - 1]))
 }
 
 /// Returns whether the first sign of a value makes it an expression.
 ///
-/// In an environment file a password may begin with any sign.
+/// Where a value cannot be code, a password may begin with any sign.
 fn begins_expression(value: &[u8], writing: Writing, makeup: &Makeup) -> bool {
-    let may_be_password = writing == Writing::Environment && makeup.is_mixed();
+    let may_be_password = writing != Writing::Bare && (makeup.is_mixed() || makeup.signs >= 2);
     let is_name = |name: &[u8]| name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     match value[0] {
-        b'!' => !makeup.is_mixed(),
+        b'!' => !may_be_password,
         b'$' => !may_be_password || is_name(&value[1..]),
-        b'<' => !may_be_password || value.contains(&b'>'),
-        b'[' => !may_be_password || value.contains(&b']'),
-        b'{' => !may_be_password || value.contains(&b'}'),
-        b'(' => !may_be_password || value.contains(&b')'),
+        b'<' => !may_be_password || value.ends_with(b">"),
+        b'[' => !may_be_password || value.ends_with(b"]"),
+        b'{' => !may_be_password || value.ends_with(b"}"),
+        b'(' => !may_be_password || value.ends_with(b")"),
         b'*' | b'&' | b'|' | b'>' => !may_be_password,
         _ => false,
     }
@@ -190,7 +252,7 @@ mod tests {
     fn a_header_and_a_signature_are_long() {
         let others = ["kzqwvHj", "kzqwvmhj", "KZQWVMHJ", "kzqwvmhjb7r"];
         check(Assigned::Header, Writing::Bare, &["kzqwvmHj", "kzqwvmhjbn7r"], &others);
-        let [long, short] = [32, 31].map(|length| RANDOM.repeat(2)[..length].to_owned());
+        let [long, short] = [20, 19].map(|length| RANDOM.repeat(2)[..length].to_owned());
         check(Assigned::Signature, Writing::Bare, &[&long], &[&short, &"kzqwvmhj".repeat(4)]);
     }
 
@@ -200,7 +262,8 @@ mod tests {
         key(&["kzQW4v8mhj"], &["kzQWvv8mhj", "kzQw4v8mhj", "KZQW4V8MHj", "7749117749"]);
         key(&["kzQWvmhjbnrtplsdfg4x"], &["kzQWvmhjbnrtplsdf4x", "kzqwvmhjbnrtplsdfg4x"]);
         let of = |lower: usize, upper: usize| "kv".repeat(20)[..lower].to_owned() + &"QW".repeat(20)[..upper];
-        key(&[&of(32, 8), &of(8, 32)], &[&of(33, 7), &of(7, 33), &of(31, 8), &of(33, 8)]);
+        key(&[&of(38, 2), &of(2, 38)], &[&of(39, 1), &of(1, 39), &of(37, 2)]);
+        key(&["kQvWzMhJbNrTpLsD"], &["kQvWzMhJbNrTpLs", "getTokenFromUser"]);
     }
 
     #[test]
@@ -211,9 +274,12 @@ mod tests {
         environment(&["!kzqwv7", "$kzq-w7v"], &["!kzqwvm", "$kzqw7v", "<kzqw7v>"]);
         environment(&["[kzqw7v", "{kzqw7v", "(kzqw7v"], &["[kzqw7v]", "{kzqw7v}", "(kzqw7v)"]);
         environment(&["*kzqw7v", "&kzqw7v", "|kzqw7v", ">kzqw7v"], &["*kzqwvm", "&kzqwvm", "|kzqwvm", ">kzqwvm"]);
-        environment(&["%kzqw7v"], &["%kzqw7v%", "kz${qw7v", "kz{{qw7v", "kz$(qw7v", "kzq...w7v", "kzq…w7v"]);
-        let quoted = ["$kzq-w7v", "<kzqw7v", "[kzqw7v", "{kzqw7v", "(kzqw7v", "*kzqw7v", "&kzqw7v"];
-        check(Assigned::Password, Writing::Quoted, &[], &quoted);
+        environment(&["%kzqw7v"], &["%kzqw7v%", "kz${qw7v}", "kz{{qw7v}}", "kz$(qw7v)", "kzqw7v...", "kzqw7v…"]);
+        environment(&["kz${qw7v", "kz{{qw7v", "kz$(qw7v", "kzq...w7v"], &[]);
+        let signs = ["$kzq-w7v", "<kzqw7v", "[kzqw7v", "{kzqw7v", "(kzqw7v", "*kzqw7v", "&kzqw7v"];
+        check(Assigned::Password, Writing::Quoted, &signs, &["$kzqw7v", "<kzqw7v>", "[kzqw7v]"]);
+        check(Assigned::Password, Writing::Line, &signs, &["kzqw7v(a)", "Kzq<w7v>,", "kzqw7v[0];"]);
+        check(Assigned::Password, Writing::Bare, &[], &signs);
     }
 
     #[test]
@@ -223,9 +289,10 @@ mod tests {
         };
         let [long, short] = [31, 30].map(|length| format!("/{}", &RANDOM.repeat(2)[..length]));
         environment(&[&long], &[&short, "/kzqw7vm", "~kzqw7vm", ".kzqw7vm", "kz://qw7v", &format!("{long}.x")]);
-        environment(&["kzq.w1v2m3n4", "kzq.w7v!"], &["kzq::w7vm", "kzq->w7vm", "kzqw7v()", "kzq.w7vm"]);
+        environment(&["/49Oqd4~jY", "kzq::w7vm"], &["~/kzqw7vm"]);
+        let line = |secret: &[&str], others: &[&str]| check(Assigned::Password, Writing::Line, secret, others);
+        line(&["kzq.w1v2m3n4", "kzq.w7v!"], &["kzq::w7vm", "kzq->w7vm", "kzqw7v()", "kzq.w7vm"]);
         let [long, short] = [40, 39].map(|length| format!("kz::{}", &"qwvmhj7".repeat(6)[..length - 4]));
-        environment(&[&long], &[&short]);
-        check(Assigned::Password, Writing::Quoted, &["kzq::w7vm"], &[]);
+        line(&[&long], &[&short]);
     }
 }

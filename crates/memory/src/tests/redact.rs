@@ -120,12 +120,47 @@ fn a_private_key_goes_whole() {
 }
 
 #[test]
-fn a_private_key_that_is_not_closed_hides_the_rest() {
+fn of_a_private_key_that_is_not_closed_only_its_lines_go() {
     let open = key("\n");
     let open = &open[..50];
     check(&format!("a {open}"), "a [redacted]");
-    let raw = json!({ "a": format!("x{open}"), "b": ["secret", 1], "c": "secret" }).to_string();
-    check(&raw, r#"{"a":"x[redacted]","b":["[redacted]",1],"c":"[redacted]"}"#);
+    check(&format!("a {open}\nand the text goes on"), "a [redacted]\nand the text goes on");
+    let raw = json!({ "a": format!("x{open}"), "b": ["text", 1], "c": "text" }).to_string();
+    check(&raw, r#"{"a":"x[redacted]","b":["text",1],"c":"text"}"#);
+}
+
+#[test]
+fn a_text_that_mentions_a_private_key_keeps_what_follows() {
+    let opening = format!("{0}BEGIN OPENSSH PRIVATE KEY{0}", "-----");
+    for same in [
+        format!("It begins with {opening}, and then comes the rest."),
+        format!("a.rs:12: {opening}\nb.rs:3: let x = 1;\nb.rs:4: let y = 2;"),
+        format!("a.rs-12-    \"{opening}\",\na.rs-13-    \"{}\",", opening.replace("BEGIN", "END")),
+        format!("{opening}\n\nread it\n"),
+    ] {
+        let redacted = redact(&same).into_owned();
+        assert!(redacted == same || redacted.contains("[redacted]\","), "{redacted}");
+        assert!(!same.contains("let y") || redacted.contains("let y"), "{redacted}");
+    }
+}
+
+#[test]
+fn a_private_key_is_seen_behind_what_programs_put_before_its_lines() {
+    let line = "MIIEowIBAAKCAQEA7bq1Zk3vXw9yTgS2";
+    let lines =
+        ["-----BEGIN RSA PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED", line, line, "-----END RSA PRIVATE KEY-----"];
+    for lead in ["", "+", "    12\t", "k.pem-3-", "path/k.pem:3:", "> ", "# "] {
+        let text: String = lines.iter().map(|line| format!("{lead}{line}\n")).collect();
+        for text in [serde_json::to_string(&text).unwrap(), text] {
+            assert!(!redact(&text).contains("MIIEow"), "{lead:?}: {}", redact(&text));
+        }
+    }
+    let ssh2 = format!(
+        "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: x\n{line}\n---- END SSH2 ENCRYPTED PRIVATE KEY ----"
+    );
+    check(&ssh2, "[redacted]");
+    let putty = format!("Private-Lines: 2\n{line}\n{line}\nPrivate-MAC: {}\n", HEX.repeat(4));
+    check(&putty, "Private-Lines: 2\n[redacted]\nPrivate-MAC: [redacted]\n");
 }
 
 #[test]

@@ -116,6 +116,79 @@ fn what_stands_for_a_value_stays() {
     }
 }
 
+/// Each name with a random value, as in an environment file, in JSON and in YAML.
+#[test]
+fn a_word_counts_anywhere_in_a_name() {
+    let names = "DB_PASSWORD_PROD API_KEY_2 PASSWORD1 STRIPE_SECRET_KEY_LIVE AWS_BEARER_TOKEN_BEDROCK GH_PAT ADMIN_PW \
+        FERNET_KEY DEPLOY_KEY TOKEN_GITHUB JWT_SECRET_V2 CLIENT_SECRET_PROD HMAC_KEY ENC_KEY SERVICE_ACCOUNT_KEY ROOT_PW \
+        DB_PASS_PROD SMTP_PASS_1 API_TOKEN_STAGING APIKEY_PROD PASSPHRASE_OLD REDIS_PWD_DEV SESSION_SECRET_2 \
+        ENCRYPTION_KEY_V1 WEBHOOK_SECRET_STRIPE GITLAB_PAT NPM_AUTH_TOKEN_RO STORAGE_KEY DJANGO_SECRET RAILS_MASTER_KEY";
+    for name in names.split_whitespace() {
+        let value = "kz7Q4w8V2mhJbn5r";
+        check(&format!("{name}={value}\n"), &format!("{name}=[redacted]\n"));
+        check(&format!("{{\"{name}\":\"{value}\"}}"), &format!("{{\"{name}\":\"[redacted]\"}}"));
+        let yaml = name.to_lowercase();
+        check(&format!("  {yaml}: {value}\n"), &format!("  {yaml}: [redacted]\n"));
+    }
+    for name in
+        ["TOKEN_URL", "PASSWORD_FILE", "SECRET_NAME", "TOKEN_TYPE", "CACHE_KEY", "PUBLIC_KEY", "tokenKind", "monkey"]
+    {
+        let same = format!("{name}=kz7Q4w8V2mhJbn5r");
+        check(&same, &same);
+    }
+    let same = r#""AWS::IAM::AccessKey": "72c2a1b3d4e5f60718293a4b5c6d7e8f""#;
+    check(same, same);
+}
+
+#[test]
+fn a_password_with_signs_goes_whole() {
+    for value in ["aB3,x;y&z|w", "q7<r>(s){t}[u]v", "kz$(w7q!v", "x7{{mh!vq2", "t7...qB!mw", "(k7#vm)wQ2"] {
+        check(&format!("db:\n  password: {value}\n  host: x\n"), "db:\n  password: [redacted]\n  host: x\n");
+        check(&format!("{{\"password\":\"{value}\"}}"), "{\"password\":\"[redacted]\"}");
+        check(&format!("DB_PASSWORD={value}\n"), "DB_PASSWORD=[redacted]\n");
+    }
+    check("api_key: \"p2gvgbjl\"", "api_key: \"[redacted]\"");
+}
+
+/// What stands before a secret and behind it, by the place where it is written.
+#[test]
+fn a_secret_is_known_by_its_place() {
+    let value = "kz7Q4w8V2mhJbn5rXt9pLc3d";
+    let login = "bWU6a3o3UTR3OFYybWhK";
+    for (before, secret, after) in [
+        ("machine h login me password ", value, "\n"),
+        ("machine h\n  login me\n  password ", "word4", "\n"),
+        ("Cookie: theme=dark; session=", value, "\n"),
+        ("Set-Cookie: sid=", value, "; Path=/\n"),
+        ("{\"auths\":{\"r\":{\"auth\":\"", login, "\"}}}"),
+        ("SignedHeaders=host;range, Signature=", "0a1b2c3d4e5f60710a1b2c3d4e5f6071", "\n"),
+        ("db:\n  password:\n    ", value, "\n  host: x\n"),
+        ("db:\n  password: |\n    ", value, "\n  host: x\n"),
+        ("db:\n  token: >-\n    ", value, "\n  host: x\n"),
+        ("- name: DB_PASSWORD\n  value: ", value, "\n"),
+        ("[{\"name\":\"DB_PASSWORD\",\"value\":\"", value, "\"}]"),
+        ("[{\"value\":\"", value, "\",\"name\":\"DB_PASSWORD\"}]"),
+        ("<add key=\"ClearTextPassword\" value=\"", value, "\" />"),
+        ("<password>", value, "</password>"),
+        ("<wsse:Password Type=\"PasswordText\">", value, "</wsse:Password>"),
+        ("db.example.com:5432:app:me:", value, "\n"),
+        ("*:*:*:postgres:", value, "\n"),
+        ("{\"db_password\":{\"sensitive\":true,\"type\":\"string\",\"value\":\"", value, "\"}}"),
+        ("output \"db_password\" {\n  value = \"", value, "\"\n}\n"),
+        ("      + password             = \"", value, "\"\n"),
+        ("setenv DB_PASSWORD ", value, "\n"),
+        ("set -gx API_TOKEN ", value, "\n"),
+        ("ALTER USER app WITH PASSWORD '", value, "';"),
+        ("CREATE USER 'a'@'h' IDENTIFIED BY '", value, "';"),
+        ("h1 ansible_host=10.0.0.1 ansible_ssh_pass=", "q7(r!v2mh", " ansible_user=a\n"),
+        ("Bearer ", value, "\n"),
+        ("kind: Secret\nmetadata:\n  name: x\ndata:\n  thing: ", "a3o3UTR3OFY=", "\n"),
+        ("{\"kind\":\"Secret\",\"data\":{\"thing\":\"", "a3o3UTR3OFY=", "\"}}"),
+    ] {
+        check(&format!("{before}{secret}{after}"), &format!("{before}[redacted]{after}"));
+    }
+}
+
 #[test]
 fn only_a_name_in_capitals_before_a_bare_sign_is_of_an_environment() {
     check("PASSWORD=kzqwvm", "PASSWORD=[redacted]");
@@ -155,7 +228,13 @@ fn the_password_of_an_address_has_three_characters_and_ends_before_the_host() {
     check("https://u:q7v@h", "https://u:[redacted]@h");
     check("https://u:q7@v@h", "https://u:[redacted]@h");
     check("https://u:q7@h", "https://u:q7@h");
-    for sign in ["/", "?", "#", "<", ">", ",", "(", ")", " ", "\"", "'", "`", "\n"] {
+    for sign in ["/", "?", "#", ","] {
+        check(&format!("https://u:q7{sign}vm@h"), "https://u:[redacted]@h");
+        for same in [format!("https://u:80{sign}vm@h"), format!("https://h.example:q7{sign}vm@h")] {
+            check(&same, &same);
+        }
+    }
+    for sign in ["<", ">", "(", ")", " ", "\"", "'", "`", "\n"] {
         let same = format!("https://u:q7{sign}vm@h");
         check(&same, &same);
     }
