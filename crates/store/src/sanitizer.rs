@@ -3,8 +3,8 @@
 use longhaul_core::cut_text::cut_middle;
 use longhaul_core::{Config, private_tags};
 use longhaul_memory::{
-    INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, redact, redact_input_commands, redacted_ends,
-    strip_json,
+    INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, redact, redact_command, redact_input_commands,
+    redacted_ends, strip_json,
 };
 use longhaul_transcript::DetailKind;
 
@@ -49,6 +49,14 @@ impl Sanitizer {
         let text = self.clean(text);
         let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
         shortened(&words.collect::<Vec<_>>().join(" "), max)
+    }
+
+    /// Returns what of a line with a shell command may be stored: also without the secret values of its options.
+    pub fn command_line(self, command: &str, max: usize) -> String {
+        match self.secrets {
+            Secrets::Redact => self.line(&redact_command(command), max),
+            Secrets::Keep => self.line(command, max),
+        }
     }
 
     /// Returns what of a text may be stored, in at most `max` characters, without control characters.

@@ -119,6 +119,28 @@ fn private_passages_leave_nothing_wherever_they_stand() {
     }
 }
 
+/// What only the option before it shows to be a password.
+#[test]
+fn passwords_in_commands_are_never_written() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.start("startup");
+    session.prompt("log in");
+    for (number, command) in
+        ["mysql -u root -pswordfish shop", "sshpass -p swordfish ssh host", "tool --token swordfish run"]
+            .iter()
+            .enumerate()
+    {
+        let input = json!({ "command": command });
+        session.fire("PermissionRequest", json!({ "tool_name": "Bash", "tool_input": input }));
+        session.tool("Bash", &format!("t{number}"), input, json!({ "stdout": "done" }));
+    }
+    session.stop("I am in.");
+    assert_nowhere(&sandbox, "swordfish", "at the end");
+    let commands = super::rows(&sandbox, "SELECT title FROM observations");
+    assert!(commands.iter().any(|title| title.contains("mysql -u root -p[redacted] shop")), "{commands:?}");
+}
+
 #[test]
 fn keys_of_well_known_shapes_are_never_written() {
     let keys = [

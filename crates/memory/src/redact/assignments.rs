@@ -92,11 +92,9 @@ pub(crate) fn assigned_value(bytes: &[u8], at: usize) -> Option<(usize, usize)> 
     if is_called || !looks_secret(value, assigned, writing) || !is_login(value, assigned) {
         return None;
     }
-    let mut end = start + value_length(&bytes[start..], writing);
-    while writing == Writing::Line && matches!(bytes[end - 1], b',' | b';') {
-        end -= 1;
-    }
-    Some((start, end))
+    let end = start + value_length(&bytes[start..], writing);
+    let is_separator = |byte: &&u8| writing == Writing::Line && matches!(byte, b',' | b';');
+    Some((start, end - bytes[start..end].iter().rev().take_while(is_separator).count()))
 }
 
 /// Returns the name that ends before the sign at `at`; empty if there is none.
@@ -106,11 +104,16 @@ fn name_before(bytes: &[u8], at: usize) -> Name<'_> {
 
     // An escaped quote takes up several bytes, and names may be aligned.
     let nearest = at.saturating_sub(48);
-    let between = |byte: &u8| is_quote(*byte) || is_blank(*byte) || *byte == b']';
-    let end = at - bytes[nearest..at].iter().rev().take_while(|byte| between(byte)).count();
-    let is_name = |byte: &&u8| Body::Dotted.has(**byte);
-    let length = bytes[..end].iter().rev().take(NAME_BYTES).take_while(is_name).count();
-    Name { text: &bytes[end - length..end], start: end - length, is_spaced: bytes[end..at].contains(&b' ') }
+    let mut end = at;
+    while end > nearest && matches!(bytes[end - 1], b'"' | b'\'' | b'`' | b' ' | b'\t' | b']') {
+        end -= 1;
+    }
+    let first = end.saturating_sub(NAME_BYTES);
+    let mut start = end;
+    while start > first && Body::Dotted.has(bytes[start - 1]) {
+        start -= 1;
+    }
+    Name { text: &bytes[start..end], start, is_spaced: bytes[end..at].contains(&b' ') }
 }
 
 /// Returns the name that a `value` belongs to: that of the pair, or of the object that holds it.
@@ -152,12 +155,11 @@ fn cookie(bytes: &[u8], start: usize, name: &[u8]) -> Option<(usize, usize)> {
     let start = start + quotes;
     let line = &bytes[start..bytes.len().min(start + 4_096)];
     let line = &line[..line.iter().position(|byte| matches!(byte, b'"' | b'\'' | b'\n' | b'\r')).unwrap_or(line.len())];
+    let is_session = |value: &[u8]| !value.contains(&b' ') && looks_secret(value, Assigned::Signature, Writing::Bare);
     let mut at = 0;
     for pair in line.split(|byte| *byte == b';') {
         let equals = pair.iter().position(|byte| *byte == b'=');
-        if let Some(equals) =
-            equals.filter(|equals| looks_secret(&pair[equals + 1..], Assigned::Signature, Writing::Bare))
-        {
+        if let Some(equals) = equals.filter(|equals| is_session(&pair[equals + 1..])) {
             let is_set = name.len() > b"cookie".len();
             return Some((start + at + equals + 1, start + if is_set { at + pair.len() } else { line.len() }));
         }

@@ -307,11 +307,13 @@ static BEGINNINGS: [u32; 1024] = {
 /// Returns whether a name may be that of a secret, by some three letters of it.
 #[inline]
 pub(super) fn may_be_secret(name: &[u8]) -> bool {
-    let has = |letters: &[u8]| {
-        let [a, b, c] = [letters[0], letters[1], letters[2]].map(|byte| byte & 31);
-        BEGINNINGS[usize::from(a) << 5 | usize::from(b)] >> c & 1 == 1
+    let mut pair = 0;
+    let has = |byte: &u8| {
+        let is_beginning = BEGINNINGS[pair] >> (byte & 31) & 1 == 1;
+        pair = (pair << 5 | usize::from(byte & 31)) & 1023;
+        is_beginning
     };
-    name.windows(3).any(has) || name.eq_ignore_ascii_case(b"pw")
+    name.iter().any(has) || name.eq_ignore_ascii_case(b"pw")
 }
 
 /// Returns what a name's value is.

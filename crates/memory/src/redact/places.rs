@@ -29,7 +29,7 @@ pub(crate) fn element_text(bytes: &[u8], at: usize) -> Option<Run> {
 /// Returns the password of a statement of SQL whose quote is at `at`: `PASSWORD '…'`, `IDENTIFIED BY '…'`.
 pub(crate) fn sql_password(bytes: &[u8], at: usize) -> Option<Run> {
     let before = bytes[..at].trim_ascii_end();
-    let before = before.strip_suffix(b"(").unwrap_or(before);
+    let before = before.strip_suffix(b"PASSWORD(").map_or(before, |_| &before[..before.len() - 1]);
     let ends =
         |word: &[u8]| before.len() >= word.len() && before[before.len() - word.len()..].eq_ignore_ascii_case(word);
     if !ends(b"password") && !ends(b"identified by") {
@@ -59,6 +59,7 @@ pub(crate) fn pgpass_password(bytes: &[u8], at: usize) -> Option<Run> {
     let is_line = is_name(database)
         && is_name(user)
         && password.len() >= 4
+        && !password.contains(&b':')
         && !password.contains(&b' ')
         && !is_placeholder(password);
     is_line.then(|| (at + 1 + rest.len() - password.len(), at + 1 + rest.len()))

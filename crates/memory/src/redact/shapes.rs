@@ -284,7 +284,7 @@ pub(crate) fn may_match(bytes: &[u8], at: usize) -> bool {
 
 /// Returns the shapes that may have their anchor at `at`.
 pub(crate) fn shapes_at(bytes: &[u8], at: usize) -> impl Iterator<Item = &'static Shape> {
-    let anchor = bytes[at];
     let shapes = if may_match(bytes, at) { SHAPES } else { &[] };
-    shapes.iter().filter(move |shape| shape.prefix[shape.anchor] == anchor)
+    let near = &bytes[at.saturating_sub(2)..=at];
+    shapes.iter().filter(move |shape| shape.prefix[shape.anchor - 2..=shape.anchor] == *near)
 }

@@ -93,17 +93,24 @@ impl Makeup {
 
     /// Letters and digits alternate too much for a word with a number.
     pub(super) fn looks_random(&self) -> bool {
-        // In `getTokenFromUser` a third of the letters switch, in a random value half of them.
-        let switches = self.length >= 16 && self.switches * 5 >= self.length * 2;
         (self.is_mixed() && self.digits >= 4)
             || (self.digits >= 2 && self.has_both_cases())
-            || (self.is_varied() && (self.length >= 20 || switches))
-            || (self.has_both_cases() && (switches || self.length >= 40))
+            || (self.is_varied() && (self.length >= 20 || self.is_scrambled()))
+            || (self.length == 40 && self.lower >= 8 && self.upper >= 8)
+            || self.is_scrambled()
+    }
+
+    /// In `getTokenFromUser` a third of the letters switch, in a random value half of them.
+    fn is_scrambled(&self) -> bool {
+        self.length >= 16 && self.has_both_cases() && self.switches * 5 >= self.letters() * 2
     }
 }
 
 /// Returns whether a value that is assigned to a secret's name is a secret.
 pub(crate) fn looks_secret(value: &[u8], assigned: Assigned, writing: Writing) -> bool {
+    // What separates the fields of a program is no part of a value.
+    let is_separator = |byte: &&u8| writing == Writing::Line && matches!(byte, b',' | b';');
+    let value = &value[..value.len() - value.iter().rev().take_while(is_separator).count()];
     let makeup = Makeup::of(value);
     makeup.length >= 6
         && is_strong(&makeup, assigned, writing)
@@ -119,7 +126,7 @@ fn is_strong(makeup: &Makeup, assigned: Assigned, writing: Writing) -> bool {
             let is_encoded = makeup.length >= 8 && makeup.lower > 0 && makeup.upper > 0;
             is_encoded || (makeup.length >= 12 && makeup.is_mixed())
         }
-        (Assigned::Signature, _) => makeup.length >= 20 && makeup.looks_random(),
+        (Assigned::Signature, _) => makeup.length >= 20 && makeup.lower > 0 && makeup.looks_random(),
         (Assigned::Cookie | Assigned::OfPair, _) => false,
         (Assigned::AnyKey, _) => makeup.length >= 16 && makeup.looks_random(),
         (Assigned::Password | Assigned::Secret, Writing::Environment) => {
@@ -176,16 +183,16 @@ fn is_expression(value: &[u8], writing: Writing, makeup: &Makeup) -> bool {
         && (has(b"::")
             || has(b"->")
             || has(b"()")
-            || (has(b".") && makeup.digits < 4 && makeup.signs == 0 && !makeup.looks_random()));
+            || (has(b".") && makeup.digits < 4 && makeup.signs == 0 && !makeup.is_scrambled()));
     is_template || is_path || is_member || (is_code && is_call(value))
 }
 
 /// Returns whether a value is a name with something in brackets behind it: a call, a type, an element.
 fn is_call(value: &[u8]) -> bool {
-    let end = value.len() - value.iter().rev().take_while(|byte| matches!(byte, b',' | b';')).count();
     let name = value.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:&*".contains(byte)).count();
     let opens = value.get(name).is_some_and(|byte| b"([<{".contains(byte));
-    name > 0 && opens && (end <= name + 1 || b")]>}".contains(&value[end - 1]))
+    let is_plain = name >= 4 && !value[..name].iter().any(u8::is_ascii_digit);
+    name > 0 && opens && (is_plain || value.len() == name + 1 || b")]>}".contains(&value[value.len() - 1]))
 }
 
 /// Returns whether the first sign of a value makes it an expression.
@@ -262,7 +269,7 @@ mod tests {
         key(&["kzQW4v8mhj"], &["kzQWvv8mhj", "kzQw4v8mhj", "KZQW4V8MHj", "7749117749"]);
         key(&["kzQWvmhjbnrtplsdfg4x"], &["kzQWvmhjbnrtplsdf4x", "kzqwvmhjbnrtplsdfg4x"]);
         let of = |lower: usize, upper: usize| "kv".repeat(20)[..lower].to_owned() + &"QW".repeat(20)[..upper];
-        key(&[&of(38, 2), &of(2, 38)], &[&of(39, 1), &of(1, 39), &of(37, 2)]);
+        key(&[&of(32, 8), &of(8, 32)], &[&of(33, 7), &of(7, 33), &of(31, 8), &of(33, 8)]);
         key(&["kQvWzMhJbNrTpLsD"], &["kQvWzMhJbNrTpLs", "getTokenFromUser"]);
     }
 

@@ -70,7 +70,7 @@ pub fn on_permission(hook: &mut Hook<PermissionRequest<'static>>) -> Result<Flow
         // Of a turn with a private prompt or passage, nothing but the name of the tool is stored.
         let shown = shown_input(tool).filter(|_| !hook.hides_calls());
         let input = shown.zip(hook.event.tool_input).and_then(|(name, input)| text_member(input, name));
-        let wants = hook.sanitizer().line(&wants(tool, input.as_deref()), REASON_CHARS);
+        let wants = hook.sanitizer().command_line(&wants(tool, input.as_deref()), REASON_CHARS);
         tracker.ask_permission(&hook.event.common, &permission_reason(tool), &wants)
     })
 }
