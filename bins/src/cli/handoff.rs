@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use longhaul_core::{Env, SessionId, counted, short_session};
 use longhaul_handoff::{BatonTrigger, date_of, time_of};
 use longhaul_runtime::handoff::{Handover, Project, catch_up, render_session};
-use longhaul_runtime::{Home, Sanitizer, utc_offset_seconds};
+use longhaul_runtime::{Home, utc_offset_seconds};
 use longhaul_store::{Injection, Session, Store};
 use serde_json::json;
 
@@ -46,7 +46,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Show(which) => {
             let session = find(&store, &project, which.session.as_deref())?;
-            if let Err(error) = catch_up(&store, &session, Sanitizer::new(&config), env.now, u64::MAX, None) {
+            if let Err(error) = catch_up(&store, &session, &config, env.now, u64::MAX, None) {
                 out::message(&format!("longhaul: {}", error.chain()));
             }
             let id = SessionId::new(&session.session).context("the session has no id")?;

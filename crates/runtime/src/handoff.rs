@@ -10,7 +10,7 @@ use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_chars};
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_handoff::{LOADED_TURNS, RenderInput, Rendered, TimedText, TurnView, allowance, render_into};
-use longhaul_store::{NewSession, Session, Store, Turn};
+use longhaul_store::{BOOKMARK, NewSession, Session, Store, Turn};
 
 pub(crate) use self::ingest::resume;
 pub use self::ingest::{Progress, catch_up};
@@ -109,6 +109,7 @@ pub fn render_session(
 ) -> Result<Rendered, Error> {
     let (mut turns, older_turns) = store.turns(session.as_str(), handover.heir, LOADED_TURNS)?;
     go_on(&mut turns, handover.unread);
+    let mut turns = joined(turns);
     if let Some(turn) = turns.last_mut() {
         turn.replied = without_handoff(std::mem::take(&mut turn.replied), handover.shown);
     }
@@ -149,6 +150,33 @@ fn go_on(turns: &mut Vec<Turn>, mut unread: Vec<Turn>) {
         unread.remove(0);
     }
     turns.extend(unread);
+}
+
+/// Joins what followed a bookmark to the turn in which it was set: a bookmark is not a request.
+fn joined(turns: Vec<Turn>) -> Vec<Turn> {
+    let mut joined: Vec<Turn> = Vec::with_capacity(turns.len());
+    for mut turn in turns {
+        if turn.role != BOOKMARK {
+            joined.push(turn);
+            continue;
+        }
+        match joined.last_mut().filter(|last| last.origin == turn.origin) {
+            Some(last) => {
+                last.replied = format!("{}\n\n{}", last.replied, turn.replied).trim().to_owned();
+                if !turn.replied.trim().is_empty() {
+                    last.replied_at = turn.replied_at;
+                    last.skeleton = format!("{}; {}", last.skeleton, turn.skeleton);
+                }
+                last.has_detail |= turn.has_detail;
+                last.bytes += turn.bytes;
+            }
+            None => {
+                turn.asked.clear();
+                joined.push(turn);
+            }
+        }
+    }
+    joined
 }
 
 fn view(turn: &Turn) -> TurnView<'_> {

@@ -3,7 +3,8 @@
 mod links;
 mod turn_rows;
 
-use longhaul_core::Millis;
+use longhaul_core::event::bookmark_prompt::bookmark_note;
+use longhaul_core::{Config, Millis};
 use longhaul_handoff::MAX_MERGES;
 use longhaul_transcript::{Batch, Cursor, PromptOrigin, Turn, may_rewind};
 use rusqlite::{Connection, OptionalExtension};
@@ -12,6 +13,9 @@ use self::links::{mark_replaced, position_before, roll_back, store_links, undo_r
 use self::turn_rows::store_turn;
 use crate::row_ids::Time;
 use crate::{Sanitizer, Session, Store, StoreError, forgotten_prompts, pending_replies};
+
+/// The role of a turn that begins with a bookmark.
+pub const BOOKMARK: &str = "bookmark";
 
 impl Store {
     /// Stores the turns of a read, and where the next read begins; returns whether it did.
@@ -23,7 +27,7 @@ impl Store {
         session: &Session,
         expected: &Cursor,
         batch: &Batch,
-        sanitizer: Sanitizer,
+        config: &Config,
         now: Millis,
     ) -> Result<bool, StoreError> {
         self.write("store what the transcript says", |tx| {
@@ -33,7 +37,7 @@ impl Store {
             if read_so_far != (expected.offset as i64, expected.mark) {
                 return Ok(false);
             }
-            store_batch(tx, session, batch, sanitizer, now)?;
+            store_batch(tx, session, batch, config, now)?;
             Ok(true)
         })
     }
@@ -43,9 +47,10 @@ fn store_batch(
     connection: &Connection,
     session: &Session,
     batch: &Batch,
-    sanitizer: Sanitizer,
+    config: &Config,
     now: Millis,
 ) -> rusqlite::Result<()> {
+    let sanitizer = Sanitizer::new(config);
     let id = session.session.as_str();
     let owner = owner(connection, id)?;
     let sql = "SELECT forgotten_at FROM sessions WHERE session_id = ?1";
@@ -70,7 +75,7 @@ fn store_batch(
         } else if !is_forgotten(turn)
             && !forgotten_prompts::has_asked_for(connection, id, turn.at.unwrap_or(now).0 as i64)?
         {
-            store_turn(connection, &owner, id, turn, sanitizer, now)?;
+            store_turn(connection, &owner, id, turn, config, now)?;
         }
     }
     for rollback in rollbacks {
@@ -87,6 +92,16 @@ fn store_batch(
         (id, cursor.offset as i64, cursor.mark, &cursor.turn, &cursor.tip),
     )?;
     Ok(())
+}
+
+/// Returns the role under which a turn is stored: that of its prompt, or `bookmark`.
+///
+/// A bookmark that is set while a turn runs begins a turn in the transcript, but is no request: the turn before it goes on.
+pub fn turn_role(turn: &Turn, config: &Config) -> &'static str {
+    let bookmarks = &config.bookmarks;
+    let prompt = turn.prompt.as_ref().filter(|_| bookmarks.enabled && turn.origin.is_person());
+    let is_bookmark = prompt.is_some_and(|prompt| bookmark_note(&prompt.text, bookmarks.marker.as_str()).is_some());
+    if is_bookmark { BOOKMARK } else { turn.origin.role() }
 }
 
 /// Returns the session that a session's turns belong to: itself, or the one that has inherited it.

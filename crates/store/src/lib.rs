@@ -49,6 +49,7 @@ pub use crate::foreign::{
     OldTurn, OldTurnSize, Sitting, Throughline,
 };
 pub use crate::health::{Health, SCHEMA, bridges_of, health_of, index_progress_of, schema_of};
+pub use crate::ingest::{BOOKMARK, turn_role};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, Order, PageRecord,
     PageSession, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, ScoreParts, Stats, Taken, What,

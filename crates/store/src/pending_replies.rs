@@ -5,9 +5,10 @@ use rusqlite::Connection;
 
 use crate::model::lines;
 use crate::recall::replies;
-use crate::{Store, StoreError, cannot, forgotten_prompts, limit};
+use crate::{BOOKMARK, Store, StoreError, cannot, forgotten_prompts};
 
-/// How many turns may lie between a prompt and its reply, such as commands that the client handles itself.
+/// How many turns may lie between a prompt and its reply, such as commands that the client handles itself. Bookmarks do
+/// not count: a long turn has many.
 const MAX_BETWEEN: usize = 8;
 
 impl Store {
@@ -83,16 +84,13 @@ fn turn_of(newest: &[Candidate], prompt: Option<&str>, reply: &str) -> ReplyTurn
 
 /// Returns the turns that no rewind has removed, the newest first, up to the last one that a person's prompt began.
 fn newest(connection: &Connection, session: &str) -> rusqlite::Result<Vec<Candidate>> {
-    let sql = format!(
-        "SELECT t.turn_number, t.role, u.text, a.text, t.pending_reply FROM turns t
+    let sql = "SELECT t.turn_number, t.role, u.text, a.text, t.pending_reply FROM turns t
          LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
                            AND u.turn_number = t.turn_number AND u.role = 'user'
          LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
                            AND a.turn_number = t.turn_number AND a.role = 'assistant'
-         WHERE t.origin_session_id = ?1 AND t.replaced = 0 ORDER BY t.turn_number DESC {}",
-        limit(MAX_BETWEEN)
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
+         WHERE t.origin_session_id = ?1 AND t.replaced = 0 ORDER BY t.turn_number DESC";
+    let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map([session], |row| {
         Ok(Candidate {
             number: row.get(0)?,
@@ -102,10 +100,13 @@ fn newest(connection: &Connection, session: &str) -> rusqlite::Result<Vec<Candid
             pending: row.get(4)?,
         })
     })?;
-    let mut turns = Vec::new();
+    let (mut turns, mut between) = (Vec::new(), 0);
     for turn in rows {
-        turns.push(turn?);
-        if turns.last().is_some_and(|turn: &Candidate| turn.role == "user") {
+        let turn = turn?;
+        let is_asked = turn.role == "user";
+        between += usize::from(turn.role != BOOKMARK);
+        turns.push(turn);
+        if is_asked || between == MAX_BETWEEN {
             break;
         }
     }

@@ -10,7 +10,6 @@ use longhaul_transcript::{Attachment, Batch, Cursor, SourcedText, ToolCall, Turn
 use super::folders::Folders;
 use super::{Mode, Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
 use crate::transcripts::{Part, RecordBuilder, past_turn};
-use longhaul_runtime::Sanitizer;
 use longhaul_runtime::memory::is_excluded;
 
 /// The suffix of the id of a call's result.
@@ -103,7 +102,6 @@ impl House<'_, '_> {
     ) -> Result<(), Trouble> {
         let Sink::Store(bulk) = &mut self.sink else { return Ok(()) };
         let (env, config) = (self.mover.env, self.mover.config);
-        let sanitizer = Sanitizer::new(config);
         let project = self.folders.in_folder(old.folder.as_ref());
         let first = new.first().copied().unwrap_or_default();
         let turns = self.database.turns(&old.id, first.saturating_sub(1), first).map_err(theirs)?;
@@ -130,7 +128,7 @@ impl House<'_, '_> {
             let mut batch = Batch::default();
             batch.cursor = session.cursor.clone();
             batch.turns = translated;
-            bulk.plain().ingest(&session, &session.cursor, &batch, sanitizer, env.now).map_err(ours)?;
+            bulk.plain().ingest(&session, &session.cursor, &batch, config, env.now).map_err(ours)?;
             take_in(bulk, builder.go_on(batch.turns))?;
         }
         let (rest, summary) = builder.end();

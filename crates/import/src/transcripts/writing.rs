@@ -13,12 +13,12 @@ use super::turns_to_records::{Done, Part};
 use super::{Imported, Task, register};
 use longhaul_runtime::handoff::catch_up;
 use longhaul_runtime::memory::new_observation;
-use longhaul_runtime::{Error, Sanitizer, codex_turns_left_out};
+use longhaul_runtime::{Error, codex_turns_left_out};
 
 /// The import of one session.
 pub(super) struct Writer<'a> {
     env: &'a Env,
-    sanitizer: Sanitizer,
+    config: &'a Config,
     session: Session,
     is_new: bool,
     turns: Turns,
@@ -42,7 +42,7 @@ impl<'a> Writer<'a> {
     pub(super) fn begin(
         bulk: &Bulk<'_>,
         env: &'a Env,
-        config: &Config,
+        config: &'a Config,
         task: &Task<'_>,
         head: &Head,
     ) -> Result<Self, Error> {
@@ -67,8 +67,7 @@ impl<'a> Writer<'a> {
         };
         let session = Session { transcript: Some(path.to_string_lossy().into_owned()), ..session };
         let (prompt_number, prompts, observations) = (0, 0, 0);
-        let sanitizer = Sanitizer::new(config);
-        Ok(Self { env, sanitizer, session, is_new, turns, prompt_number, prompts, observations })
+        Ok(Self { env, config, session, is_new, turns, prompt_number, prompts, observations })
     }
 
     pub(super) fn piece(&mut self, bulk: &Bulk<'_>, batch: Batch, parts: Vec<Part>) -> Result<(), Error> {
@@ -76,7 +75,7 @@ impl<'a> Writer<'a> {
         self.store(bulk, parts)?;
         if self.turns == Turns::Here && batch.cursor != self.session.cursor {
             let (store, expected) = (bulk.plain(), self.session.cursor.clone());
-            let is_ours = store.ingest(&self.session, &expected, &batch, self.sanitizer, self.env.now)?;
+            let is_ours = store.ingest(&self.session, &expected, &batch, self.config, self.env.now)?;
             self.session.cursor = batch.cursor;
             if !is_ours {
                 // A hook has started to read the same transcript.
@@ -100,7 +99,7 @@ impl<'a> Writer<'a> {
             && let Some(session) = bulk.plain().session(&id)?
         {
             let session = Session { transcript: self.session.transcript.clone(), ..session };
-            catch_up(bulk.plain(), &session, self.sanitizer, self.env.now, u64::MAX, None)?;
+            catch_up(bulk.plain(), &session, self.config, self.env.now, u64::MAX, None)?;
         }
         bulk.link_replies(&id)?;
         if let Some(summary) = &summary {

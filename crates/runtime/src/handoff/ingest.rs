@@ -3,12 +3,12 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use longhaul_core::Millis;
+use longhaul_core::{Config, Millis};
 use longhaul_store::{Session, Store};
 use longhaul_transcript::{Batch, Cursor, Reader};
 
 use crate::transcript_file::TranscriptFile;
-use crate::{Deadline, Error, Sanitizer, waiting_times};
+use crate::{Deadline, Error, waiting_times};
 
 /// Number of bytes that are read at a time and stored in one transaction.
 const PIECE: usize = 1024 * 1024;
@@ -30,7 +30,7 @@ pub struct Progress {
 pub fn catch_up(
     store: &Store,
     session: &Session,
-    sanitizer: Sanitizer,
+    config: &Config,
     now: Millis,
     most: u64,
     deadline: Option<Deadline>,
@@ -57,20 +57,20 @@ pub fn catch_up(
         let read = file.read(&mut piece[..wanted]).map_err(failed)?;
         if read == 0 {
             reader.finish();
-            keep(store, &mut session, &mut expected, reader.take(), sanitizer, now)?;
+            keep(store, &mut session, &mut expected, reader.take(), config, now)?;
             progress.is_whole = true;
             break;
         }
         total += read as u64;
         reader.feed(&piece[..read]);
-        if !keep(store, &mut session, &mut expected, reader.take(), sanitizer, now)? {
+        if !keep(store, &mut session, &mut expected, reader.take(), config, now)? {
             // Another hook is reading the same transcript and has read further.
             return Ok(progress);
         }
     }
     if reader.is_in_long_line() {
         progress.passed_over = reader.pass_over();
-        keep(store, &mut session, &mut expected, reader.take(), sanitizer, now)?;
+        keep(store, &mut session, &mut expected, reader.take(), config, now)?;
     }
     Ok(progress)
 }
@@ -81,13 +81,13 @@ fn keep(
     session: &mut Session,
     expected: &mut Cursor,
     batch: Batch,
-    sanitizer: Sanitizer,
+    config: &Config,
     now: Millis,
 ) -> Result<bool, Error> {
     if batch.cursor == session.cursor {
         return Ok(true);
     }
-    let is_stored = store.ingest(session, expected, &batch, sanitizer, now)?;
+    let is_stored = store.ingest(session, expected, &batch, config, now)?;
     expected.clone_from(&batch.cursor);
     session.cursor = batch.cursor;
     Ok(is_stored)

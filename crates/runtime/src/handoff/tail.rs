@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use longhaul_store::{Session, Store, Turn};
+use longhaul_core::Config;
+use longhaul_store::{BOOKMARK, Session, Store, Turn, turn_role};
 use longhaul_transcript::{Batch, Reader, replaced_turns};
 
 use crate::{Error, Sanitizer, bounded_read};
@@ -15,18 +16,14 @@ const TAILS: [u64; 2] = [512 * 1024, 4 * 1024 * 1024];
 /// first.
 ///
 /// They are only shown. Turns are stored only by reading the file in order, so that none is stored twice.
-pub(crate) fn unread_turns(
-    store: &Store,
-    session: &Session,
-    heir: &str,
-    sanitizer: Sanitizer,
-) -> Result<Vec<Turn>, Error> {
+pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str, config: &Config) -> Result<Vec<Turn>, Error> {
     let Some(path) = session.transcript.as_deref() else { return Ok(Vec::new()) };
     let mut batch = Batch::default();
     for length in TAILS {
         let read = read_tail(path, session.cursor.offset, length);
         batch = read.map_err(|source| Error::Read { path: path.into(), source })?;
-        if batch.turns.iter().any(|turn| turn.prompt.is_some() && turn.origin.is_person()) {
+        let asks = |turn: &longhaul_transcript::Turn| turn.prompt.is_some() && turn.origin.is_person();
+        if batch.turns.iter().any(|turn| asks(turn) && turn_role(turn, config) != BOOKMARK) {
             break;
         }
     }
@@ -38,11 +35,11 @@ pub(crate) fn unread_turns(
     };
     for turn in batch.turns.iter().filter(is_live) {
         if !store.has_turn(&session.session, &turn.id)? && !store.has_turn(heir, &turn.id)? {
-            turns.extend(shown(session, turn, sanitizer));
+            turns.extend(shown(session, turn, config));
         }
     }
     if !turns.iter().any(|turn| turn.role == "user") {
-        turns.splice(..0, running(session, &batch, sanitizer));
+        turns.splice(..0, running(session, &batch, Sanitizer::new(config)));
     }
     Ok(turns)
 }
@@ -63,10 +60,11 @@ fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
 }
 
 /// Returns a turn as it would be stored; `None` if it has no prompt or the prompt is private.
-fn shown(session: &Session, turn: &longhaul_transcript::Turn, sanitizer: Sanitizer) -> Option<Turn> {
+fn shown(session: &Session, turn: &longhaul_transcript::Turn, config: &Config) -> Option<Turn> {
+    let sanitizer = Sanitizer::new(config);
     let asked = sanitizer.capped(&turn.prompt.as_ref()?.text);
     let replied = sanitizer.capped(&turn.reply());
-    (!asked.trim().is_empty()).then(|| view(session, turn, turn.origin.role(), asked, replied))
+    (!asked.trim().is_empty()).then(|| view(session, turn, turn_role(turn, config), asked, replied))
 }
 
 /// Returns the turn that was running where the tail of the file starts. Its prompt is known from the UserPromptSubmit

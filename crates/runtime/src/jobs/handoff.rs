@@ -187,7 +187,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         session: &Session,
         most: u64,
     ) -> Result<Progress, Error> {
-        let progress = catch_up(store, session, self.sanitizer(), self.env.now, most, Some(deadline))?;
+        let progress = catch_up(store, session, &self.config, self.env.now, most, Some(deadline))?;
         if progress.passed_over > 0 {
             let (id, length) = (&session.session, progress.passed_over);
             self.log.write(&format!("session {id}: skipped a line of {length} bytes in its transcript"));
@@ -241,7 +241,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             return Ok(Vec::new());
         }
         let session = store.session(id)?.unwrap_or(session);
-        unread_turns(store, &session, &heir.session, self.sanitizer())
+        unread_turns(store, &session, &heir.session, &self.config)
     }
 
     /// Returns the value of `result`. An error is logged, because the turns that are already stored are still worth

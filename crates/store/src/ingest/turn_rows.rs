@@ -1,10 +1,11 @@
 //! The rows of a turn: its number, what was said, the details, and its line.
 
-use longhaul_core::{Millis, private_tags};
+use longhaul_core::{Config, Millis, private_tags};
 use longhaul_handoff::{ToolUse, TurnWork, skeleton};
 use longhaul_transcript::{COMPACTED, Detail, DetailKind, Turn};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
+use super::{BOOKMARK, turn_role};
 use crate::model::lines;
 use crate::recall::replies;
 use crate::row_ids::Time;
@@ -16,12 +17,16 @@ pub(super) fn store_turn(
     owner: &str,
     origin: &str,
     turn: &Turn,
-    sanitizer: Sanitizer,
+    config: &Config,
     now: Millis,
 ) -> rusqlite::Result<()> {
+    let sanitizer = Sanitizer::new(config);
     let at = turn.at.unwrap_or(now);
     let asked = turn.prompt.as_ref().map(|prompt| sanitizer.capped(&prompt.text));
-    let Some(number) = number_turn(connection, owner, origin, turn, asked.as_deref(), at)? else { return Ok(()) };
+    let Some(number) = number_turn(connection, owner, origin, turn, turn_role(turn, config), asked.as_deref(), at)?
+    else {
+        return Ok(());
+    };
     let rows = TurnRows { connection, owner, origin, number };
     let said_before = replies::text(connection, origin, number)?;
     let line_before = lines::before_change(connection, origin, number)?;
@@ -58,6 +63,7 @@ fn number_turn(
     owner: &str,
     origin: &str,
     turn: &Turn,
+    role: &str,
     asked: Option<&str>,
     at: Millis,
 ) -> rusqlite::Result<Option<i64>> {
@@ -78,7 +84,7 @@ fn number_turn(
                                            ORDER BY turn_number DESC LIMIT 1), 0), ?3, ?4, ?5)
              RETURNING turn_number",
         )?
-        .query_row((owner, origin, &turn.id, turn.origin.role(), Time(at)), |row| row.get(0))
+        .query_row((owner, origin, &turn.id, role, Time(at)), |row| row.get(0))
         .map(Some)
 }
 
@@ -217,11 +223,14 @@ impl TurnRows<'_> {
             let text = self.connection.prepare_cached(sql)?.query_row(key, |row| row.get::<_, String>(0));
             text.optional().map(Option::unwrap_or_default)
         };
-        let (asked, answered) = (body("user")?, body("assistant")?);
-        let (interrupted, failure): (bool, Option<String>) = self
+        let (interrupted, failure, role): (bool, Option<String>, String) = self
             .connection
-            .prepare_cached("SELECT interrupted, failure FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2")?
-            .query_row((self.origin, self.number), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            .prepare_cached(
+                "SELECT interrupted, failure, role FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2",
+            )?
+            .query_row((self.origin, self.number), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let asked = if role == BOOKMARK { String::new() } else { body("user")? };
+        let answered = body("assistant")?;
         let mut statement = self.connection.prepare_cached(
             "SELECT coalesce(tool_name, ''), coalesce(input_text, ''), is_error FROM details
              WHERE origin_session_id = ?1 AND turn_number = ?2 AND kind = 'tool_input' ORDER BY rowid",

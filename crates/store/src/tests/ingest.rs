@@ -1,9 +1,9 @@
-use longhaul_core::Millis;
+use longhaul_core::{Config, Millis};
 use longhaul_transcript::{Cursor, Reader};
 use serde_json::{Value, json};
 
 use super::{folder, new_session, open};
-use crate::{NewSession, Sanitizer, Store, Turn, Within};
+use crate::{NewSession, Store, Turn, Within};
 
 fn register(store: &Store, id: &str, project_key: &str) {
     let new = NewSession { project_key, project_path: project_key, ..new_session(id) };
@@ -34,7 +34,7 @@ fn take_in(store: &Store, id: &str, text: &str) -> bool {
     let session = store.session(id).unwrap().unwrap();
     let mut reader = Reader::default();
     reader.feed(text.as_bytes());
-    store.ingest(&session, &Cursor::default(), &reader.take(), Sanitizer::default(), Millis(5)).unwrap()
+    store.ingest(&session, &Cursor::default(), &reader.take(), &Config::default(), Millis(5)).unwrap()
 }
 
 fn said(turns: &[Turn]) -> Vec<(&str, &str)> {
@@ -139,4 +139,32 @@ fn a_reply_goes_to_what_was_asked_and_not_to_a_command_in_between() {
         store.keep_reply("s", "hook:1", Some("ask"), "told", Millis(9)).unwrap();
         assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask", "told"), ("!ls", "")]);
     }
+}
+
+/// Bookmarks of a long turn, more of them than there may be commands between a prompt and its reply.
+#[test]
+fn a_reply_after_bookmarks_makes_no_second_turn_of_the_prompt() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    register(&store, "s", "/p");
+    let marks: String = (1..=12)
+        .map(|n| {
+            let before = if n == 1 { "ask".to_owned() } else { format!("b{}", n - 1) };
+            let text = if n == 3 { "· a note" } else { "·" };
+            entry("user", &format!("b{n}"), Some(&before), n, &json!(text))
+        })
+        .collect();
+    assert!(take_in(&store, "s", &(entry("user", "ask", None, 0, &json!("ask")) + &marks)));
+    for _ in 0..2 {
+        store.keep_reply("s", "hook:1", Some("ask"), "told", Millis(9)).unwrap();
+        let turns = store.turns("s", None, 20).unwrap().0;
+        assert_eq!(
+            turns.iter().map(|turn| turn.role == "bookmark").collect::<Vec<_>>(),
+            [&[false][..], &[true; 12]].concat()
+        );
+        assert_eq!(turns.last().unwrap().replied, "told");
+    }
+    // The marker of another prompt with the same words is not a request for this reply.
+    store.keep_reply("s", "hook:2", Some("ask again"), "told again", Millis(10)).unwrap();
+    assert_eq!(said(&store.turns("s", None, 1).unwrap().0), [("ask again", "told again")]);
 }

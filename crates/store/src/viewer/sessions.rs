@@ -71,7 +71,7 @@ const COLUMNS: &str = "s.id, s.session_id, s.project, s.project_key, s.project_p
     (SELECT count(*) FROM user_prompts t WHERE t.session_id = s.id),
     (SELECT count(*) FROM observations t WHERE t.session_id = s.id),
     (SELECT count(*) FROM session_summaries t WHERE t.session_id = s.id),
-    (SELECT count(*) FROM turns t WHERE t.origin_session_id = s.session_id AND t.replaced = 0),
+    (SELECT count(*) FROM turns t WHERE t.origin_session_id = s.session_id AND t.replaced = 0 AND t.role <> 'bookmark'),
     (SELECT count(*) FROM bookmarks t WHERE t.session_id = s.session_id),
     (SELECT coalesce(sum(t.chars), 0) FROM turns t WHERE t.origin_session_id = s.session_id AND t.replaced = 0),
     max(s.created_at, coalesce(s.completed_at, 0),

@@ -102,7 +102,7 @@ pub(crate) fn write_sessions(data: &Path, project: &Path, pid: u32, now: Millis)
             longhaul_runtime::handoff::catch_up(
                 &store,
                 &session,
-                longhaul_runtime::Sanitizer::default(),
+                &longhaul_core::Config::default(),
                 now,
                 u64::MAX,
                 None,

@@ -1,10 +1,10 @@
-use longhaul_core::Millis;
+use longhaul_core::{Config, Millis};
 use longhaul_memory::Kind;
 use longhaul_transcript::{Batch, Cursor, SourcedText, ToolCall, Turn};
 
 use super::{Shelf, call};
 use crate::tests::{folder, open};
-use crate::{RecordId, Sanitizer, Store, StoreError, What};
+use crate::{RecordId, Store, StoreError, What};
 
 /// Makes a database as version 4 had it.
 fn version_4(path: &std::path::Path) {
@@ -103,7 +103,7 @@ fn the_transcript_corrects_what_memory_has_put_there() {
     shelf.take("s1", &[call("t", Kind::Command, "Ran make", 15)]);
     assert_eq!(shelf.count("SELECT count(*) FROM details WHERE turn_number = 0"), 2);
     let session = shelf.store.session("s1").unwrap().unwrap();
-    assert!(shelf.store.ingest(&session, &Cursor::default(), &batch("t"), Sanitizer::default(), Millis(30)).unwrap());
+    assert!(shelf.store.ingest(&session, &Cursor::default(), &batch("t"), &Config::default(), Millis(30)).unwrap());
     assert_eq!(shelf.count("SELECT count(*) FROM details"), 2);
     let right = "turn_number = 1 AND coalesce(input_text, output_text) = 'from the transcript'";
     assert_eq!(shelf.count(&format!("SELECT count(*) FROM details WHERE {right}")), 2);
@@ -118,6 +118,6 @@ fn the_transcript_does_not_bring_back_what_was_forgotten() {
     shelf.take("s1", &[call("t", Kind::Command, "Ran make", 15)]);
     shelf.store.forget(RecordId { what: What::Observation, id: 1 }).unwrap();
     let session = shelf.store.session("s1").unwrap().unwrap();
-    shelf.store.ingest(&session, &Cursor::default(), &batch("t"), Sanitizer::default(), Millis(30)).unwrap();
+    shelf.store.ingest(&session, &Cursor::default(), &batch("t"), &Config::default(), Millis(30)).unwrap();
     assert_eq!(shelf.count("SELECT count(*) FROM details"), 0);
 }

@@ -1,8 +1,8 @@
 //! The conversation of a synthetic session: prompts and replies.
 
 use anyhow::Result;
-use longhaul_core::Millis;
-use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Sanitizer};
+use longhaul_core::{Config, Millis};
+use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn};
 use longhaul_transcript::{Batch, Cursor, SourcedText, Turn};
 
 use super::library::Hand;
@@ -57,7 +57,7 @@ pub(super) fn store(
     let mut batch = Batch::default();
     batch.turns = turns.iter().map(Spoken::turn).collect();
     if let Some(stored) = bulk.plain().session(session)? {
-        bulk.plain().ingest(&stored, &Cursor::default(), &batch, Sanitizer::default(), stored.created_at)?;
+        bulk.plain().ingest(&stored, &Cursor::default(), &batch, &Config::default(), stored.created_at)?;
     }
     let mut calls = calls.into_iter();
     let past = turns
