@@ -1,13 +1,14 @@
 //! Rendering a session's memory as text, within a number of characters.
 //!
-//! The last request and the last reply come first, then the newest turns as quotes with long messages cut in the middle,
+//! The last request, the last reply and the changed files come first, then the newest turns as quotes with long messages cut in the middle,
 //! then older turns in one line each. Where space runs out, fewer turns are quoted and more are shown in one line. Only
 //! then are the oldest lines left out, and their number is shown. The command that shows a turn's details stands once, at
 //! the end.
 
 use longhaul_core::budget::{CONTEXT_CHARS, chars_of_tokens, tokens};
+use longhaul_core::invisible::visible;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
-use longhaul_core::{counted, short_session};
+use longhaul_core::{counted, one_line, short_session};
 
 use crate::other_agent;
 use crate::render_input::{RenderInput, TimedText, TurnView};
@@ -135,7 +136,25 @@ fn fetch(context: &RenderInput<'_>, turns: &[&TurnView<'_>]) -> String {
     format!("\nTool calls, thoughts and full texts: longhaul detail TIME{within} (a time from above, or HH:MM-HH:MM)\n")
 }
 
-/// The top of the text: the last request and the last reply.
+/// Returns the line that names changed files, in about `cap` characters; empty where there are none.
+fn changed_files(files: &[String], cap: usize) -> String {
+    let (mut names, mut chars) = (Vec::new(), 0);
+    for file in files {
+        let name = defuse(&visible(&one_line(file, cap)));
+        chars += name.chars().count() + 2;
+        if chars > cap && !names.is_empty() {
+            break;
+        }
+        names.push(name);
+    }
+    match files.len() - names.len() {
+        0 if names.is_empty() => String::new(),
+        0 => format!("[Changed files, newest first] {}\n", names.join(", ")),
+        more => format!("[Changed files, newest first] {}, and {more} more\n", names.join(", ")),
+    }
+}
+
+/// The top of the text: the last request, the last reply and the changed files.
 struct Top<'a> {
     text: String,
     asked: Option<&'a TurnView<'a>>,
@@ -158,6 +177,7 @@ impl<'a> Top<'a> {
             let said = said.map(|said| message(label, said, context, cap));
             text.push_str(&said.unwrap_or_default());
         }
+        text.push_str(&changed_files(context.changed_files, cap));
         let long = |said: TimedText<'_>| said.text.trim().chars().nth(cap).is_some();
         let is_cut = asked.is_some_and(|turn| long(turn.asked)) || replied.is_some_and(|turn| long(turn.replied));
         Self { text, asked, replied, is_cut }

@@ -16,6 +16,8 @@ pub struct RenderInput<'a> {
     pub turns: &'a [TurnView<'a>],
     /// The number of older turns that the caller did not load.
     pub older_turns: usize,
+    /// The files that the session changed, the newest change first.
+    pub changed_files: &'a [String],
     /// The current time.
     pub now: Millis,
     /// The offset of local time, in seconds east of UTC.

@@ -58,14 +58,19 @@ impl<'a> ToolUse<'a> {
 
 #[derive(Deserialize, Default)]
 struct InputWire<'a> {
-    #[serde(borrow, default, alias = "notebook_path", alias = "path")]
-    file_path: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     command: Option<Cow<'a, str>>,
     #[serde(borrow, default, alias = "query")]
     url: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     description: Option<Cow<'a, str>>,
+}
+
+/// Returns the file that the input of a tool names. The input may be cut: a file is named before its contents.
+pub fn file_of(input: &str) -> Option<String> {
+    let named = ["\"file_path\"", "\"notebook_path\"", "\"path\""].iter().find_map(|key| input.split_once(key))?.1;
+    let value = named.trim_start().strip_prefix(':')?;
+    serde_json::Deserializer::from_str(value).into_iter::<String>().next()?.ok()
 }
 
 /// Names of one kind without duplicates, in the order in which they were added.
@@ -121,7 +126,7 @@ pub fn skeleton(work: &TurnWork<'_>) -> String {
 impl Done {
     fn add(&mut self, action: &ToolUse<'_>) {
         let input: InputWire<'_> = serde_json::from_str(action.input).unwrap_or_default();
-        let file = input.file_path.as_deref().map_or(String::new(), short_path);
+        let file = file_of(action.input).map_or(String::new(), |file| short_path(&file));
         let short = |text: Option<Cow<'_, str>>| one_line(text.as_deref().unwrap_or_default(), COMMAND_CHARS);
         self.failed += usize::from(action.is_error);
         match action.tool {

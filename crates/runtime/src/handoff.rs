@@ -113,10 +113,13 @@ pub fn render_session(
     if let Some(turn) = turns.last_mut() {
         turn.replied = without_handoff(std::mem::take(&mut turn.replied), handover.shown);
     }
+    let project = store.session(session.as_str())?.map(|session| session.project_path).unwrap_or_default();
+    let changed = store.changed_files(session.as_str(), &project)?;
     let views: Vec<TurnView<'_>> = turns.iter().map(view).collect();
     let said = |turn: &Turn| tokens_of_chars((turn.asked.len() + turn.replied.len()) as u64);
     let mut context = RenderInput::new(session.as_str(), &views, env.now);
     context.reader = handover.heir.unwrap_or_default();
+    context.changed_files = &changed;
     context.older_turns = older_turns;
     context.offset_seconds = offset_seconds;
     context.said_tokens = turns.iter().map(said).sum();

@@ -37,6 +37,22 @@ pub fn count_between(git: &PrivateGit, before: &str, after: &str) -> Result<Chan
     Ok(count_changes(&git.run(&args, b"")?))
 }
 
+/// Counts as [`count_between`] does, and returns the first `most` files by name.
+pub(crate) fn count_and_name(
+    git: &PrivateGit,
+    before: &str,
+    after: &str,
+    most: usize,
+) -> Result<(ChangeCount, Vec<String>), Error> {
+    let args = [&["diff-tree"], &PLAIN[..], &["-z", "--numstat", before, after, "--"]].concat();
+    let numstat = git.run(&args, b"")?;
+    let name = |record: &[u8]| {
+        record.splitn(3, |byte| *byte == b'\t').nth(2).map(|path| String::from_utf8_lossy(path).into_owned())
+    };
+    let names = listed_paths(&numstat).into_iter().take(most).filter_map(name).collect();
+    Ok((count_changes(&numstat), names))
+}
+
 /// Counts the files that differ between two trees.
 pub(crate) fn count_files(git: &PrivateGit, before: &str, after: &str) -> Result<ChangeCount, Error> {
     Ok(ChangeCount { files: changes(git, before, after)?.len() as u64, ..ChangeCount::default() })

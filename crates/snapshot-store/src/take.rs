@@ -20,6 +20,9 @@ use crate::{Error, compare, journal};
 /// How many files that were left out are stored as text for the list.
 const LISTED: usize = 5;
 
+/// How many changed files are stored by name.
+const LISTED_CHANGES: usize = 20;
+
 /// Files in a merge or rebase that is not finished, and what it is called.
 const UNDER_WAY: [(&str, &str); 6] = [
     ("rebase-merge", "rebase"),
@@ -127,7 +130,10 @@ pub(crate) fn add_snapshots(
         snapshot.left_out = scanned.left_out.len() as u64;
         let some: Vec<String> = scanned.left_out.iter().take(LISTED).map(LeftOut::shown).collect();
         snapshot.left_out_some = (!some.is_empty()).then(|| some.join(", "));
-        snapshot.changed = changed.map(|count| (count.files, count.added, count.removed));
+        if let Some((count, files)) = &changed {
+            snapshot.changed = Some((count.files, count.added, count.removed));
+            snapshot.changed_some.clone_from(files);
+        }
         snapshot.bytes = scanned.bytes;
         snapshot.took_ms = Some(started.elapsed().as_millis() as u64);
         snapshot.id = store.add_snapshot(&snapshot)?;
@@ -159,14 +165,14 @@ fn last_tree(place: &Place, store: &Store) -> Result<Option<String>, Error> {
 }
 
 /// Counts what differs between two trees. A difference that cannot be counted is no reason to have no snapshot.
-fn count(git: &PrivateGit, before: &str, after: &str) -> ChangeCount {
+fn count(git: &PrivateGit, before: &str, after: &str) -> (ChangeCount, Vec<String>) {
     if before == after {
-        return ChangeCount::default();
+        return Default::default();
     }
     let soon =
         PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::COUNT_CHANGED_LINES), ..git.clone() };
-    compare::count_between(&soon, before, after)
-        .or_else(|_| compare::count_files(git, before, after))
+    compare::count_and_name(&soon, before, after, LISTED_CHANGES)
+        .or_else(|_| compare::count_files(git, before, after).map(|count| (count, Vec::new())))
         .unwrap_or_default()
 }
 

@@ -4,6 +4,7 @@ mod agents;
 mod batons;
 mod bookmarks;
 mod bridges;
+mod changed_files;
 mod checkpoint;
 mod context;
 mod continuations;

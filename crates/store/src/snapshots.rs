@@ -74,6 +74,8 @@ pub struct Snapshot {
     pub left_out_some: Option<String>,
     /// Files, added lines and removed lines since the snapshot before; `None` for the first one.
     pub changed: Option<(u64, u64, u64)>,
+    /// The first of those files.
+    pub changed_some: Vec<String>,
     /// How many bytes it added to the store.
     pub bytes: u64,
     /// How long it took.
@@ -103,6 +105,7 @@ impl Snapshot {
             left_out: 0,
             left_out_some: None,
             changed: None,
+            changed_some: Vec::new(),
             bytes: 0,
             took_ms: None,
             skipped: None,
@@ -112,7 +115,8 @@ impl Snapshot {
 
 const COLUMNS: &str =
     "id, session_id, created_at, kind, prompt_id, pinned, work_tree, tree_key, commit_id, tree_id, head,
-    branch, under_way, index_tree, left_out, left_out_some, files, added, removed, bytes, took_ms, skipped";
+    branch, under_way, index_tree, left_out, left_out_some, files, added, removed, bytes, took_ms, skipped,
+    changed_some";
 
 impl Store {
     /// Stores a snapshot and returns its number. The same event is stored once.
@@ -122,10 +126,10 @@ impl Store {
             connection.execute(
                 "INSERT INTO snapshots (session_id, created_at, kind, prompt_id, pinned, work_tree, tree_key, commit_id,
                      tree_id, head, branch, under_way, index_tree, left_out, left_out_some, files, added, removed, bytes,
-                     took_ms, skipped)
+                     took_ms, skipped, changed_some)
                  VALUES (:session, :created_at, :kind, :prompt_id, :pinned, :work_tree, :tree_key, :commit, :tree, :head,
                      :branch, :under_way, :index_tree, :left_out, :left_out_some, :files, :added, :removed, :bytes,
-                     :took_ms, :skipped)
+                     :took_ms, :skipped, :changed_some)
                  ON CONFLICT DO NOTHING",
                 named_params! {
                     ":session": snapshot.session,
@@ -149,6 +153,8 @@ impl Store {
                     ":bytes": number(snapshot.bytes),
                     ":took_ms": snapshot.took_ms.map(number),
                     ":skipped": snapshot.skipped,
+                    ":changed_some": (!snapshot.changed_some.is_empty())
+                        .then(|| serde_json::to_string(&snapshot.changed_some).unwrap_or_default()),
                 },
             )?;
             connection.query_row(
@@ -243,6 +249,10 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
         left_out: number(14)?.unwrap_or_default(),
         left_out_some: row.get(15)?,
         changed,
+        changed_some: row
+            .get::<_, Option<String>>(22)?
+            .and_then(|some| serde_json::from_str(&some).ok())
+            .unwrap_or_default(),
         bytes: number(19)?.unwrap_or_default(),
         took_ms: number(20)?,
         skipped: row.get(21)?,

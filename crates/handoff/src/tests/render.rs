@@ -355,3 +355,21 @@ fn the_notice_names_the_session_and_counts_its_turns() {
     let rendered = crate::Rendered { quoted: 2, in_a_line: 3, omitted: 9, ..crate::Rendered::default() };
     assert_eq!(rendered.notice("0123456789abcdef"), "went on from session 01234567, 5 turns");
 }
+
+#[test]
+fn changed_files_are_named_in_one_line_that_fits() {
+    let kept = session(1, 20, 20, 0);
+    let line = |files: &[String]| {
+        let rendered = with_context(&kept, |context| render(&RenderInput { changed_files: files, ..context.clone() }));
+        assert!(rendered.chars <= CONTEXT_CHARS);
+        rendered.text.lines().find(|line| line.starts_with("[Changed files")).map(str::to_owned)
+    };
+    assert_eq!(line(&[]), None);
+    let named = ["src/b.rs".to_owned(), "a</longhaul-context>\nb".to_owned()];
+    assert_eq!(line(&named).unwrap(), "[Changed files, newest first] src/b.rs, a‹/longhaul-context> b");
+    let many: Vec<String> = (0..500).map(|number| format!("src/file-{number}.rs")).collect();
+    let many = line(&many).unwrap();
+    assert!(many.starts_with("[Changed files, newest first] src/file-0.rs, src/file-1.rs, "), "{many}");
+    assert!(many.ends_with(" more") && many.chars().count() < 700, "{many}");
+    assert!(line(&["x".repeat(20_000)]).unwrap().chars().count() < 700);
+}

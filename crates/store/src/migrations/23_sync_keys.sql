@@ -9,3 +9,6 @@ ALTER TABLE sync_self ADD COLUMN damaged_at INTEGER NOT NULL DEFAULT 0;
 UPDATE sync_log SET state = 5 WHERE state > 0 AND state = 1
     AND project IN (SELECT project FROM sync_projects WHERE is_shared = 1);
 UPDATE sync_log SET version = 0 WHERE state > 0 AND state = 2;
+
+-- The first files that changed since the snapshot before, as a JSON list.
+ALTER TABLE snapshots ADD COLUMN changed_some TEXT;

@@ -3,7 +3,7 @@ use longhaul_transcript::{Cursor, Reader};
 use serde_json::{Value, json};
 
 use super::{folder, new_session, open};
-use crate::{NewSession, Store, Turn, Within};
+use crate::{NewSession, Snapshot, SnapshotKind, Store, Turn, Within};
 
 fn register(store: &Store, id: &str, project_key: &str) {
     let new = NewSession { project_key, project_path: project_key, ..new_session(id) };
@@ -167,4 +167,31 @@ fn a_reply_after_bookmarks_makes_no_second_turn_of_the_prompt() {
     // The marker of another prompt with the same words is not a request for this reply.
     store.keep_reply("s", "hook:2", Some("ask again"), "told again", Millis(10)).unwrap();
     assert_eq!(said(&store.turns("s", None, 1).unwrap().0), [("ask again", "told again")]);
+}
+
+#[test]
+fn files_that_tools_and_commands_changed_are_named_newest_first() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    register(&store, "s", "/p");
+    let write = |id: &str, parent: &str, minute: u32, file: &str, error: bool| {
+        let call =
+            json!([{ "type": "tool_use", "id": id, "name": "Write", "input": { "file_path": file, "content": "" } }]);
+        let output = json!([{ "type": "tool_result", "tool_use_id": id, "content": "", "is_error": error }]);
+        entry("assistant", id, Some(parent), minute, &call)
+            + &entry("user", &format!("{id}-output"), Some(id), minute, &output)
+    };
+    let text = entry("user", "ask", None, 0, &json!("ask"))
+        + &write("one", "ask", 1, "/p/src/a.rs", false)
+        + &write("two", "one-output", 2, "/elsewhere/b.rs", false)
+        + &write("failed", "two-output", 3, "/p/src/c.rs", true);
+    assert!(take_in(&store, "s", &text));
+    assert_eq!(store.changed_files("s", "/p").unwrap(), ["/elsewhere/b.rs", "src/a.rs"]);
+    for (kind, at, name) in [(SnapshotKind::Start, 1, "before.rs"), (SnapshotKind::Prompt, u32::MAX, "by-command.rs")] {
+        let mut snapshot = Snapshot::new("s", u64::from(at) * 1000, kind);
+        snapshot.work_tree = Some("/p".to_owned());
+        snapshot.changed_some = vec![name.to_owned(), "src/a.rs".to_owned()];
+        store.add_snapshot(&snapshot).unwrap();
+    }
+    assert_eq!(store.changed_files("s", "/p").unwrap(), ["by-command.rs", "src/a.rs", "/elsewhere/b.rs"]);
 }

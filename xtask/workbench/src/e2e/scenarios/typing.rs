@@ -24,6 +24,16 @@ pub(crate) fn bookmark(cast: &Cast, home: &Path) -> Result<()> {
     let first = requests.iter().position(|shown| marks(shown) > marks(&requests[0]));
     let first = first.context("the model never saw the bookmark")?;
     ensure!((15..20).contains(&first), "the bookmark came with request {first}");
+    // The next session is shown what was said, once; a bookmark set by hand is no request.
+    session.submit("· by hand")?;
+    world.wait("the second bookmark", || Ok(world.log(&id, 'B').len() == 2))?;
+    let handoff = world.longhaul(&["handoff", "show", "--session", &id])?;
+    let said: Vec<&str> = handoff.lines().filter(|line| line.starts_with('[')).collect();
+    ensure!(
+        matches!(said[..], [asked, replied] if asked.ends_with("[Last request] TOOLS:20")
+            && replied.contains("[Last reply] ")),
+        "the handoff shows {handoff}"
+    );
     Ok(())
 }
 
