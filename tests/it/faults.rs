@@ -59,7 +59,12 @@ impl<'a> Session<'a> {
     #[track_caller]
     fn fire(&self, name: &str, changes: Value) -> Value {
         let (mut command, payload) = self.hook(name, &changes);
-        answer(&Outcome::of(&mut command, payload.as_bytes()))
+        let outcome = Outcome::of(&mut command, payload.as_bytes());
+        if name.starts_with("PreCompact") {
+            assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), ""), "{outcome:?}");
+            return Value::Null;
+        }
+        answer(&outcome)
     }
 
     #[track_caller]

@@ -26,7 +26,7 @@ fn a_session_is_written_down_line_by_line() {
     fire(&sandbox, "longhaul-subagent-start", "SubagentStart", json!({}));
     fire(&sandbox, "longhaul-subagent-stop", "SubagentStop", json!({ "last_assistant_message": "é!" }));
     fire(&sandbox, "longhaul-subagent-stop", "SubagentStop-compaction", json!({}));
-    fire(&sandbox, "longhaul-pre-compact", "PreCompact-auto", json!({}));
+    sandbox.hook("longhaul-pre-compact", payload("PreCompact-auto", json!({ "session_id": SESSION })));
     fire(&sandbox, "longhaul-session-start", "SessionStart-compact-interactive", json!({}));
     fire(&sandbox, "longhaul-stop", "Stop", json!({}));
     assert_eq!(

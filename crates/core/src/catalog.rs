@@ -70,7 +70,7 @@ pub struct Registration {
     pub matcher: Option<&'static str>,
     /// The time limit that hooks.json sets, in seconds.
     pub timeout_seconds: u64,
-    /// How long the executable waits for its payload; at least 500 ms less than `timeout_seconds`.
+    /// How long the executable waits for its payload; at least 500 ms less than [`time_allowed`].
     pub stdin_deadline: Duration,
     /// The jobs that need the event.
     pub jobs: &'static [Job],
@@ -184,12 +184,15 @@ pub const REGISTRATIONS: &[Registration] = &[
     ),
     register(EventName::TeammateIdle, "longhaul-teammate-idle", TRACKER, "A teammate has nothing to do: idle"),
     register(EventName::TaskCompleted, "longhaul-task-completed", TRACKER, "Counts the completed task"),
-    register(
-        EventName::SessionEnd,
-        "longhaul-session-end",
-        &[Job::Tracker, Job::Handoff, Job::Continuation, Job::Memory],
-        "Removes the session from the counts in tmux; after `/clear`, writes a baton",
-    ),
+    Registration {
+        stdin_deadline: Duration::from_millis(800),
+        ..register(
+            EventName::SessionEnd,
+            "longhaul-session-end",
+            &[Job::Tracker, Job::Handoff, Job::Continuation, Job::Memory],
+            "Removes the session from the counts in tmux; after `/clear`, writes a baton",
+        )
+    },
 ];
 
 /// The time that Claude Code gives the SessionEnd hooks of all plugins together, whatever their own limits are.
@@ -202,6 +205,13 @@ pub fn time_allowed(event: EventName) -> Duration {
     }
     let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
     Duration::from_secs(registration.map_or(3, |registration| registration.timeout_seconds))
+}
+
+/// Returns whether the executable of `event` prints an answer.
+///
+/// Claude Code shows what a PreCompact hook prints, JSON too, to the user and to the model.
+pub fn answers(event: EventName) -> bool {
+    event != EventName::PreCompact
 }
 
 /// Returns how long the executable of `event` waits for its payload.

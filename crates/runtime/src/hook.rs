@@ -1,5 +1,5 @@
-//! The frame of every hook executable: reads the payload, runs the jobs in order, prints one JSON object and exits 0,
-//! whatever happens.
+//! The frame of every hook executable: reads the payload, runs the jobs in order, prints one JSON object (PreCompact
+//! prints nothing) and exits 0, whatever happens.
 
 mod failed_job;
 mod translated;
@@ -108,7 +108,7 @@ pub(crate) const MARGIN: Duration = Duration::from_millis(400);
 /// Maximum number of characters between the texts of two jobs.
 const GAP: usize = "\n\n".len();
 
-/// Whether the answer was printed. A panic must not print a second one.
+/// Whether the answer was printed, or none is. A panic must not print a second one.
 static REPLIED: AtomicBool = AtomicBool::new(false);
 
 impl<E: HookEvent<'static>> Hook<E> {
@@ -136,6 +136,9 @@ impl<E: HookEvent<'static>> Hook<E> {
             Client::Codex => codex::env(clock_and_env::env()),
         };
         let log = ErrorLog::new(&env, E::NAME.as_str());
+        if client == Client::Claude && !catalog::answers(E::NAME) {
+            REPLIED.store(true, Ordering::SeqCst);
+        }
         answer_even_after_a_panic(log.clone());
         let Some(mut hook) = Self::receive(client, env, &log, deadline) else { return answer(reply::PLAIN) };
         hook.work(jobs);

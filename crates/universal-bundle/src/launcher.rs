@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use longhaul_core::catalog::{AGENT_EXECUTABLE, CODEX_EXECUTABLE, REGISTRATIONS};
+use longhaul_core::catalog::{self, AGENT_EXECUTABLE, CODEX_EXECUTABLE, REGISTRATIONS};
 use longhaul_core::event::EventName;
 
 use crate::choose;
@@ -21,6 +21,8 @@ enum Fallback {
     Report,
     /// Another hook: answer.
     Answer,
+    /// A hook whose answer would be shown: nothing.
+    Nothing,
     /// A program that a person or the module starts: print the reason.
     Print,
 }
@@ -29,6 +31,7 @@ impl Fallback {
     fn of(name: &str) -> Self {
         match REGISTRATIONS.iter().find(|registration| registration.executable == name) {
             Some(registration) if registration.event == EventName::SessionStart => Self::Report,
+            Some(registration) if !catalog::answers(registration.event) => Self::Nothing,
             Some(_) => Self::Answer,
             None if [AGENT_EXECUTABLE, CODEX_EXECUTABLE].contains(&name) => Self::Answer,
             None => Self::Print,
@@ -40,6 +43,7 @@ impl Fallback {
         match self {
             Self::Report => include_str!("launcher/report.sh"),
             Self::Answer => include_str!("launcher/answer.sh"),
+            Self::Nothing => "    exit 0\n",
             Self::Print => include_str!("launcher/print.sh"),
         }
     }

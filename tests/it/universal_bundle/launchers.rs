@@ -66,7 +66,8 @@ fn without_an_executable_every_hook_answers_and_one_reports_it_once() {
         for name in hooks.clone().filter(|name| *name != "longhaul-session-start") {
             let outcome = run(name, &[]);
             assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{name} in {shell:?}");
-            assert_eq!(outcome.stdout, "{\"continue\":true}\n", "{name} in {shell:?}");
+            let answer = if name == "longhaul-pre-compact" { "" } else { "{\"continue\":true}\n" };
+            assert_eq!(outcome.stdout, answer, "{name} in {shell:?}");
         }
         let first = run("longhaul-session-start", &[]);
         assert_eq!((first.status, first.stderr.as_str()), (Some(0), ""), "{shell:?}");

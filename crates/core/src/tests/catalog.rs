@@ -6,8 +6,11 @@ use crate::event::EventName;
 #[test]
 fn every_stdin_deadline_leaves_half_a_second() {
     for registration in REGISTRATIONS {
-        let timeout = registration.timeout_seconds * 1000;
-        assert!(registration.stdin_deadline.as_millis() as u64 + 500 <= timeout, "{}", registration.executable);
+        // The limit that counts is the client's, which may be lower than that of the table.
+        let allowed = catalog::time_allowed(registration.event);
+        assert!(allowed <= Duration::from_secs(registration.timeout_seconds), "{}", registration.executable);
+        let deadline = registration.stdin_deadline + Duration::from_millis(500);
+        assert!(deadline <= allowed, "{}", registration.executable);
     }
 }
 
