@@ -113,12 +113,15 @@ impl<'a> Session<'a> {
         self.stop(replied);
     }
 
-    /// Returns the handoff log: what happened, to whom, why.
+    fn whole_log(&self) -> Vec<Value> {
+        self.longhaul(&["handoff", "log", "--json"]).json().as_array().unwrap().clone()
+    }
+
+    /// Returns the handoff log without the batons that were written: what happened, to whom, why.
     fn log(&self) -> Vec<(String, String, String)> {
-        let log = self.longhaul(&["handoff", "log", "--json"]).json();
         let text = |line: &Value, key: &str| line[key].as_str().unwrap_or_default().to_owned();
-        let lines = log.as_array().unwrap().iter();
-        lines.map(|line| (text(line, "event"), text(line, "predecessor"), text(line, "reason"))).collect()
+        let lines = self.whole_log().into_iter().filter(|line| line["event"] != "written");
+        lines.map(|line| (text(&line, "event"), text(&line, "predecessor"), text(&line, "reason"))).collect()
     }
 
     fn longhaul(&self, args: &[&str]) -> Outcome {

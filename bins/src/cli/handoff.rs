@@ -6,7 +6,7 @@ use longhaul_core::{Env, SessionId, counted, short_session};
 use longhaul_handoff::{BatonTrigger, date_of, time_of};
 use longhaul_runtime::handoff::{Handover, Project, catch_up, render_session};
 use longhaul_runtime::{Home, utc_offset_seconds};
-use longhaul_store::{Injection, Session, Store};
+use longhaul_store::{Injection, Session, Store, WRITTEN};
 use serde_json::json;
 
 use super::sessions::only_one;
@@ -115,7 +115,7 @@ fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
         return out::json(&rows);
     }
     if lines.is_empty() {
-        out::message("Nothing has been passed on yet.");
+        out::message("No baton was written and nothing was passed on yet.");
     }
     for line in lines {
         let offset = utc_offset_seconds(line.at);
@@ -134,7 +134,7 @@ fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
             date_of(line.at, offset),
             time_of(line.at, offset),
             line.event,
-            short_session(&line.session)
+            if line.event == WRITTEN { &line.session } else { short_session(&line.session) }
         ))?;
     }
     Ok(())

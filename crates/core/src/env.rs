@@ -42,7 +42,7 @@ pub struct Env {
     pub disabled: bool,
     /// `LONGHAUL_NO_REAP=1`: the rows of dead sessions are kept.
     pub no_reap: bool,
-    /// `LONGHAUL_DISABLE_AUTO_HANDOFF=1`: after `/clear`, a session without a baton inherits nothing.
+    /// `LONGHAUL_DISABLE_AUTO_HANDOFF=1`: a session inherits only by a baton that the user asked for.
     pub no_auto_handoff: bool,
     /// `$CLAUDE_PROJECT_DIR`: the folder in which the session was started.
     pub project_dir: Option<PathBuf>,

@@ -37,12 +37,14 @@ pub struct BatonTaker<'a> {
     pub client_pid: u32,
     /// The current time.
     pub now: Millis,
+    /// Whether only batons that the user asked for are taken.
+    pub only_on_purpose: bool,
 }
 
 impl<'a> BatonTaker<'a> {
     /// Returns the session that starts at `now`, in a client whose process id is unknown.
     pub fn new(session: &'a str, now: Millis) -> Self {
-        Self { session, client_pid: 0, now }
+        Self { session, client_pid: 0, now, only_on_purpose: false }
     }
 }
 
@@ -87,7 +89,7 @@ pub fn choose(offers: &[BatonOffer], taker: BatonTaker<'_>) -> BatonChoice {
             ClientProcess::Alive => own_client(offer),
         };
         let is_same_agent = agent_of(&offer.baton.session) == agent_of(taker.session);
-        offer.baton.trigger.is_on_purpose() || (is_free && is_same_agent)
+        offer.baton.trigger.is_on_purpose() || (is_free && is_same_agent && !taker.only_on_purpose)
     };
     let mut order: Vec<usize> = (0..offers.len()).filter(|index| open(&offers[*index])).collect();
     order.sort_by_key(|index| (!own_client(&offers[*index]), Reverse(offers[*index].baton.at)));

@@ -2,17 +2,26 @@
 
 use longhaul_core::Millis;
 
-use rusqlite::Row;
+use rusqlite::{Connection, Row};
 
 use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
+/// In the handoff log: a baton was written. The session that inherits is not known yet.
+pub const WRITTEN: &str = "written";
+
+/// The heir of a baton that any session may take.
+const NEXT_IN_PROJECT: &str = "next in the project";
+
+/// The heir of a baton that is for the same client; the process id follows.
+const NEXT_OF_PROCESS: &str = "next of process ";
+
 /// A line of the handoff log, to be written.
 #[derive(Debug, Clone, Default)]
 pub struct NewInjection<'a> {
-    /// The session that was to inherit.
+    /// The session that was to inherit; for [`WRITTEN`], which one the baton is for.
     pub session: &'a str,
-    /// What happened: `injected`, `merged`, `refused` or `discarded`.
+    /// What happened: [`WRITTEN`], `injected`, `merged`, `refused` or `discarded`.
     pub event: &'a str,
     /// The session that was, or was not, inherited.
     pub predecessor: Option<&'a str>,
@@ -73,18 +82,30 @@ impl Store {
         trigger: &str,
         at: Millis,
     ) -> Result<(), StoreError> {
-        self.connection
-            .execute(
+        self.write("write the baton", |tx| {
+            let stored: String = tx.query_row(
                 "INSERT INTO handoff_batons (project_path, client_pid, session_id, trigger, created_at)
                  VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT DO UPDATE SET
                      trigger = iif(session_id = excluded.session_id AND excluded.trigger = 'session_end',
                                    trigger, excluded.trigger),
-                     session_id = excluded.session_id, created_at = excluded.created_at",
+                     session_id = excluded.session_id, created_at = excluded.created_at
+                 RETURNING trigger",
                 (project_path, client_pid, session, trigger, Time(at)),
-            )
-            .map(drop)
-            .map_err(cannot("write the baton"))
+                |row| row.get(0),
+            )?;
+            if stored != trigger {
+                return Ok(());
+            }
+            let heir = match (stored.as_str(), client_pid) {
+                ("tl", _) | (_, 0) => NEXT_IN_PROJECT.to_owned(),
+                (_, pid) => format!("{NEXT_OF_PROCESS}{pid}"),
+            };
+            let (session, predecessor) = (heir.as_str(), Some(session));
+            let new =
+                NewInjection { session, event: WRITTEN, predecessor, reason: Some(trigger), ..NewInjection::default() };
+            log_injection(tx, &new, at)
+        })
     }
 
     /// Returns a project's batons.
@@ -153,24 +174,7 @@ impl Store {
 
     /// Writes a line of the handoff log.
     pub fn log_injection(&self, new: &NewInjection<'_>, at: Millis) -> Result<(), StoreError> {
-        self.connection
-            .execute(
-                "INSERT INTO injection_log (session_id, event_type, predecessor, reason, turns_injected, chars, tokens_saved,
-                                            created_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                (
-                    new.session,
-                    new.event,
-                    new.predecessor,
-                    new.reason,
-                    new.turns as i64,
-                    new.chars as i64,
-                    new.tokens_saved as i64,
-                    Time(at),
-                ),
-            )
-            .map(drop)
-            .map_err(cannot("write the handoff log"))
+        log_injection(&self.connection, new, at).map_err(cannot("write the handoff log"))
     }
 
     /// Returns the newest lines of the handoff log, at most `most`, the oldest of them first.
@@ -178,6 +182,17 @@ impl Store {
         let sql = format!("SELECT * FROM injection_log ORDER BY id DESC {}", limit(most));
         newest_last(&self.connection, &sql, [], read_injection).map_err(cannot("read the handoff log"))
     }
+}
+
+fn log_injection(connection: &Connection, new: &NewInjection<'_>, at: Millis) -> rusqlite::Result<()> {
+    let sql =
+        "INSERT INTO injection_log (session_id, event_type, predecessor, reason, turns_injected, chars, tokens_saved,
+                                          created_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let [turns, chars, saved] = [new.turns as i64, new.chars as i64, new.tokens_saved as i64];
+    connection
+        .execute(sql, (new.session, new.event, new.predecessor, new.reason, turns, chars, saved, Time(at)))
+        .map(drop)
 }
 
 fn read_injection(row: &Row<'_>) -> rusqlite::Result<Injection> {

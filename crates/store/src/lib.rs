@@ -40,7 +40,7 @@ use rusqlite::{Connection, ErrorCode, Params, Row, Transaction, TransactionBehav
 use crate::lock_queue::LockQueue;
 
 pub use crate::agents::{Asked, Change, PromptOrigin, Sighting};
-pub use crate::batons::{Injection, NewInjection, StoredBaton};
+pub use crate::batons::{Injection, NewInjection, StoredBaton, WRITTEN};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};
 pub use crate::context::ContextUse;

@@ -2,8 +2,6 @@
 
 use std::{fs, thread};
 
-use serde_json::json;
-
 use super::{Client, Session, context, database};
 use crate::sandbox::Sandbox;
 
@@ -50,8 +48,7 @@ fn the_memory_of_a_chain_goes_on() {
 
 #[test]
 fn two_clients_in_one_project_never_swap_memories() {
-    // By their batons alone.
-    let sandbox = Sandbox::new().with_env("LONGHAUL_DISABLE_AUTO_HANDOFF", "1");
+    let sandbox = Sandbox::new();
     let clients = [Client::new(&sandbox), Client::new(&sandbox)];
     let ids = |round: usize| [format!("left-{round:03}"), format!("right-{round:03}")];
     for round in 0..=100 {
@@ -74,12 +71,13 @@ fn two_clients_in_one_project_never_swap_memories() {
             }
         });
     }
+    by_batons_alone(&Session::new(&sandbox, "left-100", clients[0].pid()));
     assert_eq!(sandbox.error_log(), "");
 }
 
 #[test]
 fn a_session_that_never_lives_does_not_eat_the_baton() {
-    let sandbox = Sandbox::new().with_env("LONGHAUL_DISABLE_AUTO_HANDOFF", "1");
+    let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
     let old = Session::new(&sandbox, "old", client.pid());
     old.start("startup");
@@ -92,6 +90,7 @@ fn a_session_that_never_lives_does_not_eat_the_baton() {
     real.prompt("go on");
     let shown = real.longhaul(&["handoff", "show", "--session", "real"]);
     assert!(shown.stdout.contains("remember the plan"), "{shown:?}");
+    by_batons_alone(&real);
 }
 
 #[test]
@@ -193,15 +192,13 @@ fn a_baton_waits_for_an_hour() {
     let old = Session::new(&sandbox, "old", client.pid());
     old.start("startup");
     old.turn("remember the plan", "", "I do.");
-    old.clear();
+    old.prompt("/longhaul:tl");
     let late =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64 + 3_700_000;
     let sandbox = sandbox.at(late).with_env("LONGHAUL_DISABLE_AUTO_HANDOFF", "1");
     let new = Session::new(&sandbox, "new", client.pid());
     assert_eq!(new.start("clear"), "");
-    let log = new.longhaul(&["handoff", "log", "--json"]).json();
-    assert_eq!((&log[0]["event"], &log[0]["predecessor"]), (&json!("discarded"), &json!("old")));
-    assert_eq!(log[0]["reason"], "expired");
+    assert_eq!(new.log(), [("discarded".into(), "old".into(), "expired".into())]);
 }
 
 #[test]
@@ -274,7 +271,7 @@ fn what_another_client_is_working_in_is_not_inherited() {
 
 #[test]
 fn clearing_what_was_never_prompted_leaves_the_baton_as_it_was() {
-    let sandbox = Sandbox::new().with_env("LONGHAUL_DISABLE_AUTO_HANDOFF", "1");
+    let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
     let old = Session::new(&sandbox, "old", client.pid());
     old.start("startup");
@@ -283,7 +280,51 @@ fn clearing_what_was_never_prompted_leaves_the_baton_as_it_was() {
     let between = Session::new(&sandbox, "between", client.pid());
     between.start("clear");
     between.clear();
-    assert!(Session::new(&sandbox, "new", client.pid()).start("clear").contains("remember the plan"));
+    let new = Session::new(&sandbox, "new", client.pid());
+    assert!(new.start("clear").contains("remember the plan"));
+    by_batons_alone(&new);
+}
+
+/// With the variable, neither SessionEnd nor `/clear` as a prompt writes a baton, and none that another client wrote so is
+/// taken; one that the user wrote is.
+#[test]
+fn without_automatic_handoff_only_a_baton_of_the_user_is_taken() {
+    let sandbox = Sandbox::new();
+    let client = Client::new(&sandbox);
+    let old = Session::new(&sandbox, "old", client.pid());
+    old.start("startup");
+    old.turn("remember the plan", "", "I do.");
+    old.clear();
+    let sandbox = sandbox.with_env("LONGHAUL_DISABLE_AUTO_HANDOFF", "1");
+    let new = Session::new(&sandbox, "new", client.pid());
+    assert_eq!(new.start("clear"), "");
+    new.turn("another plan", "", "Yes.");
+    new.prompt("/clear");
+    new.clear();
+    let last = Session::new(&sandbox, "last", client.pid());
+    assert_eq!(last.start("clear"), "");
+    last.turn("the last plan", "", "Yes.");
+    last.prompt("/longhaul:tl");
+    last.clear();
+    assert!(Session::new(&sandbox, "heir", client.pid()).start("clear").contains("the last plan"));
+    let written: Vec<(String, String)> = last
+        .whole_log()
+        .into_iter()
+        .filter(|line| line["event"] == "written")
+        .map(|line| (line["predecessor"].as_str().unwrap().to_owned(), line["reason"].as_str().unwrap().to_owned()))
+        .collect();
+    assert_eq!(written, [("old".into(), "session_end".into()), ("last".into(), "tl".into())]);
+    let log = last.longhaul(&["handoff", "log"]).stdout;
+    assert!(log.contains(&format!("written   next of process {} ← old  session_end", client.pid())), "{log}");
+    assert!(log.contains("written   next in the project ← last  tl"), "{log}");
+}
+
+/// Checks that every session of the log was found by a baton.
+#[track_caller]
+fn by_batons_alone(session: &Session<'_>) {
+    let log = session.log();
+    assert!(log.iter().any(|(event, ..)| event == "injected"), "{log:?}");
+    assert!(log.iter().all(|(_, _, reason)| reason != "fallback"), "{log:?}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn short(value: &Value) -> String {
 fn environment(env: &Env) -> Vec<(&'static str, &'static str)> {
     let all = [
         (env.disabled, "LONGHAUL_DISABLE", "the hooks do nothing"),
-        (env.no_auto_handoff, "LONGHAUL_DISABLE_AUTO_HANDOFF", "after /clear, nothing is passed on without a baton"),
+        (env.no_auto_handoff, "LONGHAUL_DISABLE_AUTO_HANDOFF", "only a baton that you wrote is passed on"),
         (env.no_reap, "LONGHAUL_NO_REAP", "sessions that seem to be dead stay in the list"),
     ];
     all.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, name, effect)| (name, effect)).collect()

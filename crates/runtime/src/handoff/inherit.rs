@@ -59,6 +59,7 @@ impl Heir<'_> {
         let offers = self.offers(store)?;
         let mut taker = BatonTaker::new(&self.session.session, self.env.now);
         taker.client_pid = self.env.client_pid.unwrap_or_default();
+        taker.only_on_purpose = self.env.no_auto_handoff;
         let pick = choose(&offers, taker);
         for expired in pick.expired.iter().filter_map(|index| offers.get(*index)) {
             self.discard(store, &expired.baton, "discarded", NoBaton::Expired.as_str())?;

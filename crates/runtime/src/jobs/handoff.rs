@@ -161,7 +161,11 @@ impl<E: HookEvent<'static>> Hook<E> {
         (self.config.handoff.enabled || self.config.memory.enabled) && !self.is_excluded()
     }
 
+    /// Writes a baton, unless only those that the user asks for are used.
     pub(super) fn write_baton(&self, store: &Store, trigger: BatonTrigger) -> Result<(), Error> {
+        if self.env.no_auto_handoff && !trigger.is_on_purpose() {
+            return Ok(());
+        }
         let common = self.event.common();
         let project = Project::of(&self.env, common.cwd.as_deref());
         let pid = self.env.client_pid.unwrap_or_default();
