@@ -82,7 +82,7 @@ impl Store {
         trigger: &str,
         at: Millis,
     ) -> Result<(), StoreError> {
-        self.write("write the baton", |tx| {
+        let write = |tx: &Connection| {
             let stored: String = tx.query_row(
                 "INSERT INTO handoff_batons (project_path, client_pid, session_id, trigger, created_at)
                  VALUES (?1, ?2, ?3, ?4, ?5)
@@ -105,7 +105,13 @@ impl Store {
             let new =
                 NewInjection { session, event: WRITTEN, predecessor, reason: Some(trigger), ..NewInjection::default() };
             log_injection(tx, &new, at)
-        })
+        };
+        // A caller may have begun a transaction already.
+        if self.connection.is_autocommit() {
+            self.write("write the baton", |tx| write(tx))
+        } else {
+            write(&self.connection).map_err(cannot("write the baton"))
+        }
     }
 
     /// Returns a project's batons.

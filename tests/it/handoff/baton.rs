@@ -24,8 +24,7 @@ fn after_clear_the_next_session_is_shown_where_we_are() {
 
     let detail = new.longhaul(&["detail", "1", "--session", "aaaa"]);
     assert!(detail.stdout.contains("test parser::quotes ... FAILED"), "{detail:?}");
-    let log = new.longhaul(&["handoff", "log", "--json"]).json();
-    let events: Vec<&str> = log.as_array().unwrap().iter().map(|line| line["event"].as_str().unwrap()).collect();
+    let events: Vec<String> = new.log().into_iter().map(|line| line.0).collect();
     assert_eq!(events, ["injected", "merged"]);
     assert_eq!(sandbox.error_log(), "");
 }

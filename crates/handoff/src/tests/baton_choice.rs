@@ -12,7 +12,7 @@ fn offer(session: &str, client_pid: u32, client: ClientProcess, trigger: BatonTr
 
 #[track_caller]
 fn check(offers: &[BatonOffer], client_pid: u32, taken: Result<usize, NoBaton>, expired: &[usize]) {
-    let taker = BatonTaker { session: "new", client_pid, now: Millis(NOW) };
+    let taker = BatonTaker { session: "new", client_pid, now: Millis(NOW), only_on_purpose: false };
     let pick = choose(offers, taker);
     let first = pick.taken.map(|order| order[0]);
     assert_eq!((first, pick.expired), (taken, expired.to_vec()));
@@ -37,7 +37,7 @@ fn the_others_are_tried_in_order_where_the_first_is_refused() {
         offer("own", 1, ClientProcess::Alive, BatonTrigger::SessionEnd, 900),
         offer("new", 3, ClientProcess::Gone, BatonTrigger::Tl, 1),
     ];
-    let taker = BatonTaker { session: "heir", client_pid: 1, now: Millis(NOW) };
+    let taker = BatonTaker { session: "heir", client_pid: 1, now: Millis(NOW), only_on_purpose: false };
     assert_eq!(choose(&offers, taker).taken, Ok(vec![1, 2, 0]));
 }
 
@@ -102,13 +102,21 @@ fn another_agent_takes_only_what_was_passed_on_purpose() {
             for client in [ClientProcess::Alive, ClientProcess::Gone, ClientProcess::Unknown] {
                 let offers = [offer(left, 7, client, trigger, 5)];
                 // Even the same process id is that of another program.
-                let taken = choose(&offers, BatonTaker { session: taker, client_pid: 7, now: Millis(NOW) }).taken;
+                let taken = choose(
+                    &offers,
+                    BatonTaker { session: taker, client_pid: 7, now: Millis(NOW), only_on_purpose: false },
+                )
+                .taken;
                 let expected = if trigger == BatonTrigger::Tl { Ok(vec![0]) } else { Err(NoBaton::None) };
                 assert_eq!(taken, expected, "{left} {trigger} {client:?}");
             }
         }
     }
     let offers = [offer("codex:old", 7, ClientProcess::Alive, BatonTrigger::Continuation, 5)];
-    let taken = choose(&offers, BatonTaker { session: "codex:new", client_pid: 7, now: Millis(NOW) }).taken;
-    assert_eq!(taken, Ok(vec![0]));
+    let mut taker = BatonTaker::new("codex:new", Millis(NOW));
+    taker.client_pid = 7;
+    assert_eq!(choose(&offers, taker).taken, Ok(vec![0]));
+    // Without automatic handoff, what the user did not ask for is not there.
+    taker.only_on_purpose = true;
+    assert_eq!(choose(&offers, taker).taken, Err(NoBaton::None));
 }
