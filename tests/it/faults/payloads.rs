@@ -33,7 +33,9 @@ fn every_executable_answers_all_of_them() {
             let payload = mutant(base, &mut dice);
             let outcome = Outcome::of(sandbox.executable(name).args(argument), &payload);
             assert_eq!(outcome.status, Some(0), "{name}: {:?}", String::from_utf8_lossy(&payload));
-            assert!(outcome.json().is_object(), "{name}: {:?}", String::from_utf8_lossy(&payload));
+            let is_right =
+                if name == "longhaul-pre-compact" { outcome.stdout.is_empty() } else { outcome.json().is_object() };
+            assert!(is_right, "{name}: {:?}", String::from_utf8_lossy(&payload));
         }
     }
     assert!(!sandbox.error_log().contains("panicked"), "{}", sandbox.error_log());

@@ -135,12 +135,16 @@ fn a_job_that_is_run_again_leaves_what_one_run_leaves() {
                 continue;
             }
             *run_again.entry(name).or_insert(0) += 1;
-            let told = twice.reply["systemMessage"].as_str().unwrap_or_default().to_owned();
-            assert_eq!(told.matches("damaged").count(), 2, "{name}, {table}: the message and the file's name: {told}");
-            let others: Vec<&str> = told.split("; ").filter(|message| !message.contains("damaged")).collect();
-            twice.reply.as_object_mut().unwrap().remove("systemMessage");
-            if !others.is_empty() {
-                twice.reply["systemMessage"] = others.join("; ").into();
+            // PreCompact prints nothing; the log and the doctor say it.
+            if let Some(reply) = twice.reply.as_object_mut() {
+                let told = reply.remove("systemMessage").and_then(|told| Some(told.as_str()?.to_owned()));
+                let told = told.unwrap_or_default();
+                let count = told.matches("damaged").count();
+                assert_eq!(count, 2, "{name}, {table}: the message and the file's name: {told}");
+                let others: Vec<&str> = told.split("; ").filter(|message| !message.contains("damaged")).collect();
+                if !others.is_empty() {
+                    reply.insert("systemMessage".to_owned(), others.join("; ").into());
+                }
             }
             assert_eq!(twice.reply, once.reply, "{name}, {table}");
             assert_eq!(twice.log, once.log, "{name}, {table}");
