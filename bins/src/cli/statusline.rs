@@ -8,7 +8,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use longhaul_core::{Env, SessionId};
-use longhaul_runtime::{ActivityLog, Error, ErrorLog, Home, Relay, git_branch, read_stdin, waiting_times};
+use longhaul_runtime::{
+    ActivityLog, Error, ErrorLog, Home, Relay, git_branch, read_stdin, recalled_passages, waiting_times,
+};
 
 use self::line::{LineContext, line};
 use self::report::Report;
@@ -55,13 +57,20 @@ fn record(env: &Env, report: &Report) -> Result<(), Error> {
 
 fn own(env: &Env, report: &Report) -> String {
     let session = report.session.as_deref().and_then(SessionId::new);
-    let bookmarks = |home: Home| session.map(|session| ActivityLog::bookmarks_since_prompt(&home, &session));
+    let found = Home::of(env).ok().zip(session);
     let context = LineContext {
         branch: report.dir.as_deref().and_then(|dir| git_branch(Path::new(dir))),
-        bookmarks: Home::of(env).ok().and_then(bookmarks).unwrap_or_default(),
+        bookmarks: found.as_ref().map_or(0, |(home, session)| ActivityLog::bookmarks_since_prompt(home, session)),
+        shown: found.as_ref().and_then(|(home, session)| shown(home, session)).unwrap_or_default(),
         now: env.now.0 / 1000,
         shows_cost: longhaul_runtime::config(env).is_ok_and(|(config, _)| config.cost.status_line),
     };
     let colours = if env.no_color { Colours::No } else { Colours::Yes };
     format!("{}\n", render(&line(report, &context, env.columns), colours))
+}
+
+/// Returns how many turns and records the session began with, and how many passages were added to its prompts.
+fn shown(home: &Home, session: &SessionId) -> Option<[u64; 3]> {
+    let shown = home.existing_store().ok()??.shown_to(session.as_str()).ok()?;
+    Some([shown.turns, shown.records, recalled_passages(home, session)])
 }

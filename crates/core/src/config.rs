@@ -206,7 +206,7 @@ settings! {
     /// What goes through the module that Claude Code loads.
     pub struct Bridge {
         enabled: bool = true, "Clear, compact and prompt through the plugin's module if Claude Code has loaded it, instead of typing";
-        status: StatusParts = StatusParts(StatusPart::ALL.to_vec()), "Parts of the line under the prompt: `context`, `bookmarks`, `memory`, `handoff`; an empty list shows no line";
+        status: StatusParts = StatusParts(StatusPart::ALL.to_vec()), "What the line under the prompt warns of: `context` (nearly full), `handoff` (one waits for your `/clear`), `problems` (what Longhaul cannot do in this session); an empty list shows no line";
     }
 }
 

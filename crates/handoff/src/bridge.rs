@@ -57,26 +57,23 @@ pub fn step_name(plan: &Plan) -> String {
     format!("{}:{}:{}", plan.state, plan.since.0, plan.attempt)
 }
 
-/// The facts for the line under the prompt.
+/// The share of the context from which on its use is shown under the prompt.
+const NEARLY_FULL: f64 = 0.9;
+
+/// The facts for the line under the prompt. Claude Code shows it with a warning sign, so it names problems only.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct StatusFacts {
     /// How full the context is.
     pub fill: Option<WindowUse>,
-    /// The number of bookmarks since the last prompt.
-    pub bookmarks: u64,
-    /// The number of turns of the session before that this one was shown.
-    pub turns: u64,
-    /// The number of memory records that it was shown at its start.
-    pub records: u64,
-    /// The number of memory records that were added to its prompts.
-    pub recalled: u64,
-    /// Whether a handoff waits for `/clear`.
+    /// Whether a handoff waits for the user's `/clear`.
     pub handoff_waits: bool,
+    /// What cannot be done in this session.
+    pub problems: Vec<String>,
 }
 
 impl StatusFacts {
-    /// Returns the line, of the `parts` that are wanted; `None` where there is nothing to say.
+    /// Returns the line, of the `parts` that are wanted; `None` where there is no problem.
     pub fn line(&self, parts: &[StatusPart]) -> Option<String> {
         let said: Vec<String> = parts.iter().filter_map(|part| self.part(*part)).collect();
         (!said.is_empty()).then(|| said.join(" · "))
@@ -84,26 +81,12 @@ impl StatusFacts {
 
     fn part(&self, part: StatusPart) -> Option<String> {
         match part {
-            StatusPart::Context => self.fill.map(|fill| {
+            StatusPart::Context => self.fill.filter(|fill| fill.share() >= NEARLY_FULL).map(|fill| {
                 let left = round_tokens(fill.window.saturating_sub(fill.tokens));
                 format!("context {:.0} %, {left} left", fill.share() * 100.0)
             }),
-            StatusPart::Bookmarks => counted(self.bookmarks, "bookmark"),
-            StatusPart::Memory => {
-                let began = match (counted(self.turns, "turn"), counted(self.records, "record")) {
-                    (Some(turns), Some(records)) => Some(format!("began with {turns} and {records}")),
-                    (turns, records) => turns.or(records).map(|shown| format!("began with {shown}")),
-                };
-                let recalled = counted(self.recalled, "passage").map(|passages| format!("recalled {passages}"));
-                let said: Vec<String> = began.into_iter().chain(recalled).collect();
-                (!said.is_empty()).then(|| said.join(", "))
-            }
             StatusPart::Handoff => self.handoff_waits.then(|| "a handoff waits for /clear".to_owned()),
+            StatusPart::Problems => (!self.problems.is_empty()).then(|| self.problems.join(" · ")),
         }
     }
-}
-
-fn counted(count: u64, what: &str) -> Option<String> {
-    let count = usize::try_from(count).unwrap_or(usize::MAX);
-    (count > 0).then(|| longhaul_core::counted(count, what))
 }

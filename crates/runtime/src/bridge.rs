@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use longhaul_core::catalog::Job;
 use longhaul_core::{Config, Env, SessionId};
+use longhaul_handoff::BatonTrigger;
 use longhaul_handoff::bridge::{BridgeAction, StatusFacts, answer, step, step_name};
 use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State, notices};
 use longhaul_store::{Chain, ChainUpdate, ContextUse, NewChain, StepTaker, Store};
@@ -27,9 +28,7 @@ use crate::continuation::{Course, settings, start_injector};
 use crate::handoff::Project;
 use crate::home;
 use crate::tracker::Logged;
-use crate::{
-    ActivityLog, Error, ErrorLog, Home, Tracker, client_records, hook, open_draft, process, usage, waiting_times,
-};
+use crate::{Error, ErrorLog, Home, Tracker, client_records, hook, open_draft, process, usage, waiting_times};
 
 /// The errand for a compaction.
 pub(crate) const COMPACT: &str = "compact";
@@ -320,20 +319,17 @@ impl<'a> Desk<'a> {
         Ok(is_ours.then(|| notices::not_continued(&pending.message)))
     }
 
-    /// Returns the line under the prompt, unless it is switched off.
+    /// Returns the line under the prompt, which Claude Code shows with a warning sign, unless it is switched off.
     fn glance(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
         let parts = self.parts();
         let Some(session) = self.session.as_ref().filter(|_| !parts.is_empty()) else { return Ok(Vec::new()) };
-        let shown = store.shown_to(session.as_str())?;
         let batons = store.batons(&self.project().path)?;
         let context = store.context(session.as_str())?;
         let mut facts = StatusFacts::default();
         facts.fill = context.as_ref().and_then(usage::reported_fill);
-        facts.bookmarks = ActivityLog::bookmarks_since_prompt(&self.home, session);
-        facts.turns = shown.turns;
-        facts.records = shown.records;
-        facts.recalled = crate::shown_records::ShownRecords::load(&self.home, session).recalled.len() as u64;
-        facts.handoff_waits = batons.iter().any(|baton| baton.session == session.as_str());
+        facts.handoff_waits = batons
+            .iter()
+            .any(|baton| baton.session == session.as_str() && baton.trigger == BatonTrigger::Continuation.as_str());
         Ok(vec![BridgeAction::Status(facts.line(&parts))])
     }
 

@@ -81,6 +81,7 @@ pub use crate::program_lines::{NextLine, ProgramLines};
 pub use crate::session_file::SessionRecord;
 pub use crate::session_snapshot::{Observation, Observed, Observer, Transcript, agent_json};
 pub use crate::shell::{Shell, is_executable};
+pub use crate::shown_records::recalled_passages;
 pub use crate::stdin::{StdinError, read as read_stdin};
 pub use crate::storage::StorageTrouble;
 pub use crate::tied_child::{Ended, GuardError, guard, run_guarded};

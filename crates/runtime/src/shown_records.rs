@@ -44,6 +44,11 @@ impl ShownRecords {
     }
 }
 
+/// Returns the number of passages that were added to a session's prompts.
+pub fn recalled_passages(home: &Home, session: &SessionId) -> u64 {
+    ShownRecords::load(home, session).recalled.len() as u64
+}
+
 /// Records that a prompt got records.
 pub(crate) fn note_recalled(home: &Home, session: &SessionId, records: &[RecordId]) -> Result<(), Error> {
     let ids: Vec<String> = records.iter().map(ToString::to_string).collect();

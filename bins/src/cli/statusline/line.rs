@@ -18,13 +18,16 @@ pub(crate) struct LineContext {
     pub(crate) branch: Option<String>,
     /// Bookmarks since the last prompt.
     pub(crate) bookmarks: u64,
+    /// Turns of the session before, records of the memory, and passages added to prompts that the session was shown.
+    pub(crate) shown: [u64; 3],
     /// In seconds since the epoch.
     pub(crate) now: u64,
     /// Whether the cost of the session is shown.
     pub(crate) shows_cost: bool,
 }
 
-/// Lays out the line. If it is too wide, the limits are left out first, then the cost, the bookmarks, and the project.
+/// Lays out the line. If it is too wide, what was shown is left out first, then the limits, the cost, the bookmarks, and the
+/// project.
 pub(crate) fn line(report: &Report, around: &LineContext, columns: Option<usize>) -> Vec<Span> {
     let most = columns.map_or(usize::MAX, |columns| columns.saturating_sub(MARGIN));
     let mut parts = [
@@ -34,15 +37,16 @@ pub(crate) fn line(report: &Report, around: &LineContext, columns: Option<usize>
         bookmarks(around),
         cost(report, around),
         limits(report, around),
+        shown(around),
     ];
-    for part in [5, 4, 3, 2] {
+    for part in [6, 5, 4, 3, 2] {
         if total(&parts) > most {
             parts[part].clear();
         }
     }
-    let [model, context, place, bookmarks, cost, limits] = parts;
+    let [model, context, place, bookmarks, cost, limits, shown] = parts;
     let mut line: Vec<Span> = Vec::new();
-    for part in [model, place, context, bookmarks, cost, limits].into_iter().filter(|part| !part.is_empty()) {
+    for part in [model, place, context, bookmarks, shown, cost, limits].into_iter().filter(|part| !part.is_empty()) {
         if !line.is_empty() {
             line.push(Span::new("  ", Tone::Plain));
         }
@@ -103,6 +107,19 @@ fn bookmarks(around: &LineContext) -> Vec<Span> {
     }
 }
 
+fn shown(around: &LineContext) -> Vec<Span> {
+    let counted = |count: u64, what: &str| {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        (count > 0).then(|| longhaul_core::counted(count, what))
+    };
+    let [turns, records, passages] = around.shown;
+    let began: Vec<String> = counted(turns, "turn").into_iter().chain(counted(records, "record")).collect();
+    let began = (!began.is_empty()).then(|| format!("began with {}", began.join(" and ")));
+    let recalled = counted(passages, "passage").map(|passages| format!("recalled {passages}"));
+    let said: Vec<String> = began.into_iter().chain(recalled).collect();
+    if said.is_empty() { Vec::new() } else { vec![Span::new(said.join(", "), Tone::Dim)] }
+}
+
 fn cost(report: &Report, around: &LineContext) -> Vec<Span> {
     let cost = report.cost.filter(|_| around.shows_cost);
     cost.map(|cost| Span::new(format!("${cost:.2}"), Tone::Dim)).into_iter().collect()
@@ -139,8 +156,30 @@ mod tests {
     }
 
     fn shown_with(columns: Option<usize>, shows_cost: bool) -> String {
-        let around = LineContext { branch: Some("main\n".to_owned()), bookmarks: 3, now: 1, shows_cost };
+        let around = LineContext {
+            branch: Some("main\n".to_owned()),
+            bookmarks: 3,
+            now: 1,
+            shows_cost,
+            ..LineContext::default()
+        };
         render(&line(&report(), &around, columns), Colours::No)
+    }
+
+    #[test]
+    fn what_was_shown_stands_there_while_there_is_room() {
+        let line = |shown: [u64; 3], columns: Option<usize>| {
+            let around = LineContext { shown, ..LineContext::default() };
+            render(&line(&report(), &around, columns), Colours::No)
+        };
+        assert!(
+            line([12, 1, 0], None).contains("  began with 12 turns and 1 record  5h"),
+            "{}",
+            line([12, 1, 0], None)
+        );
+        assert!(line([0, 2, 1], None).contains("  began with 2 records, recalled 1 passage  "));
+        assert!(line([0, 0, 2], None).contains("  recalled 2 passages  "));
+        assert_eq!(line([12, 1, 2], Some(60)), line([0; 3], Some(60)));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The setting `bridge.status`: which parts the line under the prompt has. The status line of `longhaul statusline` is another one.
+//! The setting `bridge.status`: what the line under the prompt may warn of. The status line of `longhaul statusline` is another
+//! one.
 
 use serde_json::{Value, json};
 
@@ -7,27 +8,24 @@ use super::setting::{Setting, Warning};
 /// One part of the line under the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusPart {
-    /// How full the context is.
+    /// The context is nearly full.
     Context,
-    /// The bookmarks since the last prompt.
-    Bookmarks,
-    /// How much of earlier sessions was shown to this one, at its start and with its prompts.
-    Memory,
-    /// Whether a handoff is ready for the next session.
+    /// A handoff waits for the user's `/clear`.
     Handoff,
+    /// Something that Longhaul cannot do in this session.
+    Problems,
 }
 
 impl StatusPart {
     /// Every part.
-    pub const ALL: [Self; 4] = [Self::Context, Self::Bookmarks, Self::Memory, Self::Handoff];
+    pub const ALL: [Self; 3] = [Self::Context, Self::Handoff, Self::Problems];
 
     /// Returns its name, as it is written in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Context => "context",
-            Self::Bookmarks => "bookmarks",
-            Self::Memory => "memory",
             Self::Handoff => "handoff",
+            Self::Problems => "problems",
         }
     }
 }

@@ -42,29 +42,17 @@ fn a_second_try_is_another_step() {
     assert_eq!(step_name(&first), step_name(&Plan { reason: "other words".to_owned(), ..first.clone() }));
 }
 
+/// Claude Code puts a warning sign before the line.
 #[test]
-fn the_line_says_what_is_wanted_and_there() {
-    let glance = StatusFacts {
-        fill: Some(WindowUse { tokens: 420_000, window: 1_000_000 }),
-        bookmarks: 3,
-        turns: 12,
-        records: 1,
-        recalled: 0,
-        handoff_waits: true,
-    };
-    assert_eq!(
-        glance.line(&StatusPart::ALL).unwrap(),
-        "context 42 %, 580k left · 3 bookmarks · began with 12 turns and 1 record · a handoff waits for /clear"
-    );
-    assert_eq!(glance.line(&[StatusPart::Bookmarks]).unwrap(), "3 bookmarks");
-    let recalled = StatusFacts { recalled: 2, ..glance.clone() };
-    assert_eq!(recalled.line(&[StatusPart::Memory]).unwrap(), "began with 12 turns and 1 record, recalled 2 passages");
-    assert_eq!(
-        StatusFacts { recalled: 1, ..StatusFacts::default() }.line(&StatusPart::ALL).unwrap(),
-        "recalled 1 passage"
-    );
-    assert_eq!(glance.line(&[]), None);
-    assert_eq!(StatusFacts::default().line(&[StatusPart::Context, StatusPart::Memory]), None);
+fn the_line_names_problems_only() {
+    let fill = |tokens| Some(WindowUse { tokens, window: 1_000_000 });
+    let quiet = StatusFacts { fill: fill(899_000), ..StatusFacts::default() };
+    assert_eq!(quiet.line(&StatusPart::ALL), None);
+    let loud = StatusFacts { fill: fill(920_000), handoff_waits: true, problems: vec!["a".into(), "b".into()] };
+    let line = "context 92 %, 80k left · a handoff waits for /clear · a · b";
+    assert_eq!(loud.line(&StatusPart::ALL).unwrap(), line);
+    assert_eq!(loud.line(&[StatusPart::Handoff]).unwrap(), "a handoff waits for /clear");
+    assert_eq!(loud.line(&[]), None);
 }
 
 #[test]

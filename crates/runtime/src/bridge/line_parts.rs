@@ -11,8 +11,8 @@ impl Desk<'_> {
     pub(super) fn parts(&self) -> Vec<StatusPart> {
         let wanted = &self.config.bridge.status.0;
         let is_repeated = |part: &StatusPart| match part {
-            StatusPart::Context | StatusPart::Bookmarks => true,
-            StatusPart::Memory | StatusPart::Handoff => false,
+            StatusPart::Context => true,
+            StatusPart::Handoff | StatusPart::Problems => false,
         };
         if wanted.iter().any(is_repeated) && shown_status_line::is_shown(self.env, self.project().path.as_ref()) {
             return wanted.iter().copied().filter(|part| !is_repeated(part)).collect();
