@@ -161,6 +161,36 @@ fn a_bookmark_says_what_changed_since_the_one_before() {
     assert!(all.contains("bookmark") && all.contains("before the rewrite"), "{all}");
 }
 
+/// Outside of a terminal that can be typed into: no bookmark, and one word about it; the snapshot is taken all the same.
+#[test]
+fn where_nothing_can_be_typed_the_work_has_snapshots_without_bookmarks() {
+    let session = Session::new();
+    session.sandbox.write_config(
+        r#"{"bookmarks":{"thresholds":{"min_tool_calls":3,"cooldown_seconds":0}},"memory":{"enabled":false}}"#,
+    );
+    session.fire("longhaul-session-start", "SessionStart", json!({}));
+    session.prompt("work");
+    let before = session.snapshots().len();
+    let call = |number: usize| {
+        session.write("tracked.txt", &format!("{number}\n"));
+        let answer =
+            session.fire("longhaul-post-tool-use", "PostToolUse", json!({ "tool_use_id": format!("t{number}") }));
+        answer.json()["systemMessage"].as_str().map(str::to_owned)
+    };
+    let told: Vec<String> = (0..3).filter_map(call).collect();
+    wait_until(DEADLINE, "a snapshot within the turn", || session.snapshots().len() == before + 1);
+    let more: Vec<String> = (3..6).filter_map(call).collect();
+    wait_until(DEADLINE, "the next one", || session.snapshots().len() == before + 2);
+    let [message] = &told[..] else { panic!("told {told:?}") };
+    assert!(
+        message.starts_with("longhaul: no bookmarks in this session: no terminal that can be typed into"),
+        "{message}"
+    );
+    assert_eq!(more, [""; 0], "once");
+    assert_eq!(session.snapshots().last().unwrap()["kind"], "bookmark");
+    assert_eq!(session.sandbox.longhaul(&["bookmarks", "--json"]).json(), json!([]));
+}
+
 #[test]
 fn the_difference_is_shown_between_two_snapshots_and_now() {
     let session = Session::new();

@@ -5,7 +5,8 @@ use crate::window::{TailStart, whole_lines};
 
 /// Returns the number of bookmarks since the last prompt, as far as `tail` shows.
 ///
-/// The `B` line that a compaction writes is not counted: `/rewind` cannot go back to it.
+/// A `B` line that only restarts the count of work, after a compaction or where nothing can be typed, is not counted:
+/// `/rewind` cannot go back to it.
 pub fn bookmarks_since_prompt(tail: &[u8], start: TailStart) -> u64 {
     let mut bookmarks = 0;
     let mut newer = None;
@@ -13,7 +14,10 @@ pub fn bookmarks_since_prompt(tail: &[u8], start: TailStart) -> u64 {
         match line {
             LogLine::Prompt { .. } => break,
             LogLine::Bookmark { .. } => bookmarks += 1,
-            LogLine::Compaction { at } if newer == Some(LogLine::Bookmark { at }) => bookmarks -= 1,
+            // The count of work began again, without a bookmark.
+            LogLine::Compaction { at } | LogLine::GivenUp { at } if newer == Some(LogLine::Bookmark { at }) => {
+                bookmarks -= 1
+            }
             LogLine::Compaction { .. }
             | LogLine::Tool { .. }
             | LogLine::Agent { .. }

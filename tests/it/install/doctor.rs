@@ -196,6 +196,10 @@ fn it_says_whether_the_clients_own_module_runs() {
         command.args(["bridge", event]).env("CLAUDE_PID", pid.to_string());
         succeeds(&Outcome::of(&mut command, report.to_string().as_bytes()));
     };
+    // Outside of a terminal that can be typed into.
+    let start = payload("SessionStart", json!({ "session_id": "s" }));
+    succeeds(&machine.sandbox.hook("longhaul-session-start", start));
+    finds(&machine, "terminal", "note", "session s gets no bookmarks: no terminal that can be typed into");
     tell("start", json!({ "session": "s", "interactive": true }));
     finds(&machine, "bridge", "ok", "the module runs in 1 of 1 Claude Code processes");
     tell("trouble", json!({ "error": "turn: no JSON" }));

@@ -21,6 +21,9 @@ fn a_compactions_mark_is_no_bookmark() {
     check("P 1\nB 2\nC 3\nB 3\nT 4 9\nB 5\n", 2);
     check("P 1\nC 3\nB 4\n", 1);
     check("P 1\nB 2\nC 2\nT 3 9\n", 1);
+    // The same where nothing could be typed.
+    check("P 1\nI 3\nG 3\nB 3\nT 4 9\n", 0);
+    check("P 1\nI 2\nG 2\nT 3 9\nI 4\nB 5\n", 1);
 }
 
 #[test]

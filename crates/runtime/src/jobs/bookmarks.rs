@@ -3,14 +3,14 @@
 mod confirm;
 mod mid_turn;
 
-use longhaul_activity_log::{BookmarkVerdict, Metrics, Situation, decide};
+use longhaul_activity_log::{BookmarkVerdict, LogLine, Metrics, Situation, decide};
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PostToolUse, Stop, SubagentStart, SubagentStop};
 use longhaul_inject::Terminal;
 
 pub use self::confirm::{add_git_state, on_prompt};
 use crate::injector::When;
-use crate::{Error, Flow, Hook, Receipt, SessionRecord, process, running_subagents};
+use crate::{ActivityLog, Error, Flow, Hook, Receipt, SessionRecord, client_records, process, running_subagents};
 
 /// Types a bookmark into the running turn if there was enough work.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
@@ -18,7 +18,8 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
         return Ok(Flow::Next);
     }
     if let BookmarkVerdict::Inject(_) = hook.decide(Situation::ToolCall, true, &hook.after) {
-        mid_turn::bookmark(hook, &hook.activity()?)?;
+        let log = hook.activity()?;
+        mid_turn::bookmark(hook, &log)?;
     }
     Ok(Flow::Next)
 }
@@ -80,17 +81,54 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     /// Leaves a bookmark to the injector, which types it when the client can receive it.
-    fn leave_bookmark(&self, situation: Situation<'_>, when: When) -> Result<Flow, Error> {
+    fn leave_bookmark(&mut self, situation: Situation<'_>, when: When) -> Result<Flow, Error> {
         if let BookmarkVerdict::Skip(_) = self.decide(situation, true, &self.after) {
             return Ok(Flow::Next);
         }
         let log = self.activity()?;
-        let (terminal, _) = self.place();
-        let claim = log.claim(self.env.now, |metrics| self.decide(situation, terminal.is_some(), metrics))?;
+        if self.place().0.is_none() {
+            self.snapshot_instead(situation, &log, None)?;
+            return Ok(Flow::Next);
+        }
+        let claim = log.claim(self.env.now, |metrics| self.decide(situation, true, metrics))?;
         if let Ok(ticket) = claim {
             self.spawn_injector(self.config.bookmarks.marker.as_str(), Receipt::Bookmark, when, ticket)?;
         }
         Ok(Flow::Next)
+    }
+
+    /// Takes the snapshot of a bookmark that cannot be typed, for the reason `why` or because there is no terminal. The user
+    /// is told so once in a session.
+    fn snapshot_instead(
+        &mut self,
+        situation: Situation<'_>,
+        log: &ActivityLog,
+        why: Option<&str>,
+    ) -> Result<(), Error> {
+        let at = self.env.now;
+        if log.claim(at, |metrics| self.decide(situation, true, metrics))?.is_err() {
+            return Ok(());
+        }
+        // As after a compaction, the count of work begins again.
+        log.append(&[LogLine::GivenUp { at }, LogLine::Bookmark { at }])?;
+        if self.is_in_repository() {
+            self.start_snapshot("bookmark", false)?;
+        }
+        let why = why.map_or_else(|| self.why_no_terminal(), str::to_owned);
+        let is_headless = || self.env.client_pid.is_some_and(|pid| client_records::is_headless(&self.env, pid));
+        if self.after.last_injection.is_none() && self.after.last_bookmark.is_none() && !is_headless() {
+            self.log.write(&format!("session {}: no bookmarks: {why}", self.event.common().session));
+            let snapshots =
+                if self.config.snapshots.enabled { "; snapshots of the files are taken all the same" } else { "" };
+            self.notify(&format!("longhaul: no bookmarks in this session: {why}{snapshots}"));
+        }
+        Ok(())
+    }
+
+    fn why_no_terminal(&self) -> String {
+        let record = SessionRecord::load(&self.home, &self.event.common().session);
+        let now = || Terminal::detect(&self.env).err().map(|problem| problem.to_string());
+        record.and_then(|record| record.no_terminal).or_else(now).unwrap_or_default()
     }
 
     /// Starts `longhaul-injector` in the background.

@@ -131,12 +131,12 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok((files != Some(0)).then(|| rewind_message(at, files, snapshot)))
     }
 
-    fn is_in_repository(&self) -> bool {
+    pub(super) fn is_in_repository(&self) -> bool {
         self.event.common().cwd.as_deref().is_some_and(git::is_in_repository)
     }
 
     /// Starts `longhaul-snapshot` in the background.
-    fn start_snapshot(&self, kind: &str, is_pinned: bool) -> Result<(), Error> {
+    pub(super) fn start_snapshot(&self, kind: &str, is_pinned: bool) -> Result<(), Error> {
         let common = self.event.common();
         let Some(cwd) = common.cwd.as_deref().filter(|dir| self.config.snapshots.enabled && dir.is_dir()) else {
             return Ok(());

@@ -146,6 +146,8 @@ pub struct Facts {
     pub last_transcript: Option<u64>,
     /// Running sessions of which no hook has run.
     pub without_hooks: Vec<String>,
+    /// Running sessions of people into whose terminal nothing can be typed, with the reason.
+    pub untypable: Vec<(String, String)>,
     /// tmux.
     pub tmux: TmuxFacts,
     /// Files and folders that other users can read or write.
@@ -223,6 +225,7 @@ impl Facts {
             last_hook: last_hook(&paths.data.sessions()),
             last_transcript: last_transcript(&paths.client_dir),
             without_hooks: without_hooks(env, &paths),
+            untypable: super::sessions::untypable(env, &paths),
             tmux: tmux(env, shell, &paths, &confs),
             open_to_others: open_to_others(paths.data.dir()),
             database: database(&paths.data.database()),

@@ -19,6 +19,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     plugin::launchers,
     plugin::cache,
     plugin::fired,
+    super::sessions::terminals,
     super::tmux::check,
     storage::storage,
     storage::database,

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use longhaul_core::SessionId;
-use longhaul_runtime::{Home, SessionRecord, bounded_read, transcript_place};
+use longhaul_core::{Env, SessionId};
+use longhaul_runtime::{Home, SessionRecord, bounded_read, is_headless, running_clients, transcript_place};
 
-use super::facts::written;
-use super::judge::ago;
+use super::facts::{Facts, written};
+use super::judge::{NAMED, ago};
 use super::{Finding, Level};
 use crate::paths::InstallPaths;
 
@@ -54,6 +54,22 @@ pub(super) fn stale(paths: &InstallPaths) -> Vec<(String, PathBuf)> {
     };
     let records = SessionRecord::all(&paths.data).into_iter().filter(is_stale);
     records.filter_map(|record| Some((record.session, record.transcript?))).collect()
+}
+
+/// Returns the running sessions of people into whose terminal nothing can be typed, with the reason.
+pub(super) fn untypable(env: &Env, paths: &InstallPaths) -> Vec<(String, String)> {
+    let clients = running_clients(env).into_iter().filter(|client| !is_headless(env, client.pid));
+    let records = clients.filter_map(|client| SessionRecord::load(&paths.data, &SessionId::new(&client.session)?));
+    records.filter_map(|record| Some((record.session, record.no_terminal?))).collect()
+}
+
+/// Reports sessions that get no bookmarks.
+pub(super) fn terminals(facts: &Facts) -> Vec<Finding> {
+    let note = |(session, why): &(String, String)| {
+        let what = format!("session {session} gets no bookmarks: {why}; snapshots of the files are taken all the same");
+        Finding::note("terminal", what)
+    };
+    facts.untypable.iter().take(NAMED).map(note).collect()
 }
 
 /// Checks one session.

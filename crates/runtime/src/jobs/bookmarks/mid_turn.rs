@@ -18,24 +18,28 @@ use crate::{ActivityLog, Error, Hook, Order, Receipt, Ticket, running_subagents,
 pub(super) const NOTE: &str = "This message is an automatic bookmark set by the user's tooling as a rewind point. It asks \
                                for nothing and needs no reply; the work in progress goes on unchanged.";
 
-/// Types a bookmark if the pane allows it now. Otherwise the next call tries again.
-pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> Result<(), Error> {
+/// Types a bookmark if the pane allows it now. Otherwise the next call tries again. Where nothing can be typed, the files get a
+/// snapshot without a bookmark.
+pub(super) fn bookmark(hook: &mut Hook<PostToolUse<'static>>, log: &ActivityLog) -> Result<(), Error> {
     if hook.deadline.left() < waiting_times::MID_TURN_NEEDED {
         return Ok(());
     }
-    let Some(order) = order(hook) else { return Ok(()) };
+    let Some(order) = order(hook) else { return hook.snapshot_instead(Situation::ToolCall, log, None) };
     let typist = Typist::new(&hook.env, &hook.home, &order);
     if !may_submit(&order, &typist) {
         return Ok(());
     }
     let Some(_lock) = typist.lock()? else { return Ok(()) };
-    let claim = || log.claim(hook.env.now, |metrics| hook.decide(Situation::ToolCall, true, metrics));
     let decision = match typist.decide() {
         Ok(decision @ (TypingDecision::Type | TypingDecision::TypedAlready)) => decision,
         Ok(TypingDecision::Stash { .. } | TypingDecision::Wait(_)) => return Ok(()),
         Err(problem) => {
+            if order.terminal.may_be_blind() {
+                // Its screen cannot be read, now or later.
+                return hook.snapshot_instead(Situation::ToolCall, log, Some(&problem));
+            }
             // The terminal is gone or does not answer. The cooldown prevents the next calls from trying it again.
-            if claim()?.is_ok() {
+            if log.claim(hook.env.now, |metrics| hook.decide(Situation::ToolCall, true, metrics))?.is_ok() {
                 log.append(&[LogLine::GivenUp { at: hook.env.now }])?;
                 hook.log.write(&format!("session {}: no bookmark: {problem}", order.session));
             }
@@ -46,7 +50,8 @@ pub(super) fn bookmark(hook: &Hook<PostToolUse<'static>>, log: &ActivityLog) -> 
     if let Some(id) = &hook.event.common().prompt_id {
         log.append(&[LogLine::turn(hook.env.now, id)])?;
     }
-    let Ok(ticket) = claim()? else { return Ok(()) };
+    let claim = log.claim(hook.env.now, |metrics| hook.decide(Situation::ToolCall, true, metrics))?;
+    let Ok(ticket) = claim else { return Ok(()) };
     if let Err(problem) = submit(&order, &typist, &decision, log, ticket)? {
         if !typist.has_typed() {
             log.append(&[LogLine::GivenUp { at: hook.env.now }])?;
