@@ -21,4 +21,4 @@ pub use self::occasion::{Occasion, TurnEnd, WindowUse};
 pub use self::plan::{ATTEMPTS, EXPIRES_MS, HELD_UP_MS, LIFTS, Plan, PlanAction, PlanOutcome, PlanRules};
 pub use self::plan_state::State;
 pub use self::rate_limit::{is_rate_limit, lifted_at};
-pub use self::texts_for_model::{HANDOFF_CHARS, ask, ask_again, ask_by_prompt, page};
+pub use self::texts_for_model::{HANDOFF_CHARS, ask, ask_again, ask_once_more, page};

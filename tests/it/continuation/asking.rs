@@ -27,15 +27,20 @@ fn what_is_no_answer_to_this_question_stops_normally() {
             stage.leave_file("handoff.md", &with("continue: true\nnonce: lh-0123456789abcdef"));
             stage.leave_file("handoff-continue.md", "# Task\nGo on.");
         }
-        stage.standin.replies([full_turn(), Reply::new(&reply).using(FULL), Reply::new("Yes?").using(FULL)]);
+        // What is no handoff is asked for once more.
+        let answers = if name == "nothing left" { 1 } else { 2 };
+        let replies = std::iter::repeat_n(Reply::new(&reply).using(FULL), answers);
+        stage.standin.replies([full_turn()].into_iter().chain(replies).chain([Reply::new("Yes?").using(FULL)]));
         stage.types("count");
         let chain = stage.wait_for_state("armed");
         assert!(chain["reason"].as_str().unwrap().contains(why), "{name}: {chain}");
         // The same limit does not ask again in this session.
         wait_until(DEADLINE, "an idle client", || stage.standin.state().status == "idle");
         stage.standin.submit("and now?");
-        stage.standin.wait_for_state("a turn more", |state| state.stops == 3);
-        assert_eq!(stage.standin.shown_by("Stop", Kind::BlockReason).len(), 1, "{name}");
+        stage.standin.wait_for_state("a turn more", |state| state.stops as usize == answers + 2);
+        let asked = stage.standin.shown_by("Stop", Kind::BlockReason);
+        assert_eq!(asked.len(), answers, "{name}");
+        assert!(answers == 1 || asked[1].contains("once more") && asked[1].contains(why), "{name}: {asked:?}");
         assert!(!stage.prompts().contains(&"/clear".to_owned()), "{name}");
         assert_eq!(stage.sandbox.error_log().matches("not continued").count(), 1, "{name}");
     }
@@ -57,7 +62,7 @@ fn a_marker_file_written_since_means_to_go_on() {
 
 #[test]
 fn nothing_is_asked_while_others_run_or_when_nobody_knows() {
-    let background = json!({ "background_tasks": [{ "id": "b1", "type": "shell", "status": "running" }] });
+    let background = json!({ "background_tasks": [{ "id": "b1", "type": "subagent", "status": "running" }] });
     for (name, reply) in [
         ("in the background", full_turn().with_stop(background)),
         ("blocked before", full_turn().with_stop(json!({ "stop_hook_active": true }))),
@@ -68,12 +73,13 @@ fn nothing_is_asked_while_others_run_or_when_nobody_knows() {
         stage.types("count");
         stage.standin.wait_for_state("the stop", |state| state.stops == 1);
         assert_eq!(stage.standin.shown_by("Stop", Kind::BlockReason), [""; 0], "{name}");
-        assert!(stage.chain().is_none(), "{name}");
+        let reason = stage.chain().map(|chain| chain["reason"].to_string()).unwrap_or_default();
+        assert_eq!(reason.contains("subagents still run"), name == "in the background", "{name}: {reason}");
         // The same session is asked as soon as nothing is in the way.
-        stage.standin.replies([full_turn(), Reply::new("No.")]);
+        stage.standin.replies([full_turn(), Reply::new("No."), Reply::new("No.")]);
         stage.types("go on");
-        stage.standin.wait_for_state("both stops", |state| state.stops == 3);
-        assert_eq!(stage.standin.shown_by("Stop", Kind::BlockReason).len(), 1, "{name}");
+        stage.standin.wait_for_state("both questions", |state| state.stops == 4);
+        assert_eq!(stage.standin.shown_by("Stop", Kind::BlockReason).len(), 2, "{name}");
     }
     // Without a transcript and without a status line nobody knows how full it is.
     let bare = Bare::new();
@@ -97,7 +103,7 @@ fn the_status_line_knows_better_than_the_transcript() {
     Outcome::of(statusline.arg("statusline"), report.to_string().as_bytes());
     let stop = sandbox.hook("longhaul-stop", payload("Stop", json!({ "session_id": session }))).json();
     assert_eq!(stop["decision"], "block", "{stop}");
-    assert!(stop["reason"].as_str().unwrap().contains("85 %"), "{stop}");
+    assert!(stop["systemMessage"].as_str().unwrap().contains("85 %"), "{stop}");
 }
 
 /// Whoever runs `claude -p` wants its answer, not a handoff.
@@ -157,8 +163,10 @@ fn a_projects_files_can_be_anything() {
     // What a link leads to was not written for us.
     fs::write(bare.sandbox.path("elsewhere"), "# Task\nSecret.").unwrap();
     symlink(bare.sandbox.path("elsewhere"), dir.join("handoff-continue.md")).unwrap();
-    let taken = stop(json!({ "stop_hook_active": true, "last_assistant_message": "I wrote it down." }));
-    assert_eq!(taken.status, Some(0), "{taken:?}");
+    for _ in 0..2 {
+        let taken = stop(json!({ "stop_hook_active": true, "last_assistant_message": "I wrote it down." }));
+        assert_eq!(taken.status, Some(0), "{taken:?}");
+    }
     assert!(!nonce(&asked).is_empty());
     assert_eq!(bare.status()[0]["state"], "armed");
 
@@ -173,8 +181,8 @@ fn what_is_private_hands_nothing_over() {
     let bare = Bare::new();
     let asked = bare.stop(json!({}));
     let taken = bare.answer(&asked, "<private># Task\nSecret.\n# Remaining\n- more</private>\n");
-    assert_eq!(taken, json!({ "continue": true }));
+    assert!(taken["reason"].as_str().unwrap().contains("nothing below"), "{taken}");
     let status = bare.status();
-    assert_eq!(status[0]["state"], "armed");
+    assert_eq!(status[0]["state"], "asked");
     assert!(status[0]["reason"].as_str().unwrap().contains("nothing below"), "{status}");
 }

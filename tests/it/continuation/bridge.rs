@@ -55,11 +55,24 @@ impl Bare {
         self.status()[0]["state"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Comes as far as the handoff.
+    /// Comes as far as the handoff, which the module asks for by a prompt: nothing is shown as the error of a hook.
     fn hands_over(&self) {
-        let asked = self.stop(json!({}));
-        self.answer(&asked, "# Remaining\n- the rest\n");
+        assert_eq!(self.stop(json!({}))["decision"], Value::Null);
+        let asked = self.turn(std::process::id(), "a");
+        let nonce = self.prompted(&asked);
+        let reply = format!("---\ncontinue: true\nnonce: {nonce}\n---\n# Remaining\n- the rest\n");
+        self.stop(json!({ "last_assistant_message": reply }));
         assert_eq!(self.state(), "clearing");
+    }
+
+    /// Submits the one prompt that the module is told to, and returns the nonce in it.
+    #[track_caller]
+    fn prompted(&self, actions: &[Value]) -> String {
+        let [question] = actions else { panic!("asked {actions:?}") };
+        assert_eq!(question["do"], "submit", "{question}");
+        let text = question["text"].as_str().unwrap();
+        self.hook("UserPromptSubmit", "longhaul-user-prompt-submit", json!({ "session_id": "a", "prompt": text }));
+        text.rsplit("nonce: ").next().unwrap().to_owned()
     }
 }
 
@@ -167,10 +180,17 @@ fn in_a_pane_nothing_is_typed_where_the_module_runs() {
     let pid = stage.standin.state().pid;
     let first = stage.standin.session_id();
     tell(&stage.sandbox, pid, "start", json!({ "session": first, "interactive": true }));
-    stage.standin.replies([full_turn(), handoff("the other half"), Reply::new("Going on.")]);
+    stage.standin.replies([full_turn()]);
     stage.types("count to ten");
-    stage.wait_for_state("clearing");
+    stage.standin.wait_for_state("the end of the turn", |state| state.stops == 1);
     let report = json!({ "session": first, "reason": "answer", "usage": usage(FULL) });
+    let asked = deeds(&tell(&stage.sandbox, pid, "turn", report.clone()));
+    let question = asked[0]["text"].as_str().unwrap().to_owned();
+    let nonce = question.rsplit("nonce: ").next().unwrap();
+    let reply = format!("---\ncontinue: true\nnonce: {nonce}\n---\n# Remaining\n- the other half\n");
+    stage.standin.replies([Reply::new(&reply), Reply::new("Going on.")]);
+    stage.standin.submit(&question);
+    stage.wait_for_state("clearing");
     assert_eq!(deeds(&tell(&stage.sandbox, pid, "turn", report)), [json!({ "do": "clear" })]);
     stage.standin.clear();
     let second = stage.standin.session_id();
@@ -178,7 +198,7 @@ fn in_a_pane_nothing_is_typed_where_the_module_runs() {
     assert_eq!(prompt, [json!({ "do": "submit", "text": PROMPT })]);
     stage.standin.submit(PROMPT);
     stage.wait_for_state("done");
-    assert_eq!(stage.prompts(), ["count to ten", PROMPT], "no /clear was typed, and the prompt but once");
+    assert_eq!(stage.prompts(), ["count to ten", &question, PROMPT], "no /clear was typed, and the prompt but once");
 }
 
 #[test]
@@ -187,13 +207,16 @@ fn a_module_that_is_silent_is_not_waited_for_and_comes_too_late() {
     let pid = stage.standin.state().pid;
     let first = stage.standin.session_id();
     tell(&stage.sandbox, pid, "start", json!({ "session": first, "interactive": true }));
-    stage.standin.replies([full_turn(), handoff("the other half"), Reply::new("Going on.")]);
+    stage.standin.replies([full_turn(), full_turn(), handoff("the other half"), Reply::new("Going on.")]);
     stage.types("count to ten");
+    stage.standin.wait_for_state("the end of the turn", |state| state.stops == 1);
+    // It has not fetched the question, so the next Stop asks.
+    stage.types("and on");
     stage.standin.wait_for_session_change(DEADLINE * 2);
     stage.wait_for_state("done");
     let report = json!({ "session": first, "reason": "answer", "usage": usage(FULL) });
     assert_eq!(deeds(&tell(&stage.sandbox, pid, "turn", report)), [Value::Null; 0]);
-    assert_eq!(stage.prompts(), ["count to ten", "/clear", PROMPT], "typed, as without a module");
+    assert_eq!(stage.prompts(), ["count to ten", "and on", "/clear", PROMPT], "typed, as without a module");
 }
 
 #[test]
@@ -224,7 +247,11 @@ fn the_clients_own_figures_are_kept_and_shown() {
     bare.hook("SessionStart-startup-interactive", "longhaul-session-start", json!({ "session_id": "a" }));
     let report = json!({ "session": "a", "reason": "answer", "usage": usage(420_000) });
     let actions = tell(&bare.sandbox, pid, "turn", report.clone());
-    assert_eq!(actions, [json!({ "do": "status", "text": "context 42 %, 580k left" })]);
+    assert_eq!(actions, [json!({ "do": "status", "text": null })], "Claude Code adds a warning sign");
+    let full = json!({ "session": "a", "reason": "answer", "usage": usage(920_000) });
+    let actions = tell(&bare.sandbox, pid, "turn", full);
+    assert_eq!(actions, [json!({ "do": "status", "text": "context 92 %, 80k left" })]);
+    tell(&bare.sandbox, pid, "turn", report.clone());
     let monitor = bare.sandbox.longhaul(&["monitor", "--all", "--once", "--json"]).json();
     assert_eq!((&monitor[0]["used_tokens"], &monitor[0]["window_tokens"]), (&json!(420_000), &json!(1_000_000)));
     bare.sandbox.write_config(r#"{"bridge":{"status":[]}}"#);
@@ -319,7 +346,7 @@ fn a_first_turn_without_tool_calls_is_asked_as_soon_as_its_use_is_known() {
 #[test]
 fn nothing_is_asked_after_a_turn_that_the_stop_would_not_have_asked_after() {
     let transcript = |bare: &Bare| json!({ "transcript_path": bare.sandbox.path("none.jsonl") });
-    let background = json!([{ "id": "b1", "type": "shell", "status": "running" }]);
+    let background = json!([{ "id": "b1", "type": "subagent", "status": "running" }]);
     for (name, changes, tokens, reason) in [
         ("half empty", json!({}), 300_000, "answer"),
         ("interrupted", json!({}), 900_000, "aborted"),
@@ -349,7 +376,57 @@ fn a_question_that_the_user_overtakes_is_asked_after_the_next_turn() {
     assert_eq!(turn_of(&bare, pid, 900_000, "answer")[0]["do"], "submit");
     tell(&bare.sandbox, pid, "overtaken", json!({ "session": "a", "do": "submit" }));
     bare.hook("UserPromptSubmit", "longhaul-user-prompt-submit", json!({ "session_id": "a", "prompt": "wait" }));
-    assert!(!nonce(&bare.stop(transcript)).is_empty(), "by now the Stop knows the use");
+    bare.stop(transcript);
+    assert_eq!(turn_of(&bare, pid, 900_000, "answer")[0]["do"], "submit");
+}
+
+/// A reply that is no handoff: the module asks once more, and says what was wrong; then the user is told.
+#[test]
+fn a_reply_that_is_no_handoff_is_asked_for_once_more_and_then_told() {
+    let (bare, pid) = Bare::with_module();
+    bare.stop(json!({}));
+    let first = bare.prompted(&bare.turn(pid, "a"));
+    bare.stop(json!({ "last_assistant_message": "Done." }));
+    let asked = bare.turn(pid, "a");
+    assert!(
+        asked[0]["text"].as_str().unwrap_or_default().contains("once more for the handoff: the reply is no handoff")
+    );
+    assert_ne!(bare.prompted(&asked), first);
+    let told = bare.stop(json!({ "last_assistant_message": "Done." }));
+    assert!(told["systemMessage"].to_string().contains("not continued: the reply is no handoff"), "{told}");
+    assert_eq!(bare.state(), "armed");
+    assert_eq!(bare.turn(pid, "a"), [Value::Null; 0]);
+    bare.stop(json!({}));
+    assert_eq!(bare.turn(pid, "a"), [Value::Null; 0], "the limit is spent");
+    let compacted = json!({ "session_id": "a", "source": "compact" });
+    bare.hook("SessionStart-compact-interactive", "longhaul-session-start", compacted);
+    bare.stop(json!({}));
+    assert_eq!(bare.turn(pid, "a")[0]["do"], "submit", "and counts anew after a compaction");
+}
+
+/// A module that no longer answers does not keep the question from being asked.
+#[test]
+fn where_the_module_is_silent_the_stop_asks() {
+    let (bare, _) = Bare::with_module();
+    assert_eq!(bare.stop(json!({}))["decision"], Value::Null);
+    let asked = bare.stop(json!({}));
+    let reason = asked["reason"].as_str().unwrap_or_default();
+    assert!(reason.starts_with("Longhaul asks for a handoff"), "{asked}");
+}
+
+/// `/clear` ends subagents: nothing is asked before they have ended, and that is said once. A shell runs on.
+#[test]
+fn subagents_hold_the_question_back_and_shells_do_not() {
+    let task = |kind: &str| json!({ "background_tasks": [{ "id": "b1", "type": kind, "status": "running" }] });
+    let (bare, pid) = Bare::with_module();
+    let told = bare.stop(task("subagent"));
+    assert!(told["systemMessage"].to_string().contains("not continued: subagents still run"), "{told}");
+    assert_eq!(bare.stop(task("subagent"))["systemMessage"], Value::Null, "once");
+    assert_eq!(bare.turn(pid, "a"), [Value::Null; 0]);
+    let status = bare.sandbox.longhaul(&["continuation", "status"]).stdout;
+    assert!(status.contains("subagents still run in the background"), "{status}");
+    bare.stop(task("shell"));
+    assert_eq!(bare.turn(pid, "a")[0]["do"], "submit");
 }
 
 #[test]
@@ -361,11 +438,11 @@ fn what_our_status_line_shows_is_not_said_under_the_prompt_too() {
     let line = |command: &str| {
         let text = json!({ "statusLine": { "type": "command", "command": command } }).to_string();
         std::fs::write(&settings, text).unwrap();
-        let report = json!({ "session": "a", "reason": "answer", "usage": usage(420_000) });
+        let report = json!({ "session": "a", "reason": "answer", "usage": usage(920_000) });
         tell(&bare.sandbox, pid, "turn", report)
     };
     let status = |text: Value| vec![json!({ "do": "status", "text": text })];
-    let context = "context 42 %, 580k left";
+    let context = "context 92 %, 80k left";
     assert_eq!(line("~/.local/bin/longhaul statusline"), status(Value::Null));
     assert_eq!(
         line("~/.local/bin/longhaul statusline -- sh -c 'date'"),

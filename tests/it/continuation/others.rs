@@ -66,7 +66,7 @@ fn a_client_inside_another_does_not_clear_that_one() {
 #[test]
 fn what_a_client_inside_another_leaves_is_not_that_ones_for_its_module() {
     let nested = Nested::new();
-    let asked = nested.stop_with_module(json!({}));
+    let asked = nested.stop(json!({}));
     let reply = format!("---\ncontinue: true\nnonce: {}\n---\n# Remaining\n- it\n", nonce(&asked));
     let taken = nested.stop_with_module(json!({ "stop_hook_active": true, "last_assistant_message": reply }));
     assert_eq!(taken.get("systemMessage"), None, "its module clears it: {taken}");

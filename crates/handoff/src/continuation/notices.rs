@@ -5,6 +5,11 @@ pub fn asked(share: f64) -> String {
     format!("the context is {:.0} % full; asked for a handoff", share * 100.0)
 }
 
+/// Returns the message that the model was asked for a handoff once more.
+pub fn asked_once_more(why: &str) -> String {
+    format!("{why}; asked once more for the handoff")
+}
+
 /// Returns the message to a session that continues from a handoff.
 pub fn goes_on(round: u32) -> String {
     format!("goes on from the handoff, round {round}")

@@ -31,7 +31,7 @@ pub struct TurnEnd<'a> {
     pub again: bool,
     /// How full the context is; `None` where that is unknown.
     pub fill: Option<WindowUse>,
-    /// Whether subagents or background tasks are still running.
+    /// Whether something is still running that `/clear` would end, such as a subagent.
     pub others_run: bool,
     /// Whether the user stopped the turn.
     pub by_user: bool,
@@ -102,6 +102,8 @@ pub enum Occasion<'a> {
     Overtaken,
     /// The setting for continuation was switched off.
     SwitchedOff,
+    /// The conversation was compacted.
+    Compacted,
     /// Anything else happened. The plan may have expired in the meantime.
     Passed,
     /// The user asked to resume the plan.

@@ -25,6 +25,9 @@ pub const EXPIRES_MS: u64 = 15 * 60 * 1000;
 /// a day is added.
 pub const HELD_UP_MS: u64 = 8 * 24 * 60 * 60 * 1000;
 
+/// Why no handoff is asked for although the context is nearly full: `/clear` would end what runs.
+const HELD_BACK: &str = "subagents still run in the background; a turn that ends after them asks for the handoff";
+
 /// The number of times in one round that a chain resumes automatically after the account's rate limit was lifted.
 pub const LIFTS: u32 = 3;
 
@@ -145,7 +148,10 @@ impl Plan {
     /// Returns the text to type in this step, if any.
     pub fn text(&self, rules: &PlanRules<'_>) -> Option<String> {
         match self.state {
-            State::Asked if self.asks_by_prompt() => Some(texts_for_model::ask_by_prompt(&self.nonce)),
+            State::Asked if self.asks_by_prompt() && self.is_second_question() => {
+                Some(texts_for_model::ask_once_more(&self.nonce, &self.reason))
+            }
+            State::Asked if self.asks_by_prompt() => Some(texts_for_model::ask(&self.nonce)),
             State::Asked => Some(texts_for_model::ask_again(&self.nonce)),
             State::Clearing => Some("/clear".to_owned()),
             State::Prompting => Some(rules.prompt.to_owned()),
@@ -169,6 +175,7 @@ impl Plan {
             Occasion::Undelivered { why } => plan.try_again(why, rules, now),
             Occasion::Overtaken => plan.overtaken(now),
             Occasion::SwitchedOff => plan.cancel("continuation was switched off", now),
+            Occasion::Compacted => plan.compacted(),
             Occasion::Passed => PlanAction::Nothing,
             Occasion::Resumed => plan.resume(rules, now),
             Occasion::Cancelled => plan.cancel("cancelled by hand", now),
@@ -245,13 +252,14 @@ impl Plan {
 
     /// Asks for a handoff where the context has reached a limit and nothing else is running.
     fn consider(&mut self, turn: &TurnEnd<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
-        let Some(fill) = turn.fill.filter(|_| !turn.again && !turn.others_run && !turn.by_user) else {
-            return PlanAction::Nothing;
-        };
+        let Some(fill) = turn.fill.filter(|_| !turn.again && !turn.by_user) else { return PlanAction::Nothing };
         let reached = rules.limits.iter().filter(|limit| fill.reaches(**limit) && !self.fired.contains(limit));
         let reached: Vec<f64> = reached.copied().collect();
         if reached.is_empty() {
             return PlanAction::Nothing;
+        }
+        if turn.others_run {
+            return self.hold_back(now);
         }
         self.fired.extend(reached);
         if self.round >= rules.max_rounds {
@@ -264,23 +272,35 @@ impl Plan {
         self.asked_at = now;
         self.by_prompt = false;
         turn.nonce.clone_into(&mut self.nonce);
-        PlanAction::Ask(texts_for_model::ask(fill, &self.nonce))
+        PlanAction::Ask(texts_for_model::ask(&self.nonce))
+    }
+
+    /// Records why no handoff is asked for. The user is told once.
+    fn hold_back(&mut self, now: Millis) -> PlanAction {
+        if self.reason == HELD_BACK {
+            return PlanAction::Nothing;
+        }
+        self.enter(State::Armed, now, HELD_BACK);
+        PlanAction::Notify(HELD_BACK.to_owned())
     }
 
     /// Reads the handoff that was asked for, and begins to clear.
     fn take(&mut self, turn: &TurnEnd<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         let handoff = match find_handoff(turn.reply, turn.files, &self.nonce, self.asked_at, now) {
-            _ if turn.by_user => Err("the user stopped the turn".to_owned()),
-            Ok(handoff) if !handoff.goes_on => Err("the handoff says not to continue".to_owned()),
-            Ok(_) if turn.others_run => Err("something still runs in the background".to_owned()),
-            handoff => handoff,
-        };
-        let handoff = match handoff {
-            Ok(handoff) => handoff,
-            Err(why) => {
-                self.enter(State::Armed, now, why);
+            _ if turn.by_user => {
+                self.enter(State::Armed, now, "the user stopped the turn");
                 return PlanAction::Nothing;
             }
+            Err(why) => return self.not_a_handoff(&why, now),
+            Ok(handoff) if !handoff.goes_on => {
+                self.enter(State::Armed, now, "the handoff says not to continue");
+                return PlanAction::Nothing;
+            }
+            Ok(_) if turn.others_run => {
+                self.fired.clear();
+                return self.hold_back(now);
+            }
+            Ok(handoff) => handoff,
         };
         if let Some(round) = round_with_same_work(&handoff.remaining(), rules.remaining) {
             let why = format!("a loop: the same work remains as in round {round}");

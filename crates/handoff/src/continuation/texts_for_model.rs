@@ -4,10 +4,9 @@
 use longhaul_core::cut_text::cut_middle;
 use longhaul_core::invisible::visible;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
-use longhaul_core::short_session;
+use longhaul_core::{one_line, short_session};
 
 use super::document_sections::{is_headed, parts};
-use super::occasion::WindowUse;
 
 /// The sections that are kept longest where a handoff is shortened, the most important first.
 const FIRST: [&str; 3] = ["Remaining", "Task", "Key Context"];
@@ -15,32 +14,30 @@ const FIRST: [&str; 3] = ["Remaining", "Task", "Key Context"];
 /// The number of characters of a handoff that the next session is shown. The last messages come after it.
 pub const HANDOFF_CHARS: usize = 7_000;
 
+/// What a handoff looks like.
+const FORM: &str = "Reply with it as text, without tools: four lines of front matter (`---`, `continue: true`, the line that \
+                    ends this message, `---`), then the sections `# Task`, `# Completed`, `# Remaining` and `# Key Context`. \
+                    If nothing is left to do, or a person has to decide first: `continue: false`. Leave out what was marked \
+                    as private.";
+
+/// The number of characters that tell what was wrong with a reply.
+const WHY_CHARS: usize = 200;
+
 /// The separator between two sections.
 const GAP: &str = "\n\n";
 
-/// Returns the text that asks the model for a handoff at the end of a turn.
-pub fn ask(fill: WindowUse, nonce: &str) -> String {
-    format!(
-        "The context window is {:.0} % full and is about to be cleared. The session that goes on will be shown one \
-         thing: the handoff that you reply with now. Reply with it as text, complete in itself; no tool and no file is \
-         needed. It begins with exactly this front matter:\n\n---\ncontinue: true\nnonce: {nonce}\n---\n\nThen come \
-         four sections: `# Task` (what was asked for, in the user's words where they matter), `# Completed`, \
-         `# Remaining` (what is left, the next step first) and `# Key Context` (decisions, files, commands, pitfalls). \
-         Where nothing is left to do, or a person has to decide first, it says `continue: false` instead. Leave out what \
-         was marked as private: it would be removed before anything is kept.",
-        fill.share() * 100.0
-    )
+/// Returns the text that asks the model for a handoff: a prompt, or the reason why a turn does not end yet.
+///
+/// It is one line, because it may have to be typed, and short, because the user is shown it; there as an error of a hook, so its
+/// first words say what it is.
+pub fn ask(nonce: &str) -> String {
+    format!("Longhaul asks for a handoff: the context is nearly full and is about to be cleared. {FORM} nonce: {nonce}")
 }
 
-/// Returns the prompt that asks for a handoff between two turns. It is one line, because it may have to be typed.
-pub fn ask_by_prompt(nonce: &str) -> String {
-    format!(
-        "The context window is nearly full and is about to be cleared. Please reply with a handoff for the session that \
-         goes on. It begins with a front matter of four lines: `---`, `continue: true`, the line that ends this prompt, `---`. \
-         Then come the sections `# Task`, `# Completed`, `# Remaining` and `# Key Context`. Where nothing is left to do, or \
-         a person has to decide first, it says `continue: false` instead. Use no tool and no file, and leave out what was \
-         marked as private. nonce: {nonce}"
-    )
+/// Returns the text that asks once more, because the reply was not the handoff that was asked for: `why` says what was wrong.
+pub fn ask_once_more(nonce: &str, why: &str) -> String {
+    let why = one_line(why, WHY_CHARS);
+    format!("Longhaul asks once more for the handoff: {why}. {FORM} nonce: {nonce}")
 }
 
 /// Returns the prompt that asks again, after the account's rate limit was lifted.

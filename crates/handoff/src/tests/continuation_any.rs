@@ -93,7 +93,8 @@ proptest! {
 
             prop_assert!(after.round <= rules.max_rounds.max(before.round));
             prop_assert!(after.attempt <= ATTEMPTS);
-            if let PlanAction::Ask(_) = act {
+            // A reply that is no handoff is asked about once more.
+            if matches!(act, PlanAction::Ask(_)) && before.state != State::Asked {
                 let fill = match &occasion {
                     Occasion::TurnEnded(turn) => turn.fill.filter(|_| !turn.again && !turn.others_run),
                     Occasion::Measured { fill, .. } => Some(*fill).filter(|_| after.waits_for_typing()),

@@ -83,7 +83,8 @@ fn a_round_goes_by_what_happens() {
 #[test]
 fn the_question_names_how_full_it_is_and_the_nonce() {
     let PlanAction::Ask(question) = Story::new().meet(&Occasion::TurnEnded(full())) else { panic!("asks") };
-    assert!(question.contains("80 %") && question.contains("nonce: lh-1"), "{question}");
+    assert!(question.starts_with("Longhaul asks for a handoff") && question.ends_with("nonce: lh-1"), "{question}");
+    assert!(question.chars().count() < 500 && !question.contains('\n'), "Claude Code shows it to the user: {question}");
 }
 
 #[test]
@@ -93,7 +94,6 @@ fn nothing_is_asked_out_of_turn() {
         ("below the limit", TurnEnd { fill: Some(low), ..full() }),
         ("unknown use", TurnEnd { fill: None, ..full() }),
         ("blocked before", TurnEnd { again: true, ..full() }),
-        ("subagents run", TurnEnd { others_run: true, ..full() }),
         ("stopped by the user", TurnEnd { by_user: true, ..full() }),
     ] {
         let mut story = Story::new();
@@ -102,35 +102,89 @@ fn nothing_is_asked_out_of_turn() {
     }
 }
 
+/// `/clear` would end them, so nothing is asked before; the user is told so once.
+#[test]
+fn what_would_be_lost_holds_the_question_back_and_the_user_is_told() {
+    let busy = TurnEnd { others_run: true, ..full() };
+    let mut story = Story::new();
+    let PlanAction::Notify(said) = story.meet(&Occasion::TurnEnded(busy.clone())) else { panic!("told") };
+    assert!(said.starts_with("subagents still run") && story.plan.reason == said, "{said}");
+    assert_eq!(story.plan.state, State::Armed);
+    assert_eq!(story.meet(&Occasion::TurnEnded(busy.clone())), PlanAction::Nothing, "once");
+    assert!(matches!(story.meet(&Occasion::TurnEnded(full())), PlanAction::Ask(_)), "after them");
+    // The same while the handoff is written.
+    let reply = handoff("lh-1", true);
+    let act = story.meet(&Occasion::TurnEnded(TurnEnd { again: true, reply: &reply, ..busy }));
+    assert!(matches!(act, PlanAction::Notify(_)) && story.plan.state == State::Armed, "{act:?}");
+    assert!(matches!(story.meet(&Occasion::TurnEnded(full())), PlanAction::Ask(_)));
+}
+
 #[test]
 fn each_limit_asks_once_in_a_session() {
     let rules = PlanRules { limits: &[0.75, 190_000.0], ..rules() };
     let mut story = Story::new();
     assert!(matches!(story.meet_by(&Occasion::TurnEnded(full()), &rules), PlanAction::Ask(_)));
-    story.meet_by(&Occasion::TurnEnded(TurnEnd { again: true, reply: "no", ..full() }), &rules);
+    let no = handoff("lh-1", false);
+    let refused = Occasion::TurnEnded(TurnEnd { again: true, reply: &no, ..full() });
+    story.meet_by(&refused, &rules);
     assert_eq!(story.meet_by(&Occasion::TurnEnded(full()), &rules), PlanAction::Nothing);
+    // After a compaction, the context is small, and a full one is another one.
+    assert_eq!(story.meet_by(&Occasion::Compacted, &rules), PlanAction::Nothing);
+    assert!(matches!(story.meet_by(&Occasion::TurnEnded(full()), &rules), PlanAction::Ask(_)));
+    story.meet_by(&refused, &rules);
     let fuller = TurnEnd { fill: Some(WindowUse { tokens: 190_000, window: 200_000 }), ..full() };
     assert!(matches!(story.meet_by(&Occasion::TurnEnded(fuller), &rules), PlanAction::Ask(_)));
 }
 
 #[test]
 fn what_is_no_handoff_stops_normally() {
-    let (finished, stale) = (handoff("lh-1", false), handoff("lh-0", true));
-    for (reply, why) in [
-        (finished.as_str(), "says not to continue"),
-        (stale.as_str(), "nonce"),
-        ("Done.", "front matter"),
-        ("---\ncontinue: [\n---\nx", "YAML"),
-    ] {
-        let mut story = Story::asked();
-        let act = story.meet(&Occasion::TurnEnded(TurnEnd { again: true, reply, ..full() }));
-        assert_eq!((act, story.plan.state), (PlanAction::Nothing, State::Armed), "{reply}");
-        assert!(story.plan.reason.contains(why), "{reply}: {}", story.plan.reason);
-    }
-    let reply = handoff("lh-1", true);
+    let reply = handoff("lh-1", false);
     let mut story = Story::asked();
-    let busy = TurnEnd { again: true, others_run: true, reply: &reply, ..full() };
-    assert_eq!(story.meet(&Occasion::TurnEnded(busy)), PlanAction::Nothing, "something runs");
+    let act = story.meet(&Occasion::TurnEnded(TurnEnd { again: true, reply: &reply, ..full() }));
+    assert_eq!((act, story.plan.state), (PlanAction::Nothing, State::Armed));
+    assert!(story.plan.reason.contains("says not to continue"), "{}", story.plan.reason);
+}
+
+/// A reply that is no handoff is asked about once more, with what was wrong; then the user is told.
+#[test]
+fn a_reply_that_is_no_handoff_is_asked_for_once_more() {
+    let stale = handoff("lh-0", true);
+    for (reply, why) in [(stale.as_str(), "nonce"), ("Done.", "front matter"), ("---\ncontinue: [\n---\nx", "YAML")] {
+        let wrong = Occasion::TurnEnded(TurnEnd { again: true, reply, ..full() });
+        let mut story = Story::asked();
+        let PlanAction::Ask(question) = story.meet(&wrong) else { panic!("{reply}: {:?}", story.plan) };
+        assert!(
+            question.starts_with("Longhaul asks once more for the handoff") && question.contains(why),
+            "{question}"
+        );
+        let mut better = Story { plan: story.plan.clone(), now: story.now };
+        let PlanAction::Notify(said) = story.meet(&wrong) else { panic!("{reply}: {:?}", story.plan) };
+        assert!(said.contains(why) && story.plan.state == State::Armed, "{said}");
+        let (_, nonce) = question.rsplit_once("nonce: ").unwrap();
+        let reply = handoff(nonce, true);
+        let taken = TurnEnd { again: true, reply: &reply, ..full() };
+        assert!(matches!(better.meet(&Occasion::TurnEnded(taken)), PlanAction::Clear(_)));
+    }
+}
+
+/// The same where the question was a prompt: so is the second one.
+#[test]
+fn a_second_question_comes_as_the_first_did() {
+    let measured = Occasion::Measured { fill: WindowUse { tokens: 160_000, window: 200_000 }, nonce: "lh-1" };
+    let mut story = Story::new();
+    story.meet(&measured);
+    for number in 1..=2 {
+        let question = story.plan.text(&rules()).unwrap();
+        assert_eq!(question.contains("once more"), number == 2, "{question}");
+        assert_eq!(story.meet(&Occasion::Undelivered { why: "x" }), PlanAction::TypeAgain);
+        assert_eq!(story.plan.text(&rules()).unwrap(), question, "its text stays");
+        story.meet(&Occasion::Prompted { session: "a", prompt: &question });
+        assert!(story.plan.state == State::Asked && !story.plan.waits_for_typing(), "{number}: {:?}", story.plan);
+        let act = story.meet(&Occasion::TurnEnded(TurnEnd { reply: "Done.", ..full() }));
+        assert_eq!(matches!(act, PlanAction::TypeAgain), number == 1, "{act:?}");
+        assert_eq!(matches!(act, PlanAction::Notify(_)), number == 2, "{act:?}");
+    }
+    assert_eq!(story.meet(&Occasion::TurnEnded(full())), PlanAction::Nothing, "the limit is spent");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use longhaul_core::Reply;
 use longhaul_core::catalog::Job;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification, stopped_at_context_limit, stopped_by_user};
 use longhaul_core::event::{
-    HookEvent, Notification, SessionEnd, SessionStart, StartSource, Stop, StopFailure, UserPromptSubmit,
+    BackgroundTask, HookEvent, Notification, SessionEnd, SessionStart, StartSource, Stop, StopFailure, UserPromptSubmit,
 };
 use longhaul_handoff::BatonTrigger;
 use longhaul_handoff::continuation::{
@@ -42,8 +42,18 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let running = || running_subagents::any_running(&hook.home, session);
     let mut turn = TurnEnd::new(&reply, &nonce);
     turn.again = stop.stop_hook_active;
-    turn.fill = usage::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?;
-    turn.others_run = stop.background_tasks.as_ref().map_or_else(running, |tasks| !tasks.is_empty());
+    // `/clear` ends subagents, but not a shell: it runs on in the next session.
+    let is_lost = |task: &BackgroundTask| task.kind != "shell";
+    turn.others_run = stop.background_tasks.as_ref().map_or_else(running, |tasks| tasks.iter().any(is_lost));
+    // Where the bridge runs, it asks by a prompt in a moment: Claude Code shows a question at Stop as the error of a hook.
+    // An errand that the bridge has not fetched since the last turn means that it does not answer.
+    let has_bridge = !is_open && !turn.others_run && bridge::is_there(&hook.config, &store, hook.env.client_pid)?;
+    let asks_by_bridge = has_bridge && !store.has_errand(hook.env.client_pid.unwrap_or_default())?;
+    turn.fill = if asks_by_bridge {
+        None
+    } else {
+        usage::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?
+    };
     turn.by_user = stopped_by_user(&stop);
     turn.files = &files;
     let share = turn.fill.map_or(0.0, |fill| fill.share());
@@ -57,7 +67,8 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     };
     if let PlanAction::Ask(question) = met.act {
         hook.answer(Reply::block(question));
-        hook.notify(&format!("longhaul: {}", notices::asked(share)));
+        let notice = if is_open { notices::asked_once_more(&met.chain.plan.reason) } else { notices::asked(share) };
+        hook.notify(&format!("longhaul: {notice}"));
         // The turn continues, so the following jobs must not treat it as ended.
         return Ok(Flow::Done);
     }
@@ -83,6 +94,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
             Occasion::Passed
         }
         StartSource::Clear => Occasion::Cleared { session: session.as_str() },
+        StartSource::Compact => Occasion::Compacted,
         // The same session continues.
         _ if chain.plan.session == session.as_str() => Occasion::Passed,
         StartSource::Startup => Occasion::Restarted { session: session.as_str() },

@@ -39,7 +39,10 @@ impl Plan {
         }
         self.attempt += 1;
         self.deadline = Millis(now.0 + rules.step_ms);
-        why.clone_into(&mut self.reason);
+        // The text of a second question contains its reason.
+        if !self.is_second_question() || self.state != State::Asked {
+            why.clone_into(&mut self.reason);
+        }
         PlanAction::TypeAgain
     }
 

@@ -22,6 +22,8 @@ pub(crate) fn clear(cast: &Cast, home: &Path) -> Result<()> {
     session.say("SAY:and where now?")?;
     let shown = world.shown("and where now?").context("the prompt has not reached the model")?;
     ensure!(shown.mentions("the beans are in the jar"), "the new session is not shown what the old one said");
+    // Claude Code puts a warning sign before what the module shows under the prompt.
+    ensure!(!session.shows("began with")?, "the line under the prompt warns of good news");
     let rows = world.longhaul_json(&["status"])?;
     ensure!(rows.as_array().is_some_and(|rows| rows.len() == 1), "the pane has more than one session: {rows}");
     Ok(())
@@ -82,6 +84,11 @@ fn go_on(cast: &Cast, home: &Path, bridge: bool, chord: bool) -> Result<()> {
     let session = world.open(&[])?;
     let old = session.id()?;
     session.say("SAY:the first bean")?;
+    if bridge {
+        // A shell in the background does not hold the question back: it outlives `/clear`.
+        session.say(r#"TOOL:Bash {"command":"sleep 600","run_in_background":true,"description":"a server"}"#)?;
+        session.wait_for("1 shell")?;
+    }
     // With a tool call, because the transcript lags: it then holds the usage before the turn ends.
     session.submit("USAGE:900000 TOOLS:2;;SAY:the second bean")?;
     session.wait_for("I go on with the other half.")?;
@@ -90,6 +97,10 @@ fn go_on(cast: &Cast, home: &Path, bridge: bool, chord: bool) -> Result<()> {
     ensure!(shown.mentions("The beans are in the jar."), "the new session is not shown the handoff");
     let fresh = shown.messages().iter().all(|message| message["role"] != "assistant");
     ensure!(fresh, "the old conversation was not cleared");
+    ensure!(!bridge || session.shows("1 shell")?, "the shell in the background did not outlive /clear");
+    // A question at Stop is shown to the user as the error of a hook, so the module asks by a prompt.
+    let by_stop = world.model.shown().iter().any(|shown| shown.mentions("Stop hook feedback"));
+    ensure!(by_stop != bridge, "the question came {}", if by_stop { "at Stop" } else { "by a prompt" });
     world.wait("the chain's end", || {
         let steps = world.longhaul_json(&["continuation", "log"])?;
         Ok(steps.as_array().into_iter().flatten().any(|step| step["state"] == "done"))
