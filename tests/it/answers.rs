@@ -192,6 +192,31 @@ fn a_config_that_is_no_json_leaves_the_defaults_and_is_told_at_the_start() {
     assert!(message.starts_with("longhaul: config is not JSON"), "{message}");
 }
 
+/// Only a plugin that Claude Code runs was installed; past transcripts are there from the second session on.
+#[test]
+fn the_first_session_says_once_what_to_try() {
+    let said = |sandbox: &Sandbox| {
+        let start = payload("SessionStart", json!({ "transcript_path": sandbox.path("own.jsonl") }));
+        let started = sandbox.hook("longhaul-session-start", start).json();
+        started["systemMessage"].as_str().unwrap_or_default().to_owned()
+    };
+    let bare = Sandbox::new();
+    assert_eq!(said(&bare), "");
+    for has_past in [false, true] {
+        let sandbox = Sandbox::new().with_env("CLAUDE_PLUGIN_ROOT", "/plugin");
+        if has_past {
+            let project = sandbox.home().join(".claude/projects/p");
+            fs::create_dir_all(&project).unwrap();
+            fs::write(project.join("past.jsonl"), "").unwrap();
+        }
+        let first = said(&sandbox);
+        assert!(first.contains("`longhaul` shows all sessions") && first.contains("`longhaul worker open`"), "{first}");
+        assert_eq!(first.contains("`longhaul memory import`"), has_past, "{first}");
+        assert!(!first.contains('\n'), "{first}");
+        assert_eq!(said(&sandbox), "", "once");
+    }
+}
+
 #[test]
 fn disabled_means_that_nothing_is_written() {
     let sandbox = Sandbox::new().with_env("LONGHAUL_DISABLE", "1");

@@ -44,6 +44,8 @@ pub struct Env {
     pub no_reap: bool,
     /// `LONGHAUL_DISABLE_AUTO_HANDOFF=1`: a session inherits only by a baton that the user asked for.
     pub no_auto_handoff: bool,
+    /// Whether `$CLAUDE_PLUGIN_ROOT` is set: Claude Code runs the hook of an installed plugin.
+    pub in_plugin: bool,
     /// `$CLAUDE_PROJECT_DIR`: the folder in which the session was started.
     pub project_dir: Option<PathBuf>,
     /// `$TMUX`: socket, server pid and session, joined by commas.
@@ -104,6 +106,7 @@ impl Env {
             disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
             no_reap: var("LONGHAUL_NO_REAP").as_deref() == Some("1"),
             no_auto_handoff: var("LONGHAUL_DISABLE_AUTO_HANDOFF").as_deref() == Some("1"),
+            in_plugin: var("CLAUDE_PLUGIN_ROOT").is_some(),
             project_dir: path("CLAUDE_PROJECT_DIR"),
             tmux: var("TMUX"),
             tmux_pane: var("TMUX_PANE"),

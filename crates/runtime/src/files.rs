@@ -120,6 +120,15 @@ pub(crate) fn create_if_missing(path: &Path) -> Result<(), Error> {
     allowed.map_err(|error| Error::Write { path: path.to_owned(), source: error.into() })
 }
 
+/// Creates an empty file with mode 0600. Returns whether it was missing.
+pub(crate) fn create_new(path: &Path) -> Result<bool, Error> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(source) => Err(Error::Write { path: path.to_owned(), source }),
+    }
+}
+
 /// Replaces the content of a file by a temporary file and a rename, so that a reader sees either the old or the new
 /// content.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {

@@ -77,6 +77,11 @@ impl Home {
         self.sessions().join(format!("{}.{extension}", session.file_stem()))
     }
 
+    /// Returns the file whose presence means that the user was told what to try.
+    pub fn welcomed(&self) -> PathBuf {
+        self.dir.join("welcomed")
+    }
+
     /// Returns the folder of the handoffs that sessions wrote when their context was full.
     pub fn handoffs(&self) -> PathBuf {
         self.dir.join("handoffs")

@@ -1,4 +1,4 @@
-//! Tasks of no other job: configuration warnings, and removing old files.
+//! Tasks of no other job: configuration warnings, a word in the first session, and removing old files.
 
 use std::fs;
 use std::path::Path;
@@ -6,15 +6,19 @@ use std::time::Duration;
 
 use fs2::FileExt;
 use longhaul_core::Millis;
+use longhaul_core::catalog::Job;
 use longhaul_core::event::{SessionStart, StartSource};
 
-use crate::{Error, Flow, Hook, bounded_read, files};
+use crate::{Error, Flow, Hook, bounded_read, client_records, files};
 
 /// Session files that were not changed for this long are removed.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The same for the files of handoffs, which are only for people; the database keeps the handoffs.
 const KEEP_HANDOFFS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How many files are looked at for past transcripts.
+const MANY_FILES: usize = 10_000;
 
 /// Shows the user the problems of the configuration file.
 pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -24,6 +28,40 @@ pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error
         hook.notify(&format!("longhaul: {list}"));
     }
     Ok(Flow::Next)
+}
+
+/// Tells the user once, in the first session after the installation, what to try.
+pub fn welcome(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    let is_headless = || hook.env.client_pid.is_some_and(|pid| client_records::is_headless(&hook.env, pid));
+    let file = hook.home.welcomed();
+    if !hook.env.in_plugin || file.exists() || is_headless() {
+        return Ok(Flow::Next);
+    }
+    // Of two sessions that start at the same time, one creates the file.
+    files::create_dir(hook.home.dir())?;
+    if !files::create_new(&file)? {
+        return Ok(Flow::Next);
+    }
+    let mut commands = vec!["`longhaul` shows all sessions"];
+    if hook.config.memory.enabled && hook.serves(Job::Memory) {
+        if hook.has_past_transcripts() {
+            commands.insert(0, "`longhaul memory import` takes past sessions into the memory");
+        }
+        commands.push("`longhaul worker open` shows the memory in a browser");
+    }
+    hook.notify(&format!("longhaul is installed. To try in a shell: {}", commands.join(", ")));
+    Ok(Flow::Next)
+}
+
+impl Hook<SessionStart> {
+    /// Returns whether Claude Code has transcripts of other sessions.
+    fn has_past_transcripts(&self) -> bool {
+        let Some(projects) = self.env.client_dir.as_ref().map(|dir| dir.join("projects")) else { return false };
+        let own = self.event.common.transcript.as_deref();
+        let entries = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_past = |path: &Path| path.extension().is_some_and(|end| end == "jsonl") && Some(path) != own;
+        entries(&projects).flat_map(|project| entries(&project)).take(MANY_FILES).any(|path| is_past(&path))
+    }
 }
 
 /// Removes the files of sessions that have been over for a week, and the files of old handoffs.
