@@ -330,6 +330,8 @@ impl<'a> Desk<'a> {
         facts.handoff_waits = batons
             .iter()
             .any(|baton| baton.session == session.as_str() && baton.trigger == BatonTrigger::Continuation.as_str());
+        let failed = self.chain(store)?.filter(|chain| chain.plan.state == State::Failed);
+        facts.problems = failed.map(|chain| notices::not_continued(&chain.plan.reason)).into_iter().collect();
         Ok(vec![BridgeAction::Status(facts.line(&parts))])
     }
 

@@ -47,6 +47,8 @@ pub struct Hook<E> {
     appended: RefCell<Vec<LogLine>>,
     /// The continuation whose next step is to be typed.
     pub(crate) errand: Option<ChainId>,
+    /// Whether the bridge is about to ask for a handoff by a prompt, which nothing else may precede.
+    pub(crate) asks_by_bridge: bool,
     /// The session whose last messages the model was already shown.
     pub(crate) inherited: Option<String>,
     /// Whether the window of the session is not known yet, so that its predecessor is not, either.
@@ -215,6 +217,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             reply: Reply::default(),
             appended: RefCell::default(),
             errand: None,
+            asks_by_bridge: false,
             inherited: None,
             awaits_window: false,
             was_cleared: false,

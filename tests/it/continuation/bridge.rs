@@ -110,6 +110,9 @@ fn what_the_client_refuses_is_tried_once_more_and_then_told() {
     assert!(given_up[0]["text"].as_str().unwrap().contains("refused to clear: a turn runs"), "{given_up:?}");
     assert_eq!(bare.state(), "failed");
     assert!(bare.sandbox.error_log().contains("bridge: Claude Code refused to clear: a turn runs"));
+    let line = tell(&bare.sandbox, pid, "turn", json!({ "session": "a", "reason": "aborted" }));
+    let line = line[0]["text"].as_str().unwrap_or_default();
+    assert!(line.contains("not continued: clearing: Claude Code refused to clear"), "{line}");
 }
 
 #[test]

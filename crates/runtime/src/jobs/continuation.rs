@@ -48,14 +48,17 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     // Where the bridge runs, it asks by a prompt in a moment: Claude Code shows a question at Stop as the error of a hook.
     // An errand that the bridge has not fetched since the last turn means that it does not answer.
     let has_bridge = !is_open && !turn.others_run && bridge::is_there(&hook.config, &store, hook.env.client_pid)?;
-    let asks_by_bridge = has_bridge && !store.has_errand(hook.env.client_pid.unwrap_or_default())?;
-    turn.fill = if asks_by_bridge {
-        None
-    } else {
-        usage::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?
-    };
+    let is_left_to_bridge = has_bridge && !store.has_errand(hook.env.client_pid.unwrap_or_default())?;
+    turn.fill = usage::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?;
     turn.by_user = stopped_by_user(&stop);
     turn.files = &files;
+    if is_left_to_bridge {
+        let now = hook.env.now;
+        let plan = chain.as_ref().map_or_else(|| Plan::new(session.as_str(), now), |chain| chain.plan.clone());
+        let act = course.meet(&plan, &Occasion::TurnEnded(turn.clone()), &[], now).act;
+        hook.asks_by_bridge = matches!(act, PlanAction::Ask(_));
+        turn.fill = None;
+    }
     let share = turn.fill.map_or(0.0, |fill| fill.share());
     let may_ask_later = !is_open && !turn.again && !turn.others_run && !turn.by_user;
     let Some(met) = hook.meet(&store, &course, chain.clone(), &Occasion::TurnEnded(turn))? else {
@@ -164,7 +167,9 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
 
 /// Starts typing the text that the plan waits for. Nothing else is typed then.
 pub fn carry_on<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
-    let Some(id) = hook.errand.take() else { return Ok(Flow::Next) };
+    let Some(id) = hook.errand.take() else {
+        return Ok(if hook.asks_by_bridge { Flow::Done } else { Flow::Next });
+    };
     if let Some(chain) = hook.store()?.chain(id)? {
         start_injector(&chain)?;
     }
