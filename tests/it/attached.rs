@@ -24,9 +24,7 @@ pub(crate) struct Attached {
 impl Attached {
     /// Attaches a client of 120 × 39 to a new server.
     pub(crate) fn new() -> Self {
-        let path = std::env::var("PATH").unwrap_or_default();
-        let sandbox =
-            Sandbox::new().at(NOW_MS).with_env("PATH", format!("{}:{path}", bin_dir().display())).with_env("TZ", "UTC");
+        let sandbox = Sandbox::new().at(NOW_MS).with_programs(&bin_dir()).with_env("TZ", "UTC");
         let tmux = Tmux::start(&sandbox);
         let outside = Sandbox::new();
         let around = Tmux::start(&outside);

@@ -71,9 +71,8 @@ fn stage(variables: &[(&str, &str)], config: &str) -> Stage {
         fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
     let text = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
     let (log, socket) = (text(plain.path("player.log")), text(plain.path("tmux")));
-    let sandbox = plain.with_env("PATH", path).with_env("PLAYER_LOG", log).with_env("PLAYER_SOCKET", socket);
+    let sandbox = plain.with_programs(&programs).with_env("PLAYER_LOG", log).with_env("PLAYER_SOCKET", socket);
     sandbox.write_config(config);
     let tmux = Tmux::start(&sandbox);
     let launch = Launch::new(&sandbox, &Options { session: Some(SESSION.to_owned()), ..Options::default() });

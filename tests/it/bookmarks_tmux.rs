@@ -380,7 +380,7 @@ fn a_text_for_a_program_that_has_ended_leaves_tmux_alive() {
     wait_until(DEADLINE, "the program's end", || tmux.format(&pane, "#{pane_dead}") == "1");
     let socket = tmux.socket().display().to_string();
     let command = longhaul_inject::TmuxPane { socket, pane: pane.0 }.type_text("· a note that is pasted");
-    let mut typing = std::process::Command::new(&command.argv[0]);
+    let mut typing = sandbox.program(&command.argv[0]);
     let typed = Outcome::of(typing.args(&command.argv[1..]), command.stdin.unwrap_or_default().as_bytes());
     assert_eq!((typed.status, typed.stderr.as_str()), (Some(0), ""));
     assert_eq!(tmux.run(&["list-buffers"]), "", "the text does not stay in tmux");

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::sandbox::tool;
 
 /// Where the machine must have a compiler, as in continuous integration, its absence is a failure.
 const REQUIRED: &str = "LONGHAUL_REQUIRE_TSC";
@@ -28,7 +29,7 @@ fn root() -> PathBuf {
 
 static COMPILED: LazyLock<Option<Compiled>> = LazyLock::new(|| {
     let folder = TempDir::new().expect("cannot make a temporary directory");
-    let mut tsc = Command::new("tsc");
+    let mut tsc = tool("tsc");
     tsc.arg("-p").arg(root().join("tests/bridge")).arg("--rootDir").arg(root()).arg("--outDir").arg(folder.path());
     let output = match tsc.output() {
         Ok(output) => output,
@@ -45,7 +46,7 @@ static COMPILED: LazyLock<Option<Compiled>> = LazyLock::new(|| {
 /// Plays `scenario` to the module and returns the calls that it makes; `None` where there is no compiler.
 fn play(scenario: &Value) -> Option<Vec<Value>> {
     let compiled = COMPILED.as_ref()?;
-    let mut node = Command::new("node");
+    let mut node = tool("node");
     let output = node
         .arg(root().join("tests/bridge/play.mjs"))
         .arg(compiled.module())

@@ -1,7 +1,6 @@
 //! The command line: its answers, and its errors.
 
 use std::fs;
-use std::process::Command;
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -19,7 +18,7 @@ fn bookmarks_are_listed_with_commit_context_and_note() {
     let sandbox = Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC");
     sandbox.write_config(r#"{"snapshots": {"enabled": false}}"#);
     let git = |args: &[&str]| {
-        let status = Command::new("git").arg("-C").arg(sandbox.project()).args(args).output().unwrap().status;
+        let status = sandbox.program("git").args(args).output().unwrap().status;
         assert!(status.success(), "git {args:?}");
     };
     let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
@@ -36,7 +35,7 @@ fn bookmarks_are_listed_with_commit_context_and_note() {
     };
     mark("·");
     mark("· a \u{1b}[31mred\u{1b}[0m note");
-    let head = Command::new("git").arg("-C").arg(sandbox.project()).args(["rev-parse", "--short=8", "HEAD"]).output();
+    let head = sandbox.program("git").args(["rev-parse", "--short=8", "HEAD"]).output();
     let head = String::from_utf8(head.unwrap().stdout).unwrap();
     assert_snapshot!(show(&sandbox, &["bookmarks"]).replace(head.trim(), "[commit]"), @r"
     exit 0

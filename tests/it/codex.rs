@@ -10,7 +10,6 @@ mod written_rollout;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -104,8 +103,8 @@ impl Codex {
 
     #[track_caller]
     fn nothing_hidden_is_anywhere(&self) {
-        let grep =
-            |what: &str| Command::new("grep").args(["-rlaF", what]).arg(self.sandbox.data_dir()).output().unwrap();
+        let folder = self.sandbox.data_dir();
+        let grep = |what: &str| self.sandbox.program("grep").args(["-rlaF", what]).arg(&folder).output().unwrap();
         for hidden in HIDDEN {
             assert_eq!(String::from_utf8_lossy(&grep(hidden).stdout), "", "{hidden}");
         }

@@ -6,14 +6,13 @@ mod commands;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use longhaul_core::catalog::REGISTRATIONS;
 use serde_json::json;
 
 use self::commands::COMMANDS;
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, programs};
 
 /// Every hook that git knows.
 const GIT_HOOKS: [&str; 17] = [
@@ -189,7 +188,7 @@ impl<'a> Hostile<'a> {
         let mut command = self.sandbox.executable(executable);
         command.current_dir(&self.cwd).env("CLAUDE_PROJECT_DIR", &self.cwd).args(args);
         // Relative folders, an empty one among them, as some people have them.
-        let path = std::env::var("PATH").unwrap();
+        let path = programs().display();
         let browser = self.sandbox.path("browser");
         command.env("PATH", format!(".:./node_modules/.bin::{}:{path}:", browser.display()));
         // A tmux server that is not there: the program is started all the same.
@@ -211,9 +210,7 @@ impl<'a> Hostile<'a> {
 }
 
 fn git(sandbox: &Sandbox, dir: &Path, args: &[&str]) {
-    let mut command = Command::new("git");
-    command.env_clear().envs(sandbox.variables().iter().cloned()).arg("-C").arg(dir).args(args);
-    let output = command.output().unwrap();
+    let output = sandbox.program("git").arg("-C").arg(dir).args(args).output().unwrap();
     assert!(output.status.success(), "git {args:?}: {output:?}");
 }
 
@@ -232,9 +229,7 @@ fn nothing_runs(disguise: Disguise) {
     let is_bare = matches!(disguise, Disguise::Bare);
     let hostile = Hostile::new(&sandbox, disguise);
     // The repository is armed: git itself runs the script.
-    let mut status = Command::new("git");
-    status.env_clear().envs(sandbox.variables().iter().cloned()).current_dir(&hostile.cwd).arg("status");
-    let printed = status.output().unwrap();
+    let printed = sandbox.program("git").current_dir(&hostile.cwd).arg("status").output().unwrap();
     assert!(!hostile.ran().is_empty(), "git status ran nothing: {printed:?}");
 
     hostile.hook("longhaul-session-start", &[], "SessionStart", json!({}));

@@ -12,7 +12,6 @@ mod versions;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use longhaul_core::catalog::{self, Job};
 use serde_json::Value;
@@ -41,8 +40,8 @@ impl Machine {
         let sandbox = Sandbox::new();
         fs::create_dir_all(sandbox.path("tools")).unwrap();
         fs::create_dir_all(sandbox.path("client")).unwrap();
-        let path = format!("{}/.local/bin:{}:/usr/bin:/bin", sandbox.home().display(), sandbox.path("tools").display());
-        Self { sandbox: sandbox.with_env("PATH", path) }
+        let (tools, own) = (sandbox.path("tools"), sandbox.home().join(".local/bin"));
+        Self { sandbox: sandbox.with_programs(&tools).with_programs(&own) }
     }
 
     /// Returns the executable of a bundle that says it is of this version; the bundle is made where it is not there.
@@ -108,7 +107,7 @@ impl Machine {
 
     /// Returns everything in the home, with mode, content and where links lead.
     fn listing(&self) -> String {
-        let mut list = Command::new("sh");
+        let mut list = self.sandbox.program("sh");
         let script = "find . -printf '%M %p %l\\n' | sort; find . -type f -exec cksum {} + | sort";
         let output = list.args(["-c", script]).current_dir(self.sandbox.home()).output().unwrap();
         assert!(output.status.success(), "{output:?}");

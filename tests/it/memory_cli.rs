@@ -4,7 +4,6 @@ mod search;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 
 use insta::assert_snapshot;
 use longhaul_core::invisible::is_invisible;
@@ -304,7 +303,7 @@ fn stats_and_export_tell_the_same() {
 fn worktrees_share_a_memory_and_repositories_of_one_name_do_not() {
     let sandbox = sandbox();
     let git = |dir: &str, args: &[&str]| {
-        let mut command = Command::new("git");
+        let mut command = sandbox.program("git");
         command.arg("-C").arg(sandbox.path(dir)).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args);
         assert!(command.output().unwrap().status.success(), "git {args:?}");
     };

@@ -1,9 +1,14 @@
 //! A home for one test, and the executables that run in it.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -17,7 +22,7 @@ pub(crate) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Makes an empty home. Only `PATH` comes from outside.
+    /// Makes an empty home. Nothing of the user's environment comes in: of the programs, only those of [`programs`].
     pub(crate) fn new() -> Self {
         // Short, because sockets live below it and their paths may have about a hundred characters.
         let root = tempfile::Builder::new().prefix("lh-").tempdir().expect("cannot make a temporary directory");
@@ -26,7 +31,7 @@ impl Sandbox {
             fs::create_dir_all(dir).expect("cannot make a directory in the sandbox");
         }
         let text = |path: PathBuf| path.to_str().expect("temporary paths are UTF-8").to_owned();
-        let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
+        let path = text(programs().to_owned());
         let home = text(sandbox.home());
         let data = text(sandbox.data_dir());
         let tmp = text(sandbox.path("tmp"));
@@ -43,6 +48,13 @@ impl Sandbox {
         self.variables.retain(|(existing, _)| existing != name);
         self.variables.push((name.to_owned(), value.into()));
         self
+    }
+
+    /// Puts a folder of programs first on the `PATH`.
+    pub(crate) fn with_programs(self, folder: &Path) -> Self {
+        let (_, path) = self.variables.iter().find(|(name, _)| name == "PATH").expect("there is a PATH");
+        let path = format!("{}:{path}", folder.display());
+        self.with_env("PATH", path)
     }
 
     /// Stops the clock at `ms`.
@@ -77,8 +89,8 @@ impl Sandbox {
 
     /// Returns a command for any program, in this environment and no other.
     pub(crate) fn program(&self, program: impl AsRef<Path>) -> Command {
-        let mut command = Command::new(program.as_ref());
-        command.env_clear().envs(self.variables.iter().cloned()).current_dir(self.project());
+        let mut command = tool(program);
+        command.envs(self.variables.iter().cloned()).current_dir(self.project());
         command
     }
 
@@ -175,6 +187,58 @@ impl Outcome {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("stdout is not JSON ({error}): {self:?}"))
     }
+}
+
+/// The folders of programs that belong to the system, not to the user.
+const SYSTEM_FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// Programs that a user may have in another folder: of Homebrew, or of a version manager of Node.
+const MAY_BE_ELSEWHERE: [&str; 11] =
+    ["tmux", "screen", "git", "git-lfs", "node", "tsc", "chromium", "chromedriver", "dunst", "notify-send", "openssl"];
+
+/// Returns whether a program must be one that the test has made, even if a package has put one into a system folder.
+fn is_users_own(name: &str) -> bool {
+    name == "claude" || name.starts_with("longhaul") || longhaul_agents::find(name).is_some()
+}
+
+/// Returns the folder with links to the programs that tests may find, which is their whole `PATH`.
+pub(crate) fn programs() -> &'static Path {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let found =
+            |name: &&str| std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file());
+        let elsewhere: Vec<PathBuf> = MAY_BE_ELSEWHERE.iter().filter_map(found).collect();
+        // Made once, and again after a program was installed.
+        let mut hasher = DefaultHasher::new();
+        let changed = |folder: &&str| fs::metadata(folder).and_then(|metadata| metadata.modified()).ok();
+        (&elsewhere, SYSTEM_FOLDERS.iter().map(changed).collect::<Vec<_>>()).hash(&mut hasher);
+        let below = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let folder = below.join(format!("programs-{:016x}", hasher.finish()));
+        if folder.is_dir() {
+            return folder;
+        }
+        let entries = SYSTEM_FOLDERS.iter().rev().flat_map(fs::read_dir).flatten().flatten().map(|entry| entry.path());
+        let named = |path: PathBuf| path.file_name().map(|name| (name.to_owned(), path.clone()));
+        let links: BTreeMap<OsString, PathBuf> = elsewhere.into_iter().chain(entries).filter_map(named).collect();
+        fs::create_dir_all(below).expect("cannot make a folder below target");
+        let unfinished = tempfile::tempdir_in(below).expect("cannot make a folder below target");
+        for (name, program) in links.iter().filter(|(name, _)| !name.to_str().is_some_and(is_users_own)) {
+            symlink(program, unfinished.path().join(name)).expect("cannot link to a program");
+        }
+        // Another test may have made it meanwhile.
+        if fs::rename(unfinished.path(), &folder).is_ok() {
+            let _ = unfinished.keep();
+        }
+        folder
+    });
+    &FOLDER
+}
+
+/// Returns a command for a program of [`programs`], or of any path, without anything of the user's environment.
+pub(crate) fn tool(program: impl AsRef<Path>) -> Command {
+    let mut command = Command::new(program.as_ref());
+    command.env_clear().env("PATH", programs());
+    command
 }
 
 /// Returns the directory in which all executables lie side by side.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use crate::poll::{DEADLINE, wait_for};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, tool};
 use crate::standin::{Launch, Options, StandIn};
 
 const NAME: &str = "longhaul";
@@ -32,11 +32,10 @@ impl ScreenSession {
         environment.push(("SCREENDIR".to_owned(), directory.to_str().expect("temporary paths are UTF-8").to_owned()));
         environment.push(("SYSSCREENRC".to_owned(), "/dev/null".to_owned()));
         environment.push(("TERM".to_owned(), "xterm-256color".to_owned()));
-        let child = Command::new("screen")
-            .env_clear()
+        let child = sandbox
+            .program("screen")
             .envs(environment.iter().cloned())
             .envs(launch.variables.iter().cloned())
-            .current_dir(sandbox.project())
             .args(["-U", "-D", "-m", "-S", NAME, "-c"])
             .arg(settings)
             .args(&launch.program)
@@ -66,8 +65,8 @@ impl ScreenSession {
     }
 
     fn screen(&self) -> Command {
-        let mut command = Command::new("screen");
-        command.env_clear().envs(self.environment.iter().cloned()).args(["-S", NAME]);
+        let mut command = tool("screen");
+        command.envs(self.environment.iter().cloned()).args(["-S", NAME]);
         command
     }
 }

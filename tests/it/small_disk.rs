@@ -2,9 +2,8 @@
 
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::Command;
 
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, tool};
 
 /// With this variable, a machine that does not allow mounting fails the tests that need it.
 const REQUIRED: &str = "LONGHAUL_REQUIRE_MOUNT";
@@ -44,6 +43,6 @@ impl<'a> Small<'a> {
 
 impl Drop for Small<'_> {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).output();
+        let _ = tool("umount").arg(self.0).output();
     }
 }

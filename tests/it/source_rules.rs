@@ -61,15 +61,27 @@ fn files_are_opened_by_one_reader_only() {
     check(&MAY_OPEN_FILES, &opens, "use longhaul_runtime::bounded_read");
 }
 
-/// Fails where a source outside of `allowed` names one of `names`, and where one of `allowed` is gone.
+/// A test that started a program otherwise would find the user's `claude`, and read the user's configuration.
+#[test]
+fn tests_start_programs_by_the_sandbox_only() {
+    let allowed = ["tests/it/sandbox.rs", "tests/it/domain_crates.rs", "tests/it/source_rules.rs"];
+    check_in(&["tests/it"], &allowed, &["Command::new(", "(\"PATH\")"], "use sandbox::tool, or a Sandbox");
+}
+
 #[track_caller]
 fn check(allowed: &[&str], names: &[&str], instead: &str) {
+    check_in(&SOURCES, allowed, names, instead);
+}
+
+/// Fails where a source outside of `allowed` names one of `names`, and where one of `allowed` is gone.
+#[track_caller]
+fn check_in(folders: &[&str], allowed: &[&str], names: &[&str], instead: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for path in allowed {
         assert!(root.join(path).is_file(), "{path} is not there any more");
     }
     let mut seen = 0;
-    for path in SOURCES.iter().flat_map(|folder| sources(&root.join(folder))) {
+    for path in folders.iter().flat_map(|folder| sources(&root.join(folder))) {
         let relative = path.strip_prefix(&root).unwrap().to_str().unwrap();
         let code = code_of(&fs::read_to_string(&path).unwrap());
         let found: Vec<&str> = names.iter().copied().filter(|name| code.contains(name)).collect();

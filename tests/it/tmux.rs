@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, tool};
 
 /// A private server with a socket in the sandbox; killed when dropped.
 pub(crate) struct Tmux {
@@ -108,8 +108,8 @@ impl Tmux {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new("tmux");
-        command.env_clear().envs(self.environment.iter().cloned()).current_dir(&self.directory);
+        let mut command = tool("tmux");
+        command.envs(self.environment.iter().cloned()).current_dir(&self.directory);
         command.arg("-S").arg(&self.socket).args(["-f", "/dev/null"]);
         command
     }

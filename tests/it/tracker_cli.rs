@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -102,10 +101,11 @@ fn the_entry_point_says_what_is_missing() {
     let tools = sandbox.path("tools");
     fs::create_dir(&tools).unwrap();
     fs::write(tools.join("tmux"), "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").unwrap();
-    let made = Command::new("chmod").arg("+x").arg(tools.join("tmux")).status().unwrap();
+    let made = sandbox.program("chmod").arg("+x").arg(tools.join("tmux")).status().unwrap();
     assert!(made.success());
+    let sandbox = sandbox.with_programs(&tools);
     let mut command = sandbox.program("sh");
-    command.arg(&entry).env("PATH", format!("{}:/usr/bin:/bin", tools.display()));
+    command.arg(&entry);
     let outcome = Outcome::of(&mut command, b"");
     assert_snapshot!(outcome.stdout, @r"
     set-option

@@ -267,8 +267,7 @@ fn a_tool_call_while_working_touches_neither_database_nor_status_nor_tmux() {
     fs::write(bin.join("tmux"), format!("#!/bin/sh\necho \"$@\" >> {}\n", calls.display())).unwrap();
     let mut chmod = sandbox.program("chmod");
     assert!(chmod.arg("+x").arg(bin.join("tmux")).status().unwrap().success());
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let sandbox = sandbox.with_env("PATH", path).with_env("TMUX", "/nowhere,1,0").with_env("TMUX_PANE", "%0");
+    let sandbox = sandbox.with_programs(&bin).with_env("TMUX", "/nowhere,1,0").with_env("TMUX_PANE", "%0");
 
     fire(&sandbox, "SessionStart", json!({}));
     fire(&sandbox, "UserPromptSubmit", json!({}));

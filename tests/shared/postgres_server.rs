@@ -5,6 +5,7 @@
 #![allow(clippy::print_stderr, reason = "a test that is left out reports it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -81,8 +82,7 @@ impl PostgresServer {
         let dir = tempfile::Builder::new().prefix("lh-pg-").tempdir().unwrap();
         give_away(dir.path());
         let template = template(&programs);
-        let copied =
-            Command::new("cp").args(["-a", "--"]).arg(&template).arg(dir.path().join("data")).status().unwrap();
+        let copied = tool("cp").args(["-a", "--"]).arg(&template).arg(dir.path().join("data")).status().unwrap();
         assert!(copied.success());
         Some(Self { dir, child: None, programs, port, settings: Vec::new() })
     }
@@ -116,7 +116,7 @@ impl PostgresServer {
     }
 
     fn answers(&self) -> bool {
-        let mut command = Command::new(self.programs.join("pg_isready"));
+        let mut command = tool(self.programs.join("pg_isready"));
         command.args(["-q", "-p", &self.port.to_string(), "-h"]).arg(self.socket_dir());
         command.status().is_ok_and(|status| status.success())
     }
@@ -140,7 +140,7 @@ impl PostgresServer {
 
     fn signal(&mut self, signal: &str) {
         if let Some(mut child) = self.child.take() {
-            let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+            let _ = tool("kill").args([signal, &child.id().to_string()]).status();
             let _ = child.wait();
         }
     }
@@ -194,7 +194,7 @@ impl PostgresServer {
 
     /// Runs SQL as any user; the error is what the server says.
     pub(crate) fn psql(&self, user: &str, password: &str, database: &str, sql: &str) -> Result<String, String> {
-        let mut command = Command::new(self.programs.join("psql"));
+        let mut command = tool(self.programs.join("psql"));
         command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", user, "-d", database, "-c", sql]);
         command.args(["-p", &self.port.to_string(), "-h"]).arg(self.socket_dir()).env("PGPASSWORD", password);
         let output = command.output().unwrap();
@@ -232,12 +232,20 @@ fn give_away(path: &Path) {
     }
 }
 
+/// Returns a command for a program of the system, without the environment of the user who runs the test: `psql` and
+/// `initdb` would read the user's settings.
+fn tool(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    command
+}
+
 /// Returns a command that runs as the user of the server, and is killed when this test is.
 fn unprivileged(program: &Path) -> Command {
     if !Path::new("/usr/bin/setpriv").exists() {
-        return Command::new(program);
+        return tool(program);
     }
-    let mut command = Command::new("/usr/bin/setpriv");
+    let mut command = tool("/usr/bin/setpriv");
     if is_root() {
         let id = UNPRIVILEGED.to_string();
         command.args(["--reuid", &id, "--regid", &id, "--clear-groups"]);
@@ -267,7 +275,7 @@ fn template(programs: &Path) -> PathBuf {
         initdb.arg("--pwfile").arg(&password).arg("-D").arg(dir.path().join("data"));
         let output = initdb.output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let copied = Command::new("cp").args(["-a", "--"]).arg(dir.path().join("data")).arg(cache.join("new")).status();
+        let copied = tool("cp").args(["-a", "--"]).arg(dir.path().join("data")).arg(cache.join("new")).status();
         assert!(copied.unwrap().success());
         fs::rename(cache.join("new"), &template).unwrap();
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use longhaul_core::{Env, Millis, Platform};
@@ -83,12 +83,17 @@ impl World {
         Place::find(&self.env(), &self.home(), dir)
     }
 
+    /// Runs git as a user does, without the configuration of the user who runs the test.
     #[expect(clippy::disallowed_methods, reason = "the user's own git")]
-    fn git_in(&self, dir: &Path, args: &[&str]) -> String {
+    fn try_git_in(&self, dir: &Path, args: &[&str]) -> Output {
         let mut git = Command::new("git");
         git.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.path("home")).current_dir(dir);
         git.args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]).args(args);
-        let output = git.output().unwrap();
+        git.output().unwrap()
+    }
+
+    fn git_in(&self, dir: &Path, args: &[&str]) -> String {
+        let output = self.try_git_in(dir, args);
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }

@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -64,7 +63,7 @@ impl Module {
         let module = self.folder().join("module.mjs");
         fs::write(&module, text).unwrap();
         let player = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/opencode/play.mjs");
-        let output = match Command::new("node").arg(player).arg(module).arg(steps.to_string()).output() {
+        let output = match self.sandbox.program("node").arg(player).arg(module).arg(steps.to_string()).output() {
             Ok(output) => output,
             Err(error) => {
                 assert!(std::env::var_os(REQUIRED).is_none(), "no node: {error}");

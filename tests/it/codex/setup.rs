@@ -31,8 +31,7 @@ fn with_program(codex: Codex, script: &str) -> Codex {
     fs::create_dir_all(&bin).unwrap();
     fs::write(bin.join("codex"), format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(bin.join("codex"), fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
-    Codex { sandbox: codex.sandbox.with_env("PATH", path), ..codex }
+    Codex { sandbox: codex.sandbox.with_programs(&bin), ..codex }
 }
 
 #[test]

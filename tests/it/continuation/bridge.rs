@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Bare, FULL, PROMPT, Stage, full_turn, handoff, nonce};
 use crate::poll::{DEADLINE, wait_for, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, tool};
 use crate::standin::{Options, Reply};
 
 /// Tells what the module of client `pid` would, and returns what it is told to do.
@@ -166,7 +166,7 @@ fn a_client_that_was_killed_is_forgotten_and_one_that_runs_is_shown() {
     bare.hook("SessionStart-startup-interactive", "longhaul-session-start", json!({ "session_id": "a" }));
     let row = || bare.sandbox.longhaul(&["status", "--json"]).json()[0].clone();
     assert_eq!(row()["bridge"], true, "{}", row());
-    let mut killed = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let mut killed = tool("sleep").arg("60").spawn().unwrap();
     tell(&bare.sandbox, killed.id(), "start", json!({ "session": "b", "interactive": true }));
     killed.kill().unwrap();
     killed.wait().unwrap();

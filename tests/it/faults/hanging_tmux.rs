@@ -1,12 +1,10 @@
 //! A tmux server that no longer answers.
 
-use std::process::Command;
-
 use serde_json::json;
 
 use super::{Session, answer, in_time};
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, tool};
 use crate::tmux::Tmux;
 
 /// A server that is stopped; it goes on when dropped.
@@ -26,7 +24,7 @@ impl Drop for Stopped {
 }
 
 fn signal(name: &str, pid: &str) {
-    let done = Command::new("kill").args(["-s", name, pid]).status().unwrap();
+    let done = tool("kill").args(["-s", name, pid]).status().unwrap();
     assert!(done.success(), "kill -s {name} {pid}");
 }
 

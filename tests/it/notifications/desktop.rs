@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use super::terminal::{Terminal, block_in};
 use super::{PATIENCE, Stage, result};
 use crate::poll::{becomes_true, wait_for, wait_until};
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, programs};
 use crate::tmux::Tmux;
 
 const PROGRAMS: [&str; 5] = ["Xvfb", "dunst", "notify-send", "dbus-run-session", "dbus-send"];
@@ -23,14 +23,13 @@ struct Desktop {
 impl Desktop {
     /// Starts a desktop; `None` if a program for it is not installed.
     fn start(sandbox: &Sandbox) -> Option<Self> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let is_there = |name: &&str| std::env::split_paths(&path).any(|dir| dir.join(name).exists());
-        if !PROGRAMS.iter().all(is_there) {
+        if !PROGRAMS.iter().all(|name| programs().join(name).exists()) {
             assert!(std::env::var_os("LONGHAUL_REQUIRE_DESKTOP").is_none(), "install {PROGRAMS:?}");
             eprintln!("SKIPPED: a desktop needs {PROGRAMS:?}");
             return None;
         }
-        let mut x_server = Command::new("Xvfb")
+        let mut x_server = sandbox
+            .program("Xvfb")
             .args(["-displayfd", "1", "-screen", "0", "800x600x24", "-nolisten", "tcp"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -38,10 +38,9 @@ impl Scene {
         }
         symlink(bin_dir().join("examples/standin"), sandbox.path("bin/claude")).unwrap();
         let text = |path: PathBuf| path.to_str().unwrap().to_owned();
-        let path = sandbox.variables().iter().find(|(name, _)| name == "PATH").unwrap().1.clone();
         let (bin, sockets, log) = (sandbox.path("bin"), sandbox.path("sockets"), sandbox.path("standin.log"));
         let sandbox = sandbox
-            .with_env("PATH", format!("{}:{path}", text(bin)))
+            .with_programs(&bin)
             .with_env("STANDIN_BIN_DIR", text(bin_dir()))
             .with_env("STANDIN_RECORD", "1")
             .with_env("STANDIN_SOCKETS", text(sockets))

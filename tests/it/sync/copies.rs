@@ -1,15 +1,14 @@
 //! A home that was copied, one that was restored from a backup, and a clock that is wrong.
 
 use std::path::Path;
-use std::process::Command;
 
 use super::machine::Machine;
 use super::postgres_server::PostgresServer;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, tool};
 
 fn copy(from: &Path, to: &Path) {
     let _ = std::fs::remove_dir_all(to);
-    assert!(Command::new("cp").args(["-a", "--"]).args([from, to]).status().unwrap().success());
+    assert!(tool("cp").args(["-a", "--"]).args([from, to]).status().unwrap().success());
 }
 
 /// Copies the files that are in `from` only.

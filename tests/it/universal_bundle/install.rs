@@ -26,8 +26,8 @@ fn installed() -> (Sandbox, Universal) {
     let client = CLIENT.replace("@STATE@", sandbox.path("asked").to_str().unwrap());
     fs::write(tools.join("claude"), client.replace("@BUNDLE@", universal.folder.to_str().unwrap())).unwrap();
     fs::set_permissions(tools.join("claude"), Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}/.local/bin:{}:/usr/bin:/bin", sandbox.home().display(), tools.display());
-    (sandbox.with_env("PATH", path), universal)
+    let own = sandbox.home().join(".local/bin");
+    (sandbox.with_programs(&tools).with_programs(&own), universal)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use longhaul_core::catalog::{self, CODEX_EXECUTABLE, REGISTRATIONS};
 use serde_json::json;
 
 use super::{FEW, FOREIGN, Universal, native, start, write_executable};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, programs};
 use crate::small_disk::Small;
 
 /// Shells that may be `/bin/sh`; those that are installed are used.
@@ -17,7 +17,7 @@ const SHELLS: [&[&str]; 6] =
 
 /// Returns the shells of this machine; `dash` or `sh`, and `bash`, must be there.
 fn shells() -> Vec<&'static [&'static str]> {
-    let runs = |shell: &&&[&str]| Command::new(shell[0]).args(&shell[1..]).args(["-c", ":"]).status().is_ok();
+    let runs = |shell: &&&[&str]| Path::new(&which(shell[0])).is_file();
     let found: Vec<_> = SHELLS.iter().filter(runs).copied().collect();
     assert!(found.len() >= 2, "{found:?}");
     found
@@ -190,10 +190,7 @@ fn neither_the_path_nor_the_current_folder_decides_what_is_started() {
     }
 }
 
-/// Returns the absolute path of a program on the `PATH` of this test.
+/// Returns the absolute path of a program, whether it is there or not.
 fn which(name: &str) -> String {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut found = std::env::split_paths(&path).map(|folder| folder.join(name));
-    let found = if name.starts_with('/') { Some(name.into()) } else { found.find(|path| path.is_file()) };
-    found.unwrap().to_str().unwrap().to_owned()
+    programs().join(name).to_str().unwrap().to_owned()
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{FOREIGN, Universal, write_executable};
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, programs};
 
 /// Runs the entry point beside the bundle, with a tmux that prints its arguments.
 fn run_entry_point(sandbox: &Sandbox) -> Outcome {
@@ -12,8 +12,8 @@ fn run_entry_point(sandbox: &Sandbox) -> Outcome {
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../longhaul.tmux"), &entry).unwrap();
     fs::create_dir(&tools).unwrap();
     write_executable(&tools.join("tmux"), "#!/bin/sh\necho \"tmux $1\"\n");
-    let mut command = sandbox.program("sh");
-    Outcome::of(command.arg(&entry).env("PATH", format!("{}:/usr/bin:/bin", tools.display())), b"")
+    let path = format!("{}:{}", tools.display(), programs().display());
+    Outcome::of(sandbox.program("sh").arg(&entry).env("PATH", path), b"")
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{OpenView, session};
 use crate::poll::{DEADLINE, becomes_true, wait_until};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, programs};
 use crate::standin::StandIn;
 use crate::tmux::{Pane, Tmux};
 
@@ -52,7 +52,7 @@ impl Stage {
             "#!/bin/sh\nfor word; do\n  if [ \"$word\" = if-shell ]; then\n    : > {0}/asked\n    \
              until [ -e {0}/go ]; do sleep 0.01; done\n  fi\ndone\nexec {1} \"$@\"\n",
             folder.display(),
-            real_tmux().display()
+            programs().join("tmux").display()
         );
         let program = folder.join("tmux");
         fs::write(&program, script).unwrap();
@@ -71,11 +71,6 @@ impl Stage {
         press_until(&view, "y", "the last check", || folder.join("asked").exists());
         (view, folder)
     }
-}
-
-fn real_tmux() -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|folder| folder.join("tmux")).find(|program| program.is_file()).unwrap()
 }
 
 /// Presses `key` until `done`: the view ignores a key that is pressed before the dialog could be read.

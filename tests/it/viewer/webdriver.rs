@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::poll::{self, DEADLINE};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, programs};
 
 /// Set where a browser must be there, as on CI: then nothing is skipped.
 const REQUIRED: &str = "LONGHAUL_REQUIRE_BROWSER";
@@ -27,9 +27,7 @@ pub(super) struct Browser {
 impl Browser {
     /// Starts one; `None`, with a word of why, where none is installed and none is required.
     pub(super) fn start(sandbox: &Sandbox) -> Option<Self> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let is_here = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
-        if !is_here("chromedriver") {
+        if !programs().join("chromedriver").is_file() {
             let how = "chromedriver is not installed: apt-get install chromium chromium-driver";
             assert!(std::env::var_os(REQUIRED).is_none(), "{how}");
             // Not eprintln!, which nobody sees of a test that passes.

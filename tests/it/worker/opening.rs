@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::served::Served;
 use crate::poll::{DEADLINE, wait_for};
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, programs};
 
 /// Puts a program in the browser's place that writes down its arguments and its environment.
 fn stand_in_browser(sandbox: &Sandbox) -> std::path::PathBuf {
@@ -28,7 +28,7 @@ fn the_browser_is_given_no_key() {
     let folder = stand_in_browser(&sandbox);
     let served = Served::new(&sandbox);
     let mut command = sandbox.executable("longhaul");
-    let path = format!("{}:/usr/bin:/bin", folder.display());
+    let path = format!("{}:{}", folder.display(), programs().display());
     let opened = Outcome::of(command.args(["worker", "open"]).env("PATH", path), b"");
     assert_eq!(opened.status, Some(0), "{opened:?}");
     let seen = wait_for(DEADLINE, "the browser", || fs::read_to_string(sandbox.path("seen")).ok());

@@ -22,10 +22,9 @@ fn with_claude(settings: serde_json::Value, script: &str) -> Sandbox {
     let text = format!("#!/bin/sh\nif [ \"$1\" = --help ]; then {help}; exit; fi\n{script}\n");
     fs::write(&claude, text).unwrap();
     fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let (seen, hooks) = (sandbox.path("seen"), bin_dir());
     sandbox
-        .with_env("PATH", path)
+        .with_programs(&bin)
         .with_env("SEEN", seen.to_str().unwrap())
         .with_env("HOOKS", hooks.to_str().unwrap())
         .with_env("CLAUDECODE", "1")

@@ -63,7 +63,8 @@ pub fn commit(repository: &Path, folder: &Path, branch: &str, message: &str, aut
     let git = |arguments: &[&str]| -> Command {
         let mut git = run::program("git");
         git.current_dir(folder).env("GIT_INDEX_FILE", temporary.path().join("index"));
-        // The bytes and permissions of the folder, whatever this user has configured.
+        // The bytes and permissions of the folder, whatever this user or the repository has configured.
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null");
         git.args(["-c", "core.autocrlf=false", "-c", "core.fileMode=true", "-c", "core.excludesFile=/dev/null"]);
         git.arg("--git-dir").arg(repository).arg("--work-tree").arg(folder).args(arguments);
         git
@@ -130,14 +131,15 @@ mod tests {
     use crate::run;
 
     fn git(repository: &Path, arguments: &[&str]) -> String {
-        run::output(run::program("git").arg("-C").arg(repository).args(arguments)).unwrap()
+        let mut git = run::program("git");
+        run::output(git.env("GIT_CONFIG_GLOBAL", "/dev/null").arg("-C").arg(repository).args(arguments)).unwrap()
     }
 
     #[test]
     fn the_branch_has_the_files_of_the_folder_and_the_history_of_the_releases() {
         let temporary = tempfile::tempdir().unwrap();
         let (repository, folder) = (temporary.path().join("repository.git"), temporary.path().join("folder"));
-        run::output(run::program("git").args(["init", "--quiet", "--bare"]).arg(&repository)).unwrap();
+        git(temporary.path(), &["init", "--quiet", "--bare", "repository.git"]);
         fs::create_dir_all(folder.join("longhaul/bin")).unwrap();
         fs::write(folder.join("longhaul/bin/longhaul"), "#!/bin/sh\r\n").unwrap();
         fs::set_permissions(folder.join("longhaul/bin/longhaul"), Permissions::from_mode(0o755)).unwrap();

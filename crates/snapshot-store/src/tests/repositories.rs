@@ -205,13 +205,7 @@ fn an_unborn_branch_a_split_index_and_a_merge_conflict_have_snapshots() {
     world.git(&["checkout", "-q", "main"]);
     world.write("a", "main\n");
     world.git(&["commit", "-qam", "main"]);
-    #[expect(clippy::disallowed_methods, reason = "a merge that fails")]
-    let merged = Command::new("git")
-        .args(["-c", "user.name=a", "-c", "user.email=a@b", "merge", "-q", "side"])
-        .current_dir(world.top())
-        .output()
-        .unwrap();
-    assert!(!merged.status.success());
+    assert!(!world.try_git_in(&world.top(), &["merge", "-q", "side"]).status.success());
     let snapshot = world.take();
     assert_eq!((snapshot.under_way.as_deref(), snapshot.index_tree), (Some("merge"), None));
     check_untouched(&world, || world.write("a", "resolved\n"));
