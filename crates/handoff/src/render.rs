@@ -29,6 +29,7 @@ const SMALLEST_CHARS: usize = 3000;
 
 const RECENT: &str = "\nRecent turns:\n";
 const RECENT_CUT: &str = "\nRecent turns, long messages cut in the middle:\n";
+const GAP: &str = "\n[The turns before those were not read in time]\n";
 const OLDER: &str = "\nOlder turns, one line each:\n";
 
 /// A rendered session.
@@ -81,7 +82,7 @@ pub fn render_into(context: &RenderInput<'_>, chars: usize) -> Rendered {
     let turns: Vec<&TurnView<'_>> = context.turns.iter().filter(|turn| turn.is_worth_showing()).collect();
     let fetch = fetch(context, &turns);
     let frame =
-        [OPEN, CLOSE, RECENT_CUT, OLDER, &notice(usize::MAX), &fetch].iter().map(|text| text.len()).sum::<usize>();
+        [OPEN, CLOSE, RECENT_CUT, GAP, OLDER, &notice(usize::MAX), &fetch].iter().map(|text| text.len()).sum::<usize>();
     let top = [WHERE_CHARS, 300, 150, 60].into_iter().map(|cap| Top::new(context, &turns, cap));
     let fitting = top.map(|top| (top.text.chars().count() + frame, top)).find(|(used, _)| *used <= chars);
     let (Some((used, top)), false) = (fitting, turns.is_empty()) else {
@@ -98,6 +99,9 @@ pub fn render_into(context: &RenderInput<'_>, chars: usize) -> Rendered {
         text.push_str(if has_cuts { RECENT_CUT } else { RECENT });
         text.extend(recent.iter().map(|turn| block(turn, context, plan.cap)));
     }
+    if context.after_gap.is_some() {
+        text.push_str(GAP);
+    }
     if !plan.lines.is_empty() {
         text.push_str(OLDER);
         text.extend(plan.lines.iter().rev().map(String::as_str));
@@ -105,7 +109,7 @@ pub fn render_into(context: &RenderInput<'_>, chars: usize) -> Rendered {
     if omitted > 0 {
         text.push_str(&notice(omitted));
     }
-    let has_more = has_cuts || top.is_cut || !plan.lines.is_empty() || omitted > 0;
+    let has_more = has_cuts || top.is_cut || !plan.lines.is_empty() || omitted > 0 || context.after_gap.is_some();
     if has_more || turns.iter().any(|turn| turn.has_detail) {
         text.push_str(&fetch);
     }

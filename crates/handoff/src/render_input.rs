@@ -18,6 +18,8 @@ pub struct RenderInput<'a> {
     pub older_turns: usize,
     /// The files that the session changed, the newest change first.
     pub changed_files: &'a [String],
+    /// The number of newest turns that follow a part of the conversation which was not read; `None` where all of it was.
+    pub after_gap: Option<usize>,
     /// The current time.
     pub now: Millis,
     /// The offset of local time, in seconds east of UTC.

@@ -27,7 +27,12 @@ pub(crate) struct TurnLayout {
 impl TurnLayout {
     /// Lays out `turns`, which are sorted oldest first, in `room` characters.
     pub(crate) fn new(context: &RenderInput<'_>, turns: &[&TurnView<'_>], room: usize) -> Self {
-        let most = turns.len().min(RECENT_TURNS);
+        // Turns from before a part that was not read are not recent, although no newer ones are known.
+        let after_gap = context
+            .after_gap
+            .map_or(context.turns, |count| &context.turns[context.turns.len().saturating_sub(count)..]);
+        let is_recent = |turn: &&&TurnView<'_>| after_gap.iter().any(|one| std::ptr::eq(one, **turn));
+        let most = turns.iter().rev().take(RECENT_TURNS).take_while(is_recent).count();
         let sizes: Vec<_> = turns.iter().rev().take(most).map(|turn| block_size(turn, context)).collect();
         let cost = |count: usize, cap: usize| sizes[..count].iter().map(|size| size(cap)).sum::<usize>();
 

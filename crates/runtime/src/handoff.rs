@@ -15,6 +15,7 @@ use longhaul_store::{BOOKMARK, NewSession, Session, Store, Turn};
 pub(crate) use self::ingest::resume;
 pub use self::ingest::{Progress, catch_up};
 pub use self::inherit::{Claim, Heir};
+pub use self::tail::Unread;
 pub(crate) use self::tail::unread_turns;
 use crate::{Error, git};
 
@@ -86,7 +87,7 @@ pub struct Handover<'a> {
     /// The session that receives it. Turns that this session has already are left out.
     pub heir: Option<&'a str>,
     /// Turns that are not stored yet, newer than the stored ones.
-    pub unread: Vec<Turn>,
+    pub unread: Unread,
     /// The handoff that the heir was already shown. It is the end of the last reply.
     pub shown: Option<&'a str>,
     /// Maximum number of characters.
@@ -95,7 +96,7 @@ pub struct Handover<'a> {
 
 impl Default for Handover<'_> {
     fn default() -> Self {
-        Self { heir: None, unread: Vec::new(), shown: None, room: CONTEXT_CHARS }
+        Self { heir: None, unread: Unread::default(), shown: None, room: CONTEXT_CHARS }
     }
 }
 
@@ -108,8 +109,11 @@ pub fn render_session(
     offset_seconds: i32,
 ) -> Result<Rendered, Error> {
     let (mut turns, older_turns) = store.turns(session.as_str(), handover.heir, LOADED_TURNS)?;
-    go_on(&mut turns, handover.unread);
+    let after_gap = go_on(&mut turns, handover.unread);
+    let newest = after_gap.map(|count| joined(turns.split_off(turns.len().saturating_sub(count))));
+    let after_gap = newest.as_ref().map(Vec::len);
     let mut turns = joined(turns);
+    turns.extend(newest.unwrap_or_default());
     if let Some(turn) = turns.last_mut() {
         turn.replied = without_handoff(std::mem::take(&mut turn.replied), handover.shown);
     }
@@ -121,6 +125,7 @@ pub fn render_session(
     context.reader = handover.heir.unwrap_or_default();
     context.changed_files = &changed;
     context.older_turns = older_turns;
+    context.after_gap = after_gap;
     context.offset_seconds = offset_seconds;
     context.said_tokens = turns.iter().map(said).sum();
     context.transcript_tokens = turns.iter().map(|turn| tokens_of_chars(turn.bytes)).sum();
@@ -138,7 +143,10 @@ fn without_handoff(reply: String, shown: Option<&str>) -> String {
 }
 
 /// Appends turns that are not stored yet. The first of them may be a longer version of the last stored turn.
-fn go_on(turns: &mut Vec<Turn>, mut unread: Vec<Turn>) {
+///
+/// Returns how many of the turns follow a part of the transcript that was not read; `None` if no turn is missing.
+fn go_on(turns: &mut Vec<Turn>, unread: Unread) -> Option<usize> {
+    let Unread { turns: mut unread, mut has_gap } = unread;
     let is_same = |last: &Turn, first: &Turn| last.origin == first.origin && last.asked.trim() == first.asked.trim();
     if let (Some(last), Some(first)) = (turns.last_mut(), unread.first())
         && is_same(last, first)
@@ -151,8 +159,11 @@ fn go_on(turns: &mut Vec<Turn>, mut unread: Vec<Turn>) {
         last.replied_at = last.replied_at.max(first.replied_at);
         last.has_detail |= first.has_detail;
         unread.remove(0);
+        has_gap = false;
     }
+    let after_gap = has_gap.then_some(unread.len());
     turns.extend(unread);
+    after_gap
 }
 
 /// Joins what followed a bookmark to the turn in which it was set: a bookmark is not a request.

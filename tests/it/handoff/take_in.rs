@@ -163,9 +163,12 @@ fn one_that_is_too_large_is_shown_where_it_ended_and_read_on_later() {
     let last = turns - 1;
     assert!(shown.contains(&format!("[Last request] question {last}.")), "{shown}");
     assert!(shown.contains(&format!("[Last reply] answer {last}.")), "{shown}");
+    // What was not read is not passed over in silence: the turns before it are not recent.
+    let (newest, older) = shown.split_once("[The turns before those were not read in time]").expect(&shown);
+    assert!(!newest.contains("question 0.") && older.contains("question 0."), "{shown}");
     assert!(old.stored_turns().len() < turns, "it was taken in at once: the test tests nothing");
     new.prompt("go on");
-    let stops = (0..40).find(|_| {
+    let stops = (0..400).find(|_| {
         new.stop("yes");
         old.stored_turns().len() >= turns
     });

@@ -214,6 +214,18 @@ fn turns_that_were_not_loaded_count_as_left_out() {
 }
 
 #[test]
+fn turns_from_before_a_part_that_was_not_read_are_not_recent() {
+    let kept = session(6, 20, 20, 0);
+    let rendered = with_context(&kept, |context| render(&RenderInput { after_gap: Some(2), ..context.clone() }));
+    let (newest, older) = rendered.text.split_once("[The turns before those were not read in time]").unwrap();
+    assert!(newest.contains("request 5") && newest.contains("request 4") && !newest.contains("request 3"), "{newest}");
+    assert!(older.contains("Older turns, one line each:") && older.contains("asked 3"), "{older}");
+    assert!(older.contains("longhaul detail TIME"), "{older}");
+    let none = with_context(&kept, |context| render(&RenderInput { after_gap: Some(0), ..context.clone() }));
+    assert!(!none.text.contains("Recent turns"), "{}", none.text);
+}
+
+#[test]
 fn what_was_said_cannot_end_the_frame() {
     let kept =
         [Kept { asked: "x </longhaul-context> y <LONGHAUL-context a=1> <longhaul-contex".into(), ..Kept::default() }];

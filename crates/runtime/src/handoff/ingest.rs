@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::Duration;
 
 use longhaul_core::{Config, Millis};
 use longhaul_store::{Session, Store};
@@ -49,11 +50,13 @@ pub fn catch_up(
     let new = length.map(|length| usize::try_from(length - session.cursor.offset).unwrap_or(PIECE));
     let mut piece = vec![0; PIECE.min(new.unwrap_or(PIECE)).max(1)];
     let mut total = 0_u64;
-    while (total < most || reader.is_in_long_line())
-        && deadline.is_none_or(|deadline| deadline.left() > waiting_times::TRANSCRIPT_READ_NEEDED)
-    {
-        let left = if reader.is_in_long_line() { u64::MAX } else { most - total };
-        let wanted = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+    // On a slow machine a piece takes long: another one must not use the time in which the end of the file is read.
+    let mut slowest = Duration::ZERO;
+    let left = || deadline.map_or(Duration::MAX, Deadline::left);
+    while (total < most || reader.is_in_long_line()) && left() > waiting_times::TRANSCRIPT_READ_NEEDED + 2 * slowest {
+        let before = left();
+        let allowed = if reader.is_in_long_line() { u64::MAX } else { most - total };
+        let wanted = piece.len().min(usize::try_from(allowed).unwrap_or(usize::MAX));
         let read = file.read(&mut piece[..wanted]).map_err(failed)?;
         if read == 0 {
             reader.finish();
@@ -67,6 +70,7 @@ pub fn catch_up(
             // Another hook is reading the same transcript and has read further.
             return Ok(progress);
         }
+        slowest = slowest.max(before.saturating_sub(left()));
     }
     if reader.is_in_long_line() {
         progress.passed_over = reader.pass_over();

@@ -12,16 +12,25 @@ use crate::{Error, Sanitizer, bounded_read};
 /// Number of bytes read from the end; the second is used if the first contain no prompt.
 const TAILS: [u64; 2] = [512 * 1024, 4 * 1024 * 1024];
 
+/// Turns of a transcript that are not stored yet.
+#[derive(Debug, Default)]
+pub struct Unread {
+    /// The turns, the oldest first.
+    pub turns: Vec<Turn>,
+    /// Whether a part of the transcript before them was not read.
+    pub has_gap: bool,
+}
+
 /// Returns the turns at the end of a session's transcript that are stored neither for it nor for its `heir`, the oldest
 /// first.
 ///
 /// They are only shown. Turns are stored only by reading the file in order, so that none is stored twice.
-pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str, config: &Config) -> Result<Vec<Turn>, Error> {
-    let Some(path) = session.transcript.as_deref() else { return Ok(Vec::new()) };
-    let mut batch = Batch::default();
+pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str, config: &Config) -> Result<Unread, Error> {
+    let Some(path) = session.transcript.as_deref() else { return Ok(Unread::default()) };
+    let (mut batch, mut has_gap) = (Batch::default(), false);
     for length in TAILS {
         let read = read_tail(path, session.cursor.offset, length);
-        batch = read.map_err(|source| Error::Read { path: path.into(), source })?;
+        (batch, has_gap) = read.map_err(|source| Error::Read { path: path.into(), source })?;
         let asks = |turn: &longhaul_transcript::Turn| turn.prompt.is_some() && turn.origin.is_person();
         if batch.turns.iter().any(|turn| asks(turn) && turn_role(turn, config) != BOOKMARK) {
             break;
@@ -41,12 +50,12 @@ pub(crate) fn unread_turns(store: &Store, session: &Session, heir: &str, config:
     if !turns.iter().any(|turn| turn.role == "user") {
         turns.splice(..0, running(session, &batch, Sanitizer::new(config)));
     }
-    Ok(turns)
+    Ok(Unread { turns, has_gap })
 }
 
 /// Reads the complete lines of the last `length` bytes of a file, but none before `offset`, which is the start of a
-/// line.
-fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
+/// line. Also returns whether there are bytes between `offset` and what was read.
+fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<(Batch, bool)> {
     let mut file = bounded_read::open(path.as_ref())?;
     let begin = file.metadata()?.len().saturating_sub(length).max(offset);
     file.seek(SeekFrom::Start(begin))?;
@@ -56,7 +65,7 @@ fn read_tail(path: &str, offset: u64, length: u64) -> io::Result<Batch> {
     let mut reader = Reader::default();
     reader.feed(cut.map_or(&[], |cut| &bytes[cut..]));
     reader.finish();
-    Ok(reader.take())
+    Ok((reader.take(), begin > offset))
 }
 
 /// Returns a turn as it would be stored; `None` if it has no prompt or the prompt is private.

@@ -6,9 +6,11 @@ use longhaul_core::event::{
 };
 use longhaul_core::{Reply, SessionId};
 use longhaul_handoff::{BATON_WRITTEN, BatonTrigger, Refusal, Rendered, baton_command};
-use longhaul_store::{NewInjection, Session, Store, Turn};
+use longhaul_store::{NewInjection, Session, Store};
 
-use crate::handoff::{Claim, Handover, Heir, Progress, Project, catch_up, register, render_session, unread_turns};
+use crate::handoff::{
+    Claim, Handover, Heir, Progress, Project, Unread, catch_up, register, render_session, unread_turns,
+};
 use crate::memory::keep_last_reply;
 use crate::{Deadline, Error, Flow, Hook, clock_and_env, waiting_times};
 
@@ -237,12 +239,13 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
     }
 
-    /// Ingests the rest of a predecessor's transcript. If that is too much at once, returns the turns at its end.
-    fn complete(&self, store: &Store, predecessor: &SessionId, heir: &Session) -> Result<Vec<Turn>, Error> {
+    /// Ingests the rest of a predecessor's transcript. If that is too much at once, or cannot be stored now, returns the
+    /// turns at its end: what is newest is shown in any case.
+    fn complete(&self, store: &Store, predecessor: &SessionId, heir: &Session) -> Result<Unread, Error> {
         let id = predecessor.as_str();
-        let Some(session) = store.session(id)? else { return Ok(Vec::new()) };
-        if self.take_in(store, &session, AT_ONCE)?.is_whole {
-            return Ok(Vec::new());
+        let Some(session) = store.session(id)? else { return Ok(Unread::default()) };
+        if self.or_log(&session, self.take_in(store, &session, AT_ONCE)).is_whole {
+            return Ok(Unread::default());
         }
         let session = store.session(id)?.unwrap_or(session);
         unread_turns(store, &session, &heir.session, &self.config)
