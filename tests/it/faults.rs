@@ -20,6 +20,7 @@ use longhaul_core::catalog::REGISTRATIONS;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::poll::SLACK;
 use crate::sandbox::{Outcome, Sandbox, payload};
 
 /// A session whose hooks are called one by one, with every job on.
@@ -102,7 +103,7 @@ fn in_time<T>(event: &str, work: impl FnOnce() -> T) -> T {
     let registration = REGISTRATIONS.iter().find(|registration| registration.event.as_str() == event).unwrap();
     let started = Instant::now();
     let done = work();
-    let limit = Duration::from_secs(registration.timeout_seconds);
+    let limit = Duration::from_secs(registration.timeout_seconds) + SLACK;
     assert!(started.elapsed() < limit, "{event} took {:?}", started.elapsed());
     done
 }

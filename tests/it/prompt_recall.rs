@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::past::Past;
+use crate::poll::SLACK;
 use crate::sandbox::{Outcome, Sandbox, payload};
 
 /// What the whole of it may take.
@@ -312,7 +313,7 @@ fn a_prompt_of_ten_megabytes_is_answered_at_once() {
     let began = Instant::now();
     answer(&sandbox, "eeee-5555", &long, json!({}));
     // Storing it takes its time in a debug build; recalling adds next to nothing.
-    assert!(with < began.elapsed() * 2 + Duration::from_millis(500), "{with:?} instead of {:?}", began.elapsed());
+    assert!(with < began.elapsed() * 3 + SLACK, "{with:?} instead of {:?}", began.elapsed());
 }
 
 #[test]
@@ -336,7 +337,7 @@ fn a_locked_database_is_not_waited_for() {
     let began = Instant::now();
     let locked = brought(&sandbox, "dddd-4444", "what made the importer stall at night?");
     assert_eq!(locked, "");
-    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(3) + SLACK, "{:?}", began.elapsed());
     database.execute_batch("ROLLBACK").unwrap();
 }
 

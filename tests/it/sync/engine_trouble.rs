@@ -78,7 +78,7 @@ fn a_connection_that_is_cut_loses_nothing() {
     assert_eq!(server.sql("team", "SELECT count(*) - count(DISTINCT id) FROM longhaul.records"), "0");
 }
 
-/// Two seconds for each answer: the exchange takes its time, and a hook takes none of it.
+/// Six seconds for each answer: the exchange takes its time, and a hook takes none of it.
 #[test]
 fn a_slow_server_slows_down_no_hook() {
     let Some(server) = PostgresServer::start() else { return };
@@ -88,12 +88,13 @@ fn a_slow_server_slows_down_no_hook() {
     let a = Machine::with_config("a", &json!({ "sync": { "name": "a" } }));
     a.init(&url);
     a.sandbox.write_config(&json!({ "sync": { "name": "a", "url": through } }).to_string());
-    proxy.set(Trouble::Delay(Duration::from_secs(2)));
+    proxy.set(Trouble::Delay(Duration::from_secs(6)));
     a.fire("s", "UserPromptSubmit", json!({ "prompt": "find the wren" }));
     let started = Instant::now();
     a.fire("s", "Stop", json!({ "last_assistant_message": "Found." }));
     let took = started.elapsed();
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < Duration::from_secs(6), "{took:?}");
+    proxy.set(Trouble::None);
     a.fire("s", "SessionEnd-prompt_input_exit", json!({}));
     a.done(&["now"]);
     assert_ne!(server.sql("team", "SELECT count(payload) FROM longhaul.records"), "0");
@@ -201,7 +202,7 @@ fn a_server_whose_disk_is_full_is_named_and_the_exchange_goes_on_by_itself() {
     let started = Instant::now();
     a.work("find the fieldfare", "Found.");
     let took = started.elapsed();
-    assert!(took < Duration::from_secs(10), "five hooks took {took:?}");
+    assert!(took < Duration::from_secs(30), "five hooks took {took:?}");
     wait_until(DEADLINE, "the failed exchange", || a.sync(&["status"]).stdout.contains("no space left"));
     status_names(&a, "no space left: could not extend file: No space left on device");
     assert!(a.remembers("redwing"), "what others have sent is fetched");
