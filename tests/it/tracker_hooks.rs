@@ -9,7 +9,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, tool};
 use crate::tmux::Tmux;
 
 const SESSION: &str = "s";
@@ -199,6 +199,26 @@ fn a_failure_blocks_with_its_kind() {
     let sandbox = after(IDLE);
     fire(&sandbox, "StopFailure", json!({}));
     check(&sandbox, "idle");
+}
+
+#[test]
+fn a_session_whose_client_was_killed_is_gone_at_the_next_look() {
+    // A zombie: its parent, here this test, does not wait for it. If the parent has ended, as a tmux server, nobody may.
+    let mut client = tool("sleep").arg("600").spawn().unwrap();
+    let sandbox = Sandbox::new().with_env("CLAUDE_PID", client.id().to_string());
+    let sandbox = sandbox.with_env("TMUX", "/nowhere/tmux,1,0").with_env("TMUX_PANE", "%0");
+    for name in WORKING {
+        fire(&sandbox, name, json!({}));
+    }
+    let outside = sandbox.with_env("TMUX", "");
+    check(&outside, "working");
+    client.kill().unwrap();
+    let gone = || rows(&outside).is_empty();
+    // The signal takes effect within moments, and not at the tenth second, at which the next search is due.
+    let ended = || fs::read_to_string(format!("/proc/{}/stat", client.id())).is_ok_and(|stat| stat.contains(") Z "));
+    wait_until(DEADLINE, "the end of the client", ended);
+    assert!(gone(), "{:?}", rows(&outside));
+    client.wait().unwrap();
 }
 
 #[test]

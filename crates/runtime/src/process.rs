@@ -329,10 +329,14 @@ pub(crate) fn command_line(pid: u32) -> Vec<String> {
     run(&step, waiting_times::PS).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// Reads `/proc/<pid>/stat`. The name in it may contain spaces and parentheses.
+/// Reads `/proc/<pid>/stat`; `None` for a zombie, which nobody may ever wait for. The name in it may contain spaces and
+/// parentheses.
 fn stat(pid: u32) -> Option<Process> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
+    if has_ended(rest) {
+        return None;
+    }
     let parent = rest.split_ascii_whitespace().nth(1)?.parse().ok()?;
     // In newer versions of node, the process name is that of the main thread.
     let may_run_a_client = matches!(name, "node" | "bun" | "MainThread");
@@ -364,16 +368,22 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 /// Returns whether a process has ended but was not waited for yet; `false` without `/proc`.
 fn is_zombie(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
+    stat.rsplit_once(')').is_some_and(|(_, rest)| has_ended(rest))
 }
 
-/// Returns all processes: from `/proc` on Linux, from one `ps` elsewhere.
+/// Returns whether the text that begins with the state of a process is that of one that has ended.
+fn has_ended(state: &str) -> bool {
+    state.trim_start().starts_with(['Z', 'X'])
+}
+
+/// Returns all processes that have not ended: from `/proc` on Linux, from one `ps` elsewhere.
 pub(crate) fn all() -> Vec<Process> {
     if cfg!(target_os = "linux") {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         return entries.filter_map(|entry| stat(entry.file_name().to_str()?.parse().ok()?)).collect();
     }
-    let step = TerminalCommand { argv: ["ps", "-axo", "pid=,ppid=,args="].map(str::to_owned).to_vec(), stdin: None };
+    let step =
+        TerminalCommand { argv: ["ps", "-axo", "pid=,ppid=,stat=,args="].map(str::to_owned).to_vec(), stdin: None };
     let listing = run(&step, waiting_times::PS).unwrap_or_default();
     listing.lines().filter_map(process_of_ps).collect()
 }
@@ -381,6 +391,7 @@ pub(crate) fn all() -> Vec<Process> {
 fn process_of_ps(line: &str) -> Option<Process> {
     let mut words = line.split_ascii_whitespace();
     let (pid, parent) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    words.next().filter(|state| !has_ended(state))?;
     let name = words.next()?.rsplit('/').next()?.to_owned();
     let mut process = Process::new(pid, parent, name);
     process.arguments = words.collect::<Vec<_>>().join(" ");

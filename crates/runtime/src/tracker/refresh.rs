@@ -1,7 +1,7 @@
 //! Corrects what no hook reports and what tmux does not show, every few seconds by tmux, or by a command.
 
 use longhaul_activity_log::LogLine;
-use longhaul_core::{Millis, SessionId};
+use longhaul_core::{Millis, SessionId, Status};
 use longhaul_tracker::{
     Agent, ClientRecord, FoundSession, LivePane, Process, RemovalReason, Trigger, dead_agents, may_be_interrupted,
     reconcile, render, reopen_offer, scan, stale_agents, transition,
@@ -19,7 +19,11 @@ impl Tracker<'_> {
     pub fn refresh(&mut self) -> Result<(), Error> {
         let shown = match &self.server {
             Some(server) => {
-                let read = server.read()?;
+                let read = match server.read() {
+                    Ok(read) => read,
+                    // A server that has ended shows nothing, but its sessions must not stay listed.
+                    Err(error) => return self.tidy().and(Err(error)),
+                };
                 user_options_cache::save(self.home, server, &read.options)?;
                 self.offer_reopen(server, &read)?;
                 Some(read.status)
@@ -42,11 +46,14 @@ impl Tracker<'_> {
     pub fn tidy(&mut self) -> Result<(), Error> {
         let records = client_records::records(self.env);
         self.reconcile(&records)?;
-        if self.is_reaping_due() {
-            // The rows are read first, so that a new one is not removed because its pane was not listed yet.
-            let agents = self.agents()?;
-            let panes = self.panes()?;
+        // The rows are read first, so that a new one is not removed because its pane was not listed yet.
+        let agents = self.agents()?;
+        if self.is_reaping_due() || (!self.env.no_reap && agents.iter().any(has_died)) {
             let processes = process::all();
+            let Ok(panes) = self.panes() else {
+                // The panes of a server that has ended are not known. Its clients are.
+                return self.bury(&dead_agents(&agents, &[], &[], &processes, seconds(self.env.now)));
+            };
             self.bury(&self.of_earlier_servers(&agents)?)?;
             self.bury(&dead_agents(&agents, &self.sockets(), &panes, &processes, seconds(self.env.now)))?;
             self.add_found(&panes, &processes, &records)?;
@@ -130,7 +137,7 @@ impl Tracker<'_> {
         let agents = self.agents()?;
         let here = |agent: &&Agent| agent.pane.as_ref().is_some_and(|pane| pane.socket == server.socket);
         let completed: Vec<&Agent> =
-            agents.iter().filter(here).filter(|agent| agent.status == longhaul_core::Status::Completed).collect();
+            agents.iter().filter(here).filter(|agent| agent.status == Status::Completed).collect();
         if completed.is_empty() {
             return Ok(());
         }
@@ -231,4 +238,9 @@ impl Tracker<'_> {
         let text = reopen_offer(count);
         if text == shown.to_reopen { Ok(()) } else { server.show_offer(&text) }
     }
+}
+
+/// Returns whether the client of a session is known to be dead. A completed session may stay until the user has seen it.
+fn has_died(agent: &Agent) -> bool {
+    agent.status != Status::Completed && agent.pid.is_some_and(|pid| !process::is_alive(pid))
 }
