@@ -19,8 +19,8 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
     let mut tracker = Tracker::open(env, &home)?;
     tracker.tidy()?;
-    // A session that is visible on a screen has been seen, so it is skipped.
-    tracker.clear_seen()?;
+    // A session that is visible on a screen has been seen, so it is skipped: the user has just pressed a key.
+    tracker.clear_seen(0)?;
     let server = Server::of(env);
     let panes = server.as_ref().map_or(Ok(Vec::new()), |server| server.panes())?;
     let socket = server.as_ref().map(|server| server.socket.as_str());

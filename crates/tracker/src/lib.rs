@@ -26,7 +26,7 @@ pub use crate::menu::{Menu, MenuItem, menu};
 pub use crate::options::{OPTIONS, OptionName, Options};
 pub use crate::processes::{Process, agent_below, client_name, is_below};
 pub use crate::reap::{LivePane, RemovalReason, dead_agents, stale_agents};
-pub use crate::reconcile::{ClientRecord, ClientStatus, may_be_interrupted, reconcile};
+pub use crate::reconcile::{ClientRecord, ClientStatus, Viewer, has_been_seen, may_be_interrupted, reconcile};
 pub use crate::scan::{FoundSession, scan};
 pub use crate::script::{Script, script_text, without_control_chars};
 pub use crate::state::{

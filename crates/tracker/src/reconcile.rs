@@ -78,3 +78,25 @@ pub fn reconcile(agent: &Agent, last_hook: Millis, record: &ClientRecord, now: M
     };
     crate::next(agent.status, trigger).map(|_| trigger)
 }
+
+/// A client that is attached to a tmux server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Viewer {
+    /// The id of the pane that is active in it, such as `%3`.
+    pub pane: String,
+    /// Whether its terminal has the focus; `None` where that is not reported.
+    pub focused: Option<bool>,
+    /// The time since the last key, in seconds.
+    pub idle_seconds: u64,
+}
+
+/// Returns whether the user has seen the end of a completed session's turn, `seconds` or more ago.
+///
+/// That its pane is on a screen is not enough: nobody may sit in front of it. The terminal must have the focus, or else a
+/// key must have been pressed since.
+pub fn has_been_seen(agent: &Agent, viewers: &[Viewer], now: u64, seconds: u64) -> bool {
+    let Some(pane) = &agent.pane else { return false };
+    let age = now.saturating_sub(agent.updated_at);
+    let looks = |viewer: &Viewer| viewer.focused.unwrap_or(viewer.idle_seconds < age);
+    age >= seconds && viewers.iter().any(|viewer| viewer.pane == pane.id && looks(viewer))
+}

@@ -41,7 +41,7 @@ fn looking_at_a_pane_takes_completed_back_at_once() {
 }
 
 #[test]
-fn a_turn_that_ends_before_somebodys_eyes_leaves_the_session_idle() {
+fn a_turn_that_ends_before_somebodys_eyes_stays_completed_until_the_next_refresh() {
     let stage = Attached::new();
     let (seen, other) = (stage.client(), stage.client());
     // Before setup: the hook on focus runs beside the test, and may be late.
@@ -51,7 +51,12 @@ fn a_turn_that_ends_before_somebodys_eyes_leaves_the_session_idle() {
         stage.fire(pane, session, "UserPromptSubmit", json!({}));
         stage.fire(pane, session, "Stop", json!({}));
     }
-    // Without any refresh: the hook has started the process that looks.
+    stage.wait_for_counts(" 0. 0* 2+ 0! ");
+    // Somebody who has looked away must be able to see it.
+    stage.refresh_after(1);
+    stage.wait_for_status("seen", "completed");
+    // A key was pressed less than ten minutes ago: the client was attached.
+    stage.refresh_after(600);
     stage.wait_for_status("seen", "idle");
     stage.wait_for_counts(" 1. 0* 1+ 0! ");
     assert_eq!(stage.tmux.format(&seen, "#{@longhaul-state}"), "idle");
@@ -135,6 +140,6 @@ fn a_terminal_without_the_focus_is_not_looked_at() {
     stage.wait_for_counts(" 0. 0* 1+ 0! ");
     stage.type_raw("\u{1b}[I");
     wait_until(DEADLINE, "the focus", || flags().contains("focused"));
-    stage.refresh_after(1);
+    stage.refresh_after(10);
     stage.wait_for_counts(" 1. 0* 0+ 0! ");
 }

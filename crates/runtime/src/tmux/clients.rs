@@ -4,7 +4,7 @@ use super::{Server, words};
 use crate::Error;
 
 /// The format of a client, on one line. The type is last: it is what the terminal reports.
-const CLIENT: &str = "#{client_tty}\t#{pane_id}\t#{focus-events}\t#{m:*focused*,#{client_flags}}\t#{client_activity}\t\
+const CLIENT: &str = "#{client_tty}\t#{pane_id}\t#{&&:#{focus-events},#{client_flags}}\t#{m:*focused*,#{client_flags}}\t#{client_activity}\t\
     #{client_name}\t#{client_termname}\t#{client_termtype}";
 
 /// A client that is attached to a server.

@@ -2,23 +2,22 @@
 
 use longhaul_inject::TerminalCommand;
 use longhaul_reopen::Window;
-use longhaul_tracker::{Pane, escape};
+use longhaul_tracker::escape;
 
-use super::look::{list_active, pane_ids};
 use super::window::{print_window, window_of};
 use super::{Server, words};
 use crate::Error;
 use crate::process;
 
 impl Server {
-    /// Shows the status in all clients, and stores the state of a session as an option of its pane, whose window is read.
+    /// Shows the status in all clients, and stores the state of a session as an option of its pane, whose window is returned.
     ///
     /// It is not an error if no client is attached, or if the pane no longer exists.
     pub(crate) fn set_status(
         &self,
         text: &str,
         pane_state: Option<(&str, Option<&str>)>,
-    ) -> Result<DisplayState, Error> {
+    ) -> Result<Option<Window>, Error> {
         let mut commands = vec![words(["set-option", "-g", "@longhaul-status", text])];
         if let Some((pane, state)) = pane_state {
             commands.push(match state {
@@ -27,8 +26,6 @@ impl Server {
             });
             commands.extend(state.map(|_| print_window(pane)));
         }
-        // Before the command that fails if no client is attached.
-        commands.push(list_active());
         // In the tested versions, setting an option redraws all clients. That is not documented; the effect of this
         // command is.
         commands.push(words(["refresh-client", "-S"]));
@@ -36,9 +33,7 @@ impl Server {
         if let Some(message) = problem.filter(|message| !has_no_target(message)) {
             return Err(Error::Program { program: "tmux".to_owned(), message });
         }
-        let pane = |id| Pane { socket: self.socket.clone(), id };
-        let (window, rest) = window_of(&printed);
-        Ok(DisplayState { active: pane_ids(rest).into_iter().map(pane).collect(), window })
+        Ok(window_of(&printed))
     }
 
     /// Shows the offer to reopen sessions; an empty text removes it.
@@ -73,15 +68,6 @@ impl Server {
         command.push(escape(text).replace('%', "%%"));
         self.run(&[command]).map(drop)
     }
-}
-
-/// What tmux reports while it shows the status.
-#[derive(Debug)]
-pub(crate) struct DisplayState {
-    /// The active pane of every client.
-    pub(crate) active: Vec<Pane>,
-    /// The window of the pane whose state was stored.
-    pub(crate) window: Option<Window>,
 }
 
 /// Returns whether the error only means that there is no client, or that the pane no longer exists.

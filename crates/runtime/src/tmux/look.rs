@@ -10,10 +10,6 @@ use crate::Error;
 const PANE: &str = "#{pane_id}\t#{pane_pid}\t#{session_name}:#{window_index}.#{pane_index}\t#{automatic-rename}\t\
     #{s/\t/\u{fffd}/:#{s/\n/\u{fffd}/:window_name}}\t#{s/\n/\u{fffd}/:pane_current_path}";
 
-/// The format of a client's active pane. If the terminal reports its focus, a client without focus has none.
-const ACTIVE: &str =
-    "#{?#{&&:#{focus-events},#{client_flags}},#{?#{m:*focused*,#{client_flags}},#{pane_id},},#{pane_id}}";
-
 /// The options with the texts that the status line shows.
 const SHOWN: [&str; 2] = ["@longhaul-status", "@longhaul-to-reopen"];
 
@@ -26,16 +22,6 @@ pub struct ServerOptions {
     pub status: String,
     /// The offer to reopen sessions that the status line shows.
     pub to_reopen: String,
-}
-
-/// Returns the command that lists the active panes of all clients.
-pub(super) fn list_active() -> Vec<String> {
-    words(["list-clients", "-F", ACTIVE])
-}
-
-/// Returns the pane ids in the output of [`list_active`].
-pub(super) fn pane_ids(listing: &str) -> Vec<String> {
-    listing.lines().filter(|id| id.starts_with('%')).map(str::to_owned).collect()
 }
 
 impl Server {
@@ -56,11 +42,6 @@ impl Server {
         pane.window_name = name.to_owned();
         pane.window_names_itself = names_itself == "1";
         Some(pane)
-    }
-
-    /// Returns the active pane of every attached client.
-    pub fn active_panes(&self) -> Result<Vec<String>, Error> {
-        Ok(pane_ids(&self.list(list_active())?))
     }
 
     /// Returns whether the server has no session yet, as while it reads tmux.conf.

@@ -79,7 +79,7 @@ fn panes_are_listed_whatever_their_names_hold() {
     assert!(live.target.ends_with(":0.0") && live.target.contains("ü"), "{live:?}");
     assert!(live.pid > 1);
     assert_eq!(panes.iter().find(|live| live.pane.id == "%0").unwrap().target, "main:0.0");
-    assert_eq!(tmux.server.active_panes().unwrap(), Vec::<String>::new());
+    assert_eq!(tmux.server.clients().unwrap(), []);
 }
 
 #[test]

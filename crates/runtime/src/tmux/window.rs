@@ -23,13 +23,10 @@ pub(super) fn print_window(pane: &str) -> Vec<String> {
     words(["display-message", "-p", "-t", pane, &format!("{WINDOW}{END}")])
 }
 
-/// Splits the output of tmux into the window that it describes, if it does, and the rest.
-pub(super) fn window_of(printed: &str) -> (Option<Window>, &str) {
+/// Returns the window that the output of tmux describes, if it does.
+pub(super) fn window_of(printed: &str) -> Option<Window> {
     // The last one, because the name could contain the same text.
-    match printed.rsplit_once(&format!("{END}\n")) {
-        Some((window, rest)) => (parse_window(window), rest),
-        None => (None, printed),
-    }
+    parse_window(printed.rsplit_once(&format!("{END}\n"))?.0)
 }
 
 fn parse_window(text: &str) -> Option<Window> {

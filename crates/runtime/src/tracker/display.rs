@@ -49,7 +49,7 @@ impl Tracker<'_> {
         self.display(&self.options(), None)
     }
 
-    /// Shows the counts, and the state of a session in its pane. A session that completes in an active pane has been seen.
+    /// Shows the counts, and the state of a session in its pane.
     pub(super) fn display(&self, options: &Options, session: Option<(&Pane, &str)>) -> Result<(), Error> {
         let lock = self.server.as_ref().map_or(Ok(None), |server| self.lock_display(server))?;
         let agents = self.agents()?;
@@ -59,15 +59,13 @@ impl Tracker<'_> {
         let status_of = |session: &str| agents.iter().find(|agent| agent.session == session).map(|agent| agent.status);
         let session = session.map(|(pane, session)| (pane, status_of(session)));
         let here = session.filter(|(pane, _)| pane.socket == server.socket);
-        let shown =
+        let window =
             server.set_status(&text, here.map(|(pane, status)| (pane.id.as_str(), status.map(Status::as_str))))?;
         drop(lock);
-        let Some((pane, status)) = session else { return Ok(()) };
-        if let Some(window) = shown.window {
+        if let Some(((pane, _), window)) = session.zip(window) {
             self.store.set_window(pane, &window)?;
         }
-        let is_seen = status == Some(Status::Completed) && shown.active.contains(pane);
-        if is_seen { self.seen(pane).map(drop) } else { Ok(()) }
+        Ok(())
     }
 
     /// Takes the lock of a server's display, waiting no longer than for tmux itself. Returns `None` on a file system without

@@ -3,15 +3,16 @@
 use longhaul_activity_log::LogLine;
 use longhaul_core::{Millis, SessionId, Status};
 use longhaul_tracker::{
-    Agent, ClientRecord, FoundSession, LivePane, Process, RemovalReason, Trigger, dead_agents, may_be_interrupted,
-    reconcile, render, reopen_offer, scan, stale_agents, transition,
+    Agent, ClientRecord, FoundSession, LivePane, Process, RemovalReason, Trigger, Viewer, dead_agents, has_been_seen,
+    may_be_interrupted, reconcile, render, reopen_offer, scan, stale_agents, transition,
 };
 
 use super::session_place::Place;
 use super::{Logged, Tracker, seconds, user_options_cache};
-use crate::tmux::{Server, ServerOptions, server_pid, window_of_pane};
+use crate::tmux::{Client, Server, ServerOptions, server_pid, window_of_pane};
 use crate::{
-    ActivityLog, Error, SessionRecord, bounded_read, client_records, files, process, reopen, usage, waiting_times,
+    ActivityLog, Error, SessionRecord, bounded_read, client_records, clock_and_env, files, process, reopen, usage,
+    waiting_times,
 };
 
 impl Tracker<'_> {
@@ -31,7 +32,7 @@ impl Tracker<'_> {
             None => None,
         };
         self.tidy()?;
-        self.clear_seen()?;
+        self.clear_seen(self.options().status_interval())?;
         let text = render(&self.agents()?, &self.options(), seconds(self.env.now));
         // Several servers can share a home. Each shows its own last status, in its own colours. The file is for readers
         // outside of tmux.
@@ -131,8 +132,8 @@ impl Tracker<'_> {
             && transcript().is_some_and(|path| usage::ends_in_interrupt(&path))
     }
 
-    /// Marks completed sessions as seen if their pane is active.
-    pub fn clear_seen(&self) -> Result<(), Error> {
+    /// Marks completed sessions as seen that the user has had on the screen for `seconds`.
+    pub fn clear_seen(&self, seconds: u64) -> Result<(), Error> {
         let Some(server) = &self.server else { return Ok(()) };
         let agents = self.agents()?;
         let here = |agent: &&Agent| agent.pane.as_ref().is_some_and(|pane| pane.socket == server.socket);
@@ -141,9 +142,19 @@ impl Tracker<'_> {
         if completed.is_empty() {
             return Ok(());
         }
-        let active = server.active_panes()?;
-        for pane in completed.iter().filter_map(|agent| agent.pane.as_ref()).filter(|pane| active.contains(&pane.id)) {
-            self.seen(pane)?;
+        // The times of keys are the system's, those of the rows may be a test's.
+        let clock = clock_and_env::clock().0 / 1000;
+        let idle = |client: &Client| clock.saturating_sub(client.active_at);
+        let viewers: Vec<Viewer> = server
+            .clients()?
+            .into_iter()
+            .map(|client| Viewer { idle_seconds: idle(&client), pane: client.pane, focused: client.focused })
+            .collect();
+        let now = self::seconds(self.env.now);
+        for agent in completed.into_iter().filter(|agent| has_been_seen(agent, &viewers, now, seconds)) {
+            if let Some(pane) = &agent.pane {
+                self.seen(pane)?;
+            }
         }
         Ok(())
     }
@@ -156,8 +167,7 @@ impl Tracker<'_> {
         let path = self.home.dir().join("tmux").join(format!("reaped-{server}"));
         let last = files::modified(&path).unwrap_or_default();
         // The time of the file is the system's. With a fixed test clock, the interval would never end.
-        let due = crate::clock_and_env::clock().0.abs_diff(last.0)
-            >= waiting_times::DEAD_SESSIONS_SEARCHED.as_millis() as u64;
+        let due = clock_and_env::clock().0.abs_diff(last.0) >= waiting_times::DEAD_SESSIONS_SEARCHED.as_millis() as u64;
         due && files::replace(&path, b"").is_ok()
     }
 

@@ -3,8 +3,8 @@
 use longhaul_core::Millis;
 use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
 
-use super::agent;
-use crate::{Agent, ClientRecord, ClientStatus, Trigger, may_be_interrupted, reconcile};
+use super::{NOW, agent, pane};
+use crate::{Agent, ClientRecord, ClientStatus, Trigger, Viewer, has_been_seen, may_be_interrupted, reconcile};
 
 const HOOK: Millis = Millis(5_000);
 
@@ -117,4 +117,22 @@ fn only_a_silent_session_that_should_work_may_be_interrupted() {
     assert!(!may_be_interrupted(&agent, Millis(1_001), Millis(11_000)));
     agent.status = Status::Idle;
     assert!(!may_be_interrupted(&agent, Millis(0), Millis(1_000_000)));
+}
+
+#[test]
+fn the_end_of_a_turn_on_the_screen_is_seen_by_somebody_who_is_there() {
+    let ended = |age| Agent { pane: Some(pane("/s", "%1")), ..agent("s", Completed, age) };
+    let check = |age, id: &str, focused, idle_seconds, expected| {
+        let viewer = Viewer { pane: id.to_owned(), focused, idle_seconds };
+        assert_eq!(has_been_seen(&ended(age), std::slice::from_ref(&viewer), NOW, 5), expected, "{age} {viewer:?}");
+    };
+    // Not before a refresh, whatever is known.
+    check(4, "%1", Some(true), 0, false);
+    check(5, "%1", Some(true), 1000, true);
+    check(1000, "%1", Some(false), 0, false);
+    check(1000, "%2", Some(true), 0, false);
+    // Without a report of the focus, a key since then.
+    check(5, "%1", None, 5, false);
+    check(5, "%1", None, 4, true);
+    assert!(!has_been_seen(&ended(1000), &[], NOW, 0));
 }
