@@ -202,6 +202,50 @@ fn a_failure_blocks_with_its_kind() {
 }
 
 #[test]
+fn a_session_in_a_worktree_of_the_client_counts_and_the_worktree_is_named() {
+    let sandbox = Sandbox::new();
+    let cwd = sandbox.project().join(".claude/worktrees/fix-login");
+    fs::create_dir_all(&cwd).unwrap();
+    fire(&sandbox, "SessionStart", json!({ "cwd": cwd }));
+    fire(&sandbox, "UserPromptSubmit", json!({ "cwd": cwd }));
+    fire(&sandbox, "PermissionRequest", json!({ "cwd": cwd }));
+    let row = &rows(&sandbox)[0];
+    assert_eq!((&row["project"], &row["agent_type"]), (&json!("project"), &json!("worktree fix-login")));
+    assert!(fs::read_to_string(sandbox.data_dir().join("status")).unwrap().contains("1!"));
+    let listed = sandbox.longhaul(&["status"]).stdout;
+    assert!(listed.contains("project (worktree fix-login)"), "{listed}");
+}
+
+#[test]
+fn a_client_that_another_session_started_is_shown_as_its_child() {
+    let child = Sandbox::new().with_env("CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS", "890a2a53-parent,s");
+    let status = || fs::read_to_string(child.data_dir().join("status")).unwrap();
+    fire(&child, "SessionStart", json!({ "session_id": "890a2a53-parent" }));
+    for name in BLOCKED {
+        fire(&child, name, json!({}));
+    }
+    assert!(status().contains("0!"), "{}", status());
+    let listed = child.longhaul(&["status"]).stdout;
+    assert!(listed.contains("(child of 890a2a53)"), "{listed}");
+    assert_eq!(child.longhaul(&["next"]).stderr, "No session waits for you.\n");
+    // The client takes the variable out of the environment of its hooks: its own environment has it.
+    let mut client =
+        tool("sleep").arg("600").env("CLAUDECODE", "1").env("CLAUDE_CODE_SESSION_ID", "890a2a53-parent").spawn();
+    let client = client.as_mut().unwrap();
+    let pid = client.id().to_string();
+    let mut hook = child.executable("longhaul-session-start");
+    hook.env_remove("CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS").env("CLAUDE_PID", pid);
+    Outcome::of(&mut hook, payload("SessionStart", json!({ "session_id": "third" })).as_bytes());
+    let third = rows(&child).into_iter().find(|row| row["session"] == "third").unwrap();
+    assert_eq!((&third["agent_type"], &third["works_for_another"]), (&json!("child of 890a2a53"), &json!(true)));
+    client.kill().unwrap();
+    client.wait().unwrap();
+    // Without its parent it is one of the user's own.
+    fire(&child, "SessionEnd-other", json!({ "session_id": "890a2a53-parent" }));
+    assert!(status().contains("1!"), "{}", status());
+}
+
+#[test]
 fn a_session_whose_client_was_killed_is_gone_at_the_next_look() {
     // A zombie: its parent, here this test, does not wait for it. If the parent has ended, as a tmux server, nobody may.
     let mut client = tool("sleep").arg("600").spawn().unwrap();

@@ -46,7 +46,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
 
 fn waits(agent: &Agent) -> bool {
     match agent.status {
-        Status::Blocked | Status::Completed => true,
+        Status::Blocked | Status::Completed => agent.is_counted(),
         Status::Working | Status::Idle => false,
     }
 }

@@ -72,6 +72,9 @@ pub struct Env {
     pub client_pid: Option<u32>,
     /// `$CLAUDE_CODE_SESSION_ID`: the session that runs this program.
     pub client_session: Option<String>,
+    /// The sessions that started the client, separated by commas: `CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS`, as of Claude Code
+    /// 2.1.326.
+    pub launched_by: Option<String>,
     /// Whether `$CLAUDECODE` is set: Claude Code runs this program, and a model may read its output.
     pub run_by_client: bool,
     /// Whether `$NO_COLOR` is set: output has no colours.
@@ -120,6 +123,7 @@ impl Env {
             term_program: var("TERM_PROGRAM"),
             client_pid: var("CLAUDE_PID").and_then(|pid| pid.parse().ok()),
             client_session: var("CLAUDE_CODE_SESSION_ID"),
+            launched_by: var("CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS"),
             run_by_client: var("CLAUDECODE").is_some(),
             no_color: var("NO_COLOR").is_some(),
             columns: var("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0),

@@ -22,11 +22,10 @@ pub(crate) fn session_now(agent: &Agent, env: &Env, question: Option<&Question>)
 
 /// Returns which kind of session it is; `None` for one of the user's own.
 fn kind(agent: &Agent, env: &Env, question: &Question) -> Option<OtherSession> {
-    match agent.agent_type.as_deref().unwrap_or_default() {
-        "teammate" => Some(OtherSession::Teammate),
+    match agent.status {
+        _ if !agent.is_counted() => Some(OtherSession::Teammate),
         _ if agent.pid.is_some_and(|pid| is_headless(env, pid)) => Some(OtherSession::Print),
-        _ if agent.status == Status::Blocked && question.asked_by.is_some() => Some(OtherSession::Subagent),
-        // A session in a worktree has a terminal of its own. The user has started it: `claude --worktree`.
+        Status::Blocked if question.asked_by.is_some() => Some(OtherSession::Subagent),
         _ => None,
     }
 }

@@ -149,6 +149,7 @@ pub fn agent_json(agent: &Agent, used: Option<f64>, bridges: &[Bridge], now: u64
         "cwd": agent.cwd,
         "prompt": agent.prompt_summary,
         "agent_type": agent.agent_type,
+        "works_for_another": !agent.is_counted(),
         "client": agent.client,
         "pid": agent.pid,
         "pane": agent.pane.as_ref().map(|pane| pane.id.as_str()),

@@ -14,7 +14,9 @@ use longhaul_core::config::Notify;
 use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_store::{Asked, Bridge, Change, PromptOrigin, Store};
-use longhaul_tracker::{Agent, Options, Pane, Script, Trigger, script_text, transition, without_control_chars};
+use longhaul_tracker::{
+    Agent, Options, Pane, Script, TEAMMATE, Trigger, script_text, transition, without_control_chars,
+};
 
 pub(crate) use self::display::start_turn_end;
 use self::session_place::Place;
@@ -239,7 +241,7 @@ impl<'a> Tracker<'a> {
             // The pane belongs to the session of the event.
             place = Place { session: session.clone(), pane: None, pid: None, ..place };
         }
-        place.agent_type = Some("teammate");
+        place.agent_type = Some(TEAMMATE.to_owned());
         let added = self.store.add_agent(&place.sighting(self.env.now), Status::Idle, None)?;
         let is_new = self.store.note_teammate(session.as_str())?;
         let Some(transition) = transition(Trigger::TeammateIdle) else { return Ok(()) };

@@ -25,7 +25,7 @@ pub struct Sighting<'a> {
     pub project: &'a str,
     /// The branch that is checked out there.
     pub branch: Option<&'a str>,
-    /// `teammate` or `worktree` for a session that works for another.
+    /// What distinguishes it from a session in the project's own folder: `teammate`, `worktree NAME` or `child of ID`.
     pub agent_type: Option<&'a str>,
     /// The pane in which it runs.
     pub pane: Option<&'a Pane>,

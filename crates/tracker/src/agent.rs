@@ -1,6 +1,6 @@
 //! A session as the tracker knows it, with the lengths of its texts.
 
-use longhaul_core::Status;
+use longhaul_core::{SessionId, Status, short_session};
 
 /// Maximum number of characters of [`Agent::prompt_summary`].
 const SUMMARY_CHARS: usize = 80;
@@ -41,13 +41,14 @@ pub struct Agent {
     pub prompt_ms: Option<u64>,
     /// The working directory.
     pub cwd: Option<String>,
-    /// The name of the working directory.
+    /// The name of the working directory; in a worktree that Claude Code has made, that of the project.
     pub project: String,
     /// The git branch that is checked out there.
     pub branch: Option<String>,
     /// The beginning of the last prompt.
     pub prompt_summary: Option<String>,
-    /// `teammate` or `worktree` for a session that works for another one. Such sessions are not counted.
+    /// What distinguishes it from a session in the project's own folder: see [`agent_type`]. Sessions that work for another
+    /// one are not counted.
     pub agent_type: Option<String>,
     /// The tmux pane in which it runs.
     pub pane: Option<Pane>,
@@ -104,9 +105,9 @@ impl Agent {
         }
     }
 
-    /// Returns whether it is one of the user's own sessions, which are counted.
+    /// Returns whether it is one of the user's own sessions, which are counted, wherever they run.
     pub fn is_counted(&self) -> bool {
-        self.agent_type.as_deref().is_none_or(str::is_empty)
+        !self.agent_type.as_deref().is_some_and(works_for_another)
     }
 
     /// Returns what it waits for, as precisely as it is known: what the dialog asks for, or else the reason.
@@ -119,5 +120,51 @@ impl Agent {
         let kind = self.agent_type.as_deref().filter(|kind| !kind.is_empty());
         let client = Some(self.client.as_str()).filter(|client| !["", "claude"].contains(client));
         kind.into_iter().chain(client)
+    }
+}
+
+/// The agent type of a session that another one has asked to work for it.
+pub const TEAMMATE: &str = "teammate";
+
+/// The beginning of the agent type of a session whose client another session has started, before that session's short id.
+const CHILD: &str = "child of ";
+
+/// Returns whether a session of this agent type works for another session, and not for the user.
+fn works_for_another(agent_type: &str) -> bool {
+    agent_type == TEAMMATE || agent_type.starts_with(CHILD)
+}
+
+/// Returns the name of the project in `cwd`, and that of the worktree if Claude Code has made one there
+/// (`claude --worktree`): `PROJECT/.claude/worktrees/NAME`.
+pub fn project_and_worktree(cwd: &str) -> (&str, Option<&str>) {
+    let name = |path: &'_ str| path.rsplit('/').find(|part| !part.is_empty()).map(str::len);
+    let last = |path| {
+        let path = str::trim_end_matches(path, '/');
+        name(path).map_or("/", |length| &path[path.len() - length..])
+    };
+    match cwd.split_once("/.claude/worktrees/") {
+        Some((project, below)) if !below.is_empty() => (last(project), below.split('/').next()),
+        Some(_) | None => (last(cwd), None),
+    }
+}
+
+/// Returns the agent type of `session` in `worktree`; `launched_by` is the client's list of the sessions that started it,
+/// the newest first.
+pub fn agent_type(session: &str, worktree: Option<&str>, launched_by: Option<&str>) -> Option<String> {
+    // In a process that the session itself has started, the list begins with that session.
+    let mut parents = launched_by.unwrap_or_default().split(',').filter_map(|id| SessionId::new(id.trim()));
+    match parents.find(|parent| parent.as_str() != session) {
+        Some(parent) => Some(format!("{CHILD}{}", short_session(parent.as_str()))),
+        None => worktree.map(|name| format!("worktree {name}")),
+    }
+}
+
+/// Lets sessions count whose parent is not among `agents`: the variable that names it may be inherited from a tmux server
+/// which a session has started, long after that session has ended.
+pub fn free_orphans(agents: &mut [Agent]) {
+    let parents: Vec<String> = agents.iter().map(|agent| format!("{CHILD}{}", short_session(&agent.session))).collect();
+    for agent in agents.iter_mut() {
+        let is_orphan = |kind: &mut String| kind.starts_with(CHILD) && !parents.contains(kind);
+        agent.agent_type.take_if(is_orphan);
     }
 }

@@ -18,9 +18,10 @@ pub struct Attention {
 /// Returns the sort key of `agent`: blocked sessions come first, then completed, working and idle ones.
 ///
 /// Of several blocked or completed sessions, the one that has waited longest comes first. Of the others, the one that
-/// changed last comes first.
+/// changed last comes first. Sessions that work for another one come last.
 pub fn attention(agent: &Agent) -> Attention {
     let (status, waits) = match agent.status {
+        _ if !agent.is_counted() => (4, false),
         Status::Blocked => (0, true),
         Status::Completed => (1, true),
         Status::Working => (2, false),

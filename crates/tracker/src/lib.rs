@@ -19,7 +19,9 @@ mod reconcile;
 mod scan;
 
 pub use crate::age_text::age;
-pub use crate::agent::{Agent, Pane, REASON_CHARS, prompt_summary};
+pub use crate::agent::{
+    Agent, Pane, REASON_CHARS, TEAMMATE, agent_type, free_orphans, project_and_worktree, prompt_summary,
+};
 pub use crate::attention_order::{Attention, attention};
 pub use crate::codex_window::{CodexWindow, codex_window};
 pub use crate::menu::{Menu, MenuItem, menu};

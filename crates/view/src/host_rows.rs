@@ -39,6 +39,7 @@ fn read(host: &str, json: &Value, now: u64) -> Option<SessionRow> {
     row.waits_for = text("reason");
     row.branch = text("branch");
     row.prompt = text("prompt");
+    row.works_for_another = json.get("works_for_another").and_then(Value::as_bool).unwrap_or_default();
     row.notes = text("agent_type").into_iter().chain(text("client").filter(|client| client != "claude")).collect();
     let percent = json.get("context_percent").and_then(Value::as_f64);
     row.context_percent = percent.filter(|percent| (0.0..=1_000.0).contains(percent));

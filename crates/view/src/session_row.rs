@@ -44,6 +44,8 @@ pub struct SessionRow {
     pub context_percent: Option<f64>,
     /// Cost and tokens, as text.
     pub cost: Option<String>,
+    /// Whether it works for another session, and so does not wait for the user.
+    pub works_for_another: bool,
     /// When its status last changed, in seconds since the Unix epoch.
     pub changed_at: u64,
     /// Its tmux pane.
@@ -66,6 +68,7 @@ impl SessionRow {
             prompt: None,
             context_percent: None,
             cost: None,
+            works_for_another: false,
             changed_at,
             pane: None,
             place: None,
@@ -75,7 +78,7 @@ impl SessionRow {
     /// Returns whether the session waits for the user: it asks something, or its turn has ended.
     pub fn waits(&self) -> bool {
         match self.status {
-            Status::Blocked | Status::Completed => true,
+            Status::Blocked | Status::Completed => !self.works_for_another,
             Status::Working | Status::Idle => false,
         }
     }

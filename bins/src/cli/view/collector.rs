@@ -176,6 +176,7 @@ fn row(agent: &Agent) -> SessionRow {
     row.waits_for = agent.waits_for().map(str::to_owned);
     row.branch = agent.branch.clone();
     row.notes = agent.notes().map(str::to_owned).collect();
+    row.works_for_another = !agent.is_counted();
     row.prompt = agent.prompt_summary.clone();
     row.pane = agent.pane.as_ref().map(|pane| PaneAddress { socket: pane.socket.clone(), id: pane.id.clone() });
     row.place = Some(status::place(agent)).filter(|place| place != "-");

@@ -7,7 +7,7 @@ use longhaul_tracker::{
     may_be_interrupted, reconcile, render, reopen_offer, scan, stale_agents, transition,
 };
 
-use super::session_place::Place;
+use super::session_place::{Place, launched_by};
 use super::{Logged, Tracker, seconds, user_options_cache};
 use crate::tmux::{Client, Server, ServerOptions, server_pid, window_of_pane};
 use crate::{
@@ -204,7 +204,11 @@ impl Tracker<'_> {
         let place = Place {
             pane: found.pane.clone(),
             pid: Some(found.pid),
-            ..Place::in_dir(session, found.cwd.as_deref().map(std::path::Path::new))
+            ..Place::in_dir(
+                session,
+                found.cwd.as_deref().map(std::path::Path::new),
+                launched_by(self.env, Some(found.pid)).as_deref(),
+            )
         };
         let sighting = longhaul_store::Sighting {
             client: found.client,

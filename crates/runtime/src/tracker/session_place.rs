@@ -6,9 +6,9 @@ use longhaul_core::event::Common;
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_inject::Terminal;
 use longhaul_store::Sighting;
-use longhaul_tracker::Pane;
+use longhaul_tracker::{Pane, agent_type, project_and_worktree};
 
-use crate::git;
+use crate::{git, process};
 
 /// Where a session runs, according to its hook.
 pub(super) struct Place {
@@ -16,7 +16,7 @@ pub(super) struct Place {
     pub(super) cwd: Option<String>,
     pub(super) project: String,
     pub(super) branch: Option<String>,
-    pub(super) agent_type: Option<&'static str>,
+    pub(super) agent_type: Option<String>,
     pub(super) pane: Option<Pane>,
     pub(super) pid: Option<u32>,
 }
@@ -27,18 +27,21 @@ impl Place {
             Ok(Terminal::Tmux(pane)) => Some(Pane { socket: pane.socket, id: pane.pane }),
             Ok(_) | Err(_) => None,
         };
-        Self { pane, pid: env.client_pid, ..Self::in_dir(common.session.clone(), common.cwd.as_deref()) }
+        Self {
+            pane,
+            pid: env.client_pid,
+            ..Self::in_dir(common.session.clone(), common.cwd.as_deref(), launched_by(env, env.client_pid).as_deref())
+        }
     }
 
-    pub(super) fn in_dir(session: SessionId, cwd: Option<&Path>) -> Self {
-        let name = cwd.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    pub(super) fn in_dir(session: SessionId, cwd: Option<&Path>, launched_by: Option<&str>) -> Self {
         let text = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
-        let is_worktree = text.as_ref().is_some_and(|cwd| cwd.contains("/.claude/worktrees/"));
+        let (project, worktree) = text.as_deref().map_or(("/", None), project_and_worktree);
         Self {
+            project: project.to_owned(),
+            agent_type: agent_type(session.as_str(), worktree, launched_by),
             session,
-            project: name.unwrap_or_else(|| "/".to_owned()),
             branch: cwd.and_then(git::branch),
-            agent_type: is_worktree.then_some("worktree"),
             cwd: text,
             pane: None,
             pid: None,
@@ -51,7 +54,7 @@ impl Place {
             cwd: self.cwd.as_deref(),
             project: &self.project,
             branch: self.branch.as_deref(),
-            agent_type: self.agent_type,
+            agent_type: self.agent_type.as_deref(),
             pane: self.pane.as_ref(),
             target: None,
             client: self.session.client(),
@@ -59,4 +62,16 @@ impl Place {
             at,
         }
     }
+}
+
+/// Returns the sessions that started a client, separated by commas.
+///
+/// The client takes the list out of the environment of its hooks, so that its own environment is read where the system allows
+/// it. In a command of a session, the variables of that session name it.
+pub(super) fn launched_by(env: &Env, client: Option<u32>) -> Option<String> {
+    let of_client = |name| client.and_then(|pid| process::variable(pid, name));
+    let session = of_client("CLAUDECODE").and_then(|_| of_client("CLAUDE_CODE_SESSION_ID"));
+    let list = of_client("CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS").or_else(|| env.launched_by.clone());
+    let sessions: Vec<String> = session.into_iter().chain(list).collect();
+    (!sessions.is_empty()).then(|| sessions.join(","))
 }

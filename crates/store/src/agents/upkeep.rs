@@ -1,6 +1,6 @@
 //! The sessions that are running: their counters, their removal, and the list of them.
 
-use longhaul_tracker::Agent;
+use longhaul_tracker::{Agent, free_orphans};
 use rusqlite::Row;
 
 use super::{pane, status};
@@ -79,7 +79,9 @@ impl Store {
             )
             .map_err(&failed)?;
         let rows = statement.query_map((), read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        let mut agents = rows.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        free_orphans(&mut agents);
+        Ok(agents)
     }
 
     pub(super) fn update(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use longhaul_core::Status::{Blocked, Completed, Idle, Working};
 
 use super::{NOW, agent, options, pane};
-use crate::{Agent, MenuItem, Options, menu};
+use crate::{Agent, MenuItem, Options, agent_type, attention, free_orphans, menu, project_and_worktree};
 
 fn in_pane(agent: Agent, id: &str) -> Agent {
     Agent { pane: Some(pane("/s", id)), ..agent }
@@ -145,4 +145,26 @@ fn a_client_other_than_claude_code_and_a_helper_are_marked() {
     check_label(codex.clone(), &[], ". p/main (codex)");
     check_label(Agent { agent_type: Some("teammate".to_owned()), ..codex }, &[], ". p/main (teammate) (codex)");
     check_label(Agent { client: String::new(), ..agent("p", Idle, 0) }, &[], ". p");
+    let kind = |cwd: &str, launched_by| {
+        let (project, worktree) = project_and_worktree(cwd);
+        let agent_type = agent_type("me", worktree, launched_by);
+        Agent { agent_type, ..agent(project, Idle, 0) }
+    };
+    check_label(kind("/home/u/app/.claude/worktrees/fix/src", None), &[], ". app (worktree fix)");
+    check_label(kind("/home/u/app/.claude/worktrees/", Some("me")), &[], ". worktrees");
+    check_label(kind("/home/u/app", Some(" me,1234567890")), &[], ". app (child of 12345678)");
+    check_label(kind("/", Some(",")), &[], ". /");
+}
+
+#[test]
+fn a_child_is_one_as_long_as_its_parent_is_listed_and_never_waits_for_the_user() {
+    let child = Agent { agent_type: agent_type("c", None, Some("parent-session")), ..agent("child", Blocked, 9000) };
+    let parent = Agent { session: "parent-session".to_owned(), ..agent("parent", Idle, 0) };
+    let mut agents = [child.clone(), parent];
+    free_orphans(&mut agents);
+    assert!(!agents[0].is_counted() && agents[1].is_counted());
+    assert!(attention(&agents[0]) > attention(&agents[1]));
+    let mut agents = [child];
+    free_orphans(&mut agents);
+    assert!(agents[0].is_counted());
 }

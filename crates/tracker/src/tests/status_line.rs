@@ -86,11 +86,17 @@ fn the_age_is_that_of_the_oldest_blocked_session_only() {
 #[test]
 fn those_who_work_for_others_are_not_counted() {
     let of_type = |kind: &str| Agent { agent_type: Some(kind.to_owned()), ..agent(kind, Blocked, 600) };
-    let agents = [of_type("teammate"), of_type("worktree"), of_type(""), agent("own", Idle, 600)];
+    let agents = [of_type("teammate"), of_type("child of 12345678"), of_type(""), agent("own", Idle, 600)];
     assert_eq!(
         render(&agents, &options(&[("show-project", "1")]), NOW),
         "#[fg=black]1.#[default] #[fg=black]0*#[default] #[fg=black]0+#[default] #[fg=white,bg=red,bold]1!10m#[default] @"
     );
+}
+
+#[test]
+fn a_session_in_a_worktree_of_the_client_counts() {
+    let agents = [Agent { agent_type: Some("worktree fix".to_owned()), ..agent("app", Blocked, 60) }];
+    assert!(render(&agents, &Options::default(), NOW).ends_with("1!1m#[default]"));
 }
 
 #[test]

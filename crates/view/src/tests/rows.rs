@@ -97,7 +97,7 @@ fn a_session_that_runs_for_long_keeps_its_number_after_it_has_ended_too() {
 fn rows_of_another_host_are_read() {
     let output = json!([{
         "session": "abc", "status": "blocked", "reason": "permission: Bash", "age_seconds": 60, "project": "api",
-        "branch": "main", "prompt": "do it", "agent_type": "worktree", "client": "codex", "pane": "%12",
+        "branch": "main", "prompt": "do it", "agent_type": "worktree fix", "client": "codex", "pane": "%12",
         "tmux_socket": "/tmp/tmux-1000/default", "target": "work:1.0", "context_percent": 42.5, "number": 3,
         "cost": { "cost_usd": 1.239, "total_tokens": 410_000 },
     }]);
@@ -109,7 +109,7 @@ fn rows_of_another_host_are_read() {
         (row.about(), row.branch.as_deref(), row.place.as_deref()),
         ("permission: Bash", Some("main"), Some("work:1.0"))
     );
-    assert_eq!(row.notes, ["worktree", "codex"]);
+    assert_eq!(row.notes, ["worktree fix", "codex"]);
     assert_eq!((row.context_percent, row.cost.as_deref()), (Some(42.5), Some("$1.24 410k")));
     assert_eq!(row.pane, Some(PaneAddress { socket: "/tmp/tmux-1000/default".to_owned(), id: "%12".to_owned() }));
 }
