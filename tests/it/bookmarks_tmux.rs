@@ -372,6 +372,20 @@ fn a_bookmark_with_a_note_is_typed_from_the_command_line() {
     assert_eq!(listed[0]["note"], "green tests");
 }
 
+#[test]
+fn a_session_that_its_pane_no_longer_shows_gets_no_bookmark_and_keeps_no_claim() {
+    let stage = stage(json!({}));
+    let mut start = stage.sandbox.executable("longhaul-session-start");
+    start.envs(stage.tmux.variables(&stage.pane)).env("LONGHAUL_NOW_MS", "9000000000000");
+    Outcome::of(&mut start, payload("SessionStart", json!({ "session_id": "newer" })).as_bytes());
+    let outcome = stage.sandbox.longhaul(&["bookmark", "--session", SESSION, "note"]);
+    assert_eq!(outcome.status, Some(1), "{outcome:?}");
+    assert!(outcome.stderr.contains("its terminal shows another session now"), "{outcome:?}");
+    assert!(stage.standin.state().submitted.is_empty());
+    let lines = stage.sandbox.log_lines(SESSION);
+    assert!(lines.last().is_some_and(|line| line.starts_with("G ")), "{lines:?}");
+}
+
 /// tmux 3.3a crashes, with all its sessions, if something is pasted into such a pane.
 #[test]
 fn a_text_for_a_program_that_has_ended_leaves_tmux_alive() {

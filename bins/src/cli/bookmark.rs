@@ -61,6 +61,9 @@ pub(crate) fn set(env: &Env, home: &Home, record: &SessionRecord, note: &str) ->
     match inject(env, home, &log, &order, Receipt::Bookmark, log.ticket()?)? {
         Outcome::Confirmed => Ok(note),
         Outcome::Superseded => bail!("another bookmark was set in session {session} at the same time: try again"),
+        Outcome::AnotherSession => {
+            bail!("no bookmark was set in session {session}: its terminal shows another session now, as after /clear")
+        }
         Outcome::GaveUp(why) => bail!("no bookmark was set in session {session}: {why}"),
     }
 }

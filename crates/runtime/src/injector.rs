@@ -77,7 +77,7 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
         return ExitCode::from(2);
     };
     match type_it(&env, &session, receipt, when, ticket, text) {
-        Ok(Outcome::Confirmed | Outcome::Superseded) => ExitCode::SUCCESS,
+        Ok(Outcome::Confirmed | Outcome::Superseded | Outcome::AnotherSession) => ExitCode::SUCCESS,
         Ok(Outcome::GaveUp(why)) => {
             log.write(&format!("session {session}: {text:?} not typed: {why}"));
             ExitCode::FAILURE

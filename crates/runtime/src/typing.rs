@@ -81,8 +81,10 @@ pub struct Order {
 pub enum Outcome {
     /// It was typed and confirmed.
     Confirmed,
-    /// It is no longer wanted: another injection, a prompt or another session came first.
+    /// It is no longer wanted: another injection or a prompt came first.
     Superseded,
+    /// The terminal shows another session now.
+    AnotherSession,
     /// It was not typed, or not confirmed. With the reason.
     GaveUp(String),
 }
@@ -105,6 +107,13 @@ pub fn inject(
             Submitted::Superseded if typist.has_pressed_chord() && has_receipt(log, receipt, ticket)? => {
                 typist.note_received();
                 return Ok(Outcome::Confirmed);
+            }
+            Submitted::Superseded if shows_another_session(env, home, order) => {
+                // No hook of this session will confirm it: without this line, it would look as if it were still being typed.
+                if !typist.has_typed() {
+                    log.append(&[LogLine::GivenUp { at: clock_and_env::now(env) }])?;
+                }
+                return Ok(Outcome::AnotherSession);
             }
             Submitted::Superseded => return Ok(Outcome::Superseded),
             Submitted::No(why) => {

@@ -111,6 +111,9 @@ pub struct E2eArgs {
     /// List the scenarios and run none
     #[arg(long)]
     pub list: bool,
+    /// Use the newest version of Claude Code that npm has; unless scenarios are named, run those that type into it
+    #[arg(long)]
+    pub newest: bool,
     /// If Claude Code cannot be installed, report it and exit with 0
     #[arg(long)]
     pub if_possible: bool,

@@ -17,7 +17,7 @@ use xtask::arguments::E2eArgs;
 use xtask::workspace::{Profile, Workspace};
 use xtask::{dist, run, tools};
 
-use self::scenarios::{ALL, LONG, Scenario};
+use self::scenarios::{ALL, LONG, Scenario, TYPING};
 use self::world::Cast;
 use crate::stage::{check_interrupts, until, watch_interrupts};
 
@@ -44,8 +44,13 @@ pub(crate) fn run(workspace: &Workspace, args: &E2eArgs) -> Result<()> {
     if args.list {
         return list();
     }
-    let chosen = choose(&[args.names.as_slice(), &args.agents].concat())?;
-    let client = match client::find(workspace) {
+    let chosen = choose(&[args.names.as_slice(), &args.agents].concat(), args.newest)?;
+    let version = if args.newest { client::newest() } else { Ok(client::VERSION.to_owned()) };
+    if args.newest && version.as_ref().is_ok_and(|version| version == client::VERSION) {
+        writeln!(io::stdout(), "{} is the newest version: its scenarios need not run twice", client::VERSION)?;
+        return Ok(());
+    }
+    let client = match version.and_then(|version| client::find(workspace, &version)) {
         Err(error) if args.if_possible => {
             writeln!(io::stdout(), "skipped: the scenarios on the real client ({error:#})")?;
             return Ok(());
@@ -66,9 +71,9 @@ pub(crate) fn run(workspace: &Workspace, args: &E2eArgs) -> Result<()> {
     report(&outcomes)
 }
 
-fn choose(names: &[String]) -> Result<Vec<&'static Scenario>> {
+fn choose(names: &[String], only_typing: bool) -> Result<Vec<&'static Scenario>> {
     if names.is_empty() {
-        return Ok(ALL.iter().collect());
+        return Ok(ALL.iter().filter(|scenario| !only_typing || TYPING.contains(&scenario.name)).collect());
     }
     let find = |name: &String| {
         let found = ALL.iter().chain(LONG).find(|scenario| scenario.name == name);

@@ -11,28 +11,41 @@ use xtask::workspace::Workspace;
 /// The version that the scenarios are written for.
 pub(crate) const VERSION: &str = "2.1.325";
 
+/// Its package in the npm registry.
+const PACKAGE: &str = "@anthropic-ai/claude-code";
+
 /// Timeouts for npm: to reach its registry, and to install from it.
 const REACH: Duration = Duration::from_secs(10);
 const INSTALL: Duration = Duration::from_secs(120);
 
-/// Returns the client's executable: the one that `CLAUDE_BIN` names, or one installed below the target folder.
-pub(crate) fn find(workspace: &Workspace) -> Result<PathBuf> {
-    if let Some(named) = run::var("CLAUDE_BIN") {
+/// Returns the newest version of the client that npm has.
+pub(crate) fn newest() -> Result<String> {
+    let mut view = run::program("npm");
+    view.args(["view", PACKAGE, "version", "--fetch-retries", "0", "--fetch-timeout", "10000"]);
+    let version = run::output(&mut view).context("npm does not reach its registry")?.trim().to_owned();
+    ensure!(version.starts_with(|c: char| c.is_ascii_digit()), "npm names no version of {PACKAGE}: {version:?}");
+    Ok(version)
+}
+
+/// Returns the executable of a version of the client, installed below the target folder; for [`VERSION`], the one that
+/// `CLAUDE_BIN` names instead.
+pub(crate) fn find(workspace: &Workspace, version: &str) -> Result<PathBuf> {
+    if let Some(named) = run::var("CLAUDE_BIN").filter(|_| version == VERSION) {
         let named = PathBuf::from(named);
         return named.canonicalize().with_context(|| format!("CLAUDE_BIN: there is no {}", named.display()));
     }
-    let prefix = workspace.target.join("e2e/client");
+    let prefix = workspace.target.join(if version == VERSION { "e2e/client" } else { "e2e/newest-client" });
     let client = prefix.join("node_modules/.bin/claude");
-    let version = run::output(run::program(&client).arg("--version"));
-    if !version.is_ok_and(|version| version.starts_with(VERSION)) {
-        install(&prefix)?;
+    let installed = run::output(run::program(&client).arg("--version"));
+    if !installed.is_ok_and(|installed| installed.split_whitespace().next() == Some(version)) {
+        install(&prefix, version)?;
     }
     client.canonicalize().with_context(|| format!("npm left no {}", client.display()))
 }
 
-fn install(prefix: &Path) -> Result<()> {
+fn install(prefix: &Path, version: &str) -> Result<()> {
     ensure!(run::find("npm").is_some(), "there is no client: name one in CLAUDE_BIN, or install npm");
-    let package = format!("@anthropic-ai/claude-code@{VERSION}");
+    let package = format!("{PACKAGE}@{version}");
     let mut view = run::program("npm");
     view.args(["view", &package, "version", "--fetch-retries", "0"]);
     run::within(&mut view, REACH)

@@ -47,6 +47,10 @@ pub(crate) const LONG: &[Scenario] = &[
     scenario("views", "as view, with 20 dialogs of each kind", view::many),
 ];
 
+/// Scenarios that type into the client, and so depend on what its screen looks like.
+pub(crate) const TYPING: &[&str] =
+    &["bookmark", "draft", "dialog", "typed", "typed-chord", "inputs", "vim", "turn-draft", "text-field"];
+
 /// Scenarios that run by default.
 pub(crate) const ALL: &[Scenario] = &[
     scenario("install", "longhaul install, the client's own check, and a first turn", setup::install),

@@ -24,8 +24,13 @@ pub(super) fn bookmark(world: &World, session: &Session<'_>, note: &str) -> Resu
 
 /// Checks that nothing is typed, that the reason is `why`, and that the chord alone has no effect.
 pub(super) fn refused(world: &World, session: &Session<'_>, why: &str) -> Result<()> {
-    let prompts = world.prompts();
     session.press(CHORD)?;
+    refused_without_chord(world, session, why)
+}
+
+/// The same, where the chord is not pressed.
+fn refused_without_chord(world: &World, session: &Session<'_>, why: &str) -> Result<()> {
+    let prompts = world.prompts();
     let answer = bookmark(world, session, "not now");
     let said = answer.err().map(|error| format!("{error:#}")).unwrap_or_default();
     ensure!(said.contains(why), "typed, or refused for another reason than {why:?}: {said:?}");
@@ -65,7 +70,8 @@ pub(crate) fn inputs(cast: &Cast, home: &Path) -> Result<()> {
 
     session.tmux.type_text(&session.pane, "/cle")?;
     session.wait_for("/clear")?;
-    refused(&world, &session, "being completed")?;
+    // As of 2.1.326, the chord runs the command that the menu marks, here `/clear`. Earlier versions ignore it.
+    refused_without_chord(&world, &session, "being completed")?;
     world.wait("the half command", || session.drafted("/cle"))?;
     session.press(&["C-u"])?;
     world.wait("an empty input", || session.awaits_prompt())?;
