@@ -37,7 +37,7 @@ pub enum Backup {
     None,
 }
 
-/// Who may read a new file.
+/// Who may read a new file, and the folder that is created for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewFile {
     /// Only its owner.
@@ -118,7 +118,8 @@ fn put(path: &Path, (backup, new_file): (Backup, NewFile), old: Option<&str>, ne
         return Err(Error::ReadOnly { path: path.to_owned() });
     }
     let folder = path.parent().unwrap_or(path);
-    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(failed)?;
+    let folder_mode = if new_file == NewFile::Private { 0o700 } else { 0o755 };
+    DirBuilder::new().recursive(true).mode(folder_mode).create(folder).map_err(failed)?;
     remove_leftovers(folder);
     let temporary = path.with_file_name(format!("{TEMPORARY}{}{EXTENSION}", std::process::id()));
     let written = write_new(&temporary, new, mode).and_then(|()| {

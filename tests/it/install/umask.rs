@@ -46,8 +46,9 @@ impl Machine {
 fn without_a_umask_nobody_else_can_change_what_is_installed() {
     let machine = Machine::new();
     let home = machine.sandbox.home();
-    let installed = machine.without_umask(&machine.bundle("1.0.0"), &["install"], "");
+    let installed = machine.without_umask(&machine.bundle("1.0.0"), &["install", "--yes"], "");
     assert_eq!(installed.status, Some(0), "{installed:?}");
+    check_closed(&[machine.sandbox.data_dir()], 0o077);
     let start = payload("SessionStart", json!({ "session_id": "s", "cwd": machine.sandbox.project() }));
     assert_eq!(machine.without_umask(&bin_dir().join("longhaul-session-start"), &[], &start).status, Some(0));
     check_closed(&[home.join(".local")], 0o022);

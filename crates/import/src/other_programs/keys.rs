@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Mode, Move, Report, Trouble, ours};
 use longhaul_runtime::shared_file::{self, Backup, NewFile};
-use longhaul_runtime::{Error, files};
+use longhaul_runtime::Error;
 
 /// A setting to import.
 pub(super) struct Wanted {
@@ -79,9 +79,6 @@ fn put(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
     shared_file::change(path, (Backup::None, NewFile::Private), |text| {
         let new = add(path, text, wanted)?;
         let changed = (!new.added.is_empty()).then(|| new.text.clone());
-        if changed.is_some() && text.is_none() {
-            files::create_dir(path.parent().unwrap_or(path))?;
-        }
         brought.replace(new);
         Ok::<_, Hindrance>(changed)
     })?;

@@ -133,7 +133,7 @@ fn an_empty_text_is_no_file_and_a_new_one_is_for_its_owner_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/settings.json");
     assert!(change(&path, KEEP, append).unwrap());
-    assert_eq!(mode(&path), 0o600);
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     assert!(change::<Error>(&path, PLAIN, |_| Ok(Some(String::new()))).unwrap());
     assert_eq!(fs::read_dir(folder.path().join("new")).unwrap().count(), 0);
     assert!(!change::<Error>(&path, KEEP, |_| Ok(None)).unwrap());
