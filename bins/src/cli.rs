@@ -13,6 +13,7 @@ mod diff;
 mod doctor;
 mod goto;
 mod handoff;
+mod help;
 mod hook;
 mod import;
 mod install;
@@ -47,17 +48,12 @@ mod worker;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 use longhaul_core::Env;
 
 /// Bookmarks, snapshots, a tracker, handoffs and a memory for long Claude Code sessions
 #[derive(Parser)]
-#[command(
-    name = "longhaul",
-    version,
-    arg_required_else_help = true,
-    after_help = "Without a command, in a terminal, longhaul shows all sessions on the whole screen."
-)]
+#[command(name = "longhaul", version, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -132,7 +128,7 @@ enum Command {
     Hook(hook::Args),
     /// Answer an event from the plugin's module inside Claude Code; not for use by hand
     Bridge(bridge::Args),
-    /// Show or check the configuration
+    /// Show, check or change the configuration
     #[command(subcommand)]
     Config(config::Command),
     /// Print the completion script for a shell
@@ -158,7 +154,8 @@ pub(crate) fn main() -> ExitCode {
     }
     let is_hook = hook::is_called_by_agent(&args);
     let env = longhaul_runtime::env();
-    match Cli::try_parse_from(memory::find::with_excluded_words(args)) {
+    let parsed = help::command().try_get_matches_from(memory::find::with_excluded_words(args));
+    match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(Cli { command: Command::Hook(args) }) if is_hook => hook::run_for_agent(&env, &args),
         Ok(cli) => exit_code(run(&env, cli.command)),
         // `use_stderr`: not a request for help.

@@ -1,6 +1,7 @@
 //! The command line: its answers, and its errors.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -39,9 +40,9 @@ fn bookmarks_are_listed_with_commit_context_and_note() {
     let head = String::from_utf8(head.unwrap().stdout).unwrap();
     assert_snapshot!(show(&sandbox, &["bookmarks"]).replace(head.trim(), "[commit]"), @r"
     exit 0
-    TIME                 SESSION   COMMIT     CONTEXT  SNAPSHOT  CHANGED  NOTE
+    TIME                 SESSION   COMMIT     CONTEXT  SNAPSHOT  CHANGED  PROMPT OR LAST ACTION  NOTE
     2026-11-15 01:59:59  890a2a53  [commit]+      42k         -  -
-    2026-11-15 01:59:59  890a2a53  [commit]+      42k         -  -        a [31mred[0m note
+    2026-11-15 01:59:59  890a2a53  [commit]+      42k         -  -                               a [31mred[0m note
     --
     ");
     let listed = sandbox.longhaul(&["bookmarks", "--json"]).json();
@@ -68,7 +69,7 @@ fn errors_name_the_thing_and_the_fix() {
     assert_snapshot!(show(&sandbox, &["bookmark", "x"]), @r"
     exit 1
     --
-    longhaul: no Claude Code session was found in this pane: run this in the pane of a session, or name one with --session ID
+    longhaul: no Claude Code session was found in this pane, and not exactly one runs: run this in the pane of a session, or name one with --session ID (`longhaul status --json` lists them)
     ");
     assert_snapshot!(show(&sandbox, &["bookmark", "--session", "abc", "x"]), @r#"
     exit 1
@@ -128,6 +129,28 @@ fn the_config_is_shown_found_and_checked() {
     assert!(shown.stderr.contains("min_tokens"), "{}", shown.stderr);
     let schema = sandbox.longhaul(&["config", "schema"]).json();
     assert_eq!(schema["properties"]["bookmarks"]["properties"]["mid_turn"]["type"], "boolean");
+}
+
+#[test]
+fn a_value_is_set_and_unset_and_the_rest_of_the_file_stays() {
+    let sandbox = Sandbox::new();
+    assert_eq!(
+        show(&sandbox, &["config", "set", "bookmarks.enabled", "false"]),
+        "exit 0\nbookmarks.enabled = false\n--\n"
+    );
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let file = sandbox.data_dir().join("config.json");
+    assert_eq!((mode(&file), mode(&sandbox.data_dir())), (0o600, 0o700));
+    let text = "{\"worker\" : {\"port\":37777},\n   \"bookmarks\":{ \"enabled\":false }}";
+    sandbox.write_config(text);
+    show(&sandbox, &["config", "set", "worker.port", "4000"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), text.replace("37777", "4000"));
+    let refused = sandbox.longhaul(&["config", "set", "worker.port", "many"]);
+    assert_eq!(refused.status, Some(1));
+    assert!(refused.stderr.contains("config.json was not changed: worker.port: \"many\" is not"), "{refused:?}");
+    let unset = |key: &str| sandbox.longhaul(&["config", "unset", key]).status;
+    assert_eq!((unset("worker.port"), unset("worker.port"), unset("worker.prot")), (Some(0), Some(1), Some(1)));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\n   \"bookmarks\":{ \"enabled\":false }}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! `longhaul config`: shows and checks the configuration.
+//! `longhaul config`: shows, checks and changes the configuration.
 
+mod edit;
 mod show;
 mod trust;
 
@@ -16,6 +17,10 @@ use super::{Exit, out};
 pub(crate) enum Command {
     /// Print the configuration that applies in this folder, and where each value comes from
     Show(show::Args),
+    /// Set one value in the configuration file, such as `bookmarks.thresholds.min_tool_calls 20`; everything else in it stays
+    Set(edit::SetArgs),
+    /// Remove one value from the configuration file, so that its default is in force
+    Unset(edit::UnsetArgs),
     /// Print the path of the configuration file, whether or not it exists
     Path,
     /// Print the JSON Schema of the configuration file
@@ -31,6 +36,8 @@ pub(crate) enum Command {
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Show(args) => show::run(env, &args),
+        Command::Set(args) => edit::set(env, &args),
+        Command::Unset(args) => edit::unset(env, &args),
         Command::Path => {
             out::line(&config_path(env)?.display().to_string())?;
             Ok(Exit::Success)

@@ -6,6 +6,7 @@
 mod bridge_status;
 mod choice_list;
 mod durations;
+mod edit;
 mod embeddings;
 mod hosts;
 mod model;
@@ -31,6 +32,7 @@ use crate::json_text::without_byte_order_mark;
 pub use self::bridge_status::{StatusPart, StatusParts};
 pub use self::choice_list::{Choice, ChoiceList};
 pub use self::durations::{Days, Milliseconds, Minutes, Seconds};
+pub use self::edit::{new_problem, with_setting, without_setting};
 pub use self::embeddings::{FilePath, Url};
 pub use self::hosts::Hosts;
 pub use self::model::{ModelId, Via};

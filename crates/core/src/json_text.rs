@@ -23,17 +23,62 @@ pub fn from_file<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> serde_json::Re
 /// Empty text counts as an empty object. Returns `None` where the path already has a value, where a key on the path has a
 /// value that is not an object, and where `text` is not a JSON object.
 pub fn insert(text: &str, path: &[&str], value: &Value) -> Option<String> {
+    put(text, path, value, IfSet::Keep)
+}
+
+/// Returns `text` with `value` at `path`, like [`insert`], in place of a value that is already there.
+pub fn set(text: &str, path: &[&str], value: &Value) -> Option<String> {
+    put(text, path, value, IfSet::Replace)
+}
+
+/// Returns `text` without the value at `path`, and without objects on the path that hold nothing else.
+///
+/// Returns `None` where the path has no value, where two members on it have the same name, and where `text` is not a JSON
+/// object.
+pub fn remove(text: &str, path: &[&str]) -> Option<String> {
     let mut file = JsonFile::parse(text).ok()?;
-    file.members = insert_into(file.members, path, value, &file.style, 0)?;
+    file.members = remove_from(file.members, path, &file.style, 0)?;
     Some(file.write())
 }
 
-fn insert_into(mut object: Object, path: &[&str], value: &Value, style: &Style, depth: usize) -> Option<Object> {
+fn remove_from(mut object: Object, path: &[&str], style: &Style, depth: usize) -> Option<Object> {
+    let (key, rest) = path.split_first()?;
+    let member = object.get(key).ok()??;
+    let left = if rest.is_empty() { None } else { Some(remove_from(Object::parse(member)?, rest, style, depth + 1)?) };
+    match left.filter(|left| !left.is_empty()) {
+        Some(left) => object.set(key, left.write(style, depth + 1)),
+        None => object.retain(|name, _| name != *key),
+    }
+    Some(object)
+}
+
+/// What happens to a value that is already there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IfSet {
+    Keep,
+    Replace,
+}
+
+fn put(text: &str, path: &[&str], value: &Value, if_set: IfSet) -> Option<String> {
+    let mut file = JsonFile::parse(text).ok()?;
+    file.members = put_into(file.members, path, value, if_set, (&file.style, 0))?;
+    Some(file.write())
+}
+
+fn put_into(
+    mut object: Object,
+    path: &[&str],
+    value: &Value,
+    if_set: IfSet,
+    (style, depth): (&Style, usize),
+) -> Option<Object> {
     let (key, rest) = path.split_first()?;
     let member = match object.get(key).ok()? {
-        // Where the path ends here, it already has a value, and nothing is inserted.
-        Some(member) => insert_into(Object::parse(member)?, rest, value, style, depth + 1)?.write(style, depth + 1),
-        None => {
+        Some(member) if !rest.is_empty() => {
+            put_into(Object::parse(member)?, rest, value, if_set, (style, depth + 1))?.write(style, depth + 1)
+        }
+        Some(_) if if_set == IfSet::Keep => return None,
+        Some(_) | None => {
             let nested = rest.iter().rev().fold(value.clone(), |value, key| serde_json::json!({ *key: value }));
             style.write(&nested, depth + 1)
         }

@@ -25,43 +25,56 @@ pub struct Warning {
     pub key: String,
     /// What is wrong, and what is used instead.
     pub problem: String,
+    /// What is wrong.
+    pub(super) wrong: String,
 }
 
+/// How a warning about a key that does not exist begins.
+const NO_SUCH_KEY: &str = "no such key";
+
 impl Warning {
-    fn unusable(key: &str, problem: String) -> Self {
-        Self { kind: WarningKind::Unusable, key: key.to_owned(), problem }
+    fn unusable(key: &str, wrong: String, instead: &str) -> Self {
+        let problem = format!("{wrong}: {instead}");
+        Self { kind: WarningKind::Unusable, key: key.to_owned(), problem, wrong }
     }
 
-    pub(super) fn whole_file(problem: &str) -> Self {
-        Self::unusable("", format!("{problem}: every default is in force"))
+    /// Returns whether it is about a key that does not exist.
+    pub(super) fn is_unknown_key(&self) -> bool {
+        self.wrong.starts_with(NO_SUCH_KEY)
+    }
+
+    pub(super) fn whole_file(wrong: &str) -> Self {
+        Self::unusable("", wrong.to_owned(), "every default is in force")
     }
 
     pub(super) fn not_a_section(path: &str) -> Self {
-        Self::unusable(path, "is not a JSON object: its defaults are in force".to_owned())
+        Self::unusable(path, "is not a JSON object".to_owned(), "its defaults are in force")
     }
 
     pub(super) fn value(path: &str, found: &Value, wanted: &str, default: &impl Setting) -> Self {
-        Self::unusable(path, format!("{found} is not {wanted}: the default {} is in force", default.to_json()))
+        let instead = format!("the default {} is in force", default.to_json());
+        Self::unusable(path, format!("{found} is not {wanted}"), &instead)
     }
 
     pub(super) fn left_out(path: &str, found: &Value, wanted: &str) -> Self {
-        Self::unusable(path, format!("{found} is not {wanted}: left out"))
+        Self::unusable(path, format!("{found} is not {wanted}"), "left out")
     }
 
     pub(super) fn unknown(path: &str, meant: Option<&str>) -> Self {
         let hint = meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default();
-        Self::unusable(path, format!("no such key{hint}: ignored"))
+        Self::unusable(path, format!("{NO_SUCH_KEY}{hint}"), "ignored")
     }
 
     /// Returns the warning about the key `old`, which is called `new` now.
     pub(super) fn old_spelling(path: &str, old: &str, new: &str) -> Self {
-        let problem = format!("`{old}` is the old spelling of `{new}`: it still works; rename it");
-        Self { kind: WarningKind::OldSpelling, key: path.to_owned(), problem }
+        let warning =
+            Self::unusable(path, format!("`{old}` is the old spelling of `{new}`"), "it still works; rename it");
+        Self { kind: WarningKind::OldSpelling, ..warning }
     }
 
     /// Returns the warning about the key `old`, which is ignored because the file has `new` too.
     pub(super) fn both_spellings(path: &str, old: &str, new: &str) -> Self {
-        Self::unusable(path, format!("`{old}` is the old spelling of `{new}`, which is set too: ignored"))
+        Self::unusable(path, format!("`{old}` is the old spelling of `{new}`, which is set too"), "ignored")
     }
 }
 

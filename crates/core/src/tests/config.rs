@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::Config;
-use crate::config::{Count, Minutes, Port, Seconds, Setting, StatusPart, Trust};
+use crate::config::{Count, Minutes, Port, Seconds, Setting, StatusPart, Trust, with_setting, without_setting};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) -> Config {
@@ -312,4 +312,37 @@ proptest! {
             let _ = config.with_project(&text, trust);
         }
     }
+}
+
+#[test]
+fn a_value_that_is_set_is_read_as_its_key_takes_it() {
+    let set = |key: &str, given: &str| with_setting(Some("{}"), key, given).map(|(_, value)| value);
+    assert_eq!(set("bookmarks.enabled", "false"), Ok(json!(false)));
+    assert_eq!(set("bookmarks.thresholds.min_tool_calls", "20"), Ok(json!(20)));
+    assert_eq!(set("bookmarks.marker", "5"), Ok(json!("5")), "a number is a text where a text is meant");
+    assert_eq!(set("notify.quiet_hours", "22:00-07:00"), Ok(json!("22:00-07:00")));
+    assert_eq!(set("snapshots.exclude", r#"["*.sqlite"]"#), Ok(json!(["*.sqlite"])));
+    let (text, _) = with_setting(None, "context.windows.a-model-4.5", "200000").unwrap();
+    let windows: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(windows, json!({ "context": { "windows": { "a-model-4.5": 200_000 } } }));
+    assert_eq!(without_setting(Some(&text), "context.windows.a-model-4.5").unwrap().unwrap().trim(), "{}");
+}
+
+#[test]
+fn what_cannot_be_set_or_unset_is_refused_with_the_reason() {
+    let refused = |text: &str, key: &str, given: &str| with_setting(Some(text), key, given).unwrap_err();
+    assert_eq!(refused("{}", "bookmarks.enabled", "maybe"), r#"bookmarks.enabled: "maybe" is not true or false"#);
+    assert_eq!(
+        refused("{}", "bookmarks.enable", "true"),
+        "bookmarks.enable: no such key (did you mean bookmarks.enabled?)"
+    );
+    assert!(refused("{}", "worker.port", "99999999").starts_with("worker.port: 99999999 is not"));
+    assert!(refused("[1]", "worker.port", "4000").contains("not a JSON object"));
+    assert!(refused(r#"{"worker": 1}"#, "worker.port", "4000").contains("has no place"));
+    assert!(refused(r#"{"bookmarks": {"midTurn": true}}"#, "bookmarks.mid_turn", "false").contains("old spelling"));
+    assert_eq!(without_setting(Some(r#"{"worker": {}}"#), "worker.port"), Ok(None));
+    assert!(without_setting(None, "worker.prot").unwrap_err().contains("did you mean worker.port"));
+    assert!(without_setting(Some(r#"{"bookmarks": {"midTurn": true}}"#), "bookmarks.mid_turn").is_err());
+    // What was wrong before is no reason to refuse something else.
+    assert!(with_setting(Some(r#"{"nothing": 1}"#), "worker.port", "4000").is_ok());
 }

@@ -2,7 +2,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::json_text::{
-    DuplicateName, Item, JsonFile, List, NotEditable, Object, Style, insert, with_value, without_byte_order_mark,
+    DuplicateName, Item, JsonFile, List, NotEditable, Object, Style, insert, remove, set, with_value,
+    without_byte_order_mark,
 };
 
 #[track_caller]
@@ -26,6 +27,25 @@ fn what_is_added_leaves_every_other_byte_as_it_was() {
         json!(true),
         "{\n\t\"a\": {\"\\u0062\":  1,\n\t\t\"c\": true}, \"z\": 3\n}\n",
     );
+}
+
+#[test]
+fn a_value_is_replaced_or_removed_and_every_other_byte_stays() {
+    let text = "\u{feff}{ \"a\" :{\"b\":  1,\t\"c\": [1 ,2]} }\r\n";
+    let changed = "\u{feff}{ \"a\" :{\"b\":  [3],\t\"c\": [1 ,2]} }\r\n";
+    assert_eq!(set(text, &["a", "b"], &json!([3])).unwrap(), changed);
+    assert_eq!(remove(text, &["a", "b"]).unwrap(), "\u{feff}{ \"a\" :{\t\"c\": [1 ,2]} }\r\n");
+    assert_eq!(
+        remove("{\n  \"a\": {\"b\": {\"c\": 1}},\n  \"z\": 2\n}\n", &["a", "b", "c"]).unwrap(),
+        "{\n  \"z\": 2\n}\n"
+    );
+    assert_eq!(remove("{\"a\": 1}", &["a"]).unwrap(), "{}");
+    for (text, path) in
+        [("{}", &["a"][..]), (r#"{"a": 1}"#, &["a", "b"]), (r#"{"a": 1, "a": 2}"#, &["a"]), ("[", &["a"])]
+    {
+        assert_eq!(remove(text, path), None, "{text}");
+    }
+    assert_eq!(set(r#"{"a": 1}"#, &["a", "b"], &json!(1)), None, "an object would replace a value");
 }
 
 #[test]

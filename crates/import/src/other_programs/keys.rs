@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use longhaul_core::config::with_current_keys;
+use longhaul_core::config::{new_problem, with_current_keys};
 use longhaul_core::{Config, json_text};
 use serde_json::Value;
 
 use super::{Mode, Move, Report, Trouble, ours};
-use longhaul_runtime::shared_file::{self, Backup, NewFile};
 use longhaul_runtime::Error;
+use longhaul_runtime::shared_file::{self, Backup, NewFile};
 
 /// A setting to import.
 pub(super) struct Wanted {
@@ -107,8 +107,8 @@ fn add(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hi
         match (now.pointer(&format!("/{}", keys.join("/"))), json_text::insert(&brought.text, &keys, value)) {
             (Some(set), _) if set == value => brought.left.push(format!("{key} already has that value")),
             (Some(set), _) => brought.left.push(format!("{key} is set to {set} here, not to {value}")),
-            (None, Some(with)) => match problem(&brought.text, &with) {
-                Some(why) => brought.left.push(format!("{theirs} cannot be used: {why}")),
+            (None, Some(with)) => match new_problem(&brought.text, &with) {
+                Some(why) => brought.left.push(format!("{theirs} cannot be used: {}", why.problem)),
                 None => {
                     brought.added.push((key.clone(), value.to_string()));
                     brought.text = with;
@@ -118,11 +118,4 @@ fn add(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hi
         }
     }
     Ok(brought)
-}
-
-/// Returns the problem of a configuration that it did not have before.
-fn problem(before: &str, with: &str) -> Option<String> {
-    let (_, known) = Config::from_json(before);
-    let (_, now) = Config::from_json(with);
-    now.into_iter().find(|warning| !known.contains(warning)).map(|warning| warning.problem)
 }
