@@ -8,10 +8,11 @@ use longhaul_core::Env;
 use longhaul_core::config::NotifyWay;
 use longhaul_runtime::Shell;
 use longhaul_setup::install::{
-    Choices, InstallPlan, may_offer_notifications, may_offer_status_line, may_offer_tmux, plan,
+    Choices, InstallPlan, may_offer_notifications, may_offer_status_line, may_offer_tmux, plan, tmux_conf_for_line,
 };
 use longhaul_setup::{
-    Bundle, CurrentState, InstallMode, InstallPaths, NotifyChoice, check, lock_installation, perform, plan_install,
+    Bundle, CurrentState, InstallMode, InstallPaths, NotifyChoice, TmuxServer, check, hooks_switched_off,
+    lock_installation, perform, plan_hooks, plan_install,
 };
 
 use super::ask::ask;
@@ -60,20 +61,23 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-/// What to do after an installation.
-const NEXT_STEPS: [&str; 3] = [
-    "  tmux new claude           start a session; sessions that already run need a restart",
-    "  longhaul memory import    add your past sessions to the memory",
-    "  longhaul doctor           check the installation",
-];
-
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let exe = std::env::current_exe().context("cannot find the path of this executable")?;
     let shell = Shell::read();
     if let Some(agent) = args.agent.or_else(|| agent_name::codex().filter(|_| args.codex)) {
         let paths = InstallPaths::of(env, &shell)?;
         let _lock = lock_installation(&paths.home)?;
-        let plan = plan_install(agent, env, &shell, &paths, &exe)?;
+        let mut plan = plan_install(agent, env, &shell, &paths, &exe)?;
+        if let Some(feature) = hooks_switched_off(agent, env, &shell)? {
+            let question = format!(
+                "Codex's feature `{feature}`, without which no hook runs, is switched off. Switch it on? (config.toml)"
+            );
+            if choose(args, (None, true), &question)? {
+                plan_hooks(agent, env, &shell, feature, &mut plan)?;
+            } else {
+                plan.notes.push(format!("Codex runs no hook before you run `codex features enable {feature}`."));
+            }
+        }
         carry_out(&plan, &paths, None, env, args.dry_run)?;
         return Ok(Exit::Success);
     }
@@ -83,25 +87,50 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let choices = choices(&state, args)?;
     let plan = plan(&state, &bundle, choices, env.now.0)?;
     carry_out(&plan, &state.paths, state.client.as_deref(), env, args.dry_run)?;
-    if !args.dry_run {
-        let done = if plan.steps.is_empty() { "was already installed" } else { "is installed" };
-        out::message(&format!("Longhaul {} {done}. Next:", bundle.version));
-        NEXT_STEPS.iter().for_each(|step| out::message(step));
+    if args.dry_run {
+        return Ok(Exit::Success);
     }
+    if choices.mode == InstallMode::Plugin && state.client.is_none() {
+        // The notes of the plan say why, and what to do.
+        out::message(&format!(
+            "Longhaul {} does nothing yet: its executables are installed, but not its plugin.",
+            bundle.version
+        ));
+        return Ok(Exit::Problem);
+    }
+    let done = if plan.steps.is_empty() { "was already installed" } else { "is installed" };
+    out::message(&format!("Longhaul {} {done}. Next:", bundle.version));
+    next_steps(&state).iter().for_each(|step| out::message(step));
     Ok(Exit::Success)
+}
+
+/// Returns what to do after an installation.
+fn next_steps(state: &CurrentState) -> [&'static str; 3] {
+    let is_started_here = state.tmux_server != TmuxServer::None || !state.has_tmux;
+    [
+        if is_started_here {
+            "  claude                    start a session here; sessions that already run need a restart"
+        } else {
+            "  tmux new claude           start a session; sessions that already run need a restart"
+        },
+        "  longhaul memory import    add your past sessions to the memory",
+        "  longhaul doctor           check the installation",
+    ]
 }
 
 fn choices(state: &CurrentState, args: &Args) -> anyhow::Result<Choices> {
     let tmux = (wanted(args.tmux, args.no_tmux), may_offer_tmux(state));
     let status_line = (wanted(args.statusline, args.no_statusline), may_offer_status_line(state));
+    let show_in_tmux =
+        format!("Show the state of every session in the tmux status line? ({})", tmux_conf_for_line(state).0.display());
+    let use_status_line = format!(
+        "Use Longhaul's status line in Claude Code? It runs your own command if you have one. ({})",
+        state.paths.settings.display()
+    );
     Ok(Choices {
         mode: if args.hooks_only { InstallMode::Hooks } else { InstallMode::Plugin },
-        tmux: choose(args, tmux, "Show the state of every session in the tmux status line?")?,
-        status_line: choose(
-            args,
-            status_line,
-            "Use Longhaul's status line in Claude Code? It runs your own command if you have one.",
-        )?,
+        tmux: choose(args, tmux, &show_in_tmux)?,
+        status_line: choose(args, status_line, &use_status_line)?,
         keybinding: wants_keybinding(state, args),
         notify: notifications(state, args)?,
     })
@@ -112,14 +141,16 @@ fn notifications(state: &CurrentState, args: &Args) -> anyhow::Result<NotifyChoi
     let has_desktop = longhaul_notify_ways::has_desktop();
     let (way, place) =
         if has_desktop { (NotifyWay::Desktop, "on the desktop") } else { (NotifyWay::Terminal, "in the terminal") };
-    let question =
-        format!("Notify you {place} when a session waits for you, and when a turn of 30 seconds or more ends?");
+    let question = format!(
+        "Notify you {place} when a session waits for you, and when a turn of 30 seconds or more ends? ({})",
+        state.paths.config.display()
+    );
     let answer = match wanted(args.notify, args.no_notify) {
         Some(wanted) => Some(wanted),
         None if !may_offer_notifications(state) => None,
         None if args.yes => Some(true),
         None if args.dry_run => None,
-        None => ask(&question)?,
+        None => ask(&question, true)?,
     };
     Ok(match answer {
         Some(true) => NotifyChoice::By(way),
@@ -144,7 +175,7 @@ fn choose(args: &Args, (wanted, may_offer): (Option<bool>, bool), question: &str
         Some(wanted) => Ok(wanted),
         None if !may_offer || args.dry_run => Ok(may_offer && args.yes),
         None if args.yes => Ok(true),
-        None => Ok(ask(question)?.unwrap_or(false)),
+        None => Ok(ask(question, true)?.unwrap_or(false)),
     }
 }
 

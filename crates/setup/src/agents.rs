@@ -36,6 +36,25 @@ pub fn plan_install(
     }
 }
 
+/// Returns the feature of Codex that runs hooks, if it is switched off and `agent` is Codex.
+pub fn hooks_switched_off(agent: &'static Agent, env: &Env, shell: &Shell) -> Result<Option<&'static str>> {
+    match agent.config.shape {
+        ConfigShape::CodexHooks => Ok(Codex::read(agent, env, shell)?.hooks_switched_off()),
+        ConfigShape::HookGroups | ConfigShape::Module => Ok(None),
+    }
+}
+
+/// Adds to the plan for Codex that the feature `name`, which runs hooks, is switched on.
+pub fn plan_hooks(
+    agent: &'static Agent,
+    env: &Env,
+    shell: &Shell,
+    name: &'static str,
+    plan: &mut InstallPlan,
+) -> Result<()> {
+    Codex::read(agent, env, shell)?.enable_hooks(name, plan)
+}
+
 /// Plans to remove what [`plan_install`] adds, and nothing else.
 pub fn plan_uninstall(agent: &'static Agent, env: &Env, shell: &Shell, paths: &InstallPaths) -> Result<InstallPlan> {
     match agent.config.shape {

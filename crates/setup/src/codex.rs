@@ -1,8 +1,10 @@
 //! The installation for Codex: hooks in its hooks.json, an MCP server in its config.toml, and a skill.
 
+mod hooks_feature;
 mod mcp;
 mod skill;
 
+pub(crate) use self::hooks_feature::{ask as ask_codex, switched_off, with_feature};
 pub(crate) use self::mcp::{is_registered, with_server, without_server};
 pub(crate) use self::skill::{with_skill, without_skill};
 
@@ -57,6 +59,17 @@ impl Codex {
             program: shell.find(agent.program).into_iter().next(),
             config,
         })
+    }
+
+    /// Plans to switch on the feature `name`, which runs hooks.
+    pub(crate) fn enable_hooks(&self, name: &'static str, plan: &mut InstallPlan) -> Result<()> {
+        let enable = ["features", "enable", name].map(str::to_owned);
+        self.register(plan, &enable, Edit::EnableCodexHooks(name))
+    }
+
+    /// Returns the feature that runs hooks, if it is switched off.
+    pub(crate) fn hooks_switched_off(&self) -> Option<&'static str> {
+        switched_off(self.program.as_deref(), self.config.text.as_deref())
     }
 
     /// Plans to add the hooks, the MCP server and the skill. The hooks and the server start `exe`, by a path that stays the same after an update if there

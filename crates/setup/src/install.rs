@@ -40,6 +40,12 @@ pub fn may_offer_tmux(state: &CurrentState) -> bool {
     state.has_tmux && !state.tmux_confs.iter().any(|(_, text)| tmux_conf::is_set_up(text))
 }
 
+/// Returns the tmux.conf that the line is added to, with its text; a new one if there is none.
+pub fn tmux_conf_for_line(state: &CurrentState) -> (&Path, Option<&str>) {
+    let existing = state.tmux_confs.first().map(|(path, text)| (path.as_path(), Some(text.as_str())));
+    existing.unwrap_or((&state.paths.tmux_confs[0], None))
+}
+
 /// Returns whether the status line can be offered: it is not in the settings yet.
 pub fn may_offer_status_line(state: &CurrentState) -> bool {
     matches!(settings::with_status_line(state.settings.as_deref(), PROGRAM), Ok(Some(_)))
@@ -103,9 +109,8 @@ fn edit_users_files(state: &CurrentState, choices: Choices, plan: &mut InstallPl
         edit(plan, &paths.settings, state.settings.as_deref(), Edit::AddStatusLine(PROGRAM))?;
     }
     if choices.tmux && may_offer_tmux(state) {
-        let existing = state.tmux_confs.first();
-        let path = existing.map_or(&paths.tmux_confs[0], |(path, _)| path);
-        edit(plan, path, existing.map(|(_, text)| text.as_str()), Edit::AddTmuxLine)?;
+        let (path, text) = tmux_conf_for_line(state);
+        edit(plan, path, text, Edit::AddTmuxLine)?;
     }
     // A line that an earlier version has added is updated without asking.
     for (path, text) in state.tmux_confs.iter().filter(|(_, text)| tmux_conf::is_outdated(text)) {

@@ -24,7 +24,7 @@ pub mod tmux_conf;
 pub mod tmux_server;
 pub mod uninstall;
 
-pub use crate::agents::{AgentSetup, plan_install, plan_uninstall};
+pub use crate::agents::{AgentSetup, hooks_switched_off, plan_hooks, plan_install, plan_uninstall};
 pub use crate::bundle::Bundle;
 pub use crate::claude_command::Plugin;
 pub use crate::current_state::{CurrentState, Link, TmuxServer};

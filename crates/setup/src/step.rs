@@ -61,6 +61,8 @@ pub enum Edit {
     AddCodexMcp(PathBuf),
     /// Removes the MCP server from Codex's config.toml.
     RemoveCodexMcp,
+    /// Switches on the feature of Codex that runs hooks, in config.toml.
+    EnableCodexHooks(&'static str),
     /// Adds the skill.
     AddSkill,
     /// Removes the skill.
@@ -85,7 +87,7 @@ impl Edit {
             Self::AddSkill | Self::RemoveSkill => Backup::None,
             Self::AddAgent(..) | Self::RemoveAgent(_) | Self::AddModule(..) | Self::RemoveModule => Backup::None,
             Self::RecordConfig(_) => Backup::None,
-            Self::AddCodexMcp(_) | Self::RemoveCodexMcp => Backup::None,
+            Self::AddCodexMcp(_) | Self::RemoveCodexMcp | Self::EnableCodexHooks(_) => Backup::None,
             Self::RemoveHooks | Self::RemoveStatusLine | Self::RemoveChords { .. } => Backup::None,
             Self::RemoveEmpty(..) | Self::RemoveTmuxLine => Backup::None,
             // The file is Longhaul's own.
@@ -105,6 +107,7 @@ impl Edit {
             Self::AddModule(_, program) => agents::with_module(text, program),
             Self::RecordConfig(record) => Ok(Some(record.to_text())),
             Self::AddCodexMcp(program) => codex::with_server(text, program),
+            Self::EnableCodexHooks(name) => codex::with_feature(text, name),
             Self::AddSkill => codex::with_skill(text),
             Self::AddNotifications(way) => notify_config::with_notifications(text, *way),
             // Nothing can be removed from a file that is missing or empty.
@@ -207,6 +210,7 @@ impl fmt::Display for InstallStep {
                     Edit::RecordConfig(_) => "record the settings before the change in",
                     Edit::AddCodexMcp(_) => "add the MCP server to",
                     Edit::RemoveCodexMcp => "remove the MCP server from",
+                    Edit::EnableCodexHooks(_) => "switch on the hooks in",
                     Edit::AddSkill => "write the skill to",
                     Edit::RemoveSkill => "remove the skill",
                 };

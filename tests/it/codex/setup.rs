@@ -123,6 +123,23 @@ fn the_doctor_checks_hooks_trust_server_version_and_features() {
     finds(&codex, "the MCP server is not registered");
 }
 
+#[test]
+fn a_feature_that_is_off_is_switched_on_by_yes_and_otherwise_named() {
+    let script = "case \"$1 $2\" in 'features list') echo codex_hooks experimental false ;; esac";
+    let codex = with_program(configured(), script);
+    let asked = codex.sandbox.longhaul(&["install", "--codex"]);
+    assert_eq!(asked.status, Some(0), "{asked:?}");
+    assert!(asked.stderr.contains("runs no hook before you run `codex features enable codex_hooks`"), "{asked:?}");
+    assert!(!config(&codex).contains("[features]"));
+    let done = codex.sandbox.longhaul(&["install", "--codex", "--yes"]);
+    assert!(done.stdout.contains("codex features enable codex_hooks"), "{done:?}");
+    assert!(config(&codex).contains("\n[features]\ncodex_hooks = true\n"), "{}", config(&codex));
+    let skill = fs::read_to_string(codex.sandbox.home().join(".agents/skills/longhaul-memory/SKILL.md")).unwrap();
+    for text in ["longhaul status --json", "longhaul resume ID", "which sessions run"] {
+        assert!(skill.contains(text), "{text}: {skill}");
+    }
+}
+
 /// Codex itself compares the hash of the command with the one that the user has trusted.
 #[test]
 fn the_doctor_asks_codex_whether_a_hook_is_trusted() {

@@ -175,7 +175,7 @@ fn it_sees_programs_that_do_our_jobs() {
 #[test]
 fn without_a_client_it_says_so_and_is_not_sure() {
     let machine = Machine::without_client();
-    succeeds(&machine.install("1.0.0", &[]));
+    assert_eq!(machine.install("1.0.0", &[]).status, Some(1));
     finds(&machine, "client", "warning", "`claude` is not on the PATH");
     finds(&machine, "hooks", "broken", "no hooks are registered");
 }

@@ -6,6 +6,8 @@ use std::os::unix::fs::symlink;
 use serde_json::Value;
 
 use super::{Machine, succeeds};
+use crate::poll::{DEADLINE, wait_for_program};
+use crate::tmux::Tmux;
 
 #[test]
 fn what_install_puts_anywhere_uninstall_takes_away() {
@@ -81,8 +83,11 @@ fn an_empty_home_is_empty_again_even_when_the_note_of_what_was_done_is_lost() {
 fn without_the_client_the_executables_are_installed_and_one_command_is_left() {
     let machine = Machine::without_client();
     let installed = machine.install("1.0.0", &[]);
-    succeeds(&installed);
-    assert!(installed.stderr.contains("run ~/.local/bin/longhaul install again"), "{installed:?}");
+    assert_eq!(installed.status, Some(1), "{installed:?}");
+    for text in ["Claude Code is not on the PATH", "run ~/.local/bin/longhaul install again", "not its plugin"] {
+        assert!(installed.stderr.contains(text), "{text}: {installed:?}");
+    }
+    assert!(!installed.stderr.contains("Next:"), "{installed:?}");
     succeeds(&machine.longhaul(&["--version"]));
     assert!(!machine.settings().exists());
 }
@@ -93,7 +98,7 @@ fn a_client_that_fails_holds_nothing_up() {
     succeeds(&machine.install("1.0.0", &[]));
     fs::write(machine.sandbox.path("tools/claude"), "#!/bin/sh\necho 'unknown command plugin' >&2\nexit 1\n").unwrap();
     let installed = machine.install("1.1.0", &[]);
-    succeeds(&installed);
+    assert_eq!(installed.status, Some(1), "{installed:?}");
     assert!(installed.stderr.contains("unknown command plugin"), "{installed:?}");
     assert!(fs::read_link(machine.link()).unwrap().to_string_lossy().contains("1.1.0"));
     let doctor = machine.longhaul(&["doctor"]);
@@ -103,6 +108,31 @@ fn a_client_that_fails_holds_nothing_up() {
     succeeds(&gone);
     assert!(gone.stderr.contains("claude plugin uninstall longhaul@longhaul"), "{gone:?}");
     assert!(!machine.link().exists());
+}
+
+#[test]
+fn enter_means_yes_each_question_names_its_file_and_no_other_answer_is_taken() {
+    let machine = Machine::new();
+    let home = machine.sandbox.home();
+    let tmux = Tmux::start(&machine.sandbox);
+    let program = machine.bundle("1.0.0");
+    let pane = tmux.pane(&["sh", "-c", r#""$0" install; echo ended $?; sleep 3600"#, program.to_str().unwrap()], &[]);
+    // The names of files can be longer than a line.
+    let screen = || tmux.run(&["capture-pane", "-p", "-J", "-S", "-", "-t", &pane.0]);
+    let shows = |text: &str| wait_for_program(DEADLINE, text, || screen().contains(text).then_some(()));
+    shows(&format!("({}) [Y/n]", home.join(".tmux.conf").display()));
+    tmux.type_text(&pane, "maybe\n");
+    shows("Please answer y or n.");
+    tmux.type_text(&pane, "\n");
+    shows(&format!("({}) [Y/n]", machine.settings().display()));
+    tmux.type_text(&pane, "n\n");
+    shows(&format!("({}) [Y/n]", machine.sandbox.data_dir().join("config.json").display()));
+    tmux.type_text(&pane, "\n");
+    shows("ended 0");
+    assert!(screen().contains("  claude   ") && !screen().contains("tmux new"), "{}", screen());
+    assert!(fs::read_to_string(home.join(".tmux.conf")).unwrap().contains("tmux setup"));
+    assert!(!machine.settings_text().contains("statusLine"));
+    assert!(fs::read_to_string(machine.sandbox.data_dir().join("config.json")).unwrap().contains("notify"));
 }
 
 #[test]

@@ -1,11 +1,8 @@
 //! Checks the installation for Codex: its version, the hooks, whether they are trusted, and the MCP server.
 
-use std::path::Path;
-
 use longhaul_agents::{EventRule, find};
 use longhaul_core::Env;
-use longhaul_inject::TerminalCommand;
-use longhaul_runtime::{Shell, bounded_read, run_program_in, waiting_times};
+use longhaul_runtime::{Shell, bounded_read};
 use serde_json::Value;
 
 use super::Finding;
@@ -14,11 +11,8 @@ use super::facts::Facts;
 use super::judge::{ago, few};
 use super::sessions::SessionFacts;
 use crate::agents::is_ours;
-use crate::codex::is_registered;
+use crate::codex::{ask_codex, is_registered, switched_off};
 use crate::paths::InstallPaths;
-
-/// The feature of Codex that runs hooks.
-const FEATURE: &str = "hooks";
 
 /// The command that repairs everything that Longhaul has added to Codex.
 const INSTALL: &str = "run `longhaul install --codex`";
@@ -51,9 +45,8 @@ impl CodexFacts {
         let hooks: Value = serde_json::from_str(&text("hooks.json")).unwrap_or_default();
         let registered: Vec<(String, String)> = registered(&hooks).collect();
         let program = shell.find("codex").into_iter().next();
-        let ask = |arguments: &[&str]| program.as_deref().and_then(|program| ask(program, arguments));
+        let ask = |arguments: &[&str]| program.as_deref().and_then(|program| ask_codex(program, arguments));
         let asked = program.as_deref().filter(|_| !registered.is_empty());
-        let features = asked.and_then(|_| ask(&["features", "list"]));
         let trust = HookTrust::ask(asked, &folder.join("hooks.json"), &config);
         let with = |wanted: Trust| -> Vec<String> {
             let found = registered.iter().filter(|(_, place)| trust.of(place) == wanted);
@@ -64,22 +57,15 @@ impl CodexFacts {
             untrusted: with(Trust::Untrusted),
             disabled: with(Trust::Disabled),
             hooks: registered.into_iter().map(|(event, _)| event).collect(),
-            features_off: features
-                .filter(|list| is_off(list, FEATURE))
-                .map(|_| FEATURE.to_owned())
+            features_off: asked
+                .and_then(|program| switched_off(Some(program), Some(&config)))
+                .map(str::to_owned)
                 .into_iter()
                 .collect(),
             has_server: is_registered(&config),
             last_event: SessionFacts::collect(&paths.data, "codex:").iter().filter_map(|facts| facts.last_hook).max(),
         })
     }
-}
-
-/// Runs Codex outside of any project, whose configuration the user may not trust.
-fn ask(program: &Path, arguments: &[&str]) -> Option<String> {
-    let words = std::iter::once(program.to_str()?).chain(arguments.iter().copied());
-    let step = TerminalCommand { argv: words.map(str::to_owned).collect(), stdin: None };
-    run_program_in(Path::new("/"), &step, waiting_times::CODEX_FOR_DOCTOR).ok()
 }
 
 /// Returns the events that are registered, as Codex's table has them.
@@ -98,12 +84,6 @@ fn registered(hooks: &Value) -> impl Iterator<Item = (String, String)> + '_ {
         })?;
         Some((rule.theirs.to_owned(), place))
     })
-}
-
-/// Returns whether the list of features says that one is off.
-fn is_off(list: &str, feature: &str) -> bool {
-    let mut rows = list.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    rows.any(|words| words.first() == Some(&feature) && words.last() == Some(&"false"))
 }
 
 /// Checks Codex.
@@ -135,7 +115,11 @@ pub(super) fn check(facts: &Facts) -> Vec<Finding> {
     }
     for feature in &codex.features_off {
         let what = format!("the feature {feature:?} of Codex is switched off, so that no hook runs");
-        found.push(Finding::warning(check, what, format!("run `codex features enable {feature}`")));
+        found.push(Finding::warning(
+            check,
+            what,
+            format!("run `longhaul install --codex`, or `codex features enable {feature}`"),
+        ));
     }
     if !codex.has_server {
         found.push(Finding::warning(check, "the MCP server is not registered in config.toml", INSTALL));
