@@ -264,7 +264,7 @@ fn a_baton_command_is_no_work() {
     let command = json!({ "prompt": "/tl", "timestamp": "2026-11-16T17:40:00.000Z" });
     let answer = gemini.outcome("BeforeAgent", command).json();
     assert_eq!(answer["continue"], false, "{answer}");
-    assert!(answer["stopReason"].as_str().unwrap().contains("baton written"), "{answer}");
+    assert!(answer["stopReason"].as_str().unwrap().contains("handed over"), "{answer}");
     gemini.is("completed");
     assert!(gemini.heir().contains("The beans are kept in the blue jar."));
 }

@@ -13,6 +13,8 @@ use longhaul_snapshot_store::{counts, stored_git};
 use longhaul_store::{Bookmark, Snapshot, SnapshotKind, Store, from_host};
 use serde_json::json;
 
+use super::memory::open_memory::Memory;
+use super::snapshots::{DOING, NOTHING_BEFORE, doing_at};
 use super::{Exit, out, paint};
 
 #[derive(clap::Args)]
@@ -27,18 +29,25 @@ pub(crate) struct Args {
 
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
-    let store = home.existing_store()?;
+    // With the tool calls of running turns, which say what was done last.
+    let store = Memory::of(env)?.existing()?;
     let bookmarks = match &store {
         Some(store) => store.bookmarks(args.session.as_deref())?,
         None => Vec::new(),
     };
+    let doing = |bookmark: &Bookmark| match &store {
+        Some(store) => doing_at(store, &bookmark.session, bookmark.created_at),
+        None => Ok(None),
+    };
+    let doing = bookmarks.iter().map(doing).collect::<anyhow::Result<Vec<_>>>()?;
     let snapshots = match &store {
         Some(store) => Snapshots::of(&home, store, args.session.as_deref(), &bookmarks)?,
         None => Snapshots::default(),
     };
     if args.json {
-        let rows: Vec<_> = bookmarks.iter().map(|bookmark| to_json(bookmark, &snapshots)).collect();
-        out::json(&rows)?;
+        let rows =
+            bookmarks.iter().zip(&doing).map(|(bookmark, doing)| to_json(bookmark, doing.as_deref(), &snapshots));
+        out::json(&rows.collect::<Vec<_>>())?;
     } else if bookmarks.is_empty() {
         out::message(match args.session {
             Some(_) => "No bookmarks in that session.",
@@ -47,14 +56,14 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
             }
         });
     } else {
-        for line in table(&bookmarks, &snapshots) {
+        for line in table(&bookmarks, doing, &snapshots) {
             out::line(&line)?;
         }
     }
     Ok(Exit::Success)
 }
 
-fn to_json(bookmark: &Bookmark, snapshots: &Snapshots) -> serde_json::Value {
+fn to_json(bookmark: &Bookmark, doing: Option<&str>, snapshots: &Snapshots) -> serde_json::Value {
     let snapshot = snapshots.by_event.get(&event(bookmark));
     let changed = snapshots.changed.get(&bookmark.id);
     json!({
@@ -65,6 +74,7 @@ fn to_json(bookmark: &Bookmark, snapshots: &Snapshots) -> serde_json::Value {
         "created_at_ms": bookmark.created_at,
         "prompt_id": bookmark.prompt_id,
         "note": bookmark.note,
+        "doing": doing,
         "cwd": bookmark.cwd,
         "git_commit": bookmark.git_commit,
         "git_dirty": bookmark.git_dirty,
@@ -118,7 +128,7 @@ impl Snapshots {
         if let Some(why) = &snapshot.skipped {
             return ["-".to_owned(), printable(why)];
         }
-        let changed = self.changed.get(&bookmark.id).map_or_else(|| "first".to_owned(), |count| count.shown());
+        let changed = self.changed.get(&bookmark.id).map_or_else(|| NOTHING_BEFORE.to_owned(), |count| count.shown());
         [snapshot.id.to_string(), changed]
     }
 }
@@ -129,14 +139,14 @@ fn event(bookmark: &Bookmark) -> (String, u64) {
 }
 
 /// Returns the bookmarks as a table.
-fn table(bookmarks: &[Bookmark], snapshots: &Snapshots) -> Vec<String> {
-    let header = ["TIME", "SESSION", "COMMIT", "CONTEXT", "SNAPSHOT", "CHANGED", "NOTE"].map(str::to_owned);
-    let rows = bookmarks.iter().map(|bookmark| row(bookmark, snapshots));
-    let rows: Vec<[String; 7]> = std::iter::once(header).chain(rows).collect();
+fn table(bookmarks: &[Bookmark], doing: Vec<Option<String>>, snapshots: &Snapshots) -> Vec<String> {
+    let header = ["TIME", "SESSION", "COMMIT", "CONTEXT", "SNAPSHOT", "CHANGED", DOING, "NOTE"].map(str::to_owned);
+    let rows = bookmarks.iter().zip(doing).map(|(bookmark, doing)| row(bookmark, doing, snapshots));
+    let rows: Vec<[String; 8]> = std::iter::once(header).chain(rows).collect();
     paint::columns(&rows, &[3, 4])
 }
 
-fn row(bookmark: &Bookmark, snapshots: &Snapshots) -> [String; 7] {
+fn row(bookmark: &Bookmark, doing: Option<String>, snapshots: &Snapshots) -> [String; 8] {
     let time = timestamp(bookmark).to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string();
     let host = bookmark.host.as_ref().map(|host| format!(" {}", printable(&from_host(host)))).unwrap_or_default();
     let session = format!("{}{host}", short_session(&bookmark.session));
@@ -144,7 +154,8 @@ fn row(bookmark: &Bookmark, snapshots: &Snapshots) -> [String; 7] {
     let commit = bookmark.git_commit.as_ref().map_or("-".to_owned(), |commit| format!("{:.8}{dirty}", commit));
     let context = bookmark.context_tokens.map_or("-".to_owned(), |tokens| format!("{}k", tokens.div_ceil(1000)));
     let [number, changed] = snapshots.columns(bookmark);
-    [time, session, commit, context, number, changed, printable(bookmark.note.as_deref().unwrap_or_default())]
+    let note = printable(bookmark.note.as_deref().unwrap_or_default());
+    [time, session, commit, context, number, changed, doing.unwrap_or_default(), note]
 }
 
 fn timestamp(bookmark: &Bookmark) -> Timestamp {

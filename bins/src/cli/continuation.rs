@@ -4,12 +4,13 @@ use anyhow::{Context, bail};
 use longhaul_core::{Env, short_session};
 use longhaul_handoff::continuation::State;
 use longhaul_handoff::{date_of, time_of};
+use longhaul_inject::printable;
 use longhaul_runtime::continuation::decide_by_hand;
 use longhaul_runtime::{Home, utc_offset_seconds};
 use longhaul_store::{Chain, ChainStep, Store};
 use serde_json::{Value, json};
 
-use super::{Exit, out};
+use super::{Exit, out, paint};
 
 /// How many chains and how many steps are shown.
 const CHAINS: usize = 20;
@@ -106,18 +107,19 @@ fn show(chains: &[Chain], json: bool) -> anyhow::Result<()> {
     if chains.is_empty() {
         out::message("No session has been continued yet.");
     }
-    for chain in chains {
+    let header = ["SINCE", "SESSION", "STATE", "ROUND", "PROJECT", "REASON"].map(str::to_owned);
+    let rows = chains.iter().map(|chain| {
         let plan = &chain.plan;
         let state = if plan.paused { format!("{} (paused)", plan.state) } else { plan.state.to_string() };
         let tries = if plan.attempt > 1 { format!(", attempt {}", plan.attempt) } else { String::new() };
-        out::line(&format!(
-            "{}  {}  {state:9}  round {}{tries}  {}  {}",
-            when(plan.since),
-            short_session(&chain.plan.session),
-            plan.round,
-            chain.project_path,
-            plan.reason
-        ))?;
+        let round = format!("{}{tries}", plan.round);
+        let project = printable(&chain.project_path);
+        let session = short_session(&plan.session).to_owned();
+        [when(plan.since), session, state, round, project, printable(&plan.reason)]
+    });
+    let rows: Vec<[String; 6]> = std::iter::once(header).chain(rows).collect();
+    for line in paint::columns(&rows, &[]).iter().filter(|_| !chains.is_empty()) {
+        out::line(line)?;
     }
     Ok(())
 }
@@ -164,7 +166,7 @@ fn log(steps: &[ChainStep], json: bool) -> anyhow::Result<()> {
             when(step.at),
             step.chain,
             step.round,
-            step.state,
+            State::from_stored(&step.state).map_or_else(|| step.state.clone(), |state| state.to_string()),
             step.reason
         ))?;
     }

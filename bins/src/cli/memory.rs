@@ -220,7 +220,7 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
 fn timeline(memory: &Memory<'_>, args: &Timeline) -> anyhow::Result<Exit> {
     let id = ids::parse(&args.id)?;
     let store = memory.existing()?.with_context(|| ids::unknown(id))?;
-    let hits = store.timeline(id, args.before, args.after)?;
+    let hits = store.timeline(id, args.before, args.after, &[])?;
     if hits.is_empty() {
         anyhow::bail!(ids::unknown(id));
     }

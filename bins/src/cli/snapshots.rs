@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use longhaul_core::{Env, Millis, SessionId, short_session};
+use longhaul_core::{Env, Millis, SessionId, one_line, short_session};
 use longhaul_handoff::{TimeQuery, date_of, parse_time_query};
 use longhaul_inject::printable;
 use longhaul_runtime::{Home, midnight, utc_offset_seconds};
@@ -17,6 +17,7 @@ use longhaul_snapshot_store::{Error, Place, recover, unfinished};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde_json::json;
 
+use super::memory::open_memory::Memory;
 use super::{Exit, out, paint};
 
 #[derive(clap::Args)]
@@ -30,20 +31,24 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
-    let store = Home::of(env)?.existing_store()?;
+    // With the tool calls of running turns, which say what was done last.
+    let store = Memory::of(env)?.existing()?;
     let snapshots = match &store {
         Some(store) => store.snapshots(args.session.as_deref())?,
         None => Vec::new(),
     };
     if args.json {
-        out::json(&snapshots.iter().map(to_json).collect::<Vec<_>>())?;
+        let rows = snapshots.iter().map(|one| Ok(to_json(one, doing(store.as_ref(), one)?.as_deref())));
+        out::json(&rows.collect::<Result<Vec<_>>>()?)?;
     } else if snapshots.is_empty() {
         out::message("No snapshots yet. One is taken at every prompt and bookmark in a git repository.");
     } else {
         let notes = notes(store.as_ref(), args.session.as_deref())?;
-        let header = ["NUMBER", "TIME", "SESSION", "KIND", "CHANGED", "FOLDER", "NOTE"].map(str::to_owned);
-        let rows: Vec<[String; 7]> =
-            std::iter::once(header).chain(snapshots.iter().map(|one| row(one, &notes))).collect();
+        let header = ["NUMBER", "TIME", "SESSION", "KIND", "CHANGED", "FOLDER", DOING, "NOTE"].map(str::to_owned);
+        let mut rows: Vec<[String; 8]> = vec![header];
+        for one in &snapshots {
+            rows.push(row(one, doing(store.as_ref(), one)?, &notes));
+        }
         for line in paint::columns(&rows, &[0]) {
             out::line(&line)?;
         }
@@ -52,6 +57,25 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
         out::message(&interrupted(&place));
     }
     Ok(Exit::Success)
+}
+
+/// The header of the column with the beginning of the prompt, or the last tool call.
+pub(super) const DOING: &str = "PROMPT OR LAST ACTION";
+
+/// The maximum number of characters in that column.
+const DOING_CHARS: usize = 60;
+
+/// Returns what a session was doing at a time, in one short line.
+pub(super) fn doing_at(store: &Store, session: &str, at: u64) -> Result<Option<String>> {
+    Ok(store.doing_at(session, at)?.map(|text| printable(&one_line(&text, DOING_CHARS))))
+}
+
+/// Returns what a session was doing when a snapshot was taken. At its start it has done nothing.
+fn doing(store: Option<&Store>, snapshot: &Snapshot) -> Result<Option<String>> {
+    match store.filter(|_| snapshot.kind != SnapshotKind::Start) {
+        Some(store) => doing_at(store, &snapshot.session, snapshot.created_at),
+        None => Ok(None),
+    }
 }
 
 /// The notes of bookmarks, by session and time.
@@ -63,7 +87,7 @@ fn notes(store: Option<&Store>, session: Option<&str>) -> Result<Notes> {
     Ok(bookmarks.into_iter().filter_map(note).collect())
 }
 
-fn row(snapshot: &Snapshot, notes: &Notes) -> [String; 7] {
+fn row(snapshot: &Snapshot, doing: Option<String>, notes: &Notes) -> [String; 8] {
     let number = if snapshot.commit.is_some() { snapshot.id.to_string() } else { "-".to_owned() };
     let folder = snapshot.work_tree.as_deref().map(Path::new).and_then(Path::file_name);
     let note = notes.get(&(snapshot.session.clone(), snapshot.created_at)).cloned();
@@ -79,16 +103,20 @@ fn row(snapshot: &Snapshot, notes: &Notes) -> [String; 7] {
         snapshot.kind.name().to_owned(),
         changed(snapshot),
         printable(&folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()),
+        doing.unwrap_or_default(),
         printable(&said.join("; ")),
     ]
 }
+
+/// What is shown instead of a change, where there is nothing to compare with.
+pub(super) const NOTHING_BEFORE: &str = "nothing before it";
 
 /// Returns what changed since the snapshot before, or why there is no snapshot.
 fn changed(snapshot: &Snapshot) -> String {
     match (&snapshot.skipped, snapshot.changed) {
         (Some(why), _) => printable(&format!("no snapshot: {why}")),
         (None, Some((files, added, removed))) => ChangeCount { files, added, removed }.shown(),
-        (None, None) => "first".to_owned(),
+        (None, None) => NOTHING_BEFORE.to_owned(),
     }
 }
 
@@ -101,7 +129,7 @@ fn timestamp(snapshot: &Snapshot) -> Timestamp {
     i64::try_from(snapshot.created_at).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default()
 }
 
-fn to_json(snapshot: &Snapshot) -> serde_json::Value {
+fn to_json(snapshot: &Snapshot, doing: Option<&str>) -> serde_json::Value {
     let changed =
         snapshot.changed.map(|(files, added, removed)| json!({ "files": files, "added": added, "removed": removed }));
     json!({
@@ -111,6 +139,7 @@ fn to_json(snapshot: &Snapshot) -> serde_json::Value {
         "created_at_ms": snapshot.created_at,
         "kind": snapshot.kind.name(),
         "prompt_id": snapshot.prompt_id,
+        "doing": doing,
         "work_tree": snapshot.work_tree,
         "head": snapshot.head,
         "branch": snapshot.branch,

@@ -8,7 +8,7 @@ use longhaul_core::Millis;
 pub(crate) const TTL_MS: u64 = 60 * 60 * 1000;
 
 /// The message to the user when a command has left a baton.
-pub const BATON_WRITTEN: &str = "baton written: the next session in this project goes on from here";
+pub const BATON_WRITTEN: &str = "handed over: the next session in this project goes on from here";
 
 /// The commands that leave a baton, with their triggers.
 ///

@@ -113,6 +113,9 @@ impl Snapshot {
     }
 }
 
+/// How much of a prompt or title is read to say what a session was doing. Lists show less.
+const DOING_CHARS: i64 = 400;
+
 const COLUMNS: &str =
     "id, session_id, created_at, kind, prompt_id, pinned, work_tree, tree_key, commit_id, tree_id, head,
     branch, under_way, index_tree, left_out, left_out_some, files, added, removed, bytes, took_ms, skipped,
@@ -207,6 +210,33 @@ impl Store {
             "SELECT {COLUMNS} FROM snapshots WHERE tree_key = ?1 AND commit_id IS NOT NULL ORDER BY id DESC LIMIT 1"
         );
         self.connection.query_row(&sql, [tree_key], read).optional().map_err(cannot("read the snapshot"))
+    }
+
+    /// Returns what a session was doing at a time: the title of its newest tool call, or its newest prompt if no call was
+    /// later; `None` if neither is stored.
+    pub fn doing_at(&self, session: &str, at: u64) -> Result<Option<String>, StoreError> {
+        let in_memory = "SELECT text FROM (
+                SELECT * FROM (SELECT created_at AS at, 1 AS is_prompt, substr(prompt, 1, ?3) AS text FROM user_prompts
+                    WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND created_at <= ?2
+                    ORDER BY prompt_number DESC LIMIT 1)
+                UNION ALL
+                SELECT * FROM (SELECT created_at, 0, substr(title, 1, ?3) FROM observations
+                    WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND created_at <= ?2
+                    ORDER BY created_at DESC, id DESC LIMIT 1)
+            ) ORDER BY at DESC, is_prompt DESC LIMIT 1";
+        // Without the memory there are still the turns of the handoff. Claude Code writes the time of a prompt, and the hook
+        // that of the snapshot a moment later or earlier.
+        let in_turns = "SELECT substr(b.text, 1, ?3) FROM turns t JOIN bodies b ON b.session_id = t.session_id
+                AND b.origin_session_id = t.origin_session_id AND b.turn_number = t.turn_number AND b.role = 'user'
+            WHERE t.origin_session_id = ?1 AND t.replaced = 0 AND t.created_at <= ?2 + 1000
+            ORDER BY t.turn_number DESC LIMIT 1";
+        for sql in [in_memory, in_turns] {
+            let found = self.connection.query_row(sql, (session, at as i64, DOING_CHARS), |row| row.get(0)).optional();
+            if let Some(text) = found.map_err(cannot("read what a session was doing"))? {
+                return Ok(Some(text));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns whether everything of a session was deleted at the user's request.

@@ -56,7 +56,7 @@ export function snapshotsPart(changed) {
     fields.hidden = taken.length < 2;
     for (const select of [from, to]) {
       put(select, h("option", { value: "" }, "Choose a snapshot"), [...taken].reverse().map((item) =>
-        h("option", { value: item.id }, `${item.id} · ${day(item.created_at)} ${clock(item.created_at)} · ${item.kind} · ${said(item)}`)));
+        h("option", { value: item.id }, `${item.id} · ${day(item.created_at)} ${clock(item.created_at)} · ${about(item)}`)));
     }
     mirror();
     changed();
@@ -102,7 +102,7 @@ export function snapshotsPart(changed) {
     update: mirror,
     /** Returns the snapshots since `time` as items of the time axis. */
     marks: (time) => state.items.filter((item) => item.has_files && item.created_at >= time).map((item) =>
-      ({ type: "snapshot", id: `snapshot-${item.id}`, at: item.created_at, snapshot: item, title: `${item.id} · ${item.kind} · ${said(item)}` })),
+      ({ type: "snapshot", id: `snapshot-${item.id}`, at: item.created_at, snapshot: item, title: `${item.id} · ${about(item)}` })),
     /** Compares a snapshot with the one before it. */
     choose(item) {
       const before = beforeOf(item) ?? item;
@@ -115,16 +115,19 @@ export function snapshotsPart(changed) {
 /** Returns what changed since the snapshot before, or why there is none. */
 function said({ skipped, changed, has_files }) {
   if (!has_files) return `no snapshot: ${skipped ?? "it was dropped"}`;
-  if (!changed) return "first";
+  if (!changed) return "nothing before it";
   return changed.files ? `${count(changed.files, "file")} +${whole(changed.added)} −${whole(changed.removed)}` : "no change";
 }
+
+/** Returns what a snapshot is, in one line: its note, or else the prompt or the last action before it. */
+const about = (item) => [item.kind, item.note ?? item.doing, said(item)].filter(Boolean).join(" · ");
 
 function entry(item, before) {
   const left = item.left_out > 0 && ` · not in it: ${item.left_out_some}${item.left_out > 5 ? ` and ${item.left_out - 5} more` : ""}`;
   const cells = [
     h("time", { datetime: new Date(item.created_at).toISOString(), title: stamp(item.created_at) }, clock(item.created_at)),
     mark({ kind: item.kind }),
-    h("span", { class: "title" }, said(item), item.note && ` · ${item.note}`, left),
+    h("span", { class: "title" }, [said(item), item.doing, item.note].filter(Boolean).join(" · "), left),
     h("span", { class: "where" }, item.branch),
     h("span", { class: "cost" }, item.under_way),
     h("span", { class: "id num" }, item.has_files && item.id),

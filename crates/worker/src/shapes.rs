@@ -1,6 +1,7 @@
 //! Rows as JSON, in the format that the command line prints, with the lengths of their texts.
 
 use longhaul_core::budget::tokens_of_chars;
+use longhaul_core::one_line;
 use longhaul_memory::Kind;
 use longhaul_runtime::memory::folder_of;
 use longhaul_snapshot::{encoded_path, shown_path};
@@ -12,6 +13,9 @@ const PROMPT_CHARS: usize = 300;
 
 /// How much of a text a timeline shows, in characters.
 const TEXT_CHARS: usize = 2_000;
+
+/// How much a list of snapshots shows of what the session was doing, in characters.
+const DOING_CHARS: usize = 80;
 
 /// Returns a whole record.
 pub(crate) fn whole(entry: &Entry) -> Value {
@@ -89,8 +93,8 @@ pub(crate) fn moment(moment: &Moment) -> Value {
     })
 }
 
-/// Returns a snapshot, with the note of its bookmark.
-pub(crate) fn snapshot(snapshot: &Snapshot, note: Option<&str>) -> Value {
+/// Returns a snapshot, with the note of its bookmark and what the session was doing then.
+pub(crate) fn snapshot(snapshot: &Snapshot, note: Option<&str>, doing: Option<&str>) -> Value {
     let changed =
         snapshot.changed.map(|(files, added, removed)| json!({ "files": files, "added": added, "removed": removed }));
     json!({
@@ -99,6 +103,7 @@ pub(crate) fn snapshot(snapshot: &Snapshot, note: Option<&str>) -> Value {
         "created_at": snapshot.created_at,
         "kind": snapshot.kind.name(),
         "note": note.map(|note| cut(note, PROMPT_CHARS)),
+        "doing": doing.map(|doing| one_line(doing, DOING_CHARS)),
         "work_tree": snapshot.work_tree,
         "branch": snapshot.branch,
         "head": snapshot.head,

@@ -66,7 +66,7 @@ fn claude_code_goes_on_with_what_codex_passed_on_purpose() {
     codex.stop(0);
     let answer = codex.prompt(1, "$longhaul handoff").json();
     assert_eq!(answer["continue"], false, "{answer}");
-    assert!(answer["stopReason"].as_str().unwrap().contains("baton written"), "{answer}");
+    assert!(answer["stopReason"].as_str().unwrap().contains("handed over"), "{answer}");
     let codex = later(codex);
     let shown = context(&claude(&codex, "bbbb", "SessionStart", json!({ "source": "startup" })));
     assert!(shown.contains("What does hello.txt say?") && shown.contains("ran in Codex, another agent"), "{shown}");

@@ -172,7 +172,7 @@ fn a_notice_is_told_although_the_prompt_is_a_command_that_ends_the_turn() {
     assert_eq!(stored.unwrap(), 1);
     let reply = session.fire("UserPromptSubmit", json!({ "prompt": "/longhaul:tl" }));
     assert_eq!(reply["continue"], false, "{reply}");
-    assert!(reply["stopReason"].as_str().unwrap().contains("baton written"), "{reply}");
+    assert!(reply["stopReason"].as_str().unwrap().contains("handed over"), "{reply}");
     let told = reply["systemMessage"].as_str().unwrap_or_default();
     assert!(told.contains("not continued: the pane was closed"), "{reply}");
 }

@@ -336,7 +336,8 @@ fn a_limit_of_one_is_the_whole_window() {
 
 #[test]
 fn states_are_stored_by_name() {
-    let names = State::ALL.map(|state| state.to_string());
+    assert_eq!(State::Armed.to_string(), "ready", "a word that users know");
+    let names = State::ALL.map(State::as_str);
     assert_eq!(names, ["armed", "asked", "clearing", "prompting", "done", "failed", "cancelled"]);
     for state in State::ALL {
         assert_eq!(State::from_stored(state.as_str()), Some(state));

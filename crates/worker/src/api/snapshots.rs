@@ -12,7 +12,7 @@ use longhaul_runtime::git::PrivateGit;
 use longhaul_runtime::waiting_times;
 use longhaul_snapshot::{decoded_path, shown_path};
 use longhaul_snapshot_store::{self as snapshot_store, file_patch, first_file_changes, stored_git};
-use longhaul_store::{Snapshot, Store};
+use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde_json::{Value, json};
 
 use crate::database::blocking;
@@ -53,8 +53,13 @@ pub(crate) async fn of_session(State(worker): State<Shared>, Path(id): Path<Stri
         let next = found.last().filter(|_| more).map(|snapshot| snapshot.id);
         found.sort_by_key(|snapshot| (snapshot.created_at, snapshot.id));
         let notes = if found.is_empty() { HashMap::new() } else { notes(store, &session)? };
-        let items = found.iter().map(|one| shapes::snapshot(one, notes.get(&one.created_at).map(String::as_str)));
-        Ok(json!({ "items": items.collect::<Vec<Value>>(), "next": next }))
+        let items = found.iter().map(|one| {
+            // At its start, a session has done nothing.
+            let is_start = one.kind == SnapshotKind::Start;
+            let doing = if is_start { None } else { store.doing_at(&session, one.created_at)? };
+            Ok(shapes::snapshot(one, notes.get(&one.created_at).map(String::as_str), doing.as_deref()))
+        });
+        Ok(json!({ "items": items.collect::<Result<Vec<Value>, Problem>>()?, "next": next }))
     });
     Ok(json(&page.await?))
 }
@@ -80,8 +85,8 @@ pub(crate) async fn compare(State(worker): State<Shared>, request: Request) -> A
             value
         };
         Ok(json!({
-            "from": shapes::snapshot(&pair.from, None),
-            "to": shapes::snapshot(&pair.to, None),
+            "from": shapes::snapshot(&pair.from, None, None),
+            "to": shapes::snapshot(&pair.to, None, None),
             "files": files.iter().map(file).collect::<Vec<Value>>(),
             "found": found,
             "is_complete": is_all,
