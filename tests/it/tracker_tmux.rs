@@ -42,10 +42,7 @@ fn setup_shows_the_counts_and_every_hook_changes_them_on_every_screen() {
     stage.wait_for_counts(" 0. 0* 0+ 1! ");
     wait_until(DEADLINE, "the second screen", || stage.screen_of(&second).contains(" 0. 0* 0+ 1! "));
     let option = stage.tmux.run(&["show-options", "-gv", "@longhaul-status"]);
-    assert_eq!(
-        option,
-        "#[fg=black]0.#[default] #[fg=black]0*#[default] #[fg=black]0+#[default] #[fg=white,bg=red,bold]1!#[default]"
-    );
+    assert_eq!(option, "0. 0* 0+ #[fg=white,bg=red,bold]1!#[default]");
     assert_eq!(stage.longhaul(&["tmux", "status-bar"]).trim_end(), option);
     assert_eq!(stage.tmux.format(&pane, "#{@longhaul-state}"), "blocked");
     // The timer goes on without any hook: tmux runs `refresh` by itself.
@@ -62,14 +59,19 @@ fn the_menu_opens_on_the_key_and_jumps_to_the_pane() {
     for (pane, session) in [(&first, "first"), (&second, "second")] {
         stage.fire(pane, session, "UserPromptSubmit", json!({ "cwd": format!("/work/{session}"), "prompt": "do it" }));
     }
+    let listed: serde_json::Value = serde_json::from_str(&stage.longhaul(&["status", "--json"])).unwrap();
+    let of_second = listed.as_array().unwrap().iter().find(|row| row["session"] == "second");
+    let number = of_second.unwrap()["number"].to_string();
     stage.fire(&second, "second", "Stop", json!({}));
     stage.press(&["C-b", "a"]);
     stage.wait_for_screen("AI Agents (1/1)");
     let screen = stage.screen();
     let at = |text: &str| screen.find(text).unwrap_or_else(|| panic!("{text:?} is not in\n{screen}"));
     assert!(at("+ second  do it") < at("* first  do it") && at("* first") < at("Quit"), "{screen}");
+    let line = screen.lines().find(|line| line.contains("+ second")).unwrap();
+    assert!(line.contains(&format!("({number})")), "the number is that of `longhaul status`: {screen}");
     assert_ne!(stage.shown(), second.0);
-    stage.press(&["1"]);
+    stage.press(&[&number]);
     wait_until(DEADLINE, "the jump", || stage.shown() == second.0);
     stage.wait_for_status("second", "idle");
     stage.wait_for_counts(" 1. 1* 0+ 0! ");

@@ -11,9 +11,9 @@ use longhaul_core::{Env, SessionId};
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{ErrorLog, Home, Tracker, bounded_read, leave_session};
 use longhaul_setup::tmux_server;
-use longhaul_tracker::{OPTIONS, Options, Pane, RemovalReason};
+use longhaul_tracker::{Agent, OPTIONS, Options, Pane, RemovalReason, attention};
 
-use super::{Exit, out};
+use super::{Exit, out, session_numbers};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
@@ -116,7 +116,11 @@ fn open_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()>
     };
     let tracker = Tracker::open(env, &home)?;
     let options = fitting(&tracker.options(), menu::menu_rows(rows));
-    let Some(menu) = longhaul_tracker::menu(&tracker.agents()?, page, &options, env.now.0 / 1000) else {
+    let mut agents = tracker.agents()?;
+    agents.sort_by_cached_key(attention);
+    let numbers = session_numbers::assign(&home, agents.iter().map(|agent| agent.session.as_str()), env.now);
+    let number = |agent: &Agent| numbers.of(&agent.session);
+    let Some(menu) = longhaul_tracker::menu(&agents, number, page, &options, env.now.0 / 1000) else {
         return Ok(server.message("No AI agents are running", client)?);
     };
     let exe = own_path(env)?;

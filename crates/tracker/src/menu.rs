@@ -56,7 +56,15 @@ pub enum MenuItem {
 /// Returns page `page` of the menu, counted from 1; `None` where there are no sessions.
 ///
 /// For a page that does not exist, returns the nearest page that does. Sessions are in the order of [`attention`].
-pub fn menu(agents: &[Agent], page: usize, options: &Options, now: u64) -> Option<Menu> {
+/// `number` returns the number by which a session is known elsewhere, too: a single digit is the key, and any other one
+/// stands before the label.
+pub fn menu(
+    agents: &[Agent],
+    number: impl Fn(&Agent) -> Option<u32>,
+    page: usize,
+    options: &Options,
+    now: u64,
+) -> Option<Menu> {
     if agents.is_empty() {
         return None;
     }
@@ -66,7 +74,7 @@ pub fn menu(agents: &[Agent], page: usize, options: &Options, now: u64) -> Optio
     let pages = rows.len().div_ceil(per_page);
     let page = page.clamp(1, pages);
     let shown = rows.iter().skip((page - 1) * per_page).take(per_page);
-    let mut items: Vec<MenuItem> = shown.zip(1..).map(|(agent, number)| item(agent, number, options, now)).collect();
+    let mut items: Vec<MenuItem> = shown.map(|agent| item(agent, number(agent), options, now)).collect();
     items.push(MenuItem::Separator);
     let key = |name: &str| options.get(name).to_owned();
     if page > 1 {
@@ -79,13 +87,14 @@ pub fn menu(agents: &[Agent], page: usize, options: &Options, now: u64) -> Optio
     Some(Menu { title: format!("AI Agents ({page}/{pages})"), items })
 }
 
-fn item(agent: &Agent, number: usize, options: &Options, now: u64) -> MenuItem {
-    let label = label(agent, options, now);
+fn item(agent: &Agent, number: Option<u32>, options: &Options, now: u64) -> MenuItem {
+    let key = number.filter(|number| *number < 10 && agent.pane.is_some());
+    let key = key.map(|number| number.to_string()).unwrap_or_default();
+    // tmux shows the key of an item behind its label.
+    let shown = number.filter(|_| key.is_empty()).map(|number| format!("{number} ")).unwrap_or_default();
+    let label = format!("{shown}{}", label(agent, options, now));
     match &agent.pane {
-        Some(pane) => {
-            let key = if number < 10 { number.to_string() } else { String::new() };
-            MenuItem::Goto { label, key, pane: pane.clone() }
-        }
+        Some(pane) => MenuItem::Goto { label, key, pane: pane.clone() },
         None => MenuItem::Elsewhere { label },
     }
 }

@@ -30,9 +30,9 @@ pub const OPTIONS: [OptionName; 21] = [
     option("key-next", "i", "Next page"),
     option("key-prev", "o", "Previous page"),
     option("key-quit", "q", "Close the menu"),
-    option("color-idle", "black", "Colour of the idle count"),
-    option("color-working", "black", "Colour of the working count"),
-    option("color-completed", "black", "Colour of the completed count"),
+    option("color-idle", "", "Colour of the idle count; by default that of the status line"),
+    option("color-working", "", "Colour of the working count; by default that of the status line"),
+    option("color-completed", "", "Colour of the completed count; by default that of the status line"),
     option(
         "color-blocked",
         BLOCKED_COLOR,

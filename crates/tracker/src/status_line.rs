@@ -9,7 +9,8 @@ use crate::{Agent, Options, age, attention};
 /// The order of the counts. The one that needs the user most comes last.
 const ORDER: [Status; 4] = [Status::Idle, Status::Working, Status::Completed, Status::Blocked];
 
-/// Returns the counts in tmux's format, each as `#[fg=COLOR]<count><icon>#[default]`, joined by spaces.
+/// Returns the counts in tmux's format, each as `<count><icon>`, joined by spaces. One that has a colour is
+/// `#[fg=COLOR]<count><icon>#[default]`; the others look like the rest of the user's status line.
 ///
 /// The blocked count is followed by the age of the oldest blocked session. Colours and icons come from the user's own
 /// options; the project's name is escaped, so that tmux expands nothing in it.
@@ -20,7 +21,10 @@ pub fn render(agents: &[Agent], options: &Options, now: u64) -> String {
         let oldest = of_status().map(|agent| agent.updated_at).min().filter(|_| status == Status::Blocked);
         let age = oldest.map(|since| age(now.saturating_sub(since))).unwrap_or_default();
         let (count, icon) = (of_status().count(), options.icon(status));
-        format!("#[fg={}]{count}{icon}{age}#[default]", color(status, count, options))
+        match color(status, count, options) {
+            "" => format!("{count}{icon}{age}"),
+            color => format!("#[fg={color}]{count}{icon}{age}#[default]"),
+        }
     });
     let mut text = parts.join(" ");
     if options.show_project

@@ -64,9 +64,11 @@ fn item(server: &Server, item: &MenuItem, width: usize) -> Vec<String> {
             words([&fit(label, width), key, &format!("switch-client -Z -t {} ; {focus}", pane.id)])
         }
         // A client cannot go to another server. A leading dash disables the item.
-        MenuItem::Goto { label, .. } | MenuItem::Elsewhere { label } => {
-            words([&format!("-{}", fit(label, width)), "", ""])
+        MenuItem::Goto { label, key, .. } => {
+            let numbered = format!("{key} {label}");
+            words([&format!("-{}", fit(numbered.trim_start(), width)), "", ""])
         }
+        MenuItem::Elsewhere { label } => words([&format!("-{}", fit(label, width)), "", ""]),
         MenuItem::Separator => words([""]),
         MenuItem::Page { label, key, page } => {
             let show = format!("##{{@longhaul-command}} tmux menu {page} --client ##{{q:client_name}}");
@@ -99,7 +101,7 @@ mod tests {
         let next = "run-shell -b '##{@longhaul-command} tmux menu 2 --client ##{q:client_name}'";
         let expected = [
             &["display-menu", "-T", "AI Agents (1/2)", "-x", "C", "-y", "C", "-c", "/dev/pts/1", "--"][..],
-            &["! p;", "1", focus, "-other", "", "", "-none", "", "", ""],
+            &["! p;", "1", focus, "-2 other", "", "", "-none", "", "", ""],
             &["Next", "i", next, "Quit", "q", ""],
         ];
         assert_eq!(menu, expected.concat());

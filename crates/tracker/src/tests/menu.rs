@@ -34,13 +34,13 @@ fn commands(items: &[MenuItem]) -> Vec<String> {
 
 #[track_caller]
 fn check_label(agent: Agent, set: &[(&str, &str)], expected: &str) {
-    let menu = menu(&[agent], 1, &options(set), NOW).unwrap();
+    let menu = menu(&[agent], |_| None, 1, &options(set), NOW).unwrap();
     assert_eq!(labels(&menu.items), [expected]);
 }
 
 #[test]
 fn without_sessions_there_is_none() {
-    assert_eq!(menu(&[], 1, &Options::default(), NOW), None);
+    assert_eq!(menu(&[], |_| None, 1, &Options::default(), NOW), None);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn whoever_waits_for_a_person_comes_first_the_oldest_before_the_newest() {
         agent("completed", Completed, 100),
         agent("blocked-new", Blocked, 20),
     ];
-    let menu = menu(&agents, 1, &Options::default(), NOW).unwrap();
+    let menu = menu(&agents, |_| None, 1, &Options::default(), NOW).unwrap();
     assert_eq!(menu.title, "AI Agents (1/1)");
     let order = ["! blocked-old  3m", "! blocked-new", "+ completed  1m", "* working", ". idle-new", ". idle-old  5m"];
     assert_eq!(labels(&menu.items), order);
@@ -107,10 +107,11 @@ fn a_label_is_never_empty_and_never_greyed_out() {
 #[test]
 fn only_a_session_with_a_pane_can_be_chosen() {
     let agents = [in_pane(agent("here", Blocked, 0), "%7"), agent("there", Idle, 0)];
-    let menu = menu(&agents, 1, &Options::default(), NOW).unwrap();
+    let number = |agent: &Agent| Some(if agent.session == "here" { 3 } else { 12 });
+    let menu = menu(&agents, number, 1, &Options::default(), NOW).unwrap();
     let expected = [
-        MenuItem::Goto { label: "! here".to_owned(), key: "1".to_owned(), pane: pane("/s", "%7") },
-        MenuItem::Elsewhere { label: ". there".to_owned() },
+        MenuItem::Goto { label: "! here".to_owned(), key: "3".to_owned(), pane: pane("/s", "%7") },
+        MenuItem::Elsewhere { label: "12 . there".to_owned() },
     ];
     assert_eq!(menu.items[..2], expected);
 }
@@ -118,7 +119,7 @@ fn only_a_session_with_a_pane_can_be_chosen() {
 #[test]
 fn pages_are_as_long_as_the_option_says_and_those_beyond_are_the_nearest() {
     let agents: Vec<Agent> = (0..23).map(|n| in_pane(agent(&format!("s{n:02}"), Idle, n), "%1")).collect();
-    let page = |number: usize| menu(&agents, number, &Options::default(), NOW).unwrap();
+    let page = |number: usize| menu(&agents, |_| None, number, &Options::default(), NOW).unwrap();
     assert_eq!(page(1).title, "AI Agents (1/3)");
     assert_eq!(labels(&page(1).items)[..2], [". s00", ". s01"]);
     assert_eq!(labels(&page(2).items)[0], ". s10");
@@ -129,7 +130,8 @@ fn pages_are_as_long_as_the_option_says_and_those_beyond_are_the_nearest() {
     assert_eq!(page(0), page(1));
     assert_eq!(page(usize::MAX), page(3));
     let keys = [("items-per-page", "23"), ("key-quit", "x")];
-    let whole = menu(&agents, 1, &options(&keys), NOW).unwrap();
+    let number = |agent: &Agent| agents.iter().zip(1..).find(|(one, _)| one.session == agent.session).map(|(_, n)| n);
+    let whole = menu(&agents, number, 1, &options(&keys), NOW).unwrap();
     assert_eq!(commands(&whole.items), ["-", "Quit x"]);
     let key = |item: &MenuItem| match item {
         MenuItem::Goto { key, .. } => Some(key.clone()),
