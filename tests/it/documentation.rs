@@ -39,6 +39,20 @@ fn the_readme_is_short_and_names_every_page() {
 }
 
 #[test]
+fn skills_and_slash_commands_say_what_is_true() {
+    let plugin = |path: &str| std::fs::read_to_string(root().join("plugin").join(path)).unwrap();
+    let points = plugin("skills/rewind-points/SKILL.md");
+    assert!(points.contains("/longhaul:restore NUMBER now"), "{points}");
+    let states = plugin("skills/session-states/SKILL.md");
+    assert!(states.contains(&longhaul_tracker::wants("Write", Some("src/main.rs"))), "{states}");
+    for command in ["bookmark", "bookmarks", "restore"] {
+        let text = plugin(&format!("commands/{command}.md"));
+        assert!(text.contains("without a request to the model"), "{text}");
+        assert!(text.contains("disable-model-invocation: true"), "{text}");
+    }
+}
+
+#[test]
 fn links_and_headings_are_found() {
     assert_eq!(
         links("[a](b.md) ![c](d.svg)\n```\n[no](code)\n```\n`[no](x)` [e](f.md#g)"),

@@ -147,18 +147,32 @@ fn a_prompt_takes_a_snapshot_and_one_command_brings_the_files_back() {
 #[test]
 fn a_bookmark_says_what_changed_since_the_one_before() {
     let session = Session::new();
-    session.prompt("begin");
+    session.prompt("begin with the lamp");
     session.prompt("\u{b7}");
     session.write("tracked.txt", "one\ntwo\nthree\n");
     session.write("more.txt", "x\n");
+    let call = json!({ "tool_name": "Bash", "tool_input": { "command": "make lamp" }, "tool_use_id": "toolu_lamp" });
+    session.fire("longhaul-post-tool-use", "PostToolUse", call);
     session.prompt("\u{b7} before the rewrite");
     let listed = session.run(&["bookmarks"]).stdout;
     assert!(listed.contains("2 files +3 -0") && listed.contains("before the rewrite"), "{listed}");
     let json = session.run(&["bookmarks", "--json"]).json();
     assert_eq!(json[1]["changed"], json!({ "files": 2, "added": 3, "removed": 0 }));
     assert!(json[1]["snapshot"].is_i64());
+    // The slash command is answered by the hook, without a request, and is no prompt.
+    let before = session.snapshots().len();
+    let lines = session.sandbox.log_lines(session.id).len();
+    let answer = session.send("/longhaul:bookmarks").json();
+    assert_eq!(answer["continue"], false, "{answer}");
+    assert_eq!(answer["stopReason"], listed.trim(), "{answer}");
+    assert_eq!((session.snapshots().len(), session.sandbox.log_lines(session.id).len()), (before, lines));
     let all = session.run(&["snapshots"]).stdout;
     assert!(all.contains("bookmark") && all.contains("before the rewrite"), "{all}");
+    assert!(all.contains("nothing before it"), "{all}");
+    // The one says what it was set in, the other what was done last.
+    assert_eq!(json[0]["doing"], "begin with the lamp");
+    assert!(json[1]["doing"].as_str().unwrap().contains("make lamp"), "{json}");
+    assert!(listed.contains("begin with the lamp") && all.contains("make lamp"), "{listed}{all}");
 }
 
 /// Outside of a terminal that can be typed into: no bookmark, and one word about it; the snapshot is taken all the same.

@@ -6,7 +6,8 @@ use longhaul_runtime::{Hook, jobs};
 fn main() {
     Hook::<UserPromptSubmit>::run_then(
         &[
-            jobs::bookmarks::on_prompt,          // a marker is not a prompt: no job below sees it
+            jobs::bookmarks::on_list_command, // costs no request and is no prompt: no job below sees it
+            jobs::bookmarks::on_prompt,       // a marker is not a prompt: no job below sees it
             jobs::snapshots::on_restore_command, // costs no request and does not count as work
             jobs::privacy::on_prompt,
             jobs::prompt_recall::begin_search, // it goes on while the prompt is stored

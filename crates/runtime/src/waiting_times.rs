@@ -147,8 +147,8 @@ pub const SEARCH_PROCESS_AGAIN: Duration = Duration::from_secs(10 * 60);
 /// Counting the files that differ from a snapshot, after a rewind.
 pub const COUNT_AFTER_REWIND: Duration = Duration::from_secs(2);
 
-/// What `/longhaul:restore` leaves for the answer, after the command line has done its work.
-pub const ANSWER_AFTER_RESTORE: Duration = Duration::from_millis(300);
+/// What `/longhaul:restore` and `/longhaul:bookmarks` leave for the answer, after the command line has done its work.
+pub const ANSWER_AFTER_COMMAND: Duration = Duration::from_millis(300);
 
 /// More input, when the payload of a hook looks complete but the input is not closed.
 pub const INPUT_QUIET: Duration = Duration::from_millis(50);

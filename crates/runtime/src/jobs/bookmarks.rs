@@ -3,14 +3,33 @@
 mod confirm;
 mod mid_turn;
 
+use std::path::Path;
+
 use longhaul_activity_log::{BookmarkVerdict, LogLine, Metrics, Situation, decide};
+use longhaul_core::Reply;
+use longhaul_core::event::bookmark_prompt::is_list_command;
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
-use longhaul_core::event::{HookEvent, PostToolUse, Stop, SubagentStart, SubagentStop};
+use longhaul_core::event::{HookEvent, PostToolUse, Stop, SubagentStart, SubagentStop, UserPromptSubmit};
 use longhaul_inject::Terminal;
 
 pub use self::confirm::{add_git_state, on_prompt};
 use crate::injector::When;
-use crate::{ActivityLog, Error, Flow, Hook, Receipt, SessionRecord, client_records, process, running_subagents};
+use crate::{ActivityLog, Error, Flow, Hook, Receipt, SessionRecord, client_records, process, running_subagents, waiting_times};
+
+/// The answer to the slash command if the list takes longer than a prompt may.
+const LIST_IN_TERMINAL: &str = "That takes longer than a prompt may: run `longhaul bookmarks` in a terminal.";
+
+/// Lists the bookmarks of the session for `/longhaul:bookmarks`, without a request to the model.
+pub fn on_list_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    if !is_list_command(&hook.event.prompt) || in_subagent(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    let args = ["bookmarks", "--session", hook.event.common.session.as_str()].map(str::to_owned);
+    let limit = hook.deadline.left().saturating_sub(waiting_times::ANSWER_AFTER_COMMAND);
+    let listed = process::ask_sibling("longhaul", &args, Path::new("/"), limit)?;
+    hook.answer(Reply::end(listed.as_deref().unwrap_or(LIST_IN_TERMINAL).trim()));
+    Ok(Flow::Done)
+}
 
 /// Types a bookmark into the running turn if there was enough work.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {

@@ -2,7 +2,7 @@
 //! restores a snapshot at the user's command. The command and the messages are in `snapshot/src/restore_command.rs`.
 
 use longhaul_core::clock::time_of;
-use longhaul_core::event::bookmark_prompt::bookmark_note;
+use longhaul_core::event::bookmark_prompt::{bookmark_note, is_list_command};
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{HookEvent, SessionStart, StartSource, Stop, UserPromptSubmit};
 use longhaul_core::{Millis, Reply, one_line};
@@ -24,7 +24,8 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 /// Takes a snapshot for a bookmark or a prompt of the user.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let prompt = &hook.event.prompt;
-    if in_subagent(&hook.event.common) || is_task_notification(prompt) || restore_command(prompt).is_some() {
+    let is_command = restore_command(prompt).is_some() || is_list_command(prompt);
+    if in_subagent(&hook.event.common) || is_task_notification(prompt) || is_command {
         return Ok(Flow::Next);
     }
     let marker = hook.config.bookmarks.marker.as_str();
@@ -71,7 +72,7 @@ pub fn on_restore_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Err
     let (args, is_now) = restore_arguments(&hook.event.common.session.to_string(), &words);
     let cwd = hook.event.common.cwd.clone().or(hook.project_dir()).filter(|dir| dir.is_dir());
     let Some(cwd) = cwd else { return Ok(Flow::Next) };
-    let limit = hook.deadline.left().saturating_sub(waiting_times::ANSWER_AFTER_RESTORE);
+    let limit = hook.deadline.left().saturating_sub(waiting_times::ANSWER_AFTER_COMMAND);
     let answer = match process::ask_sibling("longhaul", &args, &cwd, limit)? {
         Some(text) => text,
         None if is_now => RESTORE_IN_BACKGROUND.to_owned(),
