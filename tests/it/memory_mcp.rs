@@ -114,6 +114,18 @@ fn an_agent_finds_narrows_down_and_reads() {
     assert_eq!(found, frame("O1  2026-11-01 00:01  change      Edited src/parser.rs  ~54 tokens"));
     let around = client.ok("timeline", json!({ "id": "O1", "depth_before": 1, "depth_after": 1 }));
     assert!(around.contains("\n> O1") && around.contains("P1") && around.contains("S1"), "{around}");
+    let only = json!({ "anchor": "O1", "depth_before": 9, "depth_after": 9, "type": "prompts" });
+    let prompts = client.ok("timeline", only);
+    assert!(prompts.contains("\n> O1") && prompts.contains("P1") && !prompts.contains("S1"), "{prompts}");
+    assert!(client.error("timeline", json!({})).contains("name a record with id"));
+    assert!(client.error("timeline", json!({ "id": "O1", "anchor": "O1" })).contains("the same argument"));
+    let limited = client.ok("search", json!({ "limit": 1 }));
+    assert!(limited.contains("`offset` 1 shows the next"), "{limited}");
+    let limits = [("recall", "20000"), ("search", "200"), ("timeline", "200"), ("get_observations", "50")];
+    for (name, limit) in limits {
+        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+        assert!(tool["description"].as_str().unwrap().contains(limit), "{tool}");
+    }
     let whole = client.ok("get_observations", json!({ "ids": ["O1", 1, "P1"] }));
     assert!(whole.contains("fn unquote()") && whole.contains("why does the parser lose quotes?"), "{whole}");
     assert_eq!(whole.matches("# O1 ").count(), 1, "O1 and 1 are one record: {whole}");

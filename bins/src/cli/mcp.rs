@@ -55,7 +55,8 @@ impl Server {
         description = "Answer a question from past sessions of this project: what was decided, why, how something was \
             fixed, what the user wants. Returns the best passages themselves (what was asked, what was answered), cut \
             around the words that match, grouped by session with its date, each with its id. Use it first for any \
-            question, in plain words or with a pasted error message; one call is usually enough. A passage marked as \
+            question, in plain words or with a pasted error message; one call is usually enough. The answer has up to 1500 \
+            tokens, up to 20000 with `tokens`. A passage marked as \
             older was replaced by a newer one. `get_observations` returns a passage whole.",
         annotations(title = "Recall from memory", read_only_hint = true, open_world_hint = false)
     )]
@@ -66,7 +67,7 @@ impl Server {
     #[tool(
         description = "List records of past sessions of this project: prompts, observations (what tool calls did) and \
             session summaries. Returns one line per record: id, time, kind, title, tokens that reading it costs. Use it to \
-            list or filter by file, kind or day; for a question use `recall`. Then `timeline` around an interesting id, \
+            list or filter by file, kind or day; for a question use `recall`. Shows 20 records, up to 200 with `limit`. Then `timeline` around an interesting id, \
             or `get_observations` for the few ids worth their tokens.",
         annotations(title = "Search memory", read_only_hint = true, open_world_hint = false)
     )]
@@ -76,7 +77,7 @@ impl Server {
 
     #[tool(
         description = "What happened around a record, one line each, oldest first; the record is marked with \
-            `>`. Cheap: use it to see what led to a result of `recall` or `search`, and what came of it.",
+            `>`. Shows 3 records on each side, up to 200 with `depth_before` and `depth_after`. Cheap: use it to see what led to a result of `recall` or `search`, and what came of it.",
         annotations(title = "Memory timeline", read_only_hint = true, open_world_hint = false)
     )]
     fn timeline(&self, Parameters(around): Parameters<Around>) -> CallToolResult {
@@ -85,7 +86,7 @@ impl Server {
 
     #[tool(
         description = "Whole records for ids from `recall`, `search` or `timeline`, raw tool input and output included; \
-            only of a very long reply the middle is left out, and `recall` finds what is in it. Ask for all ids you need in one call, and only for those: each costs the tokens that its line says.",
+            only of a very long reply the middle is left out, and `recall` finds what is in it. Ask for all ids you need in one call, 50 at most, and only for those: each costs the tokens that its line says.",
         annotations(title = "Read memory records", read_only_hint = true, open_world_hint = false)
     )]
     fn get_observations(&self, Parameters(records): Parameters<Records>) -> CallToolResult {
@@ -156,7 +157,17 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
     }
     let lines = render::lines(&hits, Shown::of(projects.all), render::Screen::NONE).join("\n");
     let weak = if hits[0].is_weak { "\n(weak matches: no record has most of these words)" } else { "" };
-    Ok(framed(&lines) + weak)
+    let more = match hits.len() == wanted.limit {
+        true => {
+            let next = wanted.offset + wanted.limit;
+            format!(
+                "\n({} lines are shown: `offset` {next} shows the next, `limit` up to {MOST_LINES} more)",
+                wanted.limit
+            )
+        }
+        false => String::new(),
+    };
+    Ok(framed(&lines) + weak + &more)
 }
 
 fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
@@ -184,10 +195,15 @@ fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
 const EMPTY: &str = "the memory is empty: the user can run `longhaul memory import` to read past sessions";
 
 fn timeline(memory: &Memory<'_>, around: &Around) -> Result<String> {
-    let id = ids::parse(&around.id.to_string())?;
+    let id = match (&around.id, &around.anchor) {
+        (Some(id), None) | (None, Some(id)) => ids::parse(&id.to_string())?,
+        (Some(_), Some(_)) => anyhow::bail!("id and anchor are the same argument: give one of them"),
+        (None, None) => anyhow::bail!("name a record with id, such as {{\"id\": \"O345\"}}; `search` lists them"),
+    };
     let store = memory.existing()?.context(EMPTY)?;
     let depth = |depth: Option<usize>| depth.unwrap_or(3).min(MOST_LINES);
-    let hits = store.timeline(id, depth(around.depth_before), depth(around.depth_after))?;
+    let only: Vec<What> = around.only.map(What::from).into_iter().collect();
+    let hits = store.timeline(id, depth(around.depth_before), depth(around.depth_after), &only)?;
     if hits.is_empty() {
         anyhow::bail!(ids::unknown(id));
     }

@@ -90,6 +90,7 @@ function onEvent(name, data) {
     callFor(data);
   }
   if (name === "forgotten") onForgotten(data.forgotten);
+  if (name === "session") current.view.back();
   if (name === "rows") {
     if (data.more) current.view.back();
     else current.view.rows(data);

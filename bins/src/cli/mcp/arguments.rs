@@ -10,10 +10,12 @@ use serde::Deserialize;
 
 use crate::cli::memory::find::{Ordering, Type};
 
-/// How many records one call may ask for. More would fill the context of the agent.
+/// How many records one call may ask for. More would fill the context of the agent. The comment of `Records::ids` repeats the
+/// number.
 pub(super) const MOST_RECORDS: usize = 50;
 
-/// How many lines one call may ask for. The comment of `Words::limit` repeats the number.
+/// How many lines one call may ask for. The comments of `Words::limit` and of the depths of
+/// `Around` repeat the number.
 pub(super) const MOST_LINES: usize = 200;
 
 /// Maximum length of a reply, in characters. The middle of a longer one is left out.
@@ -75,18 +77,23 @@ pub(super) struct Words {
 #[serde(deny_unknown_fields)]
 pub(super) struct Around {
     /// The record, such as O345, P12 or S6.
-    pub(super) id: Id,
-    /// Number of records before it; default 3.
+    pub(super) id: Option<Id>,
+    /// The same as `id`.
+    pub(super) anchor: Option<Id>,
+    /// Number of records before it, up to 200; default 3.
     pub(super) depth_before: Option<usize>,
-    /// Number of records after it; default 3.
+    /// Number of records after it, up to 200; default 3.
     pub(super) depth_after: Option<usize>,
+    /// Around it, only records of this type.
+    #[serde(rename = "type")]
+    pub(super) only: Option<Type>,
 }
 
 /// The arguments of `get_observations`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Records {
-    /// The records, such as ["O345", "P12", "S6"].
+    /// The records, such as ["O345", "P12", "S6"]; at most 50.
     pub(super) ids: Vec<Id>,
 }
 

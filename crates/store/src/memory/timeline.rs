@@ -4,15 +4,22 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::records::hit;
 use super::tables::{Candidate, RECORD_TABLES, RecordTable, record_table};
-use super::{Hit, RecordId};
+use super::{Hit, RecordId, What};
 use crate::{Store, StoreError, cannot};
 
 impl Store {
     /// Returns a record with those before and after it, the oldest first; nothing if there is no such record.
     ///
     /// Records of the same session are preferred; if there are not enough, those of the project's other sessions follow.
-    pub fn timeline(&self, around: RecordId, before: usize, after: usize) -> Result<Vec<Hit>, StoreError> {
-        timeline(&self.connection, around, before, after).map_err(cannot("read the timeline"))
+    /// Around it, only records of the types in `only` are returned; if that is empty, all.
+    pub fn timeline(
+        &self,
+        around: RecordId,
+        before: usize,
+        after: usize,
+        only: &[What],
+    ) -> Result<Vec<Hit>, StoreError> {
+        timeline(&self.connection, around, before, after, only).map_err(cannot("read the timeline"))
     }
 }
 
@@ -23,24 +30,37 @@ enum Side {
     After,
 }
 
-fn timeline(connection: &Connection, around: RecordId, before: usize, after: usize) -> rusqlite::Result<Vec<Hit>> {
+fn timeline(
+    connection: &Connection,
+    around: RecordId,
+    before: usize,
+    after: usize,
+    only: &[What],
+) -> rusqlite::Result<Vec<Hit>> {
     let RecordTable { what, table, columns, .. } = record_table(around.what);
     let sql = format!("SELECT {columns} FROM {table} t WHERE t.id = ?1");
     let middle = connection.query_row(&sql, [around.id], |row| Candidate::read(*what, row)).optional()?;
     let Some(middle) = middle else { return Ok(Vec::new()) };
-    let mut records = side(connection, &middle, Side::Before, before)?;
+    let mut records = side(connection, &middle, Side::Before, before, only)?;
     records.reverse();
-    let later = side(connection, &middle, Side::After, after)?;
+    let later = side(connection, &middle, Side::After, after, only)?;
     records.push(middle);
     records.extend(later);
     records.into_iter().map(|one| hit(connection, one)).collect()
 }
 
 /// Returns the nearest `most` records on one side, the nearest first.
-fn side(connection: &Connection, middle: &Candidate, side: Side, most: usize) -> rusqlite::Result<Vec<Candidate>> {
-    let mut found = if middle.session.is_some() { nearest(connection, middle, side, most, true)? } else { Vec::new() };
+fn side(
+    connection: &Connection,
+    middle: &Candidate,
+    side: Side,
+    most: usize,
+    only: &[What],
+) -> rusqlite::Result<Vec<Candidate>> {
+    let is_in_session = middle.session.is_some();
+    let mut found = if is_in_session { nearest(connection, middle, (side, most, only), true)? } else { Vec::new() };
     if found.len() < most {
-        found.extend(nearest(connection, middle, side, most - found.len(), false)?);
+        found.extend(nearest(connection, middle, (side, most - found.len(), only), false)?);
     }
     Ok(found)
 }
@@ -49,8 +69,7 @@ fn side(connection: &Connection, middle: &Candidate, side: Side, most: usize) ->
 fn nearest(
     connection: &Connection,
     middle: &Candidate,
-    side: Side,
-    most: usize,
+    (side, most, only): (Side, usize, &[What]),
     in_session: bool,
 ) -> rusqlite::Result<Vec<Candidate>> {
     let (sign, order) = match side {
@@ -59,7 +78,8 @@ fn nearest(
     };
     let whose = if in_session { "t.session_id = ?4" } else { "t.project_id = ?5 AND t.session_id IS NOT ?4" };
     let mut found = Vec::new();
-    for RecordTable { what, table, columns, .. } in &RECORD_TABLES {
+    let is_wanted = |table: &&RecordTable| only.is_empty() || only.contains(&table.what);
+    for RecordTable { what, table, columns, .. } in RECORD_TABLES.iter().filter(is_wanted) {
         // At the same time, a prompt comes before its observations, and those before the summary.
         let sql = format!(
             "SELECT {columns} FROM {table} t WHERE {whose} AND t.created_at {sign}= ?1

@@ -15,6 +15,7 @@ use super::body;
 use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
 use crate::shapes;
+use crate::stream::event;
 use crate::worker::Worker;
 
 #[derive(Deserialize)]
@@ -157,7 +158,10 @@ pub(crate) async fn complete(State(worker): State<Shared>, request: Request) -> 
         host.complete(store, &session, end.reason.as_deref().unwrap_or("other"))?;
         Ok(json!({ "session_id": session.as_str(), "status": "completed" }))
     });
-    Ok(json(&answer.await?))
+    let ended = answer.await?;
+    // The host has no row in the tracker, and the end of a session adds no record: nothing else tells the listeners.
+    worker.hub.send(&event("session", None, &ended));
+    Ok(json(&ended))
 }
 
 fn known_session(host: &Host<'_>, store: &Store, session: &SessionId, cwd: Option<&Path>) -> Result<Session, Problem> {

@@ -207,7 +207,7 @@ fn of_many_the_newest_come_month_by_month() {
 fn a_timeline_crosses_into_the_sessions_beside_it() {
     let shelf = library();
     let titles = |what, id, before, after| {
-        let hits = shelf.store.timeline(RecordId { what, id }, before, after).unwrap();
+        let hits = shelf.store.timeline(RecordId { what, id }, before, after, &[]).unwrap();
         hits.into_iter().map(|hit| hit.title).collect::<Vec<_>>()
     };
     let around = titles(What::Observation, 2, 3, 3);
