@@ -386,6 +386,19 @@ fn a_session_that_its_pane_no_longer_shows_gets_no_bookmark_and_keeps_no_claim()
     assert!(lines.last().is_some_and(|line| line.starts_with("G ")), "{lines:?}");
 }
 
+#[test]
+fn in_a_shell_beside_the_only_session_a_bookmark_needs_no_name() {
+    let stage = stage(json!({}));
+    let outcome = stage.sandbox.longhaul(&["bookmark", "from", "beside"]);
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    assert!(outcome.stderr.contains(SESSION), "it says in which: {outcome:?}");
+    assert_eq!(stage.standin.state().texts(), ["· from beside"]);
+    // With a second one, it is not clear which is meant.
+    stage.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "another" })));
+    let outcome = stage.sandbox.longhaul(&["bookmark", "which"]);
+    assert!(outcome.status == Some(1) && outcome.stderr.contains("--session ID"), "{outcome:?}");
+}
+
 /// tmux 3.3a crashes, with all its sessions, if something is pasted into such a pane.
 #[test]
 fn a_text_for_a_program_that_has_ended_leaves_tmux_alive() {

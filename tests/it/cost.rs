@@ -171,9 +171,13 @@ fn a_time_that_is_none_and_a_folder_that_is_missing_are_errors_with_a_fix() {
         assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(1), ""), "{args:?}");
         assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     };
-    fails(&[], "name their folder with --from DIR");
-    fails(&["--from", "/nowhere"], "there are no transcripts in /nowhere");
+    fails(&["--from", "/nowhere"], "there is no folder /nowhere");
     fails(&["--since", "soon"], "\"soon\" is not a time: write 2026-01-31");
+    // Before the first session there is nothing to read, which is no error.
+    let none = sandbox.longhaul(&["cost"]);
+    assert_eq!((none.status, none.stdout.as_str()), (Some(0), ""), "{none:?}");
+    assert!(none.stderr.contains("no transcripts of Claude Code or Codex yet"), "{}", none.stderr);
+    assert_eq!(sandbox.longhaul(&["cost", "--json"]).json()["rows"], json!([]));
     write(&sandbox, "app/empty.jsonl", "");
     let empty = sandbox.longhaul(&["cost"]);
     assert_eq!((empty.status, empty.stdout.as_str()), (Some(0), ""));

@@ -307,6 +307,24 @@ fn it_is_dark_when_the_system_is_or_when_told_and_stays_so() {
 }
 
 #[test]
+fn a_line_of_the_feed_says_what_came_of_it_and_no_title_twice() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "lamp", &sandbox.project());
+    session.prompt("mend the lamp");
+    session.bash("t1", "make lamp", "made");
+    session.stop("The lamp is mended: the switch was loose.");
+    let Some(page) = Page::open(&sandbox) else { return };
+    page.wait_for("the summary", "document.querySelector('#main li[data-id^=S] .snippet')");
+    let said = page.browser.text("#main li[data-id^=S] .snippet");
+    assert!(said.contains("make lamp") || said.contains("the switch was loose"), "{said}");
+    page.show("#/?q=lamp");
+    page.wait_for("the command", "document.querySelector('#main li[data-id^=O]')");
+    let command = page.browser.text("#main li[data-id^=O]");
+    assert_eq!(command.matches("make lamp").count(), 1, "{command}");
+    page.is_clean();
+}
+
+#[test]
 fn at_390_pixels_nothing_scrolls_sideways() {
     let sandbox = Sandbox::new();
     let long = "x".repeat(300);

@@ -266,11 +266,14 @@ fn a_host_may_say_everything_twice() {
         ("summarize", json!({ "session_id": "h", "prompt_id": "1", "last_assistant_message": "It is mended." })),
         ("complete", json!({ "session_id": "h", "reason": "closed" })),
     ];
+    let mut events = Events::open(&served);
+    events.next_named("hello");
     for _ in 0..2 {
         for (what, body) in &says {
             let answer = served.post(&format!("/api/sessions/{what}"), body);
             assert_eq!(answer.status, 200, "{answer:?}");
         }
+        assert_eq!(events.next_named("session"), json!({ "session_id": "h", "status": "completed" }));
     }
     let session = &served.get("/api/sessions").json()["items"][0];
     assert_eq!(

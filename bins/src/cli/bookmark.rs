@@ -1,4 +1,4 @@
-//! `longhaul bookmark NOTE`: sets a bookmark with a note, in the session of this pane.
+//! `longhaul bookmark NOTE`: sets a bookmark with a note, in the session of this pane or in the only one.
 
 use anyhow::{Context, bail};
 use longhaul_activity_log::LogLine;
@@ -6,6 +6,7 @@ use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Terminal, TypeWhen, printable};
 use longhaul_runtime::{ActivityLog, Home, Order, Outcome, Receipt, SessionRecord, inject};
 
+use super::session_target::only_running;
 use super::sessions::only_one;
 use super::{Exit, out};
 
@@ -17,7 +18,7 @@ pub(crate) struct Args {
     /// The note
     #[arg(required = true, value_name = "NOTE")]
     note: Vec<String>,
-    /// The session whose id begins with ID, instead of the one in this pane
+    /// The session whose id begins with ID, instead of the one in this pane, or the only one that runs
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
@@ -68,7 +69,8 @@ pub(crate) fn set(env: &Env, home: &Home, record: &SessionRecord, note: &str) ->
     }
 }
 
-/// Finds the session: the one that is named, or the one that runs this command, or the one in this pane.
+/// Finds the session: the one that is named, or the one that runs this command, or the one in this pane, or the only one that
+/// runs.
 fn find_session(env: &Env, home: &Home, prefix: Option<&str>) -> anyhow::Result<SessionRecord> {
     let records = SessionRecord::all(home);
     if let Some(prefix) = prefix {
@@ -78,6 +80,12 @@ fn find_session(env: &Env, home: &Home, prefix: Option<&str>) -> anyhow::Result<
     let here = Terminal::detect(env);
     let is_own = |record: &&SessionRecord| Some(record.session.as_str()) == own.as_ref().map(SessionId::as_str);
     let is_here = |record: &&SessionRecord| record.terminal.is_some() && record.terminal.as_ref() == here.as_ref().ok();
-    let found = records.iter().find(is_own).or_else(|| records.iter().find(is_here)).cloned();
-    found.context("no Claude Code session was found in this pane: run this in the pane of a session, or name one with --session ID")
+    if let Some(found) = records.iter().find(is_own).or_else(|| records.iter().find(is_here)) {
+        return Ok(found.clone());
+    }
+    let only = only_running(env, home)?.map(|target| target.record);
+    only.context(
+        "no Claude Code session was found in this pane, and not exactly one runs: run this in the pane of a session, or name \
+         one with --session ID (`longhaul status --json` lists them)",
+    )
 }

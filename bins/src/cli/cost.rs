@@ -74,7 +74,12 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     if args.json {
         out::json(&to_json(args, since, &report))?;
     } else if report.rows.is_empty() {
-        out::message("No requests were found in the transcripts of that time.");
+        out::message(match since {
+            Some(_) => "No requests were found in the transcripts of that time.",
+            None => {
+                "No requests were found: there are no transcripts of Claude Code or Codex yet. --from DIR names another folder."
+            }
+        });
     } else {
         for line in table::lines(args.by.by(), &report) {
             out::line(&line)?;
@@ -87,8 +92,9 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
 fn read(env: &Env, args: &Args, since: Option<Millis>) -> Result<AllUsage> {
     let folders = args.from.clone().map_or_else(|| transcript_folders(env), |folder| vec![folder]);
     let Some(folder) = folders.first() else { bail!("no home directory: set HOME, or name a folder with --from DIR") };
-    if !folders.iter().any(|folder| folder.is_dir()) {
-        bail!("there are no transcripts in {}: name their folder with --from DIR", folder.display());
+    // Without a first session there is no folder yet. One that the user names must exist.
+    if args.from.is_some() && !folder.is_dir() {
+        bail!("there is no folder {}: name the one with the transcripts", folder.display());
     }
     let mut files = usage_files(&folders);
     // A file that was not changed since then contains no newer request.

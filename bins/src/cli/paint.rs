@@ -131,7 +131,7 @@ pub(crate) fn level(percent: f64) -> Tone {
 /// Returns a bar of `cells`. A use above 0 fills at least one cell.
 pub(crate) fn bar(percent: f64, cells: usize) -> [Span; 2] {
     let filled = (percent / 100.0 * cells as f64).round().clamp(0.0, cells as f64) as usize;
-    let filled = if percent > 0.0 { filled.max(1) } else { filled };
+    let filled = if percent > 0.0 { filled.max(1).min(cells) } else { filled };
     [Span::new("█".repeat(filled), level(percent)), Span::new("░".repeat(cells - filled), Tone::Dim)]
 }
 

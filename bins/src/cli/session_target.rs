@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Terminal, TmuxPane};
-use longhaul_runtime::{Home, SessionRecord};
+use longhaul_runtime::{Home, SessionRecord, Tracker};
 use longhaul_tracker::Agent;
 
 use crate::cli::session_numbers;
@@ -41,6 +41,19 @@ pub(crate) fn find_target(home: &Home, name: &str) -> anyhow::Result<Target> {
         None => only_one(name, agents, |agent| &agent.session).context("see `longhaul status`")?,
     };
     Ok(target(home, agent))
+}
+
+/// Returns the only session of the user that runs, or `None` if there is none or more than one.
+pub(crate) fn only_running(env: &Env, home: &Home) -> anyhow::Result<Option<Target>> {
+    if !home.database().exists() {
+        return Ok(None);
+    }
+    let mut tracker = Tracker::open(env, home)?;
+    // Sessions whose process is gone would count, too.
+    tracker.tidy()?;
+    let mut agents = tracker.agents()?.into_iter().filter(|agent| agent.is_counted() && agent.client == "claude");
+    let only = agents.next().filter(|_| agents.next().is_none());
+    Ok(only.map(|agent| target(home, agent)))
 }
 
 /// Finds a running session by its id.

@@ -247,9 +247,14 @@ fn shown_host(host: Option<&str>) -> String {
 fn bottom(sessions: usize, records: usize, omitted: usize, total: u64, cost: u64) -> String {
     let left_out =
         if omitted > 0 { format!("; {} more lines had no space", grouped(omitted as u64)) } else { String::new() };
-    let held = if total == 1 { "1 record".to_owned() } else { format!("{} records", grouped(total)) };
+    // Sessions without a recorded tool call are shown, too.
+    let held = match total {
+        0 => String::new(),
+        1 => " The memory of this project holds 1 record.".to_owned(),
+        total => format!(" The memory of this project holds {} records.", grouped(total)),
+    };
     format!(
-        "\nShown: {} and {}{left_out}. The memory of this project holds {held}. Reading this costs about {} tokens.\n\
+        "\nShown: {} and {}{left_out}.{held} Reading this costs about {} tokens.\n\
          To ask for more: `longhaul memory recall QUESTION` or the MCP tool recall; to read a session or record above: \
          `longhaul memory get ID` or get_observations.\n{CLOSE}",
         counted(sessions, "session"),

@@ -31,7 +31,7 @@ pub fn run(env: &Env, args: &[String]) -> ExitCode {
     parallel::send(&outgoing, &ways, &config.notify, env, |way, result| {
         log.add(way, &result, &outgoing);
         let line = match result {
-            Ok(()) => format!("{}: sent", way.as_str()),
+            Ok(()) => format!("{}: sent; {}", way.as_str(), look_for(way)),
             Err(error) => {
                 has_failed = true;
                 format!("{}: failed: {}", way.as_str(), error.chain())
@@ -41,6 +41,19 @@ pub fn run(env: &Env, args: &[String]) -> ExitCode {
         let _ = writeln!(out, "{}", longhaul_inject::printable(&line));
     });
     if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Returns where the user should see the test.
+fn look_for(way: NotifyWay) -> &'static str {
+    match way {
+        NotifyWay::Terminal => {
+            "look for \"Longhaul test\" as a notification of your terminal; one that shows none rings or marks the tab"
+        }
+        NotifyWay::Desktop => "look for \"Longhaul test\" among the notifications of the desktop",
+        NotifyWay::Ntfy => "look for \"Longhaul test\" in the ntfy app, in your topic",
+        NotifyWay::Webhook => "look for \"Longhaul test\" where your webhook delivers it",
+        NotifyWay::Command => "look for what your command does with \"Longhaul test\"",
+    }
 }
 
 /// The log of notifications, in which a test is recorded, too: the doctor reports the last result of each way.

@@ -1,6 +1,6 @@
 // Calls the user while a session waits: the title and the icon of the page and, if the user wants that, notifications.
 
-import { $ } from "./dom.js";
+import { $, put, s } from "./dom.js";
 import { address } from "./route.js";
 
 const KEY = "longhaul-notify";
@@ -44,10 +44,14 @@ export function offerNotifications() {
   if (document.hasFocus()) look();
 }
 
+/** Returns a bell, crossed out if it is off. It is drawn, because a font with emoji may be missing. */
+const bell = (isOn) => s("svg", { viewBox: "0 0 16 16", width: 16, height: 16, fill: "none", stroke: "currentColor", "stroke-width": 1.4, "aria-hidden": "true" },
+  s("path", { d: "M3 12h10l-1.2-1.8V7a3.8 3.8 0 0 0-7.6 0v3.2zM6.6 14h2.8" }), !isOn && s("path", { d: "M2 2l12 12" }));
+
 function label(button) {
   const isDenied = "Notification" in window && Notification.permission === "denied";
   const state = isDenied ? "blocked in the settings of the browser" : wanted ? "on" : "off";
-  button.textContent = wanted ? "🔔" : "🔕";
+  put(button, bell(wanted));
   button.setAttribute("aria-pressed", String(wanted));
   button.setAttribute("aria-label", `Notify me when a session waits: ${state}`);
   button.title = `Notify me when a session waits: ${state}`;

@@ -53,10 +53,30 @@ function content({ from, to, files, found, is_complete }) {
     h("div", { class: "bar-line" }, h("h2", { class: "num" }, `${when(from)} → ${when(to)}`),
       h("span", { class: "count", role: "status" }, is_complete ? sum(files) : `${whole(files.length)} of ${whole(found)} files or more`), close()),
     left.map((text) => h("p", { class: "dim" }, text)),
+    [from, to].filter((snapshot, at, both) => both.findIndex((other) => other.id === snapshot.id) === at).map(restoring),
     files.length ? h("ol", { class: "rows files-changed" }, files.map((file, index) => entry(from.id, to.id, file, index)))
       : empty("No file differs", h("p", {}, "Files that are not in a snapshot are not compared.")),
     !is_complete && h("p", { class: "dim" }, "The rest: ", h("code", {}, `longhaul diff ${from.id} ${to.id}`), " in a terminal."),
   ];
+}
+
+/** Returns the command that restores the files of a snapshot, to copy into a terminal in the work tree. */
+function restoring({ id }) {
+  const command = `longhaul restore ${id}`;
+  const button = h("button", { type: "button", class: "quiet", onclick: copy, "aria-label": `Copy ${command}` }, "Copy");
+
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(command);
+      button.textContent = "Copied";
+    } catch {
+      // The browser does not allow it: the text is selected instead.
+      getSelection().selectAllChildren(code);
+    }
+  }
+
+  const code = h("code", {}, command);
+  return h("p", { class: "dim restoring" }, "To restore these files, in a terminal: ", code, " ", button);
 }
 
 function sum(files) {

@@ -19,13 +19,15 @@ export function row(hit, when = "clock") {
       h("span", { class: "cost num", title: `Reading it costs about ${hit.tokens} tokens` },
         cost(hit.tokens), h("span", { class: "unit" }, " tokens")),
       h("span", { class: "id num" }, hit.id),
-      saysMore(hit) && h("span", { class: "snippet" }, marked(hit.snippet, hit.snippet_marks))));
+      saysMore(hit.snippet, hit) ? h("span", { class: "snippet" }, marked(hit.snippet, hit.snippet_marks))
+        : saysMore(hit.outcome, hit) && h("span", { class: "snippet" }, hit.outcome)));
 }
 
-/** Returns whether the text around the words contains more than the title. */
-function saysMore({ snippet, title }) {
-  const said = (snippet ?? "").replace(/^[…\s]+|[…\s]+$/g, "");
-  return said !== "" && !title.replace(/\s+/g, " ").includes(said);
+/** Returns whether a text contains more than the title: the one of a command is the command itself, between backticks. */
+function saysMore(text, { title }) {
+  const plain = (some) => (some ?? "").replaceAll("`", "").replace(/\s+/g, " ");
+  const said = plain(text).replace(/^[…\s]*(\$ )?|[…\s]+$/g, "");
+  return said !== "" && !plain(title).includes(said);
 }
 
 /** Returns the line of a whole record. */
@@ -36,7 +38,8 @@ export function hitOf(record) {
     observation: () => record.title,
     summary: () => firstLine(record.request || record.completed || record.learned || record.investigated || record.next_steps),
   }[type]();
-  return { type, id, session_id, host, project, project_key, created_at, tokens, title, kind: record.kind ?? null };
+  const outcome = { observation: () => record.facts?.join("; "), summary: () => firstLine(record.completed || record.learned || "") }[type]?.();
+  return { type, id, session_id, host, project, project_key, created_at, tokens, title, outcome, kind: record.kind ?? null };
 }
 
 /** Opens the record of a clicked line beside the list. */

@@ -34,10 +34,17 @@ fn a_test_says_what_was_sent_and_what_failed() {
     let all = stage.sandbox.longhaul(&["notify", "test"]);
     let mut lines: Vec<&str> = all.stdout.lines().collect();
     lines.sort_unstable();
-    assert_eq!(lines, ["command: sent", "webhook: failed: notify.webhook.url is not set"]);
+    assert_eq!(
+        lines,
+        [
+            "command: sent; look for what your command does with \"Longhaul test\"",
+            "webhook: failed: notify.webhook.url is not set"
+        ]
+    );
     assert_eq!(all.status, Some(1));
     let one = stage.sandbox.longhaul(&["notify", "test", "command"]);
-    assert_eq!((one.status, one.stdout.as_str()), (Some(0), "command: sent\n"));
+    assert_eq!(one.status, Some(0));
+    assert!(one.stdout.starts_with("command: sent; look for "), "{one:?}");
     assert_eq!(stage.recorded(), vec!["blocked|test|longhaul|Longhaul test|This is how a session calls you."; 2]);
     let log = stage.log();
     let results: Vec<&str> = log.iter().map(|row| row["result"].as_str().unwrap()).collect();

@@ -167,4 +167,6 @@ fn a_project_is_shared_only_where_the_user_says_so() {
     b.done(&["share"]);
     b.done(&["now"]);
     assert!(b.remembers("before the sharing"));
+    let projects = b.done(&["projects"]);
+    assert!(projects.contains("/project") && !projects.contains(".git"), "the folder is named: {projects}");
 }

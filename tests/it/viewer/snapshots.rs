@@ -69,6 +69,11 @@ fn snapshots_are_on_the_axis_and_any_two_are_compared_file_by_file() {
     page.browser.press(ENTER);
     page.wait_for("the difference", "document.querySelector('.difference .minus')");
     assert_eq!(page.browser.run(FILES), json!(["lamp.txt"]));
+    let offered = page.browser.text(".difference");
+    for id in [ids[1], ids[2]] {
+        assert!(offered.contains(&format!("longhaul restore {id} ")), "{offered}");
+    }
+    assert_eq!(page.browser.run("return document.querySelectorAll('.restoring button').length"), 2);
     page.wait_for("its lines", "document.querySelectorAll('.patch .line.minus').length === 2");
     assert_eq!(lines(&page, "line.minus"), ["-bright", "-wood"]);
     page.browser.press(ESCAPE);
@@ -77,9 +82,11 @@ fn snapshots_are_on_the_axis_and_any_two_are_compared_file_by_file() {
     // By the list, which names what changed.
     page.browser.click(".snapshots > details > summary");
     let list = page.browser.text(".snapshots .rows");
-    for part in ["first", "4 files +506 −2", "1 file +0 −2", "prompt", "main"] {
+    for part in ["nothing before it", "4 files +506 −2", "1 file +0 −2", "prompt", "main"] {
         assert!(list.contains(part), "{part} is missing: {list}");
     }
+    let menu = page.browser.run("return document.querySelector('#snapshot-to').textContent");
+    assert!(menu.as_str().unwrap().contains("prompt · and the others · 4 files"), "{menu}");
     page.browser.click(&format!(".snapshots a[data-snapshot=\"{}\"]", ids[1]));
     page.wait_for("the files", "document.querySelectorAll('.difference .file').length === 4");
     let mut files: Vec<Value> = page.browser.run(FILES).as_array().unwrap().clone();

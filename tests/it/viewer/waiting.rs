@@ -64,6 +64,9 @@ fn a_notification_comes_once_and_only_while_nobody_looks() {
     page.browser.allow_notifications();
     page.browser.run(RECORD);
     assert_eq!(page.browser.run("return document.querySelector('#notify').ariaPressed"), "false");
+    let drawn =
+        "return [document.querySelector('#notify').textContent, document.querySelectorAll('#notify svg path').length]";
+    assert_eq!(page.browser.run(drawn), json!(["", 2]), "a bell that is crossed out, without a font");
     page.browser.click("#notify");
     page.wait_for("the button", "document.querySelector('#notify').ariaPressed === 'true'");
 

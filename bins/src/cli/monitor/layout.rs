@@ -9,10 +9,13 @@ use crate::cli::paint::{Span, Tone, bar, fit, fit_line, harmless, level, tokens}
 
 const BAR_CELLS: usize = 20;
 
-/// The bar with ` 100%` after it.
-const BAR_COLUMNS: usize = BAR_CELLS + 5;
+/// The percentage after the bar, ` 100%`.
+const PERCENT_COLUMNS: usize = 5;
 
 const HEADERS: [&str; 8] = ["PROJECT", "ID", "AGE", "CONTEXT", "USED", "LEFT", "MODEL", "WARNINGS"];
+
+/// The place of the column with the bar.
+const CONTEXT: usize = 3;
 
 /// The columns that can shrink in a narrow terminal, with their minimum widths.
 const ELASTIC: [(usize, usize); 3] = [(0, 7), (6, 8), (7, 8)];
@@ -33,9 +36,19 @@ pub(crate) fn frame(rows: &[Row], limits: &[Limit], now: Millis, columns: usize,
         )]);
     } else {
         let header = HEADERS.map(|text| vec![Span::new(text, Tone::Dim)]);
-        let cells: Vec<_> = std::iter::once(header).chain(rows.iter().map(|row| cells(row, now))).collect();
         let gap = if columns < 100 { 1 } else { 2 };
-        let widths = widths(&cells, columns, gap);
+        let table = |bar: usize| -> Vec<Cells> {
+            std::iter::once(header.clone()).chain(rows.iter().map(|row| cells(row, now, bar))).collect()
+        };
+        let mut cells = table(BAR_CELLS);
+        let mut widths = widths(&cells, columns, gap);
+        let missing = (widths.iter().sum::<usize>() + gap * (widths.len() - 1)).saturating_sub(columns);
+        if missing > 0 {
+            // In a narrow terminal the percentage says more than the bar.
+            let bar = BAR_CELLS.saturating_sub(missing);
+            cells = table(bar);
+            widths[CONTEXT] = bar + PERCENT_COLUMNS;
+        }
         all.extend(cells.iter().map(|cells| line(cells, &widths, gap)));
     }
     if let Some(most) = lines.filter(|most| all.len() > *most) {
@@ -66,13 +79,13 @@ fn title(rows: &[Row], limits: &[Limit], now: Millis) -> Vec<Span> {
 
 type Cells = [Vec<Span>; 8];
 
-fn cells(row: &Row, now: Millis) -> Cells {
+fn cells(row: &Row, now: Millis, bar_cells: usize) -> Cells {
     let plain = |text: &str| vec![Span::new(text, Tone::Plain)];
     let count = |count: Option<u64>| plain(&count.map_or("-".to_owned(), tokens));
     let seconds = now.since(row.last_heard) / 1000;
     let age = if seconds < 60 { format!("{seconds}s") } else { age(seconds) };
     let percent = row.percent();
-    let [used, left] = bar(percent.unwrap_or_default(), BAR_CELLS);
+    let [used, left] = bar(percent.unwrap_or_default(), bar_cells);
     let shown = percent.map_or("-".to_owned(), |percent| format!("{:.0}%", percent.min(999.0)));
     let bar = vec![used, left, Span::new(format!(" {shown:>4}"), percent.map_or(Tone::Dim, level))];
     let model = row.model.as_deref().map_or("-", short_model);
@@ -109,7 +122,7 @@ fn cell_width(cell: &[Span]) -> usize {
 fn widths(rows: &[Cells], columns: usize, gap: usize) -> [usize; 8] {
     let mut widths: [usize; 8] =
         std::array::from_fn(|at| rows.iter().map(|cells| cell_width(&cells[at])).max().unwrap_or(0));
-    widths[3] = BAR_COLUMNS;
+    widths[CONTEXT] = BAR_CELLS + PERCENT_COLUMNS;
     let total = |widths: &[usize; 8]| widths.iter().sum::<usize>() + gap * (widths.len() - 1);
     while total(&widths) > columns {
         let elastic = ELASTIC.iter().filter(|(at, least)| widths[*at] > *least);
@@ -202,6 +215,16 @@ mod tests {
         東京プロジェクト計画書  890a2a53  42s  ██████████████░░░░░░  71%  142k   58k  opus-5-5    high, blocked (permission: Write)
         new                     890a2a53  42s  ░░░░░░░░░░░░░░░░░░░░    -     -     -  sonnet-4-5  no reply
         ");
+    }
+
+    #[test]
+    fn a_narrow_screen_keeps_the_percentage_and_loses_the_bar_first() {
+        let rows = [row("a-project", Some(190_000))];
+        for columns in [30, 40, 60, 79] {
+            let screen = shown(&rows, columns, None);
+            assert!(screen.contains(" 95%"), "{columns}:\n{screen}");
+        }
+        assert!(!shown(&rows, 40, None).contains('█'));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use anyhow::{Context, bail};
 use longhaul_core::{Env, Millis};
 use longhaul_runtime::handoff::Project;
+use longhaul_runtime::memory::folder_of;
 use longhaul_runtime::sync::{ProjectOrigin, project_origin};
 use longhaul_runtime::{Home, config, now};
 use longhaul_store::SyncProject;
@@ -83,7 +84,7 @@ pub(crate) fn list(env: &Env, args: &ListArgs) -> anyhow::Result<Exit> {
             json!({
                 "name": project.name,
                 "shared": project.is_shared,
-                "folder": project.project_key,
+                "folder": project.project_key.as_deref().map(folder_of),
                 "since": project.since.0,
                 "waiting": project.waiting,
             })
@@ -96,8 +97,8 @@ pub(crate) fn list(env: &Env, args: &ListArgs) -> anyhow::Result<Exit> {
         let row = |project: &SyncProject| {
             let shared = if project.is_shared { "yes" } else { "no" };
             let waiting = if project.waiting == 0 { String::new() } else { project.waiting.to_string() };
-            let folder = project.project_key.as_deref().unwrap_or("-");
-            [paint::harmless(&project.name), shared.to_owned(), waiting, paint::harmless(folder)]
+            let folder = project.project_key.as_deref().map_or_else(|| "-".to_owned(), folder_of);
+            [paint::harmless(&project.name), shared.to_owned(), waiting, paint::harmless(&folder)]
         };
         let rows: Vec<[String; 4]> = std::iter::once(header).chain(projects.iter().map(row)).collect();
         for line in paint::columns(&rows, &[2]) {

@@ -121,6 +121,15 @@ fn a_page_says_what_happened_and_what_is_left() {
 }
 
 #[test]
+fn a_memory_without_records_is_not_said_to_hold_none_below_its_sessions() {
+    let sessions = [session("S9", 1, "why?", came_to("It hums.", "", ""))];
+    let text = shown(&sessions, &[]);
+    assert!(text.contains("Shown: 1 session and 0 records. Reading this costs"), "{text}");
+    let input = PageInput { project: "x", now: NOW, sessions: &sessions, total_records: 1, ..PageInput::default() };
+    assert!(page(&input, 9_500).text.contains(" The memory of this project holds 1 record. Reading"));
+}
+
+#[test]
 fn a_check_is_listed_until_a_later_run_of_it_succeeds() {
     let problem = |id, hours, command: &str| record(id, hours, Kind::Problem, &format!("Failed: `{command}`"));
     let passed = |id, hours, command: &str| record(id, hours, Kind::Command, &format!("Ran `{command}`"));

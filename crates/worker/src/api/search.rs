@@ -1,9 +1,12 @@
 //! Searches records, and lists what happened around one.
 
+use std::collections::HashMap;
+
 use axum::extract::{Request, State};
+use longhaul_core::one_line;
 use longhaul_memory::Query;
 use longhaul_runtime::memory::{BadFilter, Wanted, marked_hits, meaning};
-use longhaul_store::{Hit, Order};
+use longhaul_store::{Content, Hit, Order, Record};
 use serde_json::Value;
 
 use super::named_project;
@@ -11,6 +14,9 @@ use crate::ids;
 use crate::params::Params;
 use crate::response::{Answer, Problem, json};
 use crate::routes::Shared;
+
+/// The maximum length of an outcome, in characters.
+const OUTCOME_CHARS: usize = 200;
 
 /// Finds records.
 pub(crate) async fn search(State(worker): State<Shared>, request: Request) -> Answer {
@@ -23,9 +29,28 @@ pub(crate) async fn search(State(worker): State<Shared>, request: Request) -> An
         let project = params.text("project").or(wanted.query.project.as_deref());
         let project = project.map(|name| named_project(store, name)).transpose()?;
         let key = project.as_ref().map(|project| project.key.as_str());
-        Ok(meaning::search(&env, &home, &config, store, &wanted, key)?)
+        let hits = meaning::search(&env, &home, &config, store, &wanted, key)?;
+        let records = store.passages(&hits.iter().map(|hit| hit.record).collect::<Vec<_>>())?;
+        let outcomes: HashMap<_, _> = records.iter().map(|record| (record.record, outcome(record))).collect();
+        Ok((hits, outcomes))
     });
-    Ok(json(&marked_hits(&query, &hits.await?)))
+    let (hits, mut outcomes) = hits.await?;
+    let mut found = marked_hits(&query, &hits);
+    for (value, hit) in found.iter_mut().zip(&hits) {
+        value["outcome"] = outcomes.remove(&hit.record).flatten().into();
+    }
+    Ok(json(&found))
+}
+
+/// Returns what came of a record, in one line; `None` if its title says all that is known.
+fn outcome(record: &Record) -> Option<String> {
+    let text = match &record.content {
+        Content::Prompt { .. } => return None,
+        Content::Observation { observation, .. } => observation.facts.join("; "),
+        Content::Summary { summary, .. } if summary.completed.is_empty() => summary.learned.clone(),
+        Content::Summary { summary, .. } => summary.completed.clone(),
+    };
+    Some(one_line(&text, OUTCOME_CHARS)).filter(|text| !text.is_empty())
 }
 
 /// Returns an error for a filter in the query that cannot be parsed.
@@ -59,7 +84,7 @@ pub(crate) async fn timeline(State(worker): State<Shared>, request: Request) -> 
     let id = ids::parse(params.needed("id")?)?;
     let side = |name: &str| Ok::<_, Problem>(usize::try_from(params.number(name, 0..=100, 3)?).unwrap_or_default());
     let (before, after) = (side("before")?, side("after")?);
-    let hits = worker.database.ask(move |store| Ok(store.timeline(id, before, after)?)).await?;
+    let hits = worker.database.ask(move |store| Ok(store.timeline(id, before, after, &[])?)).await?;
     if hits.is_empty() {
         return Err(ids::unknown(id));
     }
