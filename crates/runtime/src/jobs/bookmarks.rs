@@ -14,7 +14,9 @@ use longhaul_inject::Terminal;
 
 pub use self::confirm::{add_git_state, on_prompt};
 use crate::injector::When;
-use crate::{ActivityLog, Error, Flow, Hook, Receipt, SessionRecord, client_records, process, running_subagents, waiting_times};
+use crate::{
+    ActivityLog, Error, Flow, Hook, Receipt, SessionRecord, client_records, process, running_subagents, waiting_times,
+};
 
 /// The answer to the slash command if the list takes longer than a prompt may.
 const LIST_IN_TERMINAL: &str = "That takes longer than a prompt may: run `longhaul bookmarks` in a terminal.";
