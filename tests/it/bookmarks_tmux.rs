@@ -375,9 +375,10 @@ fn a_bookmark_with_a_note_is_typed_from_the_command_line() {
 #[test]
 fn a_session_that_its_pane_no_longer_shows_gets_no_bookmark_and_keeps_no_claim() {
     let stage = stage(json!({}));
-    let mut start = stage.sandbox.executable("longhaul-session-start");
-    start.envs(stage.tmux.variables(&stage.pane)).env("LONGHAUL_NOW_MS", "9000000000000");
-    Outcome::of(&mut start, payload("SessionStart", json!({ "session_id": "newer" })).as_bytes());
+    // As after `/clear`.
+    let record = stage.sandbox.home().join(format!(".claude/sessions/{}.json", stage.standin.state().pid));
+    let text = fs::read_to_string(&record).unwrap();
+    fs::write(&record, text.replace(SESSION, "newer")).unwrap();
     let outcome = stage.sandbox.longhaul(&["bookmark", "--session", SESSION, "note"]);
     assert_eq!(outcome.status, Some(1), "{outcome:?}");
     assert!(outcome.stderr.contains("its terminal shows another session now"), "{outcome:?}");
