@@ -64,34 +64,8 @@ const KEYS: &[(&str, Assigned)] = &[
 ];
 
 /// Words before `key` that make it something else, also in capitals.
-const OTHER_KEYS: &[&str] = &[
-    "public",
-    "pub",
-    "cache",
-    "primary",
-    "foreign",
-    "sort",
-    "partition",
-    "object",
-    "row",
-    "index",
-    "hot",
-    "natural",
-    "sequence",
-    "schema",
-    "group",
-    "registry",
-    "config",
-    "map",
-    "hash",
-    "routing",
-    "lookup",
-    "unique",
-    "composite",
-    "translation",
-    "release",
-    "gpg",
-];
+const OTHER_KEYS: &str = "public pub cache primary foreign sort partition object row index hot natural sequence schema group registry \
+    config map hash routing lookup unique composite translation release gpg";
 
 /// Words that are a secret's only as a whole, behind another word.
 const WHOLE: &[(&str, Assigned)] =
@@ -115,178 +89,18 @@ const NAMES: &[(&str, Assigned)] = &[
 ];
 
 /// Words behind a secret's word that only tell one secret from another, as in `apiKeyProd` and `db.password.dev`.
-const VARIANTS: &[&str] = &[
-    "prod",
-    "production",
-    "dev",
-    "development",
-    "stage",
-    "staging",
-    "test",
-    "testing",
-    "live",
-    "sandbox",
-    "qa",
-    "uat",
-    "local",
-    "old",
-    "new",
-    "current",
-    "previous",
-    "primary",
-    "secondary",
-    "backup",
-    "confirm",
-    "confirmation",
-    "repeat",
-    "main",
-    "admin",
-    "root",
-    "ro",
-    "rw",
-    "base",
-    "hex",
-    "plain",
-    "value",
-    "v",
-    "b",
-    "a",
-    "data",
-];
+const VARIANTS: &str = "prod production dev development stage staging test testing live sandbox qa uat local old new current previous \
+    primary secondary backup confirm confirmation repeat main admin root ro rw base hex plain value v b a data";
 
 /// Words behind a secret's word that say that the value is something else, as in `TOKEN_URL`.
-const OTHERS: &[&str] = &[
-    "stdin",
-    "file",
-    "files",
-    "filename",
-    "path",
-    "paths",
-    "dir",
-    "folder",
-    "url",
-    "uri",
-    "endpoint",
-    "host",
-    "name",
-    "names",
-    "id",
-    "ids",
-    "type",
-    "types",
-    "kind",
-    "count",
-    "counts",
-    "len",
-    "length",
-    "size",
-    "limit",
-    "limits",
-    "max",
-    "min",
-    "ttl",
-    "expiry",
-    "expires",
-    "expiration",
-    "expire",
-    "timeout",
-    "age",
-    "policy",
-    "rule",
-    "rules",
-    "format",
-    "regex",
-    "pattern",
-    "header",
-    "headers",
-    "field",
-    "fields",
-    "label",
-    "prompt",
-    "hint",
-    "help",
-    "title",
-    "description",
-    "message",
-    "error",
-    "errors",
-    "status",
-    "state",
-    "enabled",
-    "disabled",
-    "required",
-    "valid",
-    "version",
-    "algorithm",
-    "alg",
-    "method",
-    "mode",
-    "scope",
-    "scopes",
-    "arn",
-    "ref",
-    "reference",
-    "alias",
-    "store",
-    "manager",
-    "provider",
-    "source",
-    "location",
-    "env",
-    "var",
-    "index",
-    "idx",
-    "offset",
-    "position",
-    "start",
-    "end",
-    "line",
-    "column",
-    "class",
-    "style",
-    "color",
-    "icon",
-    "button",
-    "input",
-    "form",
-    "page",
-    "view",
-    "model",
-    "table",
-    "row",
-    "schema",
-    "bucket",
-    "region",
-    "issuer",
-    "audience",
-    "usage",
-    "used",
-    "budget",
-    "price",
-    "cost",
-    "rate",
-    "window",
-    "digest",
-    "fingerprint",
-    "checksum",
-    "sha",
-    "md",
-    "hash",
-    "created",
-    "updated",
-    "at",
-    "date",
-    "time",
-    "by",
-    "sha256",
-    "prefix",
-    "suffix",
-    "map",
-    "list",
-    "set",
-    "stream",
-    "tree",
-];
+const OTHERS: &str = "stdin file files filename path paths dir folder url uri endpoint host name names id ids type types kind count \
+    counts len length size limit limits max min ttl expiry expires expiration expire timeout age policy rule rules \
+    format regex pattern header headers field fields label prompt hint help title description message error errors \
+    status state enabled disabled required valid version algorithm alg method mode scope scopes arn ref reference \
+    alias store manager provider source location env var index idx offset position start end line column class style \
+    color icon button input form page view model table row schema bucket region issuer audience usage used budget \
+    price cost rate window digest fingerprint checksum sha md hash created updated at date time by sha256 prefix \
+    suffix map list set stream tree";
 
 /// The beginnings of the words above, as three letters that are folded to five bits each.
 static BEGINNINGS: [u32; 1024] = {
@@ -333,9 +147,9 @@ pub(super) fn kind_of(name: &[u8]) -> Option<Assigned> {
     let (at, assigned) = found?;
     let rest = words[at + 1..].iter().filter(|word| !word.text.bytes().all(|byte| byte.is_ascii_digit()));
     let is_same = |word: &Word| match word.is_joined_by_line {
-        true => !OTHERS.contains(&word.text.as_str()),
+        true => !is_in(OTHERS, &word.text),
         // `tokenKind` and `password.length` are names of a program.
-        false => VARIANTS.contains(&word.text.as_str()),
+        false => is_in(VARIANTS, &word.text),
     };
     rest.clone().all(is_same).then_some(assigned)
 }
@@ -349,7 +163,7 @@ fn word_kind(words: &[Word], at: usize, is_constant: bool) -> Option<Assigned> {
         if let Some((_, assigned)) = KEYS.iter().find(|(known, _)| *known == before) {
             return Some(*assigned);
         }
-        return (is_constant && !OTHER_KEYS.contains(&before)).then_some(Assigned::AnyKey);
+        return (is_constant && !is_in(OTHER_KEYS, before)).then_some(Assigned::AnyKey);
     }
     if let Some((_, assigned)) = WHOLE.iter().find(|(known, _)| *known == word) {
         // A compass, and the first pass of a compiler, are none.
@@ -358,6 +172,11 @@ fn word_kind(words: &[Word], at: usize, is_constant: bool) -> Option<Assigned> {
     }
     let ends = |(ending, _): &&(&str, Assigned)| word.ends_with(ending);
     ENDINGS.iter().filter(ends).max_by_key(|(ending, _)| ending.len()).map(|(_, assigned)| *assigned)
+}
+
+/// Returns whether a list of words, with spaces between them, has this one.
+fn is_in(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|listed| listed == word)
 }
 
 /// A word of a name, in small letters.

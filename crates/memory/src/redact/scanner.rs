@@ -321,6 +321,7 @@ fn run(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{Body, SHAPES, scan};
+    use crate::redact;
 
     #[track_caller]
     fn found(text: &str) -> Vec<&str> {
@@ -342,6 +343,14 @@ mod tests {
                 _ => format!("{prefix}{}", "7aXk9b".repeat(length)[..length].to_owned()),
             };
             assert_eq!(found(&format!("a {token}, b")), [token.as_str()]);
+            let (head, tail) = token.split_at(token.len() / 2);
+            for (text, expected) in [
+                (format!("a {head}\u{1b}[01;31m{tail} b"), "a [redacted] b"),
+                (format!("{{\"a\":\"x\\n{token}\\n\"}}"), "{\"a\":\"x\\n[redacted]\\n\"}"),
+                (format!("https://h.example/?q={token}&x=1"), "https://h.example/?q=[redacted]&x=1"),
+            ] {
+                assert_eq!(redact(&text), expected, "{token}");
+            }
             for none in [token[..token.len() - 1].to_owned(), format!("x{token}")] {
                 assert_eq!(found(&none), [""; 0], "{none}");
             }
