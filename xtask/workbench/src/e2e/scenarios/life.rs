@@ -72,9 +72,10 @@ pub(crate) fn compact(cast: &Cast, home: &Path) -> Result<()> {
     world.wait_for_state(&id, "completed")?;
     let shown = world.shown("going on").context("the prompt has not reached the model")?;
     ensure!(shown.mentions("A SUMMARY OF THE CONVERSATION"), "the summary was not taken");
-    // Claude Code shows what a PreCompact hook prints, to the user and to the model.
-    ensure!(!shown.mentions("longhaul-pre-compact"), "the model is shown the output of PreCompact");
-    ensure!(!session.shows("longhaul-pre-compact")?, "the user is shown the output of PreCompact");
+    // Claude Code names each PreCompact hook, and shows what it prints after a colon, to the user and to the model.
+    const OUTPUT: &str = "longhaul-pre-compact] completed successfully:";
+    ensure!(!shown.mentions(OUTPUT), "the model is shown the output of PreCompact");
+    ensure!(!session.shows(OUTPUT)?, "the user is shown the output of PreCompact");
     Ok(())
 }
 
