@@ -109,6 +109,8 @@ pub struct Hit {
     pub score: Score,
     /// Whether it has little of the query.
     pub is_weak: bool,
+    /// Whether it is not about the question, though it has a word of it.
+    pub is_unrelated: bool,
     /// Whether a newer record that comes before it answers the same.
     pub is_older: bool,
 }
@@ -172,6 +174,7 @@ impl Hit {
             "near": f64::from(self.score.near) / 100.0,
             "similarity": self.score.similarity.map(|percent| f64::from(percent) / 100.0),
             "weak": self.is_weak,
+            "unrelated": self.is_unrelated,
             "older": self.is_older,
         })
     }

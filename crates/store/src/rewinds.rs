@@ -1,8 +1,9 @@
 //! Rewinds: to which message the user went back, and whether that was reported.
 
 use longhaul_core::Millis;
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 
+use crate::recall::replies::SAME_PROMPT_MS;
 use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
 
@@ -31,6 +32,25 @@ pub struct Rewind {
     pub at: Millis,
     /// The snapshot that was taken for that message.
     pub snapshot: Option<i64>,
+}
+
+/// Whether a rewind took back every turn of a prompt. Of a prompt without a reply, the turn is found by its text and time.
+const IS_TAKEN_BACK: &str = "SELECT coalesce(
+        (SELECT min(t.replaced) > 0 FROM replies r
+         JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
+         WHERE r.prompt_id = p.id),
+        (SELECT min(t.replaced) > 0 FROM sessions s JOIN turns t ON t.origin_session_id = s.session_id
+         JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
+                      AND b.turn_number = t.turn_number AND b.role = 'user'
+         WHERE s.id = p.session_id AND abs(t.created_at - p.created_at) <= ?3 AND b.text = p.prompt),
+        0)
+    FROM user_prompts p WHERE p.session_id = ?1 AND p.prompt_number = ?2";
+
+/// Returns whether a rewind took back the prompt with a number in a session, and with it everything that was done for it.
+pub(crate) fn is_taken_back(connection: &Connection, session: i64, prompt_number: i64) -> rusqlite::Result<bool> {
+    let mut statement = connection.prepare_cached(IS_TAKEN_BACK)?;
+    let found = statement.query_row((session, prompt_number, SAME_PROMPT_MS), |row| row.get(0)).optional()?;
+    Ok(found.unwrap_or(false))
 }
 
 impl Store {

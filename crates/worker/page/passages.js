@@ -39,7 +39,7 @@ export function passagesPanel() {
     const number = answer.sessions.reduce((sum, session) => sum + session.passages.length, 0);
     put(head, "Passages ", h("span", { class: "dim num" }, number ? count(number, "passage") : "none"));
     put(body,
-      answer.weak && h("p", { class: "dim" }, "Weak matches: no passage has most of these words."),
+      answer.weak && h("p", { class: "dim" }, "No passage has most of these words."),
       answer.sessions.map(session));
   }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{import, memory, sandbox};
-use crate::recall_corpus::{Corpus, Half, QuestionSet, id_of};
+use crate::recall_corpus::{self, Corpus, Half, QuestionSet, id_of};
 
 #[test]
 fn most_questions_of_a_sample_are_answered() {
@@ -22,6 +22,8 @@ fn most_questions_of_a_sample_are_answered() {
     }
     let is_sampled = |name: &str| ["ledger", "compiler"].iter().any(|subject| name.starts_with(subject));
     corpus.sessions.retain(|(_, session)| is_sampled(&session.name));
+    let has_no_answer = |one: &&recall_corpus::Question| one.set == QuestionSet::Tuning && one.answer.is_none();
+    let unanswered: Vec<String> = corpus.questions.iter().filter(has_no_answer).map(|one| one.text.clone()).collect();
     let ids: Vec<String> = corpus.sessions.iter().map(|(_, session)| id_of(&session.name)).collect();
     corpus.questions.retain(|one| {
         one.set == QuestionSet::Tuning && one.answer.as_ref().is_some_and(|(session, _)| ids.contains(session))
@@ -51,4 +53,15 @@ fn most_questions_of_a_sample_are_answered() {
     }
     assert!(missed.len() * 10 <= asked.len() * 2, "{} of {}: {missed:#?}", missed.len(), asked.len());
     assert!(first * 10 >= asked.len() * 6, "only {first} of {} come first", asked.len());
+    // Where there is no answer, that is said, or no passage is claimed to be one.
+    let (mut silent, mut claimed) = (0, Vec::new());
+    for text in &unanswered {
+        let outcome = memory(&sandbox, &["recall", "--json", "--", text]);
+        silent += usize::from(outcome.status == Some(1));
+        if outcome.status == Some(0) && outcome.json()["weak"] == false {
+            claimed.push(text);
+        }
+    }
+    assert!(claimed.len() * 4 <= unanswered.len(), "{claimed:#?}");
+    assert!(silent * 3 >= unanswered.len(), "only {silent} of {} are said to have none", unanswered.len());
 }

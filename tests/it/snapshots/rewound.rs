@@ -72,3 +72,21 @@ fn a_rewind_whose_next_turn_did_not_end_is_reported_when_the_session_is_resumed(
     assert!(message.contains("the files are not: 1 file differs"), "{answer}");
     assert!(!session.stop().contains(MESSAGE), "it is reported once");
 }
+
+#[test]
+fn a_turn_that_was_taken_back_is_never_recalled() {
+    let session = Session::new();
+    let recalled = |words: &str| session.sandbox.longhaul(&["memory", "recall", words]).stdout;
+    let kept = session.write_turn("paint the ladder", None, &session.prompt("paint the ladder"));
+    session.write_turn("crate the zeppelin", Some(&kept), &session.prompt("crate the zeppelin"));
+    session.stop();
+    assert!(recalled("zeppelin").contains("crate the zeppelin"), "it is part of the conversation");
+    session.write_turn("paint the fence", Some(&kept), &session.prompt("paint the fence"));
+    session.stop();
+    assert!(!recalled("zeppelin").contains("zeppelin"), "{}", recalled("zeppelin"));
+    assert!(!recalled("\"crate the zeppelin\"").contains("zeppelin"), "nor by the phrase");
+    let ladder = recalled("who paints the ladder");
+    assert!(ladder.contains("paint the ladder"), "{ladder}");
+    let listed = session.sandbox.longhaul(&["memory", "search"]).stdout;
+    assert!(listed.contains("crate the zeppelin"), "a list shows what happened: {listed}");
+}

@@ -57,6 +57,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) rank: Option<usize>,
     /// Rank of the answer that is no longer right.
     pub(crate) older: Option<usize>,
+    /// Number of results; 0 if the best is not about the question.
     pub(crate) results: usize,
     /// Whether the first result is marked as weak, or there is none.
     pub(crate) is_weak: bool,
@@ -210,7 +211,8 @@ impl Scene {
             question,
             rank: place(&question.answer),
             older: place(&question.older),
-            results: results.len(),
+            // `recall` answers "nothing found" then.
+            results: if results.first().is_some_and(|hit| hit["unrelated"] == true) { 0 } else { results.len() },
             is_weak: results.first().is_none_or(|hit| hit["weak"] == true),
             took,
         })

@@ -28,6 +28,8 @@ pub(crate) fn message(store: &Store, wanted: &Wanted) -> String {
     let tried = match (any.as_slice(), all.as_slice()) {
         ([], []) if is_narrowed(wanted) => return "nothing found: no record passes the filters".to_owned(),
         ([], []) => return "nothing found".to_owned(),
+        // Of a question, one word is not enough.
+        (any, []) if any.len() > 2 => format!("enough of {}, or of words spelled like them", any.join(", ")),
         (any, []) => format!("any of {}, or a word spelled like them", any.join(", ")),
         ([], all) => format!("all of {}", all.join(", ")),
         (any, all) => format!("all of {}, or any of {}", all.join(", "), any.join(", ")),

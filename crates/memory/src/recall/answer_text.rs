@@ -30,7 +30,7 @@ impl Answer {
     pub fn lines(&self) -> Vec<AnswerLine> {
         let mut lines = Vec::new();
         if self.is_weak {
-            lines.push(vec![label("Weak matches: no passage has most of these words. The closest:")]);
+            lines.push(vec![label("No passage has most of these words. The closest:")]);
         }
         let projects = self.sessions.iter().any(|session| session.project != self.sessions[0].project);
         for session in &self.sessions {

@@ -81,8 +81,20 @@ pub struct Weights {
     pub silent_neighbour: f64,
     /// What each further result of a session loses, so that several sessions are shown.
     pub spread: f64,
-    /// A result with less than this share of the query is marked as weak.
+    /// A result with less than this share of the query is marked as weak, unless it has [`Weights::telling`].
     pub weak: f64,
+    /// A score by words that is enough however long the question is, compared with the rarity of a word that one record
+    /// has: two rare words, while a question without an answer shares one with something.
+    pub telling: f64,
+    /// The share of the query that such a result has at least.
+    pub telling_share: f64,
+    /// A question whose best result has a lower share of it, only one of its words, and a lower score than
+    /// [`Weights::related_score`], has no answer.
+    pub related_share: f64,
+    /// That score, compared with the rarity of a word that one record has.
+    pub related_score: f64,
+    /// Unless the meaning of the result is at least this similar.
+    pub related_meaning: f32,
     /// A result by words with at least this share of the query has most of it, and meaning does not remove it from the
     /// first results.
     pub most: f64,
@@ -136,6 +148,11 @@ pub const WEIGHTS: Weights = Weights {
     silent_neighbour: 0.5,
     spread: 0.04,
     weak: 0.45,
+    telling: 0.37,
+    telling_share: 0.15,
+    related_share: 0.2,
+    related_score: 0.28,
+    related_meaning: 0.32,
     most: 0.55,
     meaning: 6.0,
     meaning_when_covered: 0.05,

@@ -62,6 +62,10 @@ pub(super) fn recall_with(
             || (hit.session.is_some() && hit.session.as_deref() == wanted.without_session.as_deref())
     };
     hits.retain(|hit| !is_left_out(hit));
+    // Where the best result is not about the question, no other is.
+    if hits.first().is_some_and(|best| best.is_unrelated) {
+        hits.clear();
+    }
     let ids: Vec<RecordId> = hits.iter().map(|hit| hit.record).collect();
     let records = store.passages(&ids)?;
     let mut found: Vec<FoundPassage> = Vec::with_capacity(records.len());

@@ -330,6 +330,7 @@ pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
         snippet: String::new(),
         score: Score::default(),
         is_weak: false,
+        is_unrelated: false,
         is_older: false,
     })
 }

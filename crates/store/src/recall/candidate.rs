@@ -10,6 +10,7 @@ use super::key::Key;
 use super::replies;
 use crate::What;
 use crate::memory::records::texts;
+use crate::rewinds::is_taken_back;
 use crate::sync::host_row_of;
 
 /// A candidate of a search.
@@ -40,8 +41,20 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Reads a record; `None` if it no longer exists.
+    /// Reads a record of what was asked, said or done; `None` if it no longer exists, or if a rewind took it back: that is not
+    /// part of any conversation any more.
     pub(super) fn read(connection: &Connection, key: Key) -> rusqlite::Result<Option<Self>> {
+        let Some(found) = Self::stored(connection, key)? else { return Ok(None) };
+        let is_taken_back = match found.session {
+            // A summary up to a prompt that was taken back is about what is not there any more.
+            Some(session) => is_taken_back(connection, session, found.prompt_number)?,
+            None => false,
+        };
+        Ok((!is_taken_back).then_some(found))
+    }
+
+    /// Reads a record, whether a rewind took it back or not; `None` if it no longer exists.
+    pub(super) fn stored(connection: &Connection, key: Key) -> rusqlite::Result<Option<Self>> {
         let (table, columns) = match key.what() {
             What::Prompt => ("user_prompts", "'', 'person', prompt"),
             What::Observation => ("observations", "kind, made_by, title, narrative, facts, files_read, files_modified"),

@@ -108,7 +108,7 @@ pub(super) fn read(
 }
 
 /// Returns the rarity of a term with this many records.
-fn rarity(having: f64, records: f64) -> f64 {
+pub(super) fn rarity(having: f64, records: f64) -> f64 {
     let records = records.max(having);
     (1.0 + (records - having + 0.5) / (having + 0.5)).ln()
 }

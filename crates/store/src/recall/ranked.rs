@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 
-use longhaul_memory::{Look, Looker};
+use longhaul_memory::{Look, Looker, WEIGHTS};
 
 use super::candidate::Candidate;
 
@@ -19,6 +19,8 @@ pub(super) struct Ranked {
     /// The score of its own text, without its neighbours.
     pub(super) own: f64,
     pub(super) score: f64,
+    /// The score by words, compared with the rarity of a word that one record has. Infinite if nothing was ranked.
+    pub(super) evidence: f64,
     /// Whether a newer record answers the same question.
     pub(super) is_older: bool,
     /// The similarity of its meaning to the query's, if it is among the most similar.
@@ -90,6 +92,23 @@ impl Ranked {
 
     /// Returns a record without a score.
     pub(super) fn of(one: Candidate, look: Look) -> Self {
-        Self { one, look, own: 0.0, score: 0.0, is_older: false, similarity: None, parts: Parts::default() }
+        let evidence = f64::INFINITY;
+        Self { one, look, own: 0.0, score: 0.0, evidence, is_older: false, similarity: None, parts: Parts::default() }
+    }
+
+    /// Returns whether it has too little of the query to be called an answer.
+    pub(super) fn is_weak(&self) -> bool {
+        let is_telling = self.look.covered >= WEIGHTS.telling_share && self.evidence >= WEIGHTS.telling;
+        self.look.covered < WEIGHTS.weak && !is_telling
+    }
+
+    /// Returns whether it is not about a question at all, though it has a word of it.
+    pub(super) fn is_unrelated(&self) -> bool {
+        let has_one_word = self.look.has.iter().filter(|has| **has).count() <= 1;
+        let says_little =
+            has_one_word && self.look.covered < WEIGHTS.related_share && self.evidence < WEIGHTS.related_score;
+        // Without evidence, only words were found that every text has.
+        let is_by_words = says_little || self.evidence <= 0.0;
+        is_by_words && self.similarity.is_none_or(|similarity| similarity < WEIGHTS.related_meaning)
     }
 }

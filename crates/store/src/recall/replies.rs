@@ -10,7 +10,7 @@ use crate::sync::host_row_of;
 use crate::{What, forgotten_prompts};
 
 /// Maximum difference between the times of a turn and of its prompt.
-const SAME_PROMPT_MS: i64 = 120_000;
+pub(crate) const SAME_PROMPT_MS: i64 = 120_000;
 
 /// Maximum time after the start of its turn at which a prompt is stored, if the texts differ.
 pub(crate) const LAG_MS: i64 = 2_000;

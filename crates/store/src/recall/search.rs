@@ -5,9 +5,7 @@ use std::collections::HashSet;
 use std::ops::Deref;
 
 use longhaul_core::Millis;
-use longhaul_memory::{
-    Field, Kind, Look, Looker, Query, WEIGHTS, WantedTerm, are_names, common_terms, dates_in, wanted_terms,
-};
+use longhaul_memory::{Field, Kind, Look, Looker, Query, WantedTerm, are_names, common_terms, dates_in, wanted_terms};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::beginnings::any_of;
@@ -19,6 +17,7 @@ use super::ranked::Ranked;
 use super::searched_indexes::SearchedIndexes;
 use super::{NearRecords, backlog, meaning, postings, strict};
 use crate::memory::{millis, records, word_search};
+use crate::rewinds::is_taken_back;
 use crate::sync::{HostFilter, host_of};
 use crate::{Hit, Order, RecordId, Score, ScoreParts, Store, StoreError, What};
 
@@ -109,7 +108,12 @@ fn find(
 ) -> rusqlite::Result<Vec<Hit>> {
     // While a damaged index is built again, there are no older ones, so it is searched as it is.
     if !backlog::is_empty(connection)? && backlog::keeps_words(connection)? {
-        let mut found = word_search::find(connection, query)?;
+        let mut found = Vec::new();
+        for hit in word_search::find(connection, query)? {
+            if !query.query.is_some_and(|query| !query.terms.is_empty()) || !is_hit_taken_back(connection, &hit)? {
+                found.push(hit);
+            }
+        }
         if let Some(hosts) = HostFilter::of(connection, query.from_host)? {
             found.retain(|hit| hosts.has_name(hit.host.as_deref()));
         }
@@ -129,12 +133,21 @@ fn find(
         let common = common_terms(&text);
         if !common.is_empty() {
             found = Searcher { wanted: &common, ..searcher }.ranked()?;
-            found.iter_mut().for_each(|one| one.look.covered = 0.0);
+            found.iter_mut().for_each(|one| (one.look.covered, one.evidence) = (0.0, 0.0));
         }
     }
     let mut required = required_looker(query, &wanted);
     let shown = found.into_iter().skip(query.offset).take(query.limit);
-    shown.map(|one| hit(connection, &one, required.as_mut())).collect()
+    let is_question = wanted.len() >= QUESTION && !strict.has_required();
+    shown.map(|one| hit(connection, &one, is_question, required.as_mut())).collect()
+}
+
+/// Returns whether a rewind took back what a result is about.
+fn is_hit_taken_back(connection: &Connection, hit: &Hit) -> rusqlite::Result<bool> {
+    let Some(session) = hit.session.as_deref() else { return Ok(false) };
+    let sql = "SELECT id FROM sessions WHERE session_id = ?1";
+    let row: Option<i64> = connection.prepare_cached(sql)?.query_row([session], |row| row.get(0)).optional()?;
+    row.map_or(Ok(false), |session| is_taken_back(connection, session, hit.prompt_number))
 }
 
 /// Returns the looker for wanted and required words together, for snippets; `None` if nothing is required.
@@ -213,7 +226,9 @@ impl Searcher<'_> {
         if ranked.is_empty() && !self.near().are_enough {
             return Ok(ranked);
         }
-        let ranked = meaning::join(self.connection, &mut looker, ranked, &self.near().records, self.strict, asked)?;
+        let mut ranked = meaning::join(self.connection, &mut looker, ranked, &self.near().records, self.strict, asked)?;
+        let rarest = postings::rarity(1.0, records);
+        ranked.iter_mut().for_each(|one| one.evidence = (one.score - one.parts.meaning).max(0.0) / rarest);
         if self.query.order != Order::Relevance {
             return Ok(self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect()));
         }
@@ -320,7 +335,12 @@ fn percent(share: f64) -> u8 {
 }
 
 /// Returns a record as a search result.
-fn hit(connection: &Connection, ranked: &Ranked, required: Option<&mut Looker>) -> rusqlite::Result<Hit> {
+fn hit(
+    connection: &Connection,
+    ranked: &Ranked,
+    is_question: bool,
+    required: Option<&mut Looker>,
+) -> rusqlite::Result<Hit> {
     let one = &ranked.one;
     let session: Option<String> = match one.session {
         Some(id) => connection
@@ -377,7 +397,8 @@ fn hit(connection: &Connection, ranked: &Ranked, required: Option<&mut Looker>) 
                 date: thousandths(parts.date),
             },
         },
-        is_weak: ranked.look.covered < WEIGHTS.weak,
+        is_weak: ranked.is_weak(),
+        is_unrelated: is_question && ranked.is_unrelated(),
         is_older: ranked.is_older,
     })
 }

@@ -127,9 +127,15 @@ impl Gatherer<'_> {
         Ok(found)
     }
 
+    /// Reads a record. A list without words has what a rewind took back, too: it shows what happened.
+    fn read(&self, key: Key) -> rusqlite::Result<Option<Candidate>> {
+        let is_list = self.words.is_empty() && !self.strict.has_required();
+        if is_list { Candidate::stored(self.connection, key) } else { Candidate::read(self.connection, key) }
+    }
+
     fn take(&self, id: i64, found: &mut Vec<Candidate>) -> rusqlite::Result<()> {
         if found.len() < MOST
-            && let Some(one) = Candidate::read(self.connection, Key::new(0, self.what, id))?
+            && let Some(one) = self.read(Key::new(0, self.what, id))?
             && self.strict.passes(&one)
         {
             found.push(one);

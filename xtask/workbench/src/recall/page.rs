@@ -15,7 +15,8 @@ const INTRODUCTION: &str = "\
 
 The conversations of tests/recall are imported as past sessions, and their questions are asked with `longhaul memory search`. hit@1
 is the share of questions whose answer is the first result; R@5 and R@10 are the shares with the answer among five and ten. `weak` is
-the share marked as weak, which is right if no answer exists. `newer first` is the share of amended decisions whose newer answer
+the share marked as weak, and `empty` the share to which `recall` answers that nothing was found; both are right if no answer
+exists. `newer first` is the share of amended decisions whose newer answer
 comes before the older one.
 
 Rules, weights and thresholds are chosen with the `tuning` questions. The `reporting` questions, about other conversations, only report,
