@@ -16,12 +16,12 @@ pub(crate) fn handover(cast: &Cast, home: &Path) -> Result<()> {
     let claude = world.open(&[])?;
     claude.say("SAY:the beans are in the jar")?;
     claude.submit("/longhaul:tl")?;
-    claude.wait_for("baton written")?;
+    claude.wait_for("handed over")?;
     let window = codex.open(&[])?;
     let id = window.say("RUN:echo counting;;SAY:there are nine of them")?;
     check_shown(&world, "there are nine", &["the beans are in the jar", "ran in Claude Code", "called Bash, Read"])?;
     window.submit("$longhaul handoff")?;
-    window.session.wait_for("baton written")?;
+    window.session.wait_for("handed over")?;
     let heir = world.open(&[])?;
     heir.say("SAY:and the lid is shut")?;
     check_shown(&world, "the lid is shut", &["there are nine of them", "ran in Codex", "exec_command"])?;
