@@ -110,7 +110,7 @@ fn find(
     if !backlog::is_empty(connection)? && backlog::keeps_words(connection)? {
         let mut found = Vec::new();
         for hit in word_search::find(connection, query)? {
-            if !query.query.is_some_and(|query| !query.terms.is_empty()) || !is_hit_taken_back(connection, &hit)? {
+            if query.query.is_none_or(|query| query.terms.is_empty()) || !is_hit_taken_back(connection, &hit)? {
                 found.push(hit);
             }
         }
