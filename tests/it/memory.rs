@@ -165,14 +165,87 @@ fn tools_that_leave_nothing_and_projects_that_are_excluded_leave_nothing() {
     session.stop("done");
     assert_eq!(titles(&sandbox), [""; 0]);
 
+    // A list that is no list excludes everything.
+    for exclude in [r#"["*/project"]"#, r#""*/elsewhere""#, r#"["*/elsewhere", 7]"#] {
+        let sandbox = Sandbox::new();
+        sandbox.write_config(&format!(r#"{{"memory":{{"exclude":{exclude}}}}}"#));
+        let session = Session::new(&sandbox, "s");
+        session.start("startup");
+        session.prompt("a word nobody else says: quux");
+        session.bash("t1", "echo quux", "quux");
+        session.stop("quux");
+        session.fire("SessionEnd-prompt_input_exit", json!({}));
+        // The tracker has the session, and nothing of what was said in it.
+        assert_eq!(private::holders(&sandbox.data_dir(), "quux"), [""; 0], "{exclude}");
+    }
+}
+
+#[test]
+fn forgetting_a_session_reaches_what_only_the_tracker_has_of_it() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"memory":{"exclude":["*/project"]},"tracker":{"enabled":false}}"#);
-    let session = Session::new(&sandbox, "s");
+    sandbox.write_config(r#"{"memory":{"enabled":false},"handoff":{"enabled":false},"snapshots":{"enabled":false}}"#);
+    let session = Session::new(&sandbox, "s-tracked");
     session.start("startup");
     session.prompt("a word nobody else says: quux");
-    session.bash("t1", "echo quux", "quux");
-    session.stop("quux");
-    session.fire("SessionEnd-prompt_input_exit", json!({}));
+    session.stop("done");
+    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let summaries = || -> i64 {
+        let sql = "SELECT count(*) FROM agents WHERE prompt_summary LIKE '%quux%'";
+        database.query_row(sql, (), |row| row.get(0)).unwrap()
+    };
+    assert_eq!(summaries(), 1);
+    let forgot = sandbox.longhaul(&["memory", "forget", "--session", "s-tr", "--yes"]);
+    assert_eq!((forgot.status, summaries()), (Some(0), 0), "{forgot:?}");
+}
+
+#[test]
+fn nothing_is_recorded_and_it_is_said_while_the_configuration_cannot_be_read() {
+    let bad: [&[u8]; 7] = [
+        br#"{"memory":{"enabled":false,}}"#,
+        b"{ // mine\n\"memory\":{\"enabled\":false}}",
+        br#"{"memory":{"enabled":fal"#,
+        b"",
+        b"\xff\xfe{\0}\0",
+        // In Latin-1: the folder would have another name.
+        b"{\"memory\":{\"exclude\":[\"/home/jos\xe9\"]}}",
+        b"[]",
+    ];
+    for text in bad {
+        let shown = String::from_utf8_lossy(text);
+        let sandbox = Sandbox::new();
+        sandbox.write_config("{}");
+        std::fs::write(sandbox.data_dir().join("config.json"), text).unwrap();
+        let session = Session::new(&sandbox, "s");
+        let said = |reply: Value| reply["systemMessage"].as_str().unwrap_or_default().to_owned();
+        let problem = "longhaul records nothing and types nothing: ";
+        assert!(said(session.fire("SessionStart", json!({ "source": "startup" }))).starts_with(problem), "{shown}");
+        let prompt = json!({ "prompt": "a word nobody else says: quux" });
+        assert!(said(session.fire("UserPromptSubmit", prompt.clone())).contains("config.json"), "{shown}");
+        session.bash("t1", "echo quux", "quux");
+        session.stop("quux");
+        assert_eq!(private::holders(&sandbox.data_dir(), "quux"), [""; 0], "{shown}");
+        let mut left: Vec<String> = std::fs::read_dir(sandbox.data_dir())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["config.json", "longhaul.log"], "{shown}");
+        for args in [&["memory", "import"][..], &["config", "check"], &["doctor"]] {
+            let outcome = sandbox.longhaul(args);
+            assert_ne!(outcome.status, Some(0), "{args:?} with {shown}: {outcome:?}");
+        }
+        let doctor = sandbox.longhaul(&["doctor"]);
+        assert!(doctor.stdout.contains("nothing is recorded and nothing is typed"), "{shown}: {doctor:?}");
+        // As soon as it can be read, it is in force.
+        sandbox.write_config("\u{feff}{}");
+        assert_eq!(said(session.fire("UserPromptSubmit", prompt)), "", "{shown}");
+        assert_ne!(private::holders(&sandbox.data_dir(), "quux"), [""; 0], "{shown}");
+    }
+    // A link to a file that is not there now is not the same as no file.
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.data_dir()).unwrap();
+    std::os::unix::fs::symlink("/nowhere/config.json", sandbox.data_dir().join("config.json")).unwrap();
+    Session::new(&sandbox, "s").prompt("a word nobody else says: quux");
     assert_eq!(private::holders(&sandbox.data_dir(), "quux"), [""; 0]);
 }
 

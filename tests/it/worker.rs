@@ -194,8 +194,8 @@ fn what_could_not_be_told_is_told_as_soon_as_it_can_be() {
     events.next_named("hello");
     // Neither a file nor missing: nobody can be told who runs.
     let config = sandbox.data_dir().join("config.json");
-    fs::create_dir(&config).unwrap();
     call(&sandbox, "s1", "t1", "make untold");
+    fs::create_dir(&config).unwrap();
     let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
     wait_until(DEADLINE, "the call to be taken in", || {
         let stored = database.query_row("SELECT count(*) FROM observations", (), |row| row.get::<_, i64>(0));

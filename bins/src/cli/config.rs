@@ -68,7 +68,8 @@ fn project_folder(env: &Env, named: Option<&Path>) -> anyhow::Result<PathBuf> {
 
 fn check(env: &Env) -> anyhow::Result<Exit> {
     let path = config_path(env)?;
-    let (own, warnings) = longhaul_runtime::config(env)?;
+    let text = longhaul_runtime::config_text(env)?;
+    let (own, warnings) = text.map_or_else(Default::default, |text| Config::from_json(&text));
     for warning in &warnings {
         out::line(&longhaul_inject::printable(&warning.to_string()))?;
     }

@@ -1,13 +1,15 @@
 //! The configuration: a partial JSON object over defaults.
 //!
-//! A value that cannot be used is replaced by its default, with a [`Warning`] that names its key. A key is spelled like the
-//! field that holds it, in snake_case; `old_spelling` lists the spellings of earlier versions, which still work.
+//! A value that cannot be used is replaced by its default, with a [`Warning`] that names its key; one that protects privacy
+//! by the stricter side (`fail_closed`). A key is spelled like the field that holds it, in snake_case; `old_spelling` lists
+//! the spellings of earlier versions, which still work.
 
 mod bridge_status;
 mod choice_list;
 mod durations;
 mod edit;
 mod embeddings;
+mod fail_closed;
 mod hosts;
 mod model;
 mod model_price;
@@ -237,23 +239,26 @@ settings! {
 impl Config {
     /// Reads the text of a configuration file.
     ///
-    /// Never fails: a value that cannot be used is replaced by its default and named in a warning. A key in the spelling of
-    /// an earlier version is used, and named in a warning of the kind [`WarningKind::OldSpelling`].
+    /// Never fails: a value that cannot be used is replaced by its default, or by the stricter side if it protects privacy, and
+    /// named in a warning. If the text is no JSON object, nobody knows what it was to forbid: every job is off, and the only
+    /// warning is about the whole file ([`Warning::is_whole_file`]). A key in the spelling of an earlier version is used, and
+    /// named in a warning of the kind [`WarningKind::OldSpelling`].
     pub fn from_json(text: &str) -> (Self, Vec<Warning>) {
         let mut warnings = Vec::new();
         let mut value = match serde_json::from_str::<Value>(without_byte_order_mark(text)) {
             Ok(value @ Value::Object(_)) => value,
             Ok(_) => {
                 warnings.push(Warning::whole_file("is not a JSON object"));
-                return (Self::default(), warnings);
+                return (Self::closed(), warnings);
             }
             Err(error) => {
                 warnings.push(Warning::whole_file(&format!("is not JSON ({error})")));
-                return (Self::default(), warnings);
+                return (Self::closed(), warnings);
             }
         };
         old_spelling::replace(&mut value, &mut warnings);
-        let config = Self::read(&value, Self::default(), "", &mut warnings);
+        let mut config = Self::read(&value, Self::default(), "", &mut warnings);
+        fail_closed::apply(&mut config, &mut warnings);
         (config, warnings)
     }
 

@@ -289,16 +289,25 @@ impl Home {
 }
 
 /// Reads the configuration file. Returns the defaults if it does not exist.
+///
+/// A file that cannot be read or parsed is an error, so that whoever records or types something does not: it may have been
+/// written to forbid that.
 pub fn config(env: &Env) -> Result<(Config, Vec<config::Warning>), Error> {
-    Ok(config_text(env)?.map_or_else(Default::default, |text| Config::from_json(&text)))
+    let (config, warnings) = config_text(env)?.map_or_else(Default::default, |text| Config::from_json(&text));
+    match (warnings.iter().find(|warning| warning.is_whole_file()), &env.config_path) {
+        (Some(warning), Some(path)) => Err(Error::Config { path: path.clone(), problem: warning.wrong.clone() }),
+        _ => Ok((config, warnings)),
+    }
 }
 
 /// Returns the text of the configuration file; `None` if it does not exist.
 pub fn config_text(env: &Env) -> Result<Option<String>, Error> {
     let Some(path) = &env.config_path else { return Ok(None) };
     match files::read_without_waiting(path) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        // With replaced characters, a folder that is excluded would have another name.
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { path: path.clone() }),
+        // A link to a file that is not there now, such as one on a disk that is not mounted, is not the same as no file.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.symlink_metadata().is_err() => Ok(None),
         Err(source) => Err(Error::Read { path: path.clone(), source }),
     }
 }

@@ -199,10 +199,13 @@ impl<E: HookEvent<'static>> Hook<E> {
     ) -> Option<Self> {
         let result = event.and_then(|event| Ok((event, Home::of(&env).map_err(|error| error.to_string())?)));
         let (event, home) = result.map_err(|problem| log.write(&problem)).ok()?;
-        let (config, warnings) = home::config(&env).unwrap_or_else(|error| {
-            log.write(&error.chain());
-            (Config::default(), Vec::new())
-        });
+        let (config, warnings) = match home::config(&env) {
+            Ok(read) => read,
+            Err(error) => {
+                refuse(E::NAME, &error, log);
+                return None;
+            }
+        };
         // An old spelling still works. `config check` and the doctor report it, but not every session.
         let unusable = warnings.iter().filter(|warning| warning.kind == WarningKind::Unusable);
         let config_warnings = unusable.map(ToString::to_string).collect();
@@ -327,6 +330,18 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     fn write_error(&self, error: &Error) {
         self.log.write(&format!("session {}: {}", self.event.common().session, error.chain()));
+    }
+}
+
+/// Answers in place of the jobs, none of which runs while the configuration cannot be read: it may forbid what they do.
+fn refuse(event: EventName, error: &Error, log: &ErrorLog) {
+    log.write(&error.chain());
+    // At every prompt, because a file that breaks during a session is noticed nowhere else.
+    if matches!(event, EventName::SessionStart | EventName::UserPromptSubmit) {
+        let mut reply = Reply::default();
+        let advice = "run `longhaul doctor`";
+        reply.add_message(&format!("longhaul records nothing and types nothing: {}; {advice}", error.chain()));
+        answer(&reply.to_json());
     }
 }
 

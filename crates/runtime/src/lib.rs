@@ -113,6 +113,9 @@ pub enum Error {
     /// A file could not be written.
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
+    /// The configuration file cannot be parsed.
+    #[error("{} {problem}: correct it first", path.display())]
+    Config { path: PathBuf, problem: String },
     /// A file of the user is not text.
     #[error("{} is not UTF-8: correct it or move it away; it was not changed", path.display())]
     NotText { path: PathBuf },

@@ -124,6 +124,17 @@ impl Store {
         self.list_sessions(&sql, prefix)
     }
 
+    /// Returns the ids that begin with `prefix`, of the sessions of the memory and of those that only other parts know.
+    pub fn session_ids_like(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+        let failed = cannot("list the sessions");
+        let tables = ["sessions", "agents", "session_places", "bookmarks", "snapshots", "notifications"];
+        let selects =
+            tables.map(|table| format!("SELECT session_id FROM {table} WHERE substr(session_id, 1, length(?1)) = ?1"));
+        let mut statement = self.connection.prepare(&selects.join(" UNION ")).map_err(&failed)?;
+        let rows = statement.query_map([prefix], |row| row.get(0)).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
     /// Returns the ids of all sessions of a project.
     pub fn session_ids(&self, project_key: &str) -> Result<Vec<String>, StoreError> {
         let failed = cannot("list the sessions");

@@ -54,8 +54,24 @@ fn a_spool_is_written_on_and_what_can_be_read_of_it_is_read() {
 }
 
 #[test]
-fn a_config_leaves_the_defaults() {
-    survives(|sandbox| sandbox.data_dir().join("config.json"));
+fn nothing_is_stored_while_the_config_is_damaged() {
+    for (name, content) in damages() {
+        let sandbox = Sandbox::new();
+        let session = Session::new(&sandbox, "s");
+        session.turn("before");
+        let path = sandbox.data_dir().join("config.json");
+        let whole = fs::read(&path).unwrap();
+        // A JSON object with bad values: each has its default.
+        let is_in_force = name == "another shape";
+        fs::write(&path, &content).unwrap();
+        in_time("PostToolUse", || session.call("meanwhile"));
+        in_time("Stop", || session.fire("Stop", json!({ "last_assistant_message": "done" })));
+        fs::write(&path, whole).unwrap();
+        session.turn("after");
+        let expected = ["before", "meanwhile", "after"].into_iter().filter(|id| is_in_force || *id != "meanwhile");
+        assert_eq!(stored_calls(&sandbox), expected.collect::<Vec<_>>(), "{name}: {}", sandbox.error_log());
+        assert!(!sandbox.error_log().contains("panicked"), "{name}: {}", sandbox.error_log());
+    }
 }
 
 #[test]
@@ -78,8 +94,10 @@ fn a_pipe_in_place_of_the_config_is_not_waited_for() {
     fs::remove_file(&path).unwrap();
     assert_eq!(Outcome::of(sandbox.program("mkfifo").arg(&path), b"").status, Some(0));
     in_time("SessionStart", || session.fire("SessionStart", json!({ "source": "startup" })));
-    session.turn("one");
-    assert_eq!(stored_calls(&sandbox), ["one"]);
+    in_time("PostToolUse", || session.call("one"));
+    fs::remove_file(&path).unwrap();
+    session.turn("two");
+    assert_eq!(stored_calls(&sandbox), ["two"]);
 }
 
 #[test]

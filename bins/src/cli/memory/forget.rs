@@ -35,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
     let store = memory.to_delete_from()?;
     if let Some(prefix) = &args.session {
-        let id = only_one(prefix, store.sessions_like(prefix)?, |session| &session.session)?.session;
+        let id = only_one(prefix, store.session_ids_like(prefix)?, String::as_str)?;
         confirm(&format!("Delete everything of session {id}?"), args.yes)?;
         store.forget_session(&id, memory.env.now)?;
         memory.remove_handoffs(|session| session == id);

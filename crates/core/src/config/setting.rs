@@ -9,7 +9,7 @@ use super::{numbers::Range, suggestion};
 /// What a [`Warning`] is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarningKind {
-    /// A value that cannot be used; its default is in force.
+    /// A value that cannot be used; its default is in force, or the stricter side of it.
     Unusable,
     /// A key in the spelling of an earlier version. Its value is in force.
     OldSpelling,
@@ -26,7 +26,7 @@ pub struct Warning {
     /// What is wrong, and what is used instead.
     pub problem: String,
     /// What is wrong.
-    pub(super) wrong: String,
+    pub wrong: String,
 }
 
 /// How a warning about a key that does not exist begins.
@@ -44,7 +44,17 @@ impl Warning {
     }
 
     pub(super) fn whole_file(wrong: &str) -> Self {
-        Self::unusable("", wrong.to_owned(), "every default is in force")
+        Self::unusable("", wrong.to_owned(), "nothing is recorded and nothing is typed until it is corrected")
+    }
+
+    /// Returns whether it is about the whole file, of which nothing is in force.
+    pub fn is_whole_file(&self) -> bool {
+        self.key.is_empty()
+    }
+
+    /// Says what is in force in place of the value.
+    pub(super) fn set_instead(&mut self, instead: &str) {
+        self.problem = format!("{}: {instead}", self.wrong);
     }
 
     pub(super) fn not_a_section(path: &str) -> Self {
@@ -252,6 +262,13 @@ impl Setting for bool {
 /// A list of names or patterns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Names(pub Vec<String>);
+
+impl Names {
+    /// Returns the list whose only pattern matches everything.
+    pub(super) fn everything() -> Self {
+        Self(vec!["*".to_owned()])
+    }
+}
 
 impl Setting for Names {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {

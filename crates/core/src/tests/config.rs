@@ -82,11 +82,52 @@ fn hosts_are_names_that_cannot_be_options() {
 }
 
 #[test]
-fn a_file_that_is_not_json_leaves_the_defaults() {
-    let (config, warnings) = Config::from_json("bookmarks: yes");
-    assert_eq!(config, Config::default());
-    assert!(warnings[0].to_string().starts_with("config is not JSON"), "{}", warnings[0]);
-    assert_eq!(check("[]", &["config is not a JSON object: every default is in force"]), Config::default());
+fn a_file_that_is_not_json_switches_everything_off() {
+    let bad = [
+        "bookmarks: yes",
+        r#"{"memory":{"enabled":false,}}"#,
+        "{ // mine\n\"memory\":{\"enabled\":false}}",
+        r#"{"memory":{"enabled":fal"#,
+        "",
+        "\u{feff}",
+    ];
+    for text in bad {
+        let (config, warnings) = Config::from_json(text);
+        assert_eq!(config, Config::closed(), "{text}");
+        assert!(warnings.len() == 1 && warnings[0].is_whole_file(), "{text}: {warnings:?}");
+        assert!(warnings[0].to_string().starts_with("config is not JSON"), "{}", warnings[0]);
+    }
+    let problem = "config is not a JSON object: nothing is recorded and nothing is typed until it is corrected";
+    assert_eq!(check("[]", &[problem]), Config::closed());
+    // No section is left that does something by itself.
+    let closed = Config::closed().to_json();
+    for key in Config::keys().into_iter().filter(|key| key.path.split('.').count() == 2) {
+        let value = closed.pointer(&format!("/{}", key.path.replace('.', "/"))).unwrap();
+        assert!(!key.path.ends_with(".enabled") || *value == json!(false), "{}", key.path);
+    }
+    assert!(!check("\u{feff}{\"memory\":{\"enabled\":false}}", &[]).memory.enabled);
+}
+
+#[test]
+fn a_bad_value_that_protects_privacy_falls_to_the_stricter_side() {
+    let text = r#"{"memory":{"enabled":"no","redact_secrets":"sure","exclude":"~/private","skip_tools":["Bash",1]},"snapshots":{"exclude":"*.key"},"handoff":{"enabled":0},"sync":false}"#;
+    let config = check(
+        text,
+        &[
+            r#"snapshots.exclude: "*.key" is not a list of texts: no snapshot is taken until it is corrected"#,
+            "handoff.enabled: 0 is not true or false: no handoff is recorded until it is corrected",
+            r#"memory.enabled: "no" is not true or false: nothing is remembered until it is corrected"#,
+            r#"memory.redact_secrets: "sure" is not true or false: the default true is in force"#,
+            r#"memory.skip_tools: ["Bash",1] is not a list of texts: no tool call is recorded until it is corrected"#,
+            r#"memory.exclude: "~/private" is not a list of texts: every project is excluded until it is corrected"#,
+            "sync: is not a JSON object: nothing is exchanged until it is corrected",
+        ],
+    );
+    assert!(!config.memory.enabled && config.memory.redact_secrets);
+    assert_eq!((config.memory.exclude.0, config.memory.skip_tools.0), (vec!["*".to_owned()], vec!["*".to_owned()]));
+    assert!(!config.snapshots.enabled && !config.handoff.enabled && !config.sync.enabled);
+    let (config, _) = Config::from_json(r#"{"memory":"off"}"#);
+    assert!(!config.memory.enabled && config.memory.exclude.0 == ["*"]);
 }
 
 #[test]
@@ -289,10 +330,12 @@ fn typing_is_tried_for_an_hour_at_most() {
 
 proptest! {
     #[test]
-    fn any_text_leaves_a_configuration_in_force(text in any::<String>(), braces in "[{}\\[\\]\":,a0 ]{0,60}") {
+    fn any_text_leaves_the_defaults_or_switches_everything_off(text in any::<String>(), braces in "[{}\\[\\]\":,a0 ]{0,60}") {
         for text in [text, braces] {
             let (config, warnings) = Config::from_json(&text);
-            prop_assert!(config == Config::default() || warnings.is_empty(), "{text:?}");
+            let is_unread = warnings.iter().any(|warning| warning.is_whole_file());
+            let expected = if is_unread { Config::closed() } else { Config::default() };
+            prop_assert!(config == expected, "{text:?}");
         }
     }
 

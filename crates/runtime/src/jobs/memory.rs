@@ -142,7 +142,8 @@ impl<E: HookEvent<'static>> Hook<E> {
     pub(super) fn is_excluded(&self) -> bool {
         let memory = &self.config.memory;
         !memory.exclude.0.is_empty()
-            && self.project_dir().is_some_and(|project| is_excluded(memory, &self.env, &project))
+            // A folder that is not known may be one of them.
+            && self.project_dir().is_none_or(|project| is_excluded(memory, &self.env, &project))
     }
 
     fn note(&self, call: &ReportedCall<'_>) -> Result<Flow, Error> {

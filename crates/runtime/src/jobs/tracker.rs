@@ -34,7 +34,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     hook.track(|hook, tracker| {
         let prompt = &hook.event.prompt;
-        let summary = (!is_task_notification(prompt) && !hook.is_private())
+        let summary = (!is_task_notification(prompt) && !hook.is_private() && !hook.is_excluded())
             .then(|| prompt_summary(&hook.sanitizer().capped(prompt)))
             .filter(|summary| !summary.is_empty());
         let marker = hook.config.bookmarks.marker.as_str();

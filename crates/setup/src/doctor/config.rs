@@ -10,7 +10,8 @@ pub(super) fn config(facts: &Facts) -> Vec<Finding> {
     let check = "config";
     match &facts.config {
         Err(why) => {
-            vec![Finding::broken(check, why.clone(), "make the file readable; `longhaul config path` prints its path")]
+            let what = format!("nothing is recorded and nothing is typed: {why}");
+            vec![Finding::broken(check, what, "correct the file, make it readable, or remove it")]
         }
         Ok(warnings) if warnings.is_empty() => vec![Finding::ok(check, "no problems")],
         Ok(warnings) => {

@@ -27,8 +27,9 @@ impl Store {
         })
     }
 
-    /// Deletes everything stored of a session up to `at`; returns whether there is such a session.
+    /// Deletes everything stored of a session up to `at`; returns whether there was such a session, or anything of it.
     ///
+    /// Of a session in an excluded project, only the tracker may have something.
     /// Its row stays, emptied: it records how far the transcript has been read, and up to when nothing is to be stored again.
     /// Otherwise the next turn, or an import, would bring everything back.
     pub fn forget_session(&self, session: &str, at: Millis) -> Result<bool, StoreError> {
@@ -272,7 +273,15 @@ fn delete_of_turn(
 }
 
 fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite::Result<bool> {
-    let Some(row) = session_row(connection, session)? else { return Ok(false) };
+    let mut is_known = connection
+        .execute("UPDATE agents SET prompt_summary = NULL, wants = NULL WHERE session_id = ?1", [session])?
+        > 0;
+    let sql = "UPDATE session_places SET prompt_summary = NULL WHERE session_id = ?1";
+    is_known |= connection.execute(sql, [session])? > 0;
+    for table in ["bookmarks", "snapshots", "notifications"] {
+        is_known |= connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session])? > 0;
+    }
+    let Some(row) = session_row(connection, session)? else { return Ok(is_known) };
     index::remove_session(connection, row.0)?;
     for table in ["user_prompts", "observations", "session_summaries"] {
         connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
@@ -280,16 +289,11 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
     for table in ["bodies", "skeletons", "details", "turns"] {
         connection.execute(&format!("DELETE FROM {table} WHERE origin_session_id = ?1"), [session])?;
     }
-    for table in ["bookmarks", "snapshots", "notifications"] {
-        connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session])?;
-    }
     connection.execute("DELETE FROM handoff_batons WHERE session_id = ?1", [session])?;
     connection.execute(
         "UPDATE continuation_handoffs SET body = '', remaining = '', front = '' WHERE session_id = ?1",
         [session],
     )?;
-    connection.execute("UPDATE agents SET prompt_summary = NULL, wants = NULL WHERE session_id = ?1", [session])?;
-    connection.execute("UPDATE session_places SET prompt_summary = NULL WHERE session_id = ?1", [session])?;
     connection.execute(
         "UPDATE sessions SET first_user_prompt = NULL, last_prompt = NULL, forgotten_at = max(?2, coalesce(forgotten_at, 0))
          WHERE id = ?1",
