@@ -99,12 +99,17 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
     let umask = state.umask();
     let index = place.dir.join("index");
     let top = &place.tree.top;
-    let recent = state.record_recent_modes(top);
+    let mut recent = state.record_recent_modes(top);
     let is_new = !index.exists();
     if is_new {
         state.modes.clear();
         state.forced.clear();
         state.folders.clear();
+    } else if state.index != version_of(&index) {
+        let stored = git.run(&["ls-files", "-z", "--cached"], b"")?;
+        let written = mtime(&index);
+        recent = state.record_stored(top, &listed_paths(&stored));
+        recent.retain(|(_, at)| at + 1 >= written);
     }
     let (tracked, listed) = read_and_list(place, git, state, is_new)?;
     let mut work = Work::find(place, git, limits, state, &tracked, is_new, &listed)?;
@@ -124,7 +129,7 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
         (storing.join().unwrap_or(Err(Error::Output)), folders)
     });
     let tree = tree?;
-    let written = std::fs::metadata(&index).map_or(i64::MAX, |found| found.mtime());
+    let written = mtime(&index);
     // The index is not written if nothing has changed, and then the same files are recent.
     let is_recent = |at: i64| is_same || at + 1 >= written;
     let changed = recent.into_iter().chain(std::mem::take(&mut work.changed_at));
@@ -144,6 +149,11 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
         folders,
         rules: outer_rules(place),
     })
+}
+
+/// Returns when a file was written, in seconds.
+fn mtime(path: &Path) -> i64 {
+    std::fs::metadata(path).map_or(i64::MAX, |found| found.mtime())
 }
 
 /// Reads what the user's index tracks, and lists the files meanwhile.

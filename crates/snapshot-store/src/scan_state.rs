@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use longhaul_snapshot::{decoded_path, encoded_path};
+use longhaul_snapshot::{ancestors, decoded_path, encoded_path};
 use serde::{Deserialize, Serialize};
 
 use crate::metadata::usual_permissions;
@@ -51,6 +51,26 @@ impl ScanState {
         } else {
             self.modes.insert(path, permissions);
         }
+    }
+
+    /// Reads permissions and folders of all stored files again. Returns files as [`Self::record_recent_modes`] does.
+    ///
+    /// A scan that was killed may have written the index and not this state. git does not list these files then, because
+    /// they have not changed since they are in the index.
+    pub(crate) fn record_stored(&mut self, top: &Path, stored: &[&[u8]]) -> Vec<(String, i64)> {
+        self.modes.clear();
+        self.forced.clear();
+        self.folders.clear();
+        let mut recent = Vec::new();
+        for path in stored {
+            self.folders.extend(ancestors(path).map(encoded_path));
+            let found = std::fs::symlink_metadata(top.join(OsStr::from_bytes(path)));
+            if let Some(metadata) = found.ok().filter(Metadata::is_file) {
+                recent.push((encoded_path(path), metadata.ctime()));
+                self.record_mode(encoded_path(path), &metadata);
+            }
+        }
+        recent
     }
 
     /// Reads the permissions of recently changed files again. Returns these files, each with the second of its last change.

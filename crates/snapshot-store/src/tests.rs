@@ -262,6 +262,38 @@ fn permissions_that_change_in_the_second_of_two_snapshots_come_back() {
 }
 
 #[test]
+fn permissions_come_back_after_a_scan_that_was_killed_between_the_index_and_its_state() {
+    for is_first in [true, false] {
+        let world = World::new();
+        let state = world.place().dir.join("state.json");
+        world.write("old", "one\n");
+        let before = (!is_first).then(|| {
+            world.take();
+            fs::read(&state).unwrap()
+        });
+        for (path, mode) in [("new", 0o600), ("d/secret", 0o640), ("old", 0o606)] {
+            world.write(path, "two\n");
+            chmod(&world.top().join(path), mode);
+        }
+        chmod(&world.top().join("d"), 0o700);
+        world.take();
+        // As if it had been killed after it wrote the index: the state is that of the scan before.
+        match before {
+            Some(before) => fs::write(&state, before).unwrap(),
+            None => fs::remove_file(&state).unwrap(),
+        }
+        let (then, files, folders) = (world.take(), world.files(), world.folder_modes());
+        for path in ["new", "d/secret", "old"] {
+            chmod(&world.top().join(path), 0o644);
+        }
+        chmod(&world.top().join("d"), 0o755);
+        assert_eq!(world.plan(&then).plan.steps.len(), 3, "they differ");
+        world.restore(&then);
+        assert_eq!((world.files(), world.folder_modes()), (files, folders), "the first scan: {is_first}");
+    }
+}
+
+#[test]
 fn the_second_snapshot_counts_what_changed() {
     let world = World::new();
     world.write("a", "1\n2\n");
