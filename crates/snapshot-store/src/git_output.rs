@@ -65,6 +65,18 @@ pub(crate) fn listed_paths(list: &[u8]) -> Vec<&[u8]> {
     list.split(|byte| *byte == 0).filter(|path| !path.is_empty()).collect()
 }
 
+/// Returns the files that `ls-tree -r -z` has listed: path, mode and id.
+pub(crate) fn listed_files(list: &[u8]) -> Vec<(&[u8], u32, &str)> {
+    let parsed = listed_paths(list).into_iter().filter_map(|line| {
+        let (head, path) = line.split_at(line.iter().position(|byte| *byte == b'\t')?);
+        let mut head = str::from_utf8(head).ok()?.split(' ');
+        let (mode, kind, id) = (head.next()?, head.next()?, head.next()?);
+        let mode = u32::from_str_radix(mode, 8).ok().filter(|_| kind == "blob")?;
+        Some((&path[1..], mode, id))
+    });
+    parsed.collect()
+}
+
 /// Returns the id that a command has printed.
 pub(crate) fn object_id(output: &[u8]) -> Result<String, Error> {
     let id = String::from_utf8_lossy(output).trim().to_owned();

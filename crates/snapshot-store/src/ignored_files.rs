@@ -1,6 +1,6 @@
 //! Which files the ignore rules match, those of now and those of a snapshot.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
@@ -9,8 +9,10 @@ use longhaul_runtime::git::PrivateGit;
 use longhaul_snapshot::{Refusal, RestorePlan, ancestors, decoded_path};
 
 use crate::Error;
-use crate::git_output::listed_paths;
+use crate::git_output::{listed_files, listed_paths};
+use crate::metadata::Metadata;
 use crate::place::Place;
+use crate::rules::holds_rules;
 use crate::temporary_folder::TemporaryFolder;
 use crate::tracked::Tracked;
 
@@ -26,49 +28,48 @@ pub(crate) fn ignored_of(git: &PrivateGit, paths: &[&[u8]]) -> Result<BTreeSet<V
     Ok(listed_paths(&ignored).into_iter().map(plain).collect())
 }
 
-/// Returns which of `deleted` the ignore rules of the target match: such a file may have existed then. `further` are the rules
-/// of then that are not in the work tree.
+/// Returns which of `deleted` the ignore rules of the target match: such a file may have existed then. `then` knows the rules
+/// of then that are not among the files of the target.
 pub(crate) fn ignored_then(
     place: &Place,
     git: &PrivateGit,
     target: &str,
-    further: Option<&str>,
+    then: &Metadata,
     deleted: &[&[u8]],
 ) -> Result<Vec<Vec<u8>>, Error> {
     if deleted.is_empty() {
         return Ok(Vec::new());
     }
-    let folders: BTreeSet<&[u8]> = deleted
-        .iter()
-        .flat_map(|path| ancestors(path))
-        .chain([&b""[..]])
-        .filter(|path| !path.contains(&b'\n'))
-        .collect();
-    let rules: Vec<Vec<u8>> = folders
-        .into_iter()
-        .map(|folder| if folder.is_empty() { b".gitignore".to_vec() } else { [folder, b"/.gitignore"].concat() })
-        .collect();
-    let names: Vec<u8> =
-        rules.iter().flat_map(|path| [target.as_bytes(), b":", path, b"\n"]).flatten().copied().collect();
-    let found = git.run(&["cat-file", "--batch-check=%(objecttype) %(objectname)"], &names)?;
-    let found = String::from_utf8_lossy(&found);
-    let found = rules.iter().zip(found.lines()).filter_map(|(path, line)| Some((path, line.strip_prefix("blob ")?)));
-    let (rules, ids): (Vec<&Vec<u8>>, Vec<String>) = found.map(|(path, id)| (path, id.to_owned())).unzip();
-    let folder = TemporaryFolder::for_rules(&place.dir)?;
-    // The rules of the top come after them, so that they count more.
-    let mut top = further.map(decoded_path).unwrap_or_default();
-    files::replace(&folder.path().join(".gitignore"), &top)?;
+    let above: BTreeSet<&[u8]> = deleted.iter().flat_map(|path| ancestors(path)).chain([&b""[..]]).collect();
+    let is_above = |path: &[u8]| {
+        let folder = path.strip_suffix(b".gitignore").map(|folder| folder.strip_suffix(b"/").unwrap_or(folder));
+        holds_rules(path) && folder.is_some_and(|folder| above.contains(folder))
+    };
+    let hidden = then.hidden_rules.iter().map(|(path, text)| (decoded_path(path), decoded_path(text)));
+    let mut texts: BTreeMap<Vec<u8>, Vec<u8>> = hidden.filter(|(path, _)| is_above(path)).collect();
+    // All files are listed: no other way to ask for one takes every name.
+    let (mut rules, mut ids) = (Vec::new(), Vec::new());
+    for (path, _, id) in listed_files(&git.run(&["ls-tree", "-r", "-z", target], b"")?) {
+        if is_above(path) {
+            rules.push(path.to_owned());
+            ids.push(id.to_owned());
+        }
+    }
     git.contents(&ids, |at, _, content| {
         let mut text = Vec::new();
-        let path = folder.path().join(OsStr::from_bytes(rules[at]));
         let read = content.read_to_end(&mut text);
-        read.map_err(|source| longhaul_runtime::Error::Read { path: path.clone(), source })?;
-        if rules[at] == b".gitignore" {
-            top.push(b'\n');
-            text.splice(..0, top.drain(..));
-        }
-        files::replace(&path, &text)
+        let path = place.tree.top.join(OsStr::from_bytes(&rules[at]));
+        read.map_err(|source| longhaul_runtime::Error::Read { path, source })?;
+        texts.insert(rules[at].clone(), text);
+        Ok(())
     })?;
+    // The rules of the top come after those outside of the work tree, so that they count more.
+    let top = texts.entry(b".gitignore".to_vec()).or_default();
+    top.splice(..0, then.rules.as_deref().map(decoded_path).unwrap_or_default().into_iter().chain([b'\n']));
+    let folder = TemporaryFolder::for_rules(&place.dir)?;
+    for (path, text) in &texts {
+        files::replace(&folder.path().join(OsStr::from_bytes(path)), text)?;
+    }
     let git = PrivateGit { work_tree: folder.path().to_owned(), ..git.clone() };
     let ignored = ignored_of(&git, deleted)?;
     Ok(ignored.into_iter().collect())

@@ -31,6 +31,8 @@ pub(crate) struct Metadata {
     pub(crate) empty_folders: Vec<String>,
     /// The ignore rules that are not in the work tree; `None` if they were not stored.
     pub(crate) rules: Option<String>,
+    /// The files of ignore rules in the work tree that were ignored themselves, with their texts.
+    pub(crate) hidden_rules: BTreeMap<String, String>,
     /// The version of this format: from 1 on, the modes of files are those on the disk, whatever the repository says; from 2
     /// on, the permissions of all folders are known.
     pub(crate) version: u32,

@@ -10,7 +10,7 @@ use longhaul_snapshot::{Change, Disk, Entry, LeftOut, Limits, OnDisk, RestorePla
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
 use crate::disk::Files;
-use crate::git_output::{Contents, listed_paths};
+use crate::git_output::{Contents, listed_files};
 use crate::ignored_files::{ignored_then, refuse_ignored};
 use crate::journal;
 use crate::lock::Lock;
@@ -222,7 +222,7 @@ fn plan(place: &Place, git: &PrivateGit, goal: &Goal, now: &Scanned) -> Result<(
     add_permissions(git, &target, goal, now, &then, &mut changes)?;
     let deleted: Vec<&[u8]> =
         changes.iter().filter(|change| change.after.is_none()).map(|change| change.path.as_slice()).collect();
-    let ignored = ignored_then(place, git, &target, then.rules.as_deref(), &deleted)?;
+    let ignored = ignored_then(place, git, &target, &then, &deleted)?;
     let files = Files::of(place)?;
     let mut plan = RestorePlan::new(&changes, &then.left_out(), &ignored, &files);
     refuse_ignored(place, git, &mut plan)?;
@@ -284,15 +284,9 @@ fn add_permissions(
         return Ok(());
     }
     let mut found = Vec::new();
-    for line in listed_paths(&git.run(&["ls-tree", "-r", "-z", target], b"")?) {
-        let mut parts = line.splitn(2, |byte| *byte == b'\t');
-        let head = parts.next().and_then(|head| str::from_utf8(head).ok()).unwrap_or_default();
-        let (Some(path), [mode, "blob", id]) = (parts.next(), &head.split(' ').collect::<Vec<_>>()[..]) else {
-            continue;
-        };
+    for (path, mode, id) in listed_files(&git.run(&["ls-tree", "-r", "-z", target], b"")?) {
         if wanted.contains(path) {
-            let mode = u32::from_str_radix(mode, 8).map_err(|_| Error::Output)?;
-            let entry = Some(Entry { mode, id: (*id).to_owned() });
+            let entry = Some(Entry { mode, id: id.to_owned() });
             found.push(Change { path: path.to_owned(), before: entry.clone(), after: entry });
         }
     }

@@ -18,7 +18,7 @@ use crate::git_output::{Contents, hashes, listed_paths, object_id};
 use crate::ignored_files::ignored_of;
 use crate::place::{Place, remove};
 use crate::rule_files;
-use crate::rules::{self, NotAllowed, outer_rules};
+use crate::rules::{self, HiddenRules, NotAllowed, hidden_rules, outer_rules};
 use crate::scan_state::ScanState;
 use crate::temporary_objects::remove_temporary_objects;
 use crate::tracked::{Tracked, version_of};
@@ -54,6 +54,8 @@ pub(crate) struct Scanned {
     pub(crate) folders: Folders,
     /// The ignore rules that are not in the work tree.
     pub(crate) rules: String,
+    /// The ignore rules in the work tree that no snapshot holds.
+    pub(crate) hidden_rules: HiddenRules,
 }
 
 /// Scans the work tree. The lock must be held, and the place prepared.
@@ -111,7 +113,7 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
         recent = state.record_stored(top, &listed_paths(&stored));
         recent.retain(|(_, at)| at + 1 >= written);
     }
-    let (tracked, listed) = read_and_list(place, git, state, is_new)?;
+    let (tracked, listed, hidden) = read_and_list(place, git, state, is_new)?;
     let mut work = Work::find(place, git, limits, state, &tracked, is_new, &listed)?;
     rule_files::check(top, work.new_folders.iter().map(Vec::as_slice))?;
     let stored_before = if is_new { size(&place.objects()) } else { 0 };
@@ -148,6 +150,7 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
         index_tree: tracked.index_tree,
         folders,
         rules: outer_rules(place),
+        hidden_rules: hidden,
     })
 }
 
@@ -156,21 +159,34 @@ fn mtime(path: &Path) -> i64 {
     std::fs::metadata(path).map_or(i64::MAX, |found| found.mtime())
 }
 
-/// Reads what the user's index tracks, and lists the files meanwhile.
-fn read_and_list(place: &Place, git: &PrivateGit, state: &ScanState, is_new: bool) -> Result<(Tracked, Listed), Error> {
-    let (tracked, listed) = std::thread::scope(|scope| {
+/// Reads what the user's index tracks, and lists the files and the hidden rules meanwhile.
+fn read_and_list(
+    place: &Place,
+    git: &PrivateGit,
+    state: &ScanState,
+    is_new: bool,
+) -> Result<(Tracked, Listed, HiddenRules), Error> {
+    let (tracked, listed, hidden) = std::thread::scope(|scope| {
         let listing = scope.spawn(|| list_in_time(git, is_new));
+        let hiding = scope.spawn(|| hidden_rules(&in_time(git)));
         let folders: Vec<Vec<u8>> = state.folders.iter().map(|path| decoded_path(path)).collect();
         let rules = rule_files::check(&place.tree.top, folders.iter().map(Vec::as_slice));
         let tracked = rules.and_then(|()| Tracked::read(place, git));
-        (tracked, listing.join().unwrap_or(Err(Error::Output)))
+        let hidden = hiding.join().unwrap_or(Err(Error::Output));
+        (tracked, listing.join().unwrap_or(Err(Error::Output)), hidden)
     });
     let tracked = match tracked {
         Err(error @ Error::Skipped(_)) => return Err(error),
         // What the index of the user tracks matters only for files that would be left out. Without it, they are.
         read => read.unwrap_or_default(),
     };
-    Ok((tracked, listed?))
+    let listed = listed?;
+    let hidden = match hidden {
+        // No file stops git, or the listing would have failed.
+        Err(Error::Runtime(longhaul_runtime::Error::TimedOut { .. })) => hidden_rules(git)?,
+        hidden => hidden?,
+    };
+    Ok((tracked, listed, hidden))
 }
 
 /// What a scan changes in the private index.
@@ -316,14 +332,17 @@ fn list(git: &PrivateGit, is_new: bool) -> Result<Listed, longhaul_runtime::Erro
 
 /// Lists files as [`list`] does. If that takes long, it is an error if a file stops git, and otherwise begins again.
 fn list_in_time(git: &PrivateGit, is_new: bool) -> Result<Listed, Error> {
-    let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::LIST_FILES), ..git.clone() };
-    match list(&soon, is_new) {
+    match list(&in_time(git), is_new) {
         Err(longhaul_runtime::Error::TimedOut { .. }) => {
             rule_files::search(git)?;
             Ok(list(git, is_new)?)
         }
         listed => Ok(listed?),
     }
+}
+
+fn in_time(git: &PrivateGit) -> PrivateGit {
+    PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::LIST_FILES), ..git.clone() }
 }
 
 /// Returns how many bytes the files have whose content is not in the store or the repository yet.

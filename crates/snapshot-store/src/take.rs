@@ -190,6 +190,7 @@ fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, 
         folder_modes: few(&scanned.folders.modes),
         empty_folders: scanned.folders.empty.clone(),
         rules: Some(scanned.rules.clone()),
+        hidden_rules: scanned.hidden_rules.clone(),
         version: VERSION,
     };
     let message = serde_json::to_vec(&metadata).map_err(|_| Error::Output)?;

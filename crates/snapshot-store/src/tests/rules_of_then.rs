@@ -38,6 +38,55 @@ fn what_rules_outside_of_the_work_tree_ignored_then_is_kept() {
 }
 
 #[test]
+fn what_rules_that_ignore_themselves_ignored_then_is_kept() {
+    let world = World::new();
+    world.write(".gitignore", "cache/\n");
+    for folder in [".venv", "a/b/.venv"] {
+        world.write(&format!("{folder}/.gitignore"), "*\n");
+        world.write(&format!("{folder}/lib/module.py"), "then");
+    }
+    world.write("part/.gitignore", "*.log\n.gitignore\n");
+    world.write("part/a.log", "then");
+    world.write("part/source", "then");
+    world.write("part/deep/b.log", "then");
+    world.write("cache/.gitignore", "*\n");
+    let then = world.take();
+    assert_eq!(world.names(&then), [".gitignore", "part/source"]);
+    for path in [".venv/.gitignore", "a/b/.venv/.gitignore", "part/.gitignore"] {
+        world.remove(path);
+    }
+    world.write("part/new", "now");
+    // Ignored then, whenever it was written.
+    world.write(".venv/lib/new.py", "now");
+    world.restore(&then);
+    let left: Vec<OsString> = world.files().into_keys().collect();
+    let expected = [
+        ".gitignore",
+        ".venv/lib/module.py",
+        ".venv/lib/new.py",
+        "a/b/.venv/lib/module.py",
+        "cache/.gitignore",
+        "part/a.log",
+        "part/deep/b.log",
+        "part/source",
+    ];
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn what_was_ignored_then_in_a_folder_with_a_line_break_in_its_name_is_kept() {
+    let world = World::new();
+    world.write("a\nb/.gitignore", "*.log\n");
+    world.write("a\nb/c\n/x.log", "then");
+    let then = world.take();
+    world.remove("a\nb/.gitignore");
+    world.write("a\nb/new", "now");
+    world.restore(&then);
+    let left: Vec<OsString> = world.files().into_keys().collect();
+    assert_eq!(left, ["a\nb/.gitignore", "a\nb/c\n/x.log"]);
+}
+
+#[test]
 fn a_file_that_is_ignored_excluded_or_no_longer_tracked_is_not_in_the_next_snapshot() {
     let mut world = World::new();
     for path in [".env", "plain", "tracked", "kept"] {
