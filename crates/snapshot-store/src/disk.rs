@@ -79,6 +79,9 @@ impl FileState {
 /// The mode of a link in a tree.
 pub(crate) const LINK: u32 = 0o120_000;
 
+/// Space that a file needs beside its content, in bytes.
+const SPARE: u64 = 64 << 10;
+
 /// How folders are opened: no link is followed.
 pub(crate) const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -129,6 +132,24 @@ impl Files {
     ) -> io::Result<StagedFile> {
         let (folder, name) = self.parent(path, Missing::Create)?;
         StagedFile::write(folder, name, kind, content, temporary)
+    }
+
+    /// Deletes a file that is still in the given state, if that makes room for `size` bytes. Returns whether it was deleted.
+    pub(crate) fn make_room(&self, path: &[u8], expected: Option<FileState>, size: u64) -> io::Result<bool> {
+        let (folder, name) = self.parent(path, Missing::Report)?;
+        let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let state = FileState::of(&stat);
+        // Another name of the file keeps its content on the disk.
+        if Some(state) != expected || state.file_type() != FileType::RegularFile || stat.st_nlink != 1 {
+            return Ok(false);
+        }
+        let disk = rustix::fs::fstatvfs(&folder)?;
+        let room = disk.f_bavail.saturating_mul(disk.f_frsize) + stat.st_blocks.unsigned_abs() * 512;
+        let is_enough = room >= size + SPARE;
+        if is_enough {
+            rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
+        }
+        Ok(is_enough)
     }
 
     /// Changes the permissions of a file, if it is still in the given state.

@@ -72,7 +72,8 @@ pub(crate) fn states(
 struct Write<'a> {
     step: &'a Step,
     stored: &'a JournalStep,
-    state: &'a PathState,
+    /// What is in its place.
+    found: Option<FileState>,
     /// The name of the temporary file.
     temporary: String,
 }
@@ -98,7 +99,9 @@ pub(crate) fn carry_out(
         if state.entry == step.after && has_permissions(stored.permissions.1) && !state.is_other {
             continue;
         }
-        if state.is_other || (state.entry != step.before && state.entry != step.after) {
+        // A file that is gone was deleted to make room for the new one, and the restore was interrupted then.
+        let is_gone = state.file.is_none() && step.after.is_some();
+        if state.is_other || (!is_gone && state.entry != step.before && state.entry != step.after) {
             conflicts.push(step.path.clone());
             continue;
         }
@@ -119,35 +122,94 @@ pub(crate) fn carry_out(
                 match changed {
                     ModeChange::Done => {}
                     ModeChange::Conflict => conflicts.push(step.path.clone()),
-                    ModeChange::NotPermitted => writes.push(Write { step, stored, state, temporary }),
+                    ModeChange::NotPermitted => writes.push(Write { step, stored, found: state.file, temporary }),
                 }
             }
         }
     }
-    write_all(git, files, &writes, &mut conflicts)?;
+    write_all(git, files, writes, &mut conflicts)?;
     files.set_folder_permissions(&left_alone);
     Ok(conflicts)
 }
 
 /// Writes files, some at a time: all of them are on the disk before the first is renamed to its place. To wait for the disk
 /// after each file would take many times as long.
-fn write_all(git: &PrivateGit, files: &Files, writes: &[Write<'_>], conflicts: &mut Vec<Vec<u8>>) -> Result<(), Error> {
+///
+/// A file for which there is no space comes last: others may become smaller.
+fn write_all(
+    git: &PrivateGit,
+    files: &Files,
+    writes: Vec<Write<'_>>,
+    conflicts: &mut Vec<Vec<u8>>,
+) -> Result<(), Error> {
     let ids: Vec<String> = writes.iter().filter_map(|write| Some(write.step.after.as_ref()?.id.clone())).collect();
     let mut staged = Vec::new();
+    let mut late = Vec::new();
     let mut bytes = 0;
     git.contents(&ids, |at, size, content| {
         let write = &writes[at];
-        let kind = write.stored.permissions.1.map_or(NewFile::Link, NewFile::File);
-        let file = files.stage(&write.step.path, kind, content, write.temporary.clone());
-        staged.push((write, file.map_err(failure(files, write))?));
-        bytes += size;
+        match stage(files, write, content) {
+            Err(error) if is_full(&error) => {
+                late.push((at, size));
+                bytes = BYTES_AT_A_TIME;
+            }
+            file => {
+                staged.push((write, file.map_err(failure(files, write))?));
+                bytes += size;
+            }
+        }
         if staged.len() >= AT_A_TIME || bytes >= BYTES_AT_A_TIME {
             bytes = 0;
             place_all(files, &mut staged, conflicts)?;
         }
         Ok(())
     })?;
-    Ok(place_all(files, &mut staged, conflicts)?)
+    place_all(files, &mut staged, conflicts)?;
+    for (at, size) in late {
+        let (step, stored, temporary) = (writes[at].step, writes[at].stored, writes[at].temporary.clone());
+        write_late(git, files, Write { step, stored, temporary, ..writes[at] }, &ids[at], size, conflicts)?;
+    }
+    Ok(())
+}
+
+/// Writes a file for which there was no space. If there is none still, the file in its place is deleted first: its content is
+/// in the store, and the journal says what belongs there.
+fn write_late(
+    git: &PrivateGit,
+    files: &Files,
+    mut write: Write<'_>,
+    id: &String,
+    size: u64,
+    conflicts: &mut Vec<Vec<u8>>,
+) -> Result<(), Error> {
+    loop {
+        let mut is_too_large = None;
+        git.contents(std::slice::from_ref(id), |_, _, content| match stage(files, &write, content) {
+            Err(error) if is_full(&error) => {
+                is_too_large = Some(error);
+                Ok(())
+            }
+            file => {
+                let file = file.map_err(failure(files, &write))?;
+                place_all(files, &mut vec![(&write, file)], conflicts)
+            }
+        })?;
+        let Some(error) = is_too_large else { return Ok(()) };
+        let has_room = files.make_room(&write.step.path, write.found, size).unwrap_or(false);
+        if !has_room {
+            return Err(failure(files, &write)(error).into());
+        }
+        write.found = None;
+    }
+}
+
+fn stage(files: &Files, write: &Write<'_>, content: &mut dyn io::Read) -> io::Result<StagedFile> {
+    let kind = write.stored.permissions.1.map_or(NewFile::Link, NewFile::File);
+    files.stage(&write.step.path, kind, content, write.temporary.clone())
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Renames files to their places, unless something there has changed meanwhile.
@@ -165,7 +227,7 @@ fn place_all(
         let now = files.state(path).map_err(failure(files, write))?;
         // A folder may be there if the restore has deleted all that was in it.
         let is_free = |state: Option<FileState>| state.is_none_or(FileState::is_folder);
-        let is_unchanged = now == write.state.file || (is_free(now) && is_free(write.state.file));
+        let is_unchanged = now == write.found || (is_free(now) && is_free(write.found));
         if is_unchanged {
             file.place().map_err(failure(files, write))?;
         } else {

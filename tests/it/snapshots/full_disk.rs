@@ -85,3 +85,32 @@ fn a_restore_on_a_full_disk_leaves_no_temporary_file_and_can_be_finished_or_take
     };
     assert_eq!(content(&files_below(&tree)), content(&then));
 }
+
+#[test]
+fn a_large_file_comes_back_and_is_taken_back_on_a_disk_that_has_no_room_for_it_twice() {
+    let session = Session::new();
+    let tree = session.sandbox.path("small");
+    let Some(_small) = Small::mount(&session.sandbox, &tree, "2m") else { return };
+    let longhaul =
+        |args: &[&str]| Outcome::of(session.sandbox.executable("longhaul").current_dir(&tree).args(args), b"");
+    session.git_in(&tree, &["init", "-q"]);
+    let (then, now) = (noise(5 << 18), vec![b'n'; 5 << 18]);
+    fs::write(tree.join("large"), &then).unwrap();
+    fs::write(tree.join("other"), "then").unwrap();
+    let mut take = session.sandbox.executable("longhaul-snapshot");
+    let taken = Outcome::of(take.current_dir(&tree).args(["s", "prompt", "1000", "", "-"]), b"");
+    assert_eq!(taken.status, Some(0), "{taken:?}");
+    fs::write(tree.join("large"), &now).unwrap();
+    fs::write(tree.join("other"), "now").unwrap();
+    for (args, large, other) in [
+        (&["restore", "last", "--yes"][..], &then, "then"),
+        (&["restore", "--undo", "--yes"], &now, "now"),
+        (&["restore", "--undo", "--yes"], &then, "then"),
+    ] {
+        let done = longhaul(args);
+        assert_eq!(done.status, Some(0), "{args:?}: {done:?}");
+        assert!(fs::read(tree.join("large")).unwrap() == *large, "{args:?}");
+        assert_eq!(fs::read_to_string(tree.join("other")).unwrap(), other);
+        assert_eq!(temporary(&tree), Vec::<PathBuf>::new());
+    }
+}

@@ -121,6 +121,24 @@ fn taking_back_an_interrupted_restore_twice_does_not_lead_to_half_of_it() {
 }
 
 #[test]
+fn a_file_that_was_deleted_to_make_room_is_written_when_the_restore_is_finished() {
+    let world = World::new();
+    world.write("a", "then");
+    world.write("b", "then");
+    let then = world.take();
+    let before = world.files();
+    world.write("a", "now");
+    world.write("b", "now");
+    world.restore(&then);
+    // As if it had been killed between deleting and writing.
+    let dir = world.place().dir;
+    fs::rename(dir.join("last-restore.json"), dir.join("journal.json")).unwrap();
+    world.remove("a");
+    let recovery = recover(&world.env(), &world.place()).unwrap().unwrap();
+    assert_eq!((recovery.conflicts.len(), world.files()), (0, before));
+}
+
+#[test]
 fn a_journal_that_was_not_written_to_the_end_was_not_begun() {
     let world = World::new();
     world.write("a", "1");
