@@ -6,7 +6,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use longhaul_core::{Env, short_session};
 use longhaul_runtime::{Home, git_branch};
 use longhaul_snapshot::{RestorePlan, left_out_line, plan_lines, plan_size, shown_path};
-use longhaul_snapshot_store::{Error, Place, Prepared, limits, prepare, prepare_undo, serve_requests, unfinished};
+use longhaul_snapshot_store::{
+    Error, Place, Prepared, announce, limits, prepare, prepare_undo, serve_requests, unfinished,
+};
 use longhaul_store::Snapshot;
 
 use super::ask::confirm;
@@ -61,6 +63,8 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
         finish_interrupted(env, &place)?;
         return Ok(Exit::Success);
     }
+    let mut announced = None;
+    let mut target_id = None;
     let mut prepared = if args.undo {
         print("Undoing the last restore")?;
         prepare_undo(env, &place, &limits).map_err(failed)?
@@ -74,6 +78,10 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
             finish_interrupted(env, &place)?;
         }
         describe(&place, &target)?;
+        target_id = Some(target.id);
+        if args.yes {
+            announced = Some(announce(&place, target.id).map_err(failed)?);
+        }
         prepare(env, &place, &limits, &target, inside(&place, &args.paths)?).map_err(failed)?
     };
     for line in plan_lines(&prepared.plan, LISTED).into_iter().chain(left_out_line(&prepared.left_out, 5)) {
@@ -89,12 +97,16 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
         prepared.release();
     }
     confirm(&question(&prepared), args.yes)?;
+    if let Some(id) = target_id.filter(|_| announced.is_none()) {
+        announced = Some(announce(&place, id).map_err(failed)?);
+    }
     let own = choice.own_session()?.unwrap_or_else(|| NO_SESSION.to_owned());
     let restored = prepared.carry_out(env, &store, &limits, &own).map_err(|error| {
         // What was begun is not given up: the next command finishes it or undoes it.
         let begun = if unfinished(&place).is_some() { format!(". {}", interrupted(&place)) } else { String::new() };
         anyhow!("{}{begun}", error.chain())
     })?;
+    drop(announced);
     print(&summary(&restored.plan, from_session.is_some()))?;
     for path in &restored.conflicts {
         print(&format!("Not touched, because another program has changed it meanwhile: {}", shown_path(path)))?;

@@ -1,7 +1,7 @@
 //! What a restore is about to do, written down before it begins, so that it can be finished or taken back.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use longhaul_runtime::{bounded_read, files};
 use longhaul_snapshot::{Entry, Step, decoded_path, encoded_path};
@@ -105,17 +105,43 @@ fn read(dir: &Path, name: &str) -> Option<Journal> {
     serde_json::from_slice(&bounded_read::bytes(&dir.join(name), MAX).ok()?).ok()
 }
 
+/// The file with the number of the snapshot whose restore was announced.
+fn announcement(place: &Place) -> PathBuf {
+    place.dir.join("announced-restore")
+}
+
+/// Records that a restore is about to be planned.
+pub(crate) fn announce(place: &Place, snapshot: i64) -> Result<(), Error> {
+    Ok(files::replace(&announcement(place), snapshot.to_string().as_bytes())?)
+}
+
+/// Removes the announcement.
+pub(crate) fn withdraw(place: &Place) -> Result<(), Error> {
+    remove(&announcement(place))
+}
+
+/// Returns the snapshot whose restore was announced and never begun, and removes the announcement.
+pub(crate) fn take_announced(place: &Place) -> Result<Option<i64>, Error> {
+    let announced = bounded_read::text(&announcement(place), bounded_read::SMALL).ok();
+    if announced.is_some() {
+        withdraw(place)?;
+    }
+    Ok(announced.filter(|_| !exists(&place.dir)).map(|text| text.trim().parse().unwrap_or_default()))
+}
+
 /// Writes down a restore that is about to begin. What is needed to take it back must be on the disk before.
 pub(crate) fn begin(place: &Place, journal: &Journal, _synced: &Synced) -> Result<(), Error> {
     let json = serde_json::to_vec(journal).map_err(|_| Error::Output)?;
     let path = place.dir.join("journal.json");
     files::replace(&path, &json)?;
     let synced = bounded_read::open(&path).and_then(|file| file.sync_all());
-    synced.map_err(Error::change(&path))
+    synced.map_err(Error::change(&path))?;
+    withdraw(place)
 }
 
 /// Records that the restore is finished.
 pub(crate) fn finish(place: &Place) -> Result<(), Error> {
+    withdraw(place)?;
     let path = place.dir.join("journal.json");
     std::fs::rename(&path, place.dir.join("last-restore.json")).map_err(Error::change(&path))
 }

@@ -42,7 +42,9 @@ pub use crate::compare::{
 };
 pub use crate::detached::{limits, run as run_detached, serve as serve_requests};
 pub use crate::place::{Place, snapshots_dir, stored_git};
-pub use crate::restore::{Prepared, Recovery, Restored, prepare, prepare_undo, recover, unfinished};
+pub use crate::restore::{
+    Announced, Prepared, Recovery, Restored, announce, prepare, prepare_undo, recover, unfinished,
+};
 pub use crate::take::{Event, now_tree, take};
 pub use crate::upkeep::{Dropped, StoreSize, UPKEEP_FAILURE, last_failure, store_size, upkeep};
 
@@ -76,6 +78,11 @@ pub enum Error {
     /// There is no restore to undo.
     #[error("no restore of this work tree can be undone")]
     NothingToUndo,
+    /// The last restore was killed before its first change.
+    #[error(
+        "the restore of snapshot {0} was interrupted before it changed anything; `longhaul restore --undo` again undoes the restore before it"
+    )]
+    NotBegun(i64),
     /// The files of a snapshot are no longer in the store.
     #[error("snapshot {0} is no longer in the store")]
     Gone(i64),

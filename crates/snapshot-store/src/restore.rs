@@ -100,6 +100,9 @@ pub fn prepare(
 ///
 /// If that restore was interrupted, its files are those of no snapshot. To take back twice does not lead there again.
 pub fn prepare_undo(env: &Env, place: &Place, limits: &Limits) -> Result<Prepared, Error> {
+    if let Some(snapshot) = journal::take_announced(place)? {
+        return Err(Error::NotBegun(snapshot));
+    }
     let last = journal::last(place).ok_or(Error::NothingToUndo)?;
     if !last.changes_something() {
         return Err(Error::NothingToUndo);
@@ -110,6 +113,25 @@ pub fn prepare_undo(env: &Env, place: &Place, limits: &Limits) -> Result<Prepare
     let before = journal::exists(&place.dir).then(|| last.before.clone());
     let (commit, folders) = (last.before, Some(folders));
     plan_for(env, place, limits, Goal { snapshot: 0, commit, selected, permissions, folders, before })
+}
+
+/// A restore that is about to be planned or carried out. The announcement stays only if the process is killed before the restore
+/// has begun, so that an undo does not take back the restore before it.
+#[derive(Debug)]
+pub struct Announced {
+    place: Place,
+}
+
+/// Announces the restore of a snapshot.
+pub fn announce(place: &Place, snapshot: i64) -> Result<Announced, Error> {
+    journal::announce(prepared(place)?, snapshot)?;
+    Ok(Announced { place: place.clone() })
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        let _ = journal::withdraw(&self.place);
+    }
 }
 
 /// Returns the number of the snapshot whose restore was interrupted; 0 if a restore was being taken back.

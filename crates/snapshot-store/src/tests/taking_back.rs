@@ -121,6 +121,30 @@ fn taking_back_an_interrupted_restore_twice_does_not_lead_to_half_of_it() {
 }
 
 #[test]
+fn an_undo_after_a_restore_that_was_killed_before_it_began_does_not_take_back_the_one_before() {
+    let world = World::new();
+    world.write("a", "1");
+    let first = world.take();
+    world.write("a", "2");
+    world.restore(&first);
+    let files = world.files();
+    // A process that is killed drops nothing.
+    std::mem::forget(announce(&world.place(), first.id).unwrap());
+    let undo = || prepare_undo(&world.env(), &world.place(), &world.limits);
+    assert!(matches!(undo(), Err(Error::NotBegun(id)) if id == first.id));
+    assert_eq!(world.files(), files);
+    // It was said: the next one takes back the restore before.
+    world.undo();
+    assert_eq!(world.read("a"), "2");
+    // One that ends by itself, with or without an error, or that has begun, leaves nothing behind.
+    drop(announce(&world.place(), first.id).unwrap());
+    assert!(undo().is_ok());
+    std::mem::forget(announce(&world.place(), first.id).unwrap());
+    world.restore(&first);
+    assert!(undo().is_ok());
+}
+
+#[test]
 fn a_file_that_was_deleted_to_make_room_is_written_when_the_restore_is_finished() {
     let world = World::new();
     world.write("a", "then");
