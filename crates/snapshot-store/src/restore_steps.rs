@@ -127,7 +127,7 @@ pub(crate) fn carry_out(
             }
         }
     }
-    write_all(git, files, writes, &mut conflicts)?;
+    write_all(git, files, &writes, &mut conflicts)?;
     files.set_folder_permissions(&left_alone);
     Ok(conflicts)
 }
@@ -136,12 +136,7 @@ pub(crate) fn carry_out(
 /// after each file would take many times as long.
 ///
 /// A file for which there is no space comes last: others may become smaller.
-fn write_all(
-    git: &PrivateGit,
-    files: &Files,
-    writes: Vec<Write<'_>>,
-    conflicts: &mut Vec<Vec<u8>>,
-) -> Result<(), Error> {
+fn write_all(git: &PrivateGit, files: &Files, writes: &[Write<'_>], conflicts: &mut Vec<Vec<u8>>) -> Result<(), Error> {
     let ids: Vec<String> = writes.iter().filter_map(|write| Some(write.step.after.as_ref()?.id.clone())).collect();
     let mut staged = Vec::new();
     let mut late = Vec::new();
@@ -167,7 +162,7 @@ fn write_all(
     place_all(files, &mut staged, conflicts)?;
     for (at, size) in late {
         let (step, stored, temporary) = (writes[at].step, writes[at].stored, writes[at].temporary.clone());
-        write_late(git, files, Write { step, stored, temporary, ..writes[at] }, &ids[at], size, conflicts)?;
+        write_late(git, files, Write { step, stored, temporary, ..writes[at] }, &ids[at..=at], size, conflicts)?;
     }
     Ok(())
 }
@@ -178,13 +173,13 @@ fn write_late(
     git: &PrivateGit,
     files: &Files,
     mut write: Write<'_>,
-    id: &String,
+    id: &[String],
     size: u64,
     conflicts: &mut Vec<Vec<u8>>,
 ) -> Result<(), Error> {
     loop {
         let mut is_too_large = None;
-        git.contents(std::slice::from_ref(id), |_, _, content| match stage(files, &write, content) {
+        git.contents(id, |_, _, content| match stage(files, &write, content) {
             Err(error) if is_full(&error) => {
                 is_too_large = Some(error);
                 Ok(())
