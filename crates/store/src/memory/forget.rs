@@ -9,7 +9,6 @@ use super::{RecordId, What};
 use crate::model::lines;
 use crate::recall::{backlog, index, index_state, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
-use crate::sync::keep_of_others;
 use crate::{Store, StoreError, cannot, forgotten_prompts};
 
 impl Store {
@@ -41,9 +40,6 @@ impl Store {
     /// What other hosts have made is deleted on this host only.
     pub fn forget_project(&self, project_key: &str, at: Millis) -> Result<usize, StoreError> {
         self.forgetting(|connection| {
-            if let Some(project) = project_row(connection, project_key)? {
-                keep_of_others(connection, Some(project))?;
-            }
             let sessions: Vec<String> = connection
                 .prepare("SELECT session_id FROM sessions WHERE project_key = ?1")?
                 .query_map([project_key], |row| row.get(0))?
@@ -67,7 +63,6 @@ impl Store {
     /// What other hosts have made is deleted on this host only.
     pub fn forget_everything(&self, at: Millis) -> Result<usize, StoreError> {
         self.forgetting(|connection| {
-            keep_of_others(connection, None)?;
             let sessions: Vec<String> = connection
                 .prepare("SELECT session_id FROM sessions")?
                 .query_map([], |row| row.get(0))?

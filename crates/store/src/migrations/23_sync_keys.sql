@@ -12,3 +12,30 @@ UPDATE sync_log SET version = 0 WHERE state > 0 AND state = 2;
 
 -- The first files that changed since the snapshot before, as a JSON list.
 ALTER TABLE snapshots ADD COLUMN changed_some TEXT;
+
+-- Whatever deletes a record deletes it everywhere if this machine has made it, and else only here: only its writer may have it
+-- forgotten by others. 3 is in the column `forgotten`: deleted here only.
+DROP TRIGGER user_prompts_forgotten;
+CREATE TRIGGER user_prompts_forgotten AFTER DELETE ON user_prompts BEGIN
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 0 AND row_id = old.id;
+END;
+DROP TRIGGER observations_forgotten;
+CREATE TRIGGER observations_forgotten AFTER DELETE ON observations BEGIN
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 1 AND row_id = old.id;
+END;
+DROP TRIGGER session_summaries_forgotten;
+CREATE TRIGGER session_summaries_forgotten AFTER DELETE ON session_summaries BEGIN
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 2 AND row_id = old.id;
+END;
+DROP TRIGGER bookmarks_forgotten;
+CREATE TRIGGER bookmarks_forgotten AFTER DELETE ON bookmarks BEGIN
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 3 AND row_id = old.id;
+END;

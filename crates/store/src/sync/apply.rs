@@ -85,7 +85,7 @@ pub(super) fn apply(
     entry: &Entry,
 ) -> rusqlite::Result<Applied> {
     let connection = intake.connection;
-    let known = entities::find(connection, entry.entity)?;
+    let known = entities::find_for(connection, entry.entity, host.row)?;
     if let Some(state) = known.as_ref().and_then(entities::state_if_forgotten) {
         return Ok(if state == DONE { Applied::Known } else { Applied::Forgotten });
     }
@@ -102,8 +102,7 @@ pub(super) fn apply(
             let found = intake.session(session, host, &project, at)?;
             if found.is_forgotten(at) {
                 // The session was forgotten here before this record came.
-                entities::mark_forgotten(connection, entry.entity, host.row, sealed.id)?;
-                return Ok(Applied::Forgotten);
+                return forgotten_here(connection, host, sealed, entry);
             }
             if found.is_local && !host.is_own {
                 return Ok(Applied::Refused);
@@ -125,12 +124,20 @@ pub(super) fn apply(
             note_own_content(&place)?;
             Ok(Applied::Changed)
         }
-        PutRow::Forgotten => {
-            entities::mark_forgotten(connection, entry.entity, host.row, sealed.id)?;
-            Ok(Applied::Forgotten)
-        }
+        PutRow::Forgotten => forgotten_here(connection, host, sealed, entry),
         PutRow::Refused => Ok(Applied::Refused),
     }
+}
+
+/// Leaves out an entry whose place was forgotten here. Only what this machine has made is also erased in the engine.
+fn forgotten_here(
+    connection: &Connection,
+    host: IntakeHost,
+    sealed: &SealedRecord,
+    entry: &Entry,
+) -> rusqlite::Result<Applied> {
+    let is_everywhere = entities::mark_forgotten(connection, entry.entity, host, sealed.id)?;
+    Ok(if is_everywhere { Applied::Forgotten } else { Applied::Known })
 }
 
 /// Returns whether an entity stays in its table: its row is a row of that one.

@@ -3,10 +3,10 @@
 use longhaul_sync::{Body, EntityId, RecordId};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::circle::HostRow;
+use super::circle::{HostRow, is_own_host};
+use super::intake_transaction::IntakeHost;
 use super::log::{DONE, ERASE};
 use crate::memory::forget;
-use crate::row_ids::ProjectRow;
 
 /// The table that an entity is in. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) const LIVE: i64 = 0;
 pub(super) const FORGOTTEN: i64 = 1;
 /// Its tombstone is in the log.
 pub(super) const BURIED: i64 = 2;
-/// Deleted on this host only.
+/// Deleted on this host only, because another host has made it.
 const DELETED_HERE: i64 = 3;
 
 /// An entity that is known here.
@@ -84,6 +84,21 @@ pub(super) fn find(connection: &Connection, entity: EntityId) -> rusqlite::Resul
     connection.prepare_cached(&sql)?.query_row([entity.as_bytes()], read).optional()
 }
 
+/// Finds an entity by its id for a host that has a record of it.
+///
+/// A tombstone that came before any record of the entity does not count if another host wrote it: that host is not its writer.
+pub(super) fn find_for(connection: &Connection, entity: EntityId, writer: HostRow) -> rusqlite::Result<Option<Known>> {
+    let Some(known) = find(connection, entity)? else { return Ok(None) };
+    let is_only_tombstone = known.table.is_none() && known.forgotten == BURIED;
+    let is_of_writer = !is_only_tombstone || is_same_machine(connection, known.host, writer)?;
+    Ok(is_of_writer.then_some(known))
+}
+
+/// Returns whether two hosts are one: the same id, or ids that this machine has had.
+fn is_same_machine(connection: &Connection, one: HostRow, other: HostRow) -> rusqlite::Result<bool> {
+    Ok(one == other || is_own_host(connection, one)? && is_own_host(connection, other)?)
+}
+
 /// Finds the entity of a row, and whether it was made on this host, now or before it got a new id. Of several, one that was.
 pub(super) fn of_row(connection: &Connection, table: EntityTable, row: i64) -> rusqlite::Result<Option<RowEntity>> {
     let sql = format!(
@@ -116,7 +131,8 @@ pub(super) fn put(connection: &Connection, new: &Version) -> rusqlite::Result<()
         .prepare_cached(
             "INSERT INTO sync_entities (entity, what, row_id, host_id, version, record_id, digest)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT DO UPDATE SET host_id = ?4, version = ?5, record_id = ?6, digest = coalesce(?7, digest)",
+             ON CONFLICT DO UPDATE SET what = ?2, row_id = ?3, host_id = ?4, version = ?5, record_id = ?6,
+                 digest = coalesce(?7, digest), forgotten = 0",
         )?
         .execute((
             new.entity.as_bytes(),
@@ -130,44 +146,76 @@ pub(super) fn put(connection: &Connection, new: &Version) -> rusqlite::Result<()
         .map(drop)
 }
 
-/// Deletes an entity because of a tombstone in the log; `host` wrote the tombstone.
+/// Deletes an entity because of a tombstone in the log; `host` wrote the tombstone. Returns whether there was a row, or `None`
+/// if the entity is not the host's to forget.
 pub(super) fn bury(
     connection: &Connection,
     entity: EntityId,
-    host: HostRow,
+    host: IntakeHost,
     record: RecordId,
-) -> rusqlite::Result<bool> {
+) -> rusqlite::Result<Option<bool>> {
     let known = find(connection, entity)?;
-    let had_row = match &known {
-        Some(Known { table: Some(table), row: Some(row), .. }) => delete_row(connection, *table, *row)?,
-        _ => false,
-    };
+    let mut had_row = false;
+    if let Some(known) = &known {
+        if !may_forget(connection, entity, host, known)? {
+            return Ok(None);
+        }
+        if let (Some(table), Some(row)) = (known.table, known.row) {
+            had_row = delete_row(connection, table, row)?;
+        }
+    }
+    // Of what is not known here, the tombstone is stored alone: `find_for` decides whose records it concerns.
     connection
         .prepare_cached(
             "INSERT INTO sync_entities (entity, host_id, version, record_id, forgotten) VALUES (?1, ?2, 0, ?3, ?4)
              ON CONFLICT DO UPDATE SET forgotten = ?4, row_id = NULL, digest = NULL",
         )?
-        .execute((entity.as_bytes(), host, record.as_bytes(), BURIED))?;
-    erase_in_engine(connection, entity)?;
-    Ok(had_row)
+        .execute((entity.as_bytes(), host.row, record.as_bytes(), BURIED))?;
+    if known.is_some() {
+        erase_in_engine(connection, entity)?;
+    } else {
+        // Others may have written records of it that wait: they are not this host's to forget.
+        erase_of_host(connection, entity, host.row)?;
+    }
+    Ok(Some(had_row))
 }
 
-/// Records that an entity that has just come was forgotten here before: its tombstone is still to be written.
+/// Records that an entity that has just come was forgotten here before. One that this machine has made is to be forgotten
+/// everywhere: its tombstone is still to be written. Returns whether it is.
 pub(super) fn mark_forgotten(
     connection: &Connection,
     entity: EntityId,
-    host: HostRow,
+    host: IntakeHost,
     record: RecordId,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<bool> {
+    let forgotten = if host.is_own { FORGOTTEN } else { DELETED_HERE };
     let sql = "INSERT INTO sync_entities (entity, host_id, version, record_id, forgotten) VALUES (?1, ?2, 0, ?3, ?4)
-               ON CONFLICT DO NOTHING";
-    connection.prepare_cached(sql)?.execute((entity.as_bytes(), host, record.as_bytes(), FORGOTTEN)).map(drop)
+               ON CONFLICT DO UPDATE SET host_id = ?2, record_id = ?3, forgotten = ?4, row_id = NULL, digest = NULL";
+    connection.prepare_cached(sql)?.execute((entity.as_bytes(), host.row, record.as_bytes(), forgotten))?;
+    Ok(host.is_own)
+}
+
+/// Returns whether a host may have an entity forgotten on this machine: only if the host has written it. One that was made here,
+/// only this machine has written, under whatever id.
+fn may_forget(connection: &Connection, entity: EntityId, host: IntakeHost, known: &Known) -> rusqlite::Result<bool> {
+    if is_own_host(connection, known.host)? {
+        return Ok(host.is_own);
+    }
+    let sql = "SELECT 1 FROM sync_log WHERE entity = ?1 AND host_id = ?2";
+    Ok(known.host == host.row || connection.prepare_cached(sql)?.exists((entity.as_bytes(), host.row))?)
 }
 
 /// Marks every record of an entity as to be erased in the engine.
 pub(super) fn erase_in_engine(connection: &Connection, entity: EntityId) -> rusqlite::Result<()> {
     let sql = "UPDATE sync_log SET state = ?2, content = NULL, project = NULL WHERE entity = ?1 AND state IS NOT ?2";
     connection.prepare_cached(sql)?.execute((entity.as_bytes(), ERASE)).map(drop)
+}
+
+/// Marks the records that a host has written of an entity as to be erased in the engine.
+fn erase_of_host(connection: &Connection, entity: EntityId, host: HostRow) -> rusqlite::Result<()> {
+    let sql = "UPDATE sync_log SET state = ?3, content = NULL, project = NULL
+               WHERE entity = ?1 AND host_id = ?2 AND state IS NOT ?3";
+    connection.prepare_cached(sql)?.execute((entity.as_bytes(), host, ERASE)).map(drop)
 }
 
 /// Returns the state of a record in the log whose entity is forgotten; `None` if it is not.
@@ -187,23 +235,4 @@ pub(super) fn delete_row(connection: &Connection, table: EntityTable, row: i64) 
         EntityTable::Summaries => forget::forget_summary(connection, row),
         EntityTable::Bookmarks => Ok(connection.execute("DELETE FROM bookmarks WHERE id = ?1", [row])? > 0),
     }
-}
-
-/// Makes the deletion of what other hosts have made, in a project or in all, a deletion on this host only.
-///
-/// Deleting a whole project here must not delete what others have in it. To be called before the deletion.
-pub(crate) fn keep_of_others(connection: &Connection, project: Option<ProjectRow>) -> rusqlite::Result<()> {
-    for (number, table) in ["user_prompts", "observations", "session_summaries"].iter().enumerate() {
-        let sql = format!(
-            "UPDATE sync_entities SET forgotten = ?1 WHERE what = ?2 AND forgotten = 0
-             AND host_id IN (SELECT id FROM sync_hosts WHERE is_own = 0)
-             AND (?3 IS NULL OR row_id IN (SELECT id FROM {table} WHERE project_id = ?3))"
-        );
-        connection.execute(&sql, (DELETED_HERE, number as i64, project))?;
-    }
-    let sql = "UPDATE sync_entities SET forgotten = ?1 WHERE what = 3 AND forgotten = 0
-               AND host_id IN (SELECT id FROM sync_hosts WHERE is_own = 0)
-               AND (?2 IS NULL OR row_id IN (SELECT b.id FROM bookmarks b JOIN sessions s ON s.session_id = b.session_id
-                    JOIN projects p ON p.project_key = s.project_key WHERE p.id = ?2))";
-    connection.execute(sql, (DELETED_HERE, project)).map(drop)
 }

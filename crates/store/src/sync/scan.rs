@@ -263,7 +263,8 @@ impl TableScan<'_> {
             None => (content.entity(self.host, row), None),
         };
         if before.is_none()
-            && let Some(other) = entities::find(connection, entity)?
+            && let Some(own) = own_row(connection)?
+            && let Some(other) = entities::find_for(connection, entity, own)?
         {
             let is_forgotten = entities::state_if_forgotten(&other).is_some();
             return Ok(if is_forgotten { Looked::ToLog(ToLog::Delete { entity, row }) } else { Looked::Nothing });

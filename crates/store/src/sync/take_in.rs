@@ -222,10 +222,15 @@ fn judge<'a>(
         }
         (IncomingContent::Record(Record::Forgetting(forgotten)), _) => {
             intake.expect_change()?;
+            let mut is_refused = false;
             for entity in forgotten {
-                taken.forgotten += u64::from(bury(intake.connection, *entity, host.row, sealed.id)?);
+                match bury(intake.connection, *entity, host, sealed.id)? {
+                    Some(had_row) => taken.forgotten += u64::from(had_row),
+                    None => is_refused = true,
+                }
             }
             taken.applied += 1;
+            taken.refused += u64::from(is_refused);
             Ok(row(DONE))
         }
         (IncomingContent::Record(Record::Entry(_)), Some(entry)) => {

@@ -4,7 +4,7 @@ use super::{Engine, Machine, open, settle};
 
 impl Machine {
     /// Returns a copy of this machine: the same database, on another disk.
-    fn copy(&self, name: &'static str) -> Self {
+    pub(super) fn copy(&self, name: &'static str) -> Self {
         self.store.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
         let folder = super::folder();
         let path = folder.path().join("l.db");
@@ -72,12 +72,12 @@ fn a_host_restored_from_a_backup_gets_a_new_id_and_everything_back() {
 fn what_was_logged_and_never_confirmed_is_written_again_under_the_new_id() {
     let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
     a.note("sent");
-    a.note("forgotten");
     a.exchange(&mut engine);
     b.exchange(&mut engine);
     let mut clone = a.copy("clone");
     clone.note("not sent");
-    clone.store.forget(crate::RecordId { what: crate::What::Observation, id: 2 }).unwrap();
+    clone.note("forgotten");
+    clone.store.forget(crate::RecordId { what: crate::What::Observation, id: 3 }).unwrap();
     let _ = clone.exchange_up_to(&mut engine, &mut super::Budget(2));
     a.note("another");
     a.exchange(&mut engine);
