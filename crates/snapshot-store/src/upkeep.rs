@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use longhaul_core::{Config, Env, Millis};
 use longhaul_runtime::git::PrivateGit;
+use longhaul_runtime::memory::upkeep::may_delete;
 use longhaul_runtime::{Home, bounded_read, files, waiting_times};
 use longhaul_snapshot::{Kept, retention};
 use longhaul_store::{Snapshot, Store};
@@ -99,7 +100,11 @@ pub fn upkeep(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<
         let snapshots = store.snapshots(None)?;
         let kept: Vec<Kept> =
             snapshots.iter().filter(|one| one.commit.is_some() || one.skipped.is_some()).map(kept).collect();
-        let drop = retention(&kept, env.now, settings.max_age_days.as_millis(), excess);
+        let drop = match may_delete(home, env.now) {
+            true => retention(&kept, env.now, settings.max_age_days.as_millis(), excess),
+            // By a wrong clock, the newest ones may seem to be the oldest.
+            false => Vec::new(),
+        };
         if drop.is_empty() && round > 0 {
             break;
         }

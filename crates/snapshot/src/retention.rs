@@ -28,11 +28,14 @@ impl Kept {
 ///
 /// Dropped are those that are older than `max_age_ms` (0: none) and not pinned. If the store is `excess` bytes too large,
 /// more follow: the oldest first, until they have added that many bytes. Pinned ones follow only if nothing else is dropped:
-/// otherwise the store is to be measured again first. The newest snapshot always stays.
+/// otherwise the store is to be measured again first. The newest snapshot always stays, and no age is counted beyond it: the
+/// clock may be ahead.
 pub fn retention(snapshots: &[Kept], now: Millis, max_age_ms: u64, excess: u64) -> Vec<i64> {
     let mut order: Vec<&Kept> = snapshots.iter().collect();
     order.sort_by_key(|kept| (kept.is_pinned, kept.at, kept.id));
-    let newest = snapshots.iter().max_by_key(|kept| (kept.at, kept.id)).map(|kept| kept.id);
+    let newest = snapshots.iter().max_by_key(|kept| (kept.at, kept.id));
+    let now = newest.map_or(now, |newest| now.min(newest.at));
+    let newest = newest.map(|kept| kept.id);
     let mut has_dropped_others = false;
     let mut freed = 0_u64;
     let mut dropped = Vec::new();

@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow, bail};
 use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::ErrorLog;
-use longhaul_runtime::memory::upkeep::{build_index, drop_old_text, merge_index};
+use longhaul_runtime::memory::upkeep::{build_index, drop_old_text, may_delete, merge_index, note_run};
 use longhaul_snapshot_store::Dropped;
 
 use super::open_memory::Memory;
@@ -19,6 +19,12 @@ pub(crate) fn run(memory: &Memory<'_>) -> Result<Exit> {
         Err(error) => ErrorLog::new(memory.env, "upkeep").write(&error.chain()),
     }
     let log = |error: &longhaul_runtime::Error| ErrorLog::new(memory.env, "upkeep").write(&error.chain());
+    if let Err(error) = note_run(&memory.home, memory.env.now) {
+        log(&error);
+    }
+    if !may_delete(&memory.home, memory.env.now) {
+        out::message("The clock has jumped since the last upkeep: nothing is deleted because of its age for a day.");
+    }
     match drop_old_text(memory.env, &memory.home, &memory.config) {
         Ok(dropped) => out::message(&format!("Deleted {dropped} raw texts.")),
         Err(error) => log(&error),
@@ -66,6 +72,9 @@ pub(super) fn forget_files(memory: &Memory<'_>) -> Result<()> {
 
 /// Deletes old rows of the log of notifications.
 fn drop_old_notifications(memory: &Memory<'_>) -> Result<(), longhaul_runtime::Error> {
+    if !may_delete(&memory.home, memory.env.now) {
+        return Ok(());
+    }
     let oldest = memory.env.now.0.saturating_sub(longhaul_notify_ways::KEPT_DAYS * DAY_MS.unsigned_abs());
     if let Some(store) = memory.home.existing_store()? {
         store.prune_notifications(Millis(oldest))?;

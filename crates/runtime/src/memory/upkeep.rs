@@ -17,20 +17,75 @@ const MOST: usize = 20_000;
 /// Number of records added to the search index per transaction.
 const INDEXED_AT_ONCE: usize = 200;
 
+/// What the file [`Home::upkeep`] contains: when upkeep last ran, and since when the clock has not jumped.
+///
+/// Upkeep runs once a day: a clock that shows a day more than that, or an earlier day, may be wrong, and what is old by it may be
+/// new. Nothing is deleted until the clock has gone on for a day. A machine that was off for days waits that day, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mark {
+    last: Millis,
+    steady_since: Millis,
+}
+
+impl Mark {
+    const DAY: u64 = DAY_MS.unsigned_abs();
+
+    /// Returns the mark of the last run; `None` before the first one.
+    fn read(home: &Home) -> Option<Self> {
+        let text = bounded_read::text(&home.upkeep(), bounded_read::SMALL).ok()?;
+        let mut numbers = text.split_whitespace().map(|number| number.parse().map(Millis));
+        let last = numbers.next()?.ok()?;
+        let steady_since = numbers.next()?.ok()?;
+        Some(Self { last, steady_since })
+    }
+
+    /// Returns the mark of a run that follows this one.
+    fn next(before: Option<Self>, now: Millis) -> Self {
+        let steady_since = match before {
+            Some(before) if before.has_jumped(now) => now,
+            Some(before) => before.steady_since,
+            // The first run: there is nothing that the clock could differ from.
+            None => Millis(0),
+        };
+        Self { last: now, steady_since }
+    }
+
+    fn has_jumped(self, now: Millis) -> bool {
+        now.since(self.last) > 2 * Self::DAY || self.last.since(now) > Self::DAY
+    }
+
+    fn may_delete(self, now: Millis) -> bool {
+        !self.has_jumped(now) && now.since(self.steady_since) >= Self::DAY
+    }
+
+    fn write(self, home: &Home) -> Result<(), Error> {
+        files::replace(&home.upkeep(), format!("{} {}", self.last.0, self.steady_since.0).as_bytes())
+    }
+}
+
+/// Records that upkeep runs now.
+pub fn note_run(home: &Home, now: Millis) -> Result<(), Error> {
+    Mark::next(Mark::read(home), now).write(home)
+}
+
+/// Returns whether upkeep may delete what is old by the clock: not if the clock has jumped since the last run.
+pub fn may_delete(home: &Home, now: Millis) -> bool {
+    Mark::read(home).is_none_or(|mark| mark.may_delete(now))
+}
+
 /// Starts upkeep in the background if the last run was a day ago or the search index is not complete.
 pub(crate) fn begin(home: &Home, now: Millis, is_indexed: bool) -> Result<(), Error> {
     if !is_indexed {
         return start();
     }
-    let path = home.upkeep();
-    let last = bounded_read::text(&path, bounded_read::SMALL).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    let mark = Mark::read(home);
     // A clock that was once far ahead must not delay it for years.
-    if last.is_some_and(|last| last.abs_diff(now.0) < DAY_MS.unsigned_abs()) {
+    if mark.is_some_and(|mark| mark.last.0.abs_diff(now.0) < Mark::DAY) {
         return Ok(());
     }
-    files::replace(&path, now.0.to_string().as_bytes())?;
+    Mark::next(mark, now).write(home)?;
     // A new memory contains nothing old.
-    if last.is_none() {
+    if mark.is_none() {
         return Ok(());
     }
     start()
@@ -93,10 +148,12 @@ pub fn drop_old_text(env: &Env, home: &Home, config: &Config) -> Result<usize, E
     if cut_long_texts(&store)? > 0 {
         store.settle_writes()?;
     }
-    if kept_ms == 0 {
+    if kept_ms == 0 || !may_delete(home, env.now) {
         return Ok(0);
     }
-    let before = Millis(env.now.0.saturating_sub(kept_ms));
+    // A clock that is ahead makes nothing old: the newest record shows that it was not that late yet.
+    let Some(newest) = store.newest_record()? else { return Ok(0) };
+    let before = Millis(env.now.min(newest).0.saturating_sub(kept_ms));
     let mut dropped = 0;
     while dropped < MOST {
         let pruned = store.prune(before, AT_ONCE)?;
@@ -109,4 +166,28 @@ pub fn drop_old_text(env: &Env, home: &Home, config: &Config) -> Result<usize, E
         store.settle_writes()?;
     }
     Ok(dropped)
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_core::Millis;
+
+    use super::Mark;
+
+    #[test]
+    fn nothing_is_deleted_for_a_day_after_the_clock_has_jumped() {
+        let day = |days: u64| Millis(days * Mark::DAY);
+        let mut mark = Mark::next(None, day(1_000));
+        assert!(mark.may_delete(day(1_000)), "the first run");
+        mark = Mark::next(Some(mark), day(1_001));
+        assert!(mark.may_delete(day(1_001)));
+        // 400 days ahead, a second run there, and back.
+        assert!(!mark.may_delete(day(1_401)));
+        for at in [1_401, 1_401, 1_001, 1_001] {
+            mark = Mark::next(Some(mark), day(at));
+            assert!(!mark.may_delete(day(at)), "{at}");
+        }
+        mark = Mark::next(Some(mark), day(1_002));
+        assert!(mark.may_delete(day(1_002)));
+    }
 }

@@ -45,6 +45,30 @@ fn old_snapshots_are_dropped_and_the_others_still_work() {
 }
 
 #[test]
+fn a_clock_that_jumps_ahead_and_back_drops_nothing_for_a_day() {
+    let world = World::new();
+    let day = 86_400_000;
+    let upkeep = |now: u64| {
+        longhaul_runtime::memory::upkeep::note_run(&world.home(), longhaul_core::Millis(now)).unwrap();
+        upkeep_at(&world, now, &Config::default())
+    };
+    for (number, at) in [100, 101, 501, 102].into_iter().enumerate() {
+        world.now.set(at * day);
+        world.write("a", format!("{number}\n"));
+        world.take();
+        assert_eq!(upkeep(at * day), 0, "day {at}");
+    }
+    world.now.set(103 * day);
+    world.take();
+    assert_eq!(upkeep(103 * day), 0);
+    assert_eq!(world.store().snapshots(None).unwrap().len(), 5);
+    for at in (104..140).filter(|at| at % 2 == 0) {
+        upkeep(at * day);
+    }
+    assert_eq!(world.store().snapshots(None).unwrap().len(), 1, "that of day 501 is the newest");
+}
+
+#[test]
 fn a_store_above_its_cap_drops_the_oldest_and_pinned_ones_last() {
     let world = World::new();
     let mut taken = Vec::new();

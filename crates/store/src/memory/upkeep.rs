@@ -74,6 +74,17 @@ impl Store {
         rows.collect::<Result<_, _>>().map_err(failed)
     }
 
+    /// Returns the time of what was stored last: a prompt, an observation or raw text; `None` if there is none.
+    pub fn newest_record(&self) -> Result<Option<Millis>, StoreError> {
+        // By the number of the row, not by the time: a clock that was ahead once has left times that lie ahead.
+        let sql = "SELECT max(at) FROM (
+                       SELECT * FROM (SELECT created_at AS at FROM user_prompts ORDER BY id DESC LIMIT 1) UNION ALL
+                       SELECT * FROM (SELECT created_at FROM observations ORDER BY id DESC LIMIT 1) UNION ALL
+                       SELECT * FROM (SELECT created_at FROM details ORDER BY rowid DESC LIMIT 1))";
+        let newest = self.connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
+        newest.map(|at| at.map(millis)).map_err(cannot("find the newest record"))
+    }
+
     /// Deletes raw text from before `before`, at most `most` pieces, and returns some free space to the file system.
     ///
     /// The observations stay. Call it again while there is more.

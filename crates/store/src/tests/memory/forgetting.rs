@@ -152,6 +152,7 @@ fn old_raw_text_goes_and_what_is_remembered_stays() {
         .map(|(id, at)| NewObservation { response: &long, ..call(id, Kind::Command, "Ran make", at) })
         .collect();
     shelf.take("s1", &calls);
+    assert_eq!(shelf.store.newest_record().unwrap(), Some(Millis(149)), "nothing is older than this allows");
     let before = shelf.store.stats().unwrap().bytes;
     let pruned = shelf.store.prune(Millis(140), 30).unwrap();
     assert_eq!((pruned.rows, pruned.more), (30, true));
