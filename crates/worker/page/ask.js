@@ -1,4 +1,13 @@
-// Requests to the worker.
+// Requests to the worker, and the key that they need.
+//
+// The key comes in the fragment of the address, which no server sees. It is kept in the storage of this origin, to which
+// the port belongs. A cookie would be sent to every port of this machine.
+
+const KEY = "longhaul-key";
+
+/** The key from the address, until the worker has accepted it: another site can open this page with a wrong one. */
+let fresh = fromAddress();
+let kept = null; // Where the browser stores nothing, the key lasts as long as the page.
 
 /** An error of the worker, with a suggested fix. */
 export class Refused extends Error {
@@ -27,8 +36,23 @@ export function forget(id) {
   return ask(`/api/${kind}/${id}`, change("DELETE"));
 }
 
-/** Returns the error that `response` reports. */
-export async function refusal(response) {
+/** Sends a request with the key. Returns the response if it is a success. */
+export async function send(url, options = {}) {
+  const key = fresh ?? stored();
+  if (!key) throw locked();
+  let response;
+  try {
+    response = await fetch(url, { ...options, headers: { ...options.headers, Authorization: `Bearer ${key}` } });
+  } catch (error) {
+    throw error.name === "AbortError" ? error : unreachable();
+  }
+  if (response.status === 401) drop(key);
+  else if (key === fresh && response.ok) accept(key);
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+async function refusal(response) {
   if (response.status === 401) return locked();
   const body = await response.json().catch(() => ({}));
   const again = response.headers.get("Retry-After");
@@ -42,7 +66,42 @@ export function unreachable() {
 }
 
 const locked = () =>
-  new Refused(401, "This page is locked", "The worker was restarted and has a new token. Run: longhaul worker open");
+  new Refused(401, "This page is locked", "It opens with the address of the running worker. Run: longhaul worker open");
+
+/** Takes the key out of the address. */
+function fromAddress() {
+  const [, key = null] = /^#key=(\w+)$/.exec(location.hash) ?? [];
+  if (key) history.replaceState(null, "", "/");
+  return key;
+}
+
+function stored() {
+  try {
+    return localStorage.getItem(KEY) ?? kept;
+  } catch {
+    return kept;
+  }
+}
+
+function accept(key) {
+  [fresh, kept] = [null, key];
+  try {
+    localStorage.setItem(KEY, key);
+  } catch {
+    // `kept` has it.
+  }
+}
+
+/** Forgets a key that the worker has refused, so that it is not asked again and again. */
+function drop(key) {
+  if (key === fresh) fresh = null;
+  if (key === kept) kept = null;
+  try {
+    if (localStorage.getItem(KEY) === key) localStorage.removeItem(KEY);
+  } catch {
+    // There is none.
+  }
+}
 
 const change = (method, body) => ({
   method,
@@ -51,12 +110,5 @@ const change = (method, body) => ({
 });
 
 async function ask(url, options) {
-  let response;
-  try {
-    response = await fetch(url, options);
-  } catch (error) {
-    throw error.name === "AbortError" ? error : unreachable();
-  }
-  if (!response.ok) throw await refusal(response);
-  return response.json();
+  return (await send(url, options)).json();
 }

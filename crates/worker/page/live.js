@@ -1,7 +1,7 @@
 // The stream of new records. It is read with fetch instead of EventSource, which hides why a request was refused and loses its
 // position when it is opened again.
 
-import { refusal, unreachable } from "./ask.js";
+import { Refused, send, unreachable } from "./ask.js";
 
 const SILENCE_MS = 40_000; // The worker pings every 15 seconds.
 const FIRST_WAIT_MS = 500;
@@ -79,8 +79,7 @@ async function once(seen, tell) {
   try {
     heard();
     const headers = { Accept: "text/event-stream", ...(seen.id && { "Last-Event-ID": seen.id }) };
-    const response = await fetch("/stream", { headers, signal: stop.signal, cache: "no-store" });
-    if (!response.ok) return await refusal(response);
+    const response = await send("/stream", { headers, signal: stop.signal, cache: "no-store" });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const feed = parser(({ name, data, id }) => {
       seen.wait = FIRST_WAIT_MS;
@@ -93,8 +92,8 @@ async function once(seen, tell) {
       heard();
       feed(value);
     }
-  } catch {
-    return unreachable();
+  } catch (error) {
+    return error instanceof Refused ? error : unreachable();
   } finally {
     clearTimeout(watchdog);
     stop.abort();

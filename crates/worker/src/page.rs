@@ -68,10 +68,6 @@ impl PageFile {
     }
 }
 
-/// The page that a browser with a ticket gets before it goes on to the viewer.
-pub(crate) const ADMITTED: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Longhaul</title>\
-    <meta http-equiv=\"refresh\" content=\"0;url=/\"><p><a href=\"/\">Open Longhaul</a></p></html>";
-
-/// The page that is shown without a token.
+/// The page that is shown for a wrong token or ticket. The viewer says the same where it has no key (`ask.js`).
 pub(crate) const LOCKED: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Longhaul</title>\
     <p>This page opens with the address that <code>longhaul worker open</code> prints.</p></html>";

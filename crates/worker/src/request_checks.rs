@@ -1,7 +1,9 @@
 //! The checks before every request. A response then gets the headers that `response.rs` lists.
 //!
 //! Any page in the user's browser can send requests to this machine, and any host name can be made to resolve to it. So a
-//! request must name the worker as its host, come from the viewer or from no page, and have the token.
+//! request must name the worker as its host, come from the viewer or from no page, and have the token or the key of the page.
+//!
+//! There is no cookie: a browser would send it to every port of this machine, whoever listens there.
 
 use std::time::Instant;
 
@@ -13,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use longhaul_runtime::waiting_times;
 use longhaul_runtime::worker::ticket;
 
-use crate::page::{ADMITTED, LOCKED};
+use crate::page::LOCKED;
 use crate::params::Params;
 use crate::response::{HEADERS, Problem};
 use crate::routes::Shared;
@@ -26,8 +28,8 @@ pub(crate) const BODY: usize = 2 * 1024 * 1024;
 pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: Next) -> Response {
     let is_api = is_data(request.uri().path());
     let entry = check(&worker, &request);
-    // A refused request does not keep the worker running.
-    if matches!(entry, Ok(Entry::Pass | Entry::Exchange(_) | Entry::Admit(_))) {
+    // A refused request does not keep the worker running, nor do the files of the page, which anybody may read.
+    if matches!(entry, Ok(Entry::Exchange)) || (is_api && entry.is_ok()) {
         worker.touch();
         // `longhaul worker status` and `longhaul doctor` request only this; it does not keep the worker running.
         if request.uri().path() != "/api/health" {
@@ -42,8 +44,7 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
                     .into_response()
             })
         }
-        Ok(Entry::Exchange(cookie)) => exchange(&cookie),
-        Ok(Entry::Admit(cookie)) => admit(&cookie),
+        Ok(Entry::Exchange) => exchange(&worker),
         Ok(Entry::Locked) => locked(),
         Err(problem) => problem.into_response(),
     };
@@ -61,11 +62,9 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
 enum Entry {
     /// It is answered.
     Pass,
-    /// The token is in its address: it gets this cookie.
-    Exchange(String),
-    /// A ticket is in its address: it gets this cookie.
-    Admit(String),
-    /// It is for the page and has no token.
+    /// The token or a ticket is in its address: it gets the key of the page.
+    Exchange,
+    /// It is for the page, and the token or the ticket in its address is wrong.
     Locked,
 }
 
@@ -90,7 +89,7 @@ fn check(worker: &Worker, request: &Request) -> Result<Entry, Problem> {
     if path == "/" {
         return enter(worker, request);
     }
-    if is_data && !knows_token(worker, headers) {
+    if is_data && !has_key(worker, request) {
         limit_strangers(worker)?;
         let fix = "send the token in worker.json as `Authorization: Bearer …`, or run `longhaul worker open`";
         return Err(Problem::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong", fix));
@@ -103,22 +102,18 @@ fn is_data(path: &str) -> bool {
     path == "/stream" || path.starts_with("/api/")
 }
 
-/// Checks whether a request has the token, the cookie or a ticket.
+/// Checks the token or the ticket in the address of the page. The page itself has no data, so it needs neither.
 fn enter(worker: &Worker, request: &Request) -> Result<Entry, Problem> {
     let params = Params::of(request.uri());
-    let token = params.text("token");
-    let cookie = || format!("{}={}; Path=/; HttpOnly; SameSite=Strict", worker.cookie(), worker.file.token);
-    if token.is_some_and(|token| is_same(token, &worker.file.token)) {
-        return Ok(Entry::Exchange(cookie()));
-    }
-    if let Some(given) = params.text("ticket") {
-        let now = longhaul_runtime::env().now;
-        if ticket::redeem(&worker.home, given, now, is_same) {
-            return Ok(Entry::Admit(cookie()));
-        }
-    }
-    if knows_token(worker, request.headers()) {
+    let (token, ticket) = (params.text("token"), params.text("ticket"));
+    if token.is_none() && ticket.is_none() {
         return Ok(Entry::Pass);
+    }
+    let now = longhaul_runtime::env().now;
+    if token.is_some_and(|token| is_same(token, &worker.file.token))
+        || ticket.is_some_and(|given| ticket::redeem(&worker.home, given, now, is_same))
+    {
+        return Ok(Entry::Exchange);
     }
     limit_strangers(worker)?;
     Ok(Entry::Locked)
@@ -185,19 +180,25 @@ fn leads_astray(path: &str) -> bool {
     plain.contains('\\') || lower.contains("%00") || plain.split('/').any(|part| part == ".." || part == ".")
 }
 
-fn knows_token(worker: &Worker, headers: &HeaderMap) -> bool {
-    let texts = |name: HeaderName| headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    let bearer = texts(header::AUTHORIZATION)
+/// Returns whether a request has the token, or the key of the page and is one that the page sends.
+fn has_key(worker: &Worker, request: &Request) -> bool {
+    let values = request.headers().get_all(header::AUTHORIZATION).into_iter().filter_map(|value| value.to_str().ok());
+    let mut given = values
         .filter_map(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-        .map(|(_, token)| token.trim());
-    let name = worker.cookie();
-    let cookie = texts(header::COOKIE)
-        .flat_map(|cookies| cookies.split(';'))
-        .filter_map(|cookie| cookie.trim().split_once('='))
-        .filter(|(key, _)| *key == name)
-        .map(|(_, token)| token);
-    bearer.chain(cookie).any(|token| is_same(token, &worker.file.token))
+        .map(|(_, key)| key.trim());
+    let is_of_page = is_of_page(request.method(), request.uri().path());
+    given.any(|key| is_same(key, &worker.file.token) || (is_of_page && is_same(key, &worker.page_key)))
+}
+
+/// Returns whether the page sends such requests: it reads, and deletes records. Others report sessions.
+fn is_of_page(method: &Method, path: &str) -> bool {
+    match *method {
+        Method::GET => !matches!(path, "/api/embedding" | "/api/context/inject"),
+        Method::POST => path == "/api/observations/batch",
+        Method::DELETE => true,
+        _ => false,
+    }
 }
 
 /// Compares two tokens in constant time.
@@ -206,25 +207,11 @@ fn is_same(given: &str, token: &str) -> bool {
     std::hint::black_box(differing) == 0 && given.len() == token.len()
 }
 
-/// Sets the cookie and redirects to an address without the token.
-fn exchange(cookie: &str) -> Response {
+/// Redirects to the page, with its key in the fragment of the address, which a browser sends to nobody.
+fn exchange(worker: &Worker) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
-    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
-    if let Ok(cookie) = HeaderValue::from_str(cookie) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
-    response
-}
-
-/// Sets the cookie with a page that loads the viewer.
-///
-/// A redirect would not work: the browser came from a file, which is another site, so it would not send the cookie.
-fn admit(cookie: &str) -> Response {
-    let mut response = (StatusCode::OK, ADMITTED).into_response();
-    let kind = HeaderValue::from_static("text/html; charset=utf-8");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    if let Ok(cookie) = HeaderValue::from_str(cookie) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    if let Ok(place) = HeaderValue::from_str(&format!("/#key={}", worker.page_key)) {
+        response.headers_mut().insert(header::LOCATION, place);
     }
     response
 }
@@ -238,12 +225,26 @@ fn locked() -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_data, is_same, leads_astray};
+    use axum::http::Method;
+
+    use super::{is_data, is_of_page, is_same, leads_astray};
 
     #[test]
     fn data_is_what_lies_below_the_api_and_the_stream() {
         assert!(["/api/", "/api/stats", "/api/sessions/a/timeline", "/stream"].iter().all(|path| is_data(path)));
         assert!(!["/", "/api", "/apian.js", "/app.js", "/streams", "/stream/x"].iter().any(|path| is_data(path)));
+    }
+
+    #[test]
+    fn the_page_reads_and_deletes_and_reports_nothing() {
+        for path in ["/api/stats", "/api/sessions/a/timeline", "/stream"] {
+            assert!(is_of_page(&Method::GET, path), "{path}");
+        }
+        assert!(is_of_page(&Method::DELETE, "/api/prompts/P1") && is_of_page(&Method::POST, "/api/observations/batch"));
+        for path in ["/api/sessions/init", "/api/sessions/complete", "/api/keep"] {
+            assert!(!is_of_page(&Method::POST, path), "{path}");
+        }
+        assert!(!is_of_page(&Method::GET, "/api/context/inject"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use longhaul_core::{Config, Env};
-use longhaul_runtime::worker::WorkerFile;
+use longhaul_runtime::worker::{WorkerFile, new_token};
 use longhaul_runtime::{Error, Home};
 use longhaul_usage_reader::AllUsage;
 
@@ -22,6 +22,9 @@ pub(crate) struct Worker {
     pub(crate) home: Home,
     env: Env,
     pub(crate) file: WorkerFile,
+    /// The key with which the page asks. It is in no file of Longhaul, opens only what the page uses, and ends with this
+    /// worker.
+    pub(crate) page_key: String,
     pub(crate) database: Arc<Database>,
     pub(crate) hub: Hub,
     pub(crate) eyes: Mutex<Eyes>,
@@ -43,6 +46,7 @@ impl Worker {
             database: Arc::new(Database::open(&home)?),
             home,
             env: env.clone(),
+            page_key: new_token()?,
             is_kept: AtomicBool::new(!file.for_model),
             file,
             hub: Hub::default(),
@@ -76,11 +80,6 @@ impl Worker {
             self.touch();
         }
         lock(&self.used).elapsed()
-    }
-
-    /// Returns the name of the cookie. Cookies do not distinguish ports, so two workers on one machine need two names.
-    pub(crate) fn cookie(&self) -> String {
-        format!("longhaul_{}", self.file.port)
     }
 
     /// Returns the current environment and configuration.

@@ -58,9 +58,9 @@ impl Browser {
         self.command("POST", "url", &json!({ "url": url }));
     }
 
-    /// Removes the cookies of the page's site.
-    pub(super) fn forget_cookies(&self) {
-        self.command("DELETE", "cookie", &Value::Null);
+    /// Returns the cookies that the browser would send to the page's host, on any port.
+    pub(super) fn cookies(&self) -> Value {
+        self.command("GET", "cookie", &Value::Null)
     }
 
     /// Opens another tab, which is the page from then on; returns how to come back to it.

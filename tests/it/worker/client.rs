@@ -82,7 +82,7 @@ impl Events {
         let mut stream = connect(served.port);
         let (port, token) = (served.port, &served.token);
         let request = format!(
-            "GET /stream HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: longhaul_{port}={token}\r\nLast-Event-ID: {id}\r\n\r\n"
+            "GET /stream HTTP/1.1\r\nHost: localhost:{port}\r\nAuthorization: Bearer {token}\r\nLast-Event-ID: {id}\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).unwrap();
         Self { lines: BufReader::new(stream), last_id: String::new() }

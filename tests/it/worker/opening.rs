@@ -43,23 +43,21 @@ fn the_browser_is_given_no_key() {
     let (host, query) = address.split_once('/').unwrap();
     assert_eq!(host, format!("127.0.0.1:{}", served.port));
 
-    // What it leads to works once: the answer sets the cookie, and names neither key nor ticket.
+    // What it leads to works once: the answer leads to the page, and names neither token nor ticket.
     let headers = vec![("Host".to_owned(), host.to_owned())];
     let ask = || served.ask("GET", &format!("/{query}"), &headers, b"");
     let first = ask();
-    assert_eq!(first.status, 200, "{first:?}");
-    let cookie = first.header("set-cookie");
-    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-    assert!(first.body.contains("url=/\"") && !first.body.contains(&served.token), "{first:?}");
+    assert_eq!(first.status, 303, "{first:?}");
+    let key = first.header("location").strip_prefix("/#key=").unwrap().to_owned();
+    assert!(!first.head.contains(&served.token) && !first.head.contains("ticket"), "{first:?}");
     assert_eq!(first.header("referrer-policy"), "no-referrer");
     let second = ask();
     assert_eq!(second.status, 401, "{second:?}");
-    assert_eq!(second.header("set-cookie"), "");
+    assert_eq!(second.header("location"), "");
     assert!(!page.exists(), "a page that leads nowhere is removed");
 
-    // The cookie opens the page.
-    let cookie = cookie.split(';').next().unwrap().to_owned();
-    let headers = vec![("Host".to_owned(), host.to_owned()), ("Cookie".to_owned(), cookie)];
+    // The key opens the data.
+    let headers = vec![("Host".to_owned(), host.to_owned()), ("Authorization".to_owned(), format!("Bearer {key}"))];
     assert_eq!(served.ask("GET", "/api/stats", &headers, b"").status, 200);
     assert!(!sandbox.error_log().contains(&served.token));
 }

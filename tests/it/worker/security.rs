@@ -1,5 +1,7 @@
 //! Which requests are refused, and with which status.
 
+use std::fs;
+
 use serde_json::json;
 
 use super::client::Answer;
@@ -81,26 +83,40 @@ fn bodies_that_are_too_large_or_no_json_are_not_read() {
 }
 
 #[test]
-fn the_token_becomes_a_cookie_and_leaves_the_address() {
+fn the_token_becomes_a_key_of_the_page_that_no_cookie_carries() {
     let sandbox = Sandbox::new();
     let served = Served::new(&sandbox);
     let host = vec![("Host".to_owned(), format!("127.0.0.1:{}", served.port))];
     let page = |path: &str, headers: &[(String, String)]| served.ask("GET", path, headers, b"");
-    assert_eq!(page("/", &host).status, 401);
     assert_eq!(page("/?token=wrong", &host).status, 401);
+    assert_eq!(page("/api/stats", &host).status, 401);
     let exchanged = page(&format!("/?token={}", served.token), &host);
-    assert_eq!((exchanged.status, exchanged.header("location").as_str()), (303, "/"));
-    let cookie = exchanged.header("set-cookie");
-    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-    let mut known = host.clone();
-    known.push(("Cookie".to_owned(), cookie.split(';').next().unwrap().to_owned()));
-    let shown = page("/", &known);
+    assert_eq!((exchanged.status, exchanged.header("set-cookie").as_str()), (303, ""));
+    let key = exchanged.header("location").strip_prefix("/#key=").expect("after #, which no server sees").to_owned();
+    assert!(key.len() >= 32 && key != served.token, "{key}");
+    for entry in fs::read_dir(sandbox.data_dir()).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = fs::read(&path).unwrap_or_default();
+        assert!(!bytes.windows(key.len()).any(|part| part == key.as_bytes()), "{}", path.display());
+    }
+    for secret in [&key, &served.token] {
+        let mut by_cookie = host.clone();
+        by_cookie.push(("Cookie".to_owned(), format!("longhaul_{}={secret}", served.port)));
+        assert_eq!(page("/api/stats", &by_cookie).status, 401, "a cookie opens nothing");
+    }
+    let known = with(&served, "Authorization", &format!("Bearer {key}"));
+    // What the page does not do is for programs that know the token.
+    let report = json!({ "session_id": "a", "cwd": "/tmp" }).to_string();
+    refused(&served.ask("POST", "/api/sessions/init", &known, report.as_bytes()), 401);
+    // The page has no data, so anybody may read it.
+    let shown = page("/", &host);
     assert_eq!(shown.status, 200);
     assert!(shown.header("content-type").starts_with("text/html"));
     assert!(shown.header("content-security-policy").starts_with("default-src 'none'; script-src 'self';"));
     let data = page("/api/stats", &known);
     assert_eq!((data.status, data.header("cache-control").as_str()), (200, "no-store"));
     for answer in [&shown, &data] {
+        assert_eq!(answer.header("set-cookie"), "");
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
         assert_eq!(answer.header("referrer-policy"), "no-referrer");
         assert_eq!(answer.header("access-control-allow-origin"), "");

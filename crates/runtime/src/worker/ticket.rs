@@ -1,8 +1,8 @@
 //! Opens the viewer without a key in the arguments of a process, which every user of the machine can read.
 //!
 //! The browser is started with the path of a file that only its user can read. That file redirects to the worker with a
-//! ticket, which is valid once and for a minute. The worker finds the ticket in a second file, and returns a cookie for
-//! it.
+//! ticket, which is valid once and for a minute. The worker finds the ticket in a second file, and returns the key of the
+//! page for it.
 
 use std::fs;
 use std::path::PathBuf;
