@@ -1,15 +1,25 @@
-//! Reads `core.worktree` from a configuration file of git, without starting git.
+//! Reads single settings from a configuration file of git, without starting git.
 
 /// Returns the last value of `core.worktree` in the text of a configuration file. Included files are not read.
 pub(super) fn core_worktree(text: &[u8]) -> Option<Vec<u8>> {
-    let mut found = None;
-    let mut is_core = false;
+    values(text, b"worktree", |section| section.eq_ignore_ascii_case(b"core")).pop()
+}
+
+/// Returns the files that the text of a configuration file includes, whatever their conditions are.
+pub(super) fn included_files(text: &[u8]) -> Vec<Vec<u8>> {
+    values(text, b"path", |section| section.get(..7).is_some_and(|start| start.eq_ignore_ascii_case(b"include")))
+}
+
+/// Returns the values of `key` in all sections whose heads are `wanted`.
+fn values(text: &[u8], key: &[u8], wanted: impl Fn(&[u8]) -> bool) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    let mut is_wanted = false;
     let mut rest = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     while let Some((first, after)) = rest.split_first() {
         rest = match first {
             b'[' => {
                 let (name, after) = section(after);
-                is_core = name.eq_ignore_ascii_case(b"core");
+                is_wanted = wanted(name);
                 after
             }
             b'#' | b';' => from_line_end(after),
@@ -22,8 +32,8 @@ pub(super) fn core_worktree(text: &[u8]) -> Option<Vec<u8>> {
                 match after.strip_prefix(b"=") {
                     Some(after) => {
                         let (value, after) = value(after);
-                        if is_core && name.eq_ignore_ascii_case(b"worktree") {
-                            found = Some(value);
+                        if is_wanted && name.eq_ignore_ascii_case(key) {
+                            found.push(value);
                         }
                         after
                     }

@@ -1,12 +1,15 @@
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
+use longhaul_core::{Env, Millis, Platform};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::tempdir;
 
 use super::core_worktree::core_worktree;
 use super::identity;
 use super::refs::{branch, commit};
+use super::work_tree::{NoWorkTree, WorkTree};
 
 const HASH: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -50,6 +53,36 @@ fn a_reference_does_not_lead_out_of_its_folder() {
     fs::write(&secret, HASH).unwrap();
     fs::write(dir.path().join(".git/HEAD"), format!("ref: {}\n", secret.display())).unwrap();
     assert_eq!(commit(dir.path()), None);
+}
+
+#[test]
+fn an_included_pipe_is_not_waited_for() {
+    let dir = tempdir().unwrap();
+    let dir = dir.path().canonicalize().unwrap();
+    let git = dir.join("project/.git");
+    fs::create_dir_all(git.join("objects")).unwrap();
+    fs::create_dir_all(git.join("refs")).unwrap();
+    fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    mknodat(CWD, dir.join("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let env = Env::new(Millis(1), Platform::Unix, |name| (name == "HOME").then(|| dir.display().to_string()));
+    // Long enough that the test would be stopped, if git waited for the pipe.
+    let around = |config: &str| {
+        fs::write(git.join("config"), config).unwrap();
+        WorkTree::around(&env, &dir.join("project"), Duration::from_secs(600))
+    };
+    fs::write(dir.join("more"), "[include]\n\tpath = pipe\n").unwrap();
+    for config in [
+        "[include]\n\tpath = ../../pipe\n",
+        "[INCLUDE]path=\"../../pi\\\npe\"\n",
+        "[core]\n\tbare = false\n[includeIf \"gitdir:**\"]\n\tpath = ~/pipe # always\n",
+        "[include]\n\tpath = ../../more\n",
+    ] {
+        let refused = around(config).expect_err(config);
+        assert!(matches!(&refused, NoWorkTree::Refused(why) if why.contains("pipe is not a file")), "{refused}");
+    }
+    assert!(matches!(around("[include]\n\tpath = ~root/x\n"), Err(NoWorkTree::Refused(_))));
+    assert!(matches!(around("[include]\n\tpath = config\n"), Err(NoWorkTree::Refused(_))), "it includes itself");
+    around("[include]\n\tpath = ../../nothing\n").unwrap();
 }
 
 #[test]

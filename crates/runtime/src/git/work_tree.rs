@@ -10,10 +10,11 @@ use std::time::Duration;
 use longhaul_core::Env;
 
 use super::closed::configured_command;
+use super::core_worktree::included_files;
 use super::refs::Repository;
 use super::supported_version::GitVersion;
-use crate::Error;
 use crate::process::{self, Started};
+use crate::{Error, bounded_read};
 
 /// Files of a repository that git reads whole.
 const READ_WHOLE: [&str; 5] = ["commondir", "HEAD", "config", "config.worktree", "objects/info/alternates"];
@@ -23,6 +24,9 @@ const OPENED: [&str; 2] = ["objects/info/commit-graph", "objects/pack/multi-pack
 
 /// Maximum size of such a file.
 const MAX_READ_WHOLE: u64 = 4 << 20;
+
+/// Maximum number of files that the configuration of a repository includes.
+const MAX_INCLUDED: u32 = 32;
 
 /// A work tree of a repository.
 #[derive(Debug, Clone)]
@@ -59,7 +63,7 @@ impl WorkTree {
         let repository = Repository::around(dir).ok_or(NoWorkTree::NotARepository)?;
         // git would take a folder that looks like a bare repository for one. Here, only `.git` makes a repository.
         let dir = repository.work_tree.as_path();
-        check_files(&repository)?;
+        check_files(&repository, env.home_dir.as_deref())?;
         let command = || configured_command(dir, env.home_dir.as_deref(), config_home().as_deref());
         let mut places = command();
         places.args(["rev-parse", "--show-object-format", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"]);
@@ -110,15 +114,45 @@ impl WorkTree {
 }
 
 /// Checks the files that git opens: one without an end would fill the memory, and a pipe would block.
-fn check_files(repository: &Repository) -> Result<(), NoWorkTree> {
+fn check_files(repository: &Repository, home: Option<&Path>) -> Result<(), NoWorkTree> {
     for folder in [repository.git_dir.clone(), repository.common_dir()] {
         let files =
             READ_WHOLE.map(|name| (name, MAX_READ_WHOLE)).into_iter().chain(OPENED.map(|name| (name, u64::MAX)));
         for (path, most) in files.map(|(name, most)| (folder.join(name), most)) {
-            if std::fs::metadata(&path).is_ok_and(|found| !found.is_file() || found.len() > most) {
-                return Err(NoWorkTree::Refused(format!("{} is not a file of usual size", path.display())));
-            }
+            check_file(&path, most)?;
         }
+        let mut left = MAX_INCLUDED;
+        for name in ["config", "config.worktree"] {
+            check_included(&folder.join(name), home, &mut left)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks one such file, which need not exist.
+fn check_file(path: &Path, most: u64) -> Result<(), NoWorkTree> {
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > most) {
+        return Err(NoWorkTree::Refused(format!("{} is not a file of usual size", path.display())));
+    }
+    Ok(())
+}
+
+/// Checks the files that a configuration file includes, and those that they include. At most `left` files are read.
+fn check_included(file: &Path, home: Option<&Path>, left: &mut u32) -> Result<(), NoWorkTree> {
+    let Ok(text) = bounded_read::bytes(file, MAX_READ_WHOLE) else { return Ok(()) };
+    for named in included_files(&text) {
+        let shown = || String::from_utf8_lossy(&named).into_owned();
+        *left = left.checked_sub(1).ok_or_else(|| NoWorkTree::Refused("it includes too many files".to_owned()))?;
+        let path = match (named.strip_prefix(b"~/"), home) {
+            (Some(below), Some(home)) => home.join(OsStr::from_bytes(below)),
+            // Only git knows the folders of other users, and its own one.
+            _ if named.starts_with(b"~") || named.starts_with(b"%(prefix)") => {
+                return Err(NoWorkTree::Refused(format!("it includes {}, which cannot be checked", shown())));
+            }
+            _ => file.parent().unwrap_or(file).join(OsStr::from_bytes(&named)),
+        };
+        check_file(&path, MAX_READ_WHOLE)?;
+        check_included(&path, home, left)?;
     }
     Ok(())
 }
