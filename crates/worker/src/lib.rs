@@ -3,6 +3,7 @@
 //! It reads what hooks have stored, and detects new records itself. Hooks and commands work without it.
 
 mod api;
+mod connections;
 mod database;
 mod embeddings;
 mod ids;

@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use longhaul_runtime::waiting_times;
 use longhaul_runtime::worker::ticket;
 
+use crate::connections::Caller;
 use crate::page::LOCKED;
 use crate::params::Params;
 use crate::response::{HEADERS, Problem};
@@ -30,6 +31,9 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
     let entry = check(&worker, &request);
     // A refused request does not keep the worker running, nor do the files of the page, which anybody may read.
     if matches!(entry, Ok(Entry::Exchange)) || (is_api && entry.is_ok()) {
+        if let Some(caller) = request.extensions().get::<Caller>() {
+            caller.trust();
+        }
         worker.touch();
         // `longhaul worker status` and `longhaul doctor` request only this; it does not keep the worker running.
         if request.uri().path() != "/api/health" {

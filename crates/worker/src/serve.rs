@@ -1,5 +1,5 @@
 //! The process: takes the lock, listens, and exits when it is stopped or has not been used for long. Also the numbers of
-//! ports, connections and threads.
+//! ports and threads.
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,7 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use longhaul_core::config;
@@ -16,8 +19,8 @@ use longhaul_runtime::worker::{self, Claim, WorkerFile};
 use longhaul_runtime::{Error, ErrorLog, Home, waiting_times};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
 
+use crate::connections::Connections;
 use crate::embeddings;
 use crate::model::{self, For, Summarizer};
 use crate::routes::router;
@@ -26,9 +29,6 @@ use crate::worker::Worker;
 
 /// How many ports are tried, starting with the configured one.
 const PORTS: u16 = 100;
-
-/// The maximum number of connections.
-const CONNECTIONS: usize = 256;
 
 /// The number of threads that may block on the database.
 const THREADS: usize = 3;
@@ -159,7 +159,7 @@ async fn serve(
 ) -> io::Result<Ended> {
     let mut asked = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
     let [terminate, interrupt, hangup] = &mut asked;
-    let connections = Arc::new(Semaphore::new(CONNECTIONS));
+    let connections = Connections::default();
     // Created once: a clone shares the table of paths.
     let router = router(Arc::clone(&worker));
     let ended = loop {
@@ -179,20 +179,23 @@ async fn serve(
     Ok(ended)
 }
 
-/// Serves a connection. A connection over the limit is closed.
-fn take(stream: TcpStream, router: &Router, connections: &Arc<Semaphore>) {
-    let Ok(permit) = Arc::clone(connections).try_acquire_owned() else { return };
+/// Serves a connection, if there is a place for it.
+fn take(stream: TcpStream, router: &Router, connections: &Connections) {
+    let Some(place) = connections.enter() else { return };
     let _ = stream.set_nodelay(true);
-    let service = TowerToHyperService::new(router.clone());
+    let (router, caller) = (TowerToHyperService::new(router.clone()), place.caller());
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(caller.clone());
+        router.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(waiting_times::REQUEST_HEADERS)
         .max_buf_size(HEADER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    tokio::spawn(async move {
+    place.hold(async move {
         // A client that disconnects is not an error.
         let _ = connection.await;
-        drop(permit);
     });
 }
 

@@ -1,10 +1,12 @@
 //! Which requests are refused, and with which status.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 
 use serde_json::json;
 
-use super::client::Answer;
+use super::client::{Answer, Events};
 use super::served::Served;
 use crate::sandbox::Sandbox;
 
@@ -139,6 +141,30 @@ fn markup_comes_back_as_text() {
     assert_eq!(answer.json()["items"][0]["prompt"], script);
     let error = served.get(&format!("/api/timeline?id={}", "%3Cscript%3E"));
     refused(&error, 400);
+}
+
+#[test]
+fn callers_that_send_nothing_keep_nobody_out() {
+    let sandbox = Sandbox::new();
+    let served = Served::new(&sandbox);
+    let mut events = Events::open(&served);
+    events.next_named("hello");
+    // More than the worker has places for, each in the middle of a request.
+    let slow: Vec<TcpStream> = (0..600)
+        .map(|number| {
+            let mut stream = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
+            // One that has lost its place already is of no matter.
+            let _ = write!(stream, "GET /api/stats HTTP/1.1\r\nX-Number: {number}\r\n");
+            stream
+        })
+        .collect();
+    for _ in 0..20 {
+        assert_eq!(served.get("/api/stats").status, 200);
+    }
+    // Who has shown a key keeps the connection.
+    served.post("/api/sessions/init", &json!({ "session_id": "h", "cwd": "/tmp", "prompt": "go", "prompt_id": "1" }));
+    events.next_named("rows");
+    drop(slow);
 }
 
 #[test]
