@@ -289,9 +289,15 @@ fn stats_and_export_tell_the_same() {
     assert_eq!(stats["rows"]["observations"], 3);
     assert_eq!(stats["projects"][0]["name"], "project");
     assert!(stats["bytes"].as_u64().unwrap() > 10_000 && stats["table_bytes"]["observations"].as_u64().unwrap() > 0);
+    // What a terminal would act on is escaped, and the content stays the same.
+    let odd = "a\u{9b}31m\u{202e}b\u{7f}\u{2066}é";
+    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    database.execute("UPDATE observations SET title = ?1 WHERE id = 1", [odd]).unwrap();
     let exported = memory(&sandbox, &["export"]).stdout;
+    assert!(exported.chars().all(|c| c == '\n' || !c.is_control()) && !exported.contains(['\u{202e}', '\u{2066}']));
     let lines: Vec<Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 5, "{exported}");
+    assert!(lines.iter().any(|line| line["title"] == odd), "{exported}");
     let file = sandbox.path("out.jsonl");
     fs::write(&file, "old").unwrap();
     assert_eq!(memory(&sandbox, &["export", "--all", "--output", file.to_str().unwrap()]).status, Some(0));

@@ -102,7 +102,7 @@ fn find(store: Option<Store>, prefix: Option<&str>, fit: impl Fn(&Chain) -> bool
 fn show(chains: &[Chain], json: bool) -> anyhow::Result<()> {
     if json {
         let rows: Vec<Value> = chains.iter().map(chain_json).collect();
-        return out::line(&serde_json::to_string_pretty(&rows)?);
+        return out::json(&rows);
     }
     if chains.is_empty() {
         out::message("No session has been continued yet.");
@@ -154,7 +154,7 @@ fn log(steps: &[ChainStep], json: bool) -> anyhow::Result<()> {
                 "reason": step.reason,
             })
         };
-        return out::line(&serde_json::to_string_pretty(&steps.iter().map(row).collect::<Vec<_>>())?);
+        return out::json(&steps.iter().map(row).collect::<Vec<_>>());
     }
     if steps.is_empty() {
         out::message("No session has been continued yet.");

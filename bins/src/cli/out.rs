@@ -18,7 +18,11 @@ pub(crate) fn line(text: &str) -> anyhow::Result<()> {
 
 /// Prints JSON, with control and invisible characters escaped.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
+    line(&escaped_json(&serde_json::to_string_pretty(value)?))
+}
+
+/// Returns JSON with the same content, in which control and invisible characters are escaped.
+pub(crate) fn escaped_json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         // Between values there are only line ends, so every other such character is inside a string.
@@ -28,7 +32,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
             c => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
         }
     }
-    line(&escaped)
+    escaped
 }
 
 /// Prints text of several lines, without control characters.

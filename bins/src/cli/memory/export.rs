@@ -7,7 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use longhaul_store::Store;
+use longhaul_store::{Record, Store};
 
 use super::open_memory::{Memory, ProjectFilter};
 use crate::cli::{Exit, out};
@@ -48,7 +48,8 @@ fn write(memory: &Memory<'_>, store: Option<&Store>, projects: &ProjectFilter, m
     let key = memory.key(store, projects)?;
     let mut count = 0;
     let mut failed = None;
-    store.export(key.as_deref(), |record| match writeln!(to, "{}", record.to_json()) {
+    let line = |record: &Record| out::escaped_json(&record.to_json().to_string());
+    store.export(key.as_deref(), |record| match writeln!(to, "{}", line(&record)) {
         Ok(()) => {
             count += 1;
             ControlFlow::Continue(())
