@@ -324,9 +324,25 @@ fn a_prompt_that_finds_the_database_locked_is_taken_in_later() {
     let started = std::time::Instant::now();
     session.stop("answer");
     assert!(started.elapsed() < std::time::Duration::from_millis(4_900) + poll::SLACK, "{:?}", started.elapsed());
+    // The user waits for both: if each waited for as long as it may run, these would take half a minute.
+    let started = std::time::Instant::now();
+    for number in 0..6 {
+        session.prompt(&format!("more {number}"));
+        session.stop("answer");
+    }
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    session.prompt("· while it was locked");
+    session.bash("b1", "cargo build", "done");
     database.execute_batch("ROLLBACK").unwrap();
     session.stop("answer");
-    assert_eq!(rows(&sandbox, "SELECT prompt FROM user_prompts ORDER BY prompt_number"), ["first", "second"]);
+    let prompts = rows(&sandbox, "SELECT prompt FROM user_prompts ORDER BY prompt_number");
+    assert_eq!(prompts.len(), 8, "{prompts:?}");
+    assert_eq!(prompts[..3], ["first", "second", "more 0"]);
+    let bookmarks = || rows(&sandbox, "SELECT note FROM bookmarks");
+    assert_eq!(bookmarks(), ["while it was locked"]);
+    assert_eq!(titles(&sandbox).len(), 1);
+    session.stop("answer");
+    assert_eq!(bookmarks().len(), 1, "once");
 }
 
 #[test]

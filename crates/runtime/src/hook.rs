@@ -22,7 +22,9 @@ use longhaul_store::{ChainId, Store};
 use self::failed_job::Retry;
 use crate::jobs::prompt_recall::SearchedPrompt;
 use crate::shared_store::SharedStore;
-use crate::{ActivityLog, Deadline, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, home, stdin};
+use crate::{
+    ActivityLog, Deadline, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, home, stdin, waiting_times,
+};
 
 /// One call of a hook, as its jobs see it.
 #[derive(Debug)]
@@ -243,8 +245,15 @@ impl<E: HookEvent<'static>> Hook<E> {
         if self.is_locked_out {
             return Err(Error::Busy);
         }
-        let patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
+        let mut patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
+        // The user waits for these. What cannot be stored is in the spool, or is read from the transcript later.
+        let most = matches!(E::NAME, EventName::UserPromptSubmit | EventName::Stop)
+            .then_some(waiting_times::DATABASE_FOR_PROMPT);
+        patience = most.map_or(patience, |most| patience.min(most));
         let store = self.store.get_or_open(|| self.home.store(patience))?;
+        if let Some(most) = most {
+            store.limit_all_waits(most);
+        }
         // An earlier job may have used most of the time.
         store.set_patience(patience);
         Ok(store)

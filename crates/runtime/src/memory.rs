@@ -20,7 +20,7 @@ use longhaul_core::{Env, Millis, SessionId, config};
 use longhaul_memory::{
     Call, MadeBy, Observation, SUMMED_UP, Summary, TurnText, command_key, fix_of, fold_key, matches, observe, summarize,
 };
-use longhaul_store::{NewObservation, Reading, Session, Store};
+use longhaul_store::{NewBookmark, NewObservation, Reading, Session, Store};
 
 pub use self::find::{BadFilter, Wanted};
 pub use self::http_sessions::{Host, HostPrompt, Noted};
@@ -42,6 +42,9 @@ use crate::{Deadline, Error, Home, Sanitizer, waiting_times};
 
 /// The tool name of a prompt in the spool.
 const PROMPT: &str = "prompt:";
+
+/// The tool name of a bookmark in the spool. Its note is the input, its commit the response, its tokens the duration.
+const BOOKMARK: &str = "bookmark:";
 
 /// Returns the text of a prompt that is stored; `None` if nothing of it may be stored.
 pub fn clean_prompt(prompt: &str, sanitizer: Sanitizer) -> Option<String> {
@@ -142,10 +145,12 @@ fn store_notes(store: &Store, session: &SessionId, notes: &Notes, from: u64) -> 
         (None, None) => return Ok(false),
     };
     for call in calls.iter().filter(|call| call.tool == PROMPT) {
-        let id = Some(call.prompt_id.as_str()).filter(|id| !id.is_empty());
-        store.remember_prompt(session.as_str(), id, &call.input, call.at)?;
+        store.remember_prompt(session.as_str(), given(&call.prompt_id), &call.input, call.at)?;
     }
-    let calls: Vec<&Call> = calls.iter().filter(|call| call.tool != PROMPT).collect();
+    for call in calls.iter().filter(|call| call.tool == BOOKMARK) {
+        store_bookmark(store, session, call)?;
+    }
+    let calls: Vec<&Call> = calls.iter().filter(|call| call.tool != PROMPT && call.tool != BOOKMARK).collect();
     let reading = Reading { from, to: notes.position, is_current: &|| notes.hold() };
     store_calls(store, session, &calls, &root, Some(reading))
 }
@@ -203,6 +208,41 @@ pub(crate) fn noted_prompt(common: &Common, prompt: String, at: Millis) -> Call 
     call.cwd = common.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default();
     call.at = at;
     call
+}
+
+/// Returns a bookmark in the form of the spool, for when the database cannot be written.
+pub(crate) fn noted_bookmark(bookmark: &NewBookmark<'_>) -> Call {
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    let mut call = Call::default();
+    call.tool_use_id = format!("{BOOKMARK}{}", bookmark.created_at);
+    call.tool = BOOKMARK.to_owned();
+    call.prompt_id = text(bookmark.prompt_id);
+    call.input = text(bookmark.note);
+    call.response = text(bookmark.git_commit);
+    call.cwd = text(bookmark.cwd);
+    call.at = Millis(bookmark.created_at);
+    call.duration_ms = bookmark.context_tokens;
+    call
+}
+
+fn given(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Stores a bookmark of the spool, once even if the spool is read again.
+fn store_bookmark(store: &Store, session: &SessionId, call: &Call) -> Result<(), Error> {
+    if store.bookmarks(Some(session.as_str()))?.iter().any(|stored| stored.created_at == call.at.0) {
+        return Ok(());
+    }
+    Ok(store.add_bookmark(&NewBookmark {
+        session: session.as_str(),
+        created_at: call.at.0,
+        prompt_id: given(&call.prompt_id),
+        note: given(&call.input),
+        cwd: given(&call.cwd),
+        git_commit: given(&call.response),
+        context_tokens: call.duration_ms,
+    })?)
 }
 
 /// Adds a session of which only calls are known. Returns its folder.

@@ -59,6 +59,11 @@ impl Server {
         Self { limit, ..self }
     }
 
+    /// Returns the same server, whose calls together take no longer than one may.
+    pub(crate) fn for_once(&self) -> Self {
+        Self { deadline: Some(Deadline::after(self.time_limit())), ..self.clone() }
+    }
+
     /// Runs commands in order up to the first that fails, and returns their output. Each is a list of words.
     pub fn run(&self, commands: &[Vec<String>]) -> Result<String, Error> {
         self.start(commands)?.output()

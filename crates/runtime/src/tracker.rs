@@ -44,6 +44,8 @@ pub struct Tracker<'a> {
     notify: Option<&'a Notify>,
     /// Whether another process shows a turn that has ended; see [`Tracker::leave_turn_end`].
     leaves_turn_end: bool,
+    /// See [`Tracker::hasty`].
+    is_hasty: bool,
     /// Whether a turn has ended that this process is to show.
     has_turn_end: Cell<bool>,
 }
@@ -58,6 +60,7 @@ impl<'a> Tracker<'a> {
             server: Server::of(env).map(Server::patient),
             notify: None,
             leaves_turn_end: false,
+            is_hasty: false,
             has_turn_end: Cell::default(),
         })
     }
@@ -66,7 +69,23 @@ impl<'a> Tracker<'a> {
     pub(crate) fn with(env: &'a Env, home: &'a Home, store: Rc<Store>, deadline: Deadline, notify: &'a Notify) -> Self {
         let server = Server::of(env).map(|server| Server { deadline: Some(deadline), ..server });
         let notify = Some(notify);
-        Self { env, home, store, server, notify, leaves_turn_end: false, has_turn_end: Cell::default() }
+        Self {
+            env,
+            home,
+            store,
+            server,
+            notify,
+            leaves_turn_end: false,
+            is_hasty: false,
+            has_turn_end: Cell::default(),
+        }
+    }
+
+    /// Waits less for tmux, because the user waits for the hook. What cannot be shown in time is left to another process.
+    pub(crate) fn hasty(mut self) -> Self {
+        self.server = self.server.map(|server| server.within(waiting_times::TMUX_FOR_PROMPT));
+        self.is_hasty = true;
+        self
     }
 
     /// Returns all sessions.
@@ -274,7 +293,13 @@ impl<'a> Tracker<'a> {
         if change.to == Status::Completed && self.leaves_turn_end && self.server.is_some() {
             self.has_turn_end.set(true);
         } else {
-            self.display(&options, change.pane.as_ref().map(|pane| (pane, change.session.as_str())))?;
+            let shown = self.display(&options, change.pane.as_ref().map(|pane| (pane, change.session.as_str())));
+            match (shown, SessionId::new(&change.session)) {
+                (Err(Error::TimedOut { .. }), Some(session)) if self.is_hasty => {
+                    start_turn_end(self.env, self.home, &session)?;
+                }
+                (shown, _) => shown?,
+            }
         }
         started
     }

@@ -17,6 +17,9 @@ pub const DATABASE: Duration = Duration::from_secs(5);
 /// The database, while Claude Code waits for the status line. What is not stored now is stored at the next rendering.
 pub const DATABASE_FOR_STATUS_LINE: Duration = Duration::from_millis(100);
 
+/// The database, all waits of a hook together, while the user waits for a prompt to be sent or for a turn to end.
+pub const DATABASE_FOR_PROMPT: Duration = Duration::from_millis(600);
+
 /// The database, while another agent waits for the context use to be stored.
 pub const DATABASE_FOR_AGENT: Duration = Duration::from_millis(500);
 
@@ -181,6 +184,9 @@ pub const CHANGES_OF_BOOKMARKS: Duration = Duration::from_secs(10);
 
 /// A tmux server, in a hook: a server that hangs must not hold up the hook.
 pub const TMUX_IN_HOOK: Duration = Duration::from_millis(800);
+
+/// A tmux server, in the hook of a prompt, for which the user waits. Afterwards another process shows what has changed.
+pub const TMUX_FOR_PROMPT: Duration = Duration::from_millis(250);
 
 /// Interval at which the lock of tmux's display is tried again.
 pub const DISPLAY_LOCK_TRIED: Duration = Duration::from_millis(2);

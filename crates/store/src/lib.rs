@@ -227,6 +227,11 @@ impl Store {
         self.lock_queue.set_patience(patience);
     }
 
+    /// Sets how long all statements together, from the opening on, wait for other processes to finish writing.
+    pub fn limit_all_waits(&self, most: Duration) {
+        self.lock_queue.limit_all_waits(most);
+    }
+
     /// Returns whether so many processes want to write that work which can wait should wait.
     pub fn is_crowded(&self) -> bool {
         self.lock_queue.is_long()

@@ -42,6 +42,9 @@ struct Wait {
     patience_outside: Option<Duration>,
     /// How long it has queued so far.
     waited: Duration,
+    /// How long all statements have waited so far, and how long they may wait together.
+    total: Duration,
+    most_in_all: Option<Duration>,
     head: Option<QueueHead>,
 }
 
@@ -64,6 +67,8 @@ impl LockQueue {
             since: Instant::now(),
             patience_outside: None,
             waited: Duration::ZERO,
+            total: Duration::ZERO,
+            most_in_all: None,
             head: None,
         };
         let queue = Self(Arc::new(Mutex::new(wait)));
@@ -83,6 +88,10 @@ impl LockQueue {
 
     pub(crate) fn set_patience(&self, patience: Duration) {
         self.wait().patience = patience;
+    }
+
+    pub(crate) fn limit_all_waits(&self, most: Duration) {
+        self.wait().most_in_all = Some(most);
     }
 
     /// Runs `work`, which waits for at most `patience` and does not queue.
@@ -108,6 +117,13 @@ impl LockQueue {
 impl Wait {
     /// Waits until it is time to try again; returns whether to. `retries` is how often it was tried in vain before.
     fn retry(&mut self, retries: i32) -> bool {
+        let began = Instant::now();
+        let is_tried_again = self.pause(retries);
+        self.total += began.elapsed();
+        is_tried_again
+    }
+
+    fn pause(&mut self, retries: i32) -> bool {
         if retries == 0 {
             self.since = Instant::now();
             self.head.take_if(|head| head.thread.is_finished());
@@ -116,13 +132,14 @@ impl Wait {
             thread::sleep(PAUSE);
             return self.since.elapsed() < patience;
         }
-        let left = self.patience.saturating_sub(self.since.elapsed());
+        let in_all = self.most_in_all.map_or(Duration::MAX, |most| most.saturating_sub(self.total));
+        let left = self.patience.saturating_sub(self.since.elapsed()).min(in_all);
         if left.is_zero() {
             self.head = None;
             return false;
         }
         // Not to the end: the first in the queue may be a stopped process, and the others then do without a queue.
-        let in_queue = left.saturating_sub(self.patience / 4);
+        let in_queue = left.saturating_sub(self.patience.min(in_all) / 4);
         if self.head.is_none() && !in_queue.is_zero() && self.enqueue(in_queue) {
             return true;
         }

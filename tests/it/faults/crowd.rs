@@ -11,7 +11,7 @@ const SESSIONS: usize = 20;
 const CALLS: usize = 10;
 
 #[test]
-fn no_line_and_no_observation_is_lost_and_nobody_finds_the_database_locked() {
+fn no_line_and_no_observation_is_lost() {
     let sandbox = Sandbox::new();
     let ids: Vec<String> = (0..SESSIONS).map(|number| format!("s{number}")).collect();
     thread::scope(|scope| {
@@ -34,5 +34,10 @@ fn no_line_and_no_observation_is_lost_and_nobody_finds_the_database_locked() {
     assert_eq!(sandbox.longhaul(&["memory", "stats"]).status, Some(0));
     assert_eq!(stored_calls(&sandbox).len(), SESSIONS * CALLS);
     check_whole(&sandbox);
-    assert_eq!(sandbox.error_log(), "");
+    // A prompt or a turn's end, for which the user waits, gives up soon; the next one does what is left.
+    let is_expected = |line: &str| {
+        line.ends_with("database is locked") && (line.contains(" UserPromptSubmit: ") || line.contains(" Stop: "))
+    };
+    let log = sandbox.error_log();
+    assert!(log.lines().all(is_expected), "{log}");
 }

@@ -101,6 +101,22 @@ fn the_end_of_a_turn_does_not_wait_for_tmux() {
     assert_eq!(stage.sandbox.error_log(), "");
 }
 
+#[test]
+fn a_prompt_waits_little_for_tmux_and_is_shown_later() {
+    let stage = Attached::new();
+    stage.longhaul(&["tmux", "setup"]);
+    let pane = stage.client();
+    stage.fire(&pane, "one", "SessionStart", json!({}));
+    stage.wait_for_counts(" 1. 0* 0+ 0! ");
+    let server: i32 = stage.tmux.run(&["display-message", "-p", "#{pid}"]).trim().parse().unwrap();
+    let stopped = Stopped::new(Pid::from_raw(server).unwrap());
+    stage.fire(&pane, "one", "UserPromptSubmit", json!({}));
+    assert_eq!(stage.sandbox.error_log(), "", "what is not shown in time is left to another process");
+    drop(stopped);
+    stage.wait_for_counts(" 0. 1* 0+ 0! ");
+    assert_eq!(stage.sandbox.error_log(), "");
+}
+
 /// Whoever holds the lock shows what it has read before. What is stored meanwhile is shown after it.
 #[test]
 fn two_processes_show_the_rows_in_order() {

@@ -134,7 +134,7 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether this session is remembered.
-    pub(super) fn remembers(&self) -> bool {
+    pub(in crate::jobs) fn remembers(&self) -> bool {
         self.config.memory.enabled && !self.is_excluded()
     }
 

@@ -9,8 +9,8 @@ use longhaul_core::Status;
 use longhaul_core::event::bookmark_prompt::bookmark_note;
 use longhaul_core::event::predicates::{in_subagent, is_compaction, is_task_notification};
 use longhaul_core::event::{
-    HookEvent, Notification, PermissionRequest, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop,
-    StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
+    EventName, HookEvent, Notification, PermissionRequest, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart,
+    Stop, StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
 };
 use longhaul_store::PromptOrigin;
 use longhaul_tracker::{
@@ -185,7 +185,8 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 
 impl<E: HookEvent<'static>> Hook<E> {
     fn tracker(&self) -> Result<Tracker<'_>, Error> {
-        Ok(Tracker::with(&self.env, &self.home, self.store()?, self.deadline, &self.config.notify))
+        let tracker = Tracker::with(&self.env, &self.home, self.store()?, self.deadline, &self.config.notify);
+        Ok(if E::NAME == EventName::UserPromptSubmit { tracker.hasty() } else { tracker })
     }
 
     /// Calls `work` with the tracker if it is switched on.

@@ -1,4 +1,5 @@
-//! The spool: tool calls that PostToolUse has recorded and that are not in the database yet.
+//! The spool: tool calls that PostToolUse has recorded and that are not in the database yet, and prompts and bookmarks that
+//! found the database locked.
 //!
 //! The file is `spool/<session>.jsonl`, with a line for every call, read from where the last read ended. A writer locks
 //! the file: shared for a short line, exclusively for a long one. A process that removes the file locks it exclusively,

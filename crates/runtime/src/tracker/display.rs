@@ -51,11 +51,12 @@ impl Tracker<'_> {
 
     /// Shows the counts, and the state of a session in its pane.
     pub(super) fn display(&self, options: &Options, session: Option<(&Pane, &str)>) -> Result<(), Error> {
-        let lock = self.server.as_ref().map_or(Ok(None), |server| self.lock_display(server))?;
+        let server = self.server.as_ref().map(Server::for_once);
+        let lock = server.as_ref().map_or(Ok(None), |server| self.lock_display(server))?;
         let agents = self.agents()?;
         let text = render(&agents, options, seconds(self.env.now));
         files::replace(&self.home.status(), text.as_bytes())?;
-        let Some(server) = &self.server else { return Ok(()) };
+        let Some(server) = &server else { return Ok(()) };
         let status_of = |session: &str| agents.iter().find(|agent| agent.session == session).map(|agent| agent.status);
         let session = session.map(|(pane, session)| (pane, status_of(session)));
         let here = session.filter(|(pane, _)| pane.socket == server.socket);

@@ -98,3 +98,19 @@ fn emptying_the_wal_does_not_block_whoever_waits_to_write() {
     reader.connection.execute_batch("COMMIT;").unwrap();
     assert!(hook.empty_wal().unwrap());
 }
+
+/// A hook runs many statements, and the user waits for all of them.
+#[test]
+fn all_waits_together_have_a_limit() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    let (store, holder) = (open(&path).unwrap(), rusqlite::Connection::open(&path).unwrap());
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.set_patience(Duration::from_secs(600));
+    store.limit_all_waits(Duration::from_millis(50));
+    for _ in 0..20 {
+        assert!(write(&store).unwrap_err().is_busy());
+    }
+    holder.execute_batch("ROLLBACK").unwrap();
+    write(&store).unwrap();
+}

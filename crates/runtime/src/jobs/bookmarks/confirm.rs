@@ -9,6 +9,7 @@ use longhaul_core::{Reply, Status};
 use longhaul_store::NewBookmark;
 
 use super::mid_turn;
+use crate::memory::{Spool, noted_bookmark};
 use crate::{Error, Flow, Hook, git, usage};
 
 /// The message to the user when a marker is received between turns. The model reads the marker with the next prompt.
@@ -67,7 +68,7 @@ fn store(hook: &Hook<UserPromptSubmit>, note: Option<&str>) -> Result<(), Error>
     let cwd = common.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
     let commit = common.cwd.as_deref().and_then(git::commit);
     let usage = usage::newest(common.transcript.as_deref());
-    hook.store()?.add_bookmark(&NewBookmark {
+    let bookmark = NewBookmark {
         session: common.session.as_str(),
         created_at: hook.env.now.0,
         prompt_id: common.prompt_id.as_deref(),
@@ -75,6 +76,13 @@ fn store(hook: &Hook<UserPromptSubmit>, note: Option<&str>) -> Result<(), Error>
         cwd: cwd.as_deref(),
         git_commit: commit.as_deref(),
         context_tokens: usage.map(|usage| usage.tokens),
-    })?;
-    Ok(())
+    };
+    let stored = hook.store().and_then(|store| Ok(store.add_bookmark(&bookmark)?));
+    match stored {
+        // It is stored with the tool calls when the database is available again.
+        Err(error) if error.is_busy() && hook.remembers() => {
+            Spool::of(&hook.home, &common.session).append(&noted_bookmark(&bookmark))
+        }
+        stored => stored,
+    }
 }
