@@ -100,10 +100,11 @@ pub fn upkeep(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<
         let snapshots = store.snapshots(None)?;
         let kept: Vec<Kept> =
             snapshots.iter().filter(|one| one.commit.is_some() || one.skipped.is_some()).map(kept).collect();
-        let drop = match may_delete(home, env.now) {
-            true => retention(&kept, env.now, settings.max_age_days.as_millis(), excess),
+        let drop = if may_delete(home, env.now) {
+            retention(&kept, env.now, settings.max_age_days.as_millis(), excess)
+        } else {
             // By a wrong clock, the newest ones may seem to be the oldest.
-            false => Vec::new(),
+            Vec::new()
         };
         if drop.is_empty() && round > 0 {
             break;
