@@ -86,6 +86,11 @@ pub trait Engine {
         Ok(None)
     }
 
+    /// Removes what is damaged of the records of this host, so that they are sent again. Returns how many files that were.
+    fn remove_damaged(&mut self, _host: HostId) -> Result<u64, EngineError> {
+        Ok(0)
+    }
+
     /// Stores the name and the last sight of this host.
     ///
     /// Fails with [`EngineError::HostOfAnotherUser`] if another user has added it: only that user adds records of it.

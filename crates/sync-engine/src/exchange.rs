@@ -118,7 +118,6 @@ pub fn exchange(
             progress,
             random: &mut random,
             exchanged: &mut exchanged,
-            engine_now: participant.scan.now,
             has_clock: false,
             is_large: false,
         };
@@ -163,8 +162,6 @@ struct Run<'a, 'b> {
     progress: &'a mut dyn FnMut(Progress),
     random: &'a mut RandomBytes,
     exchanged: &'a mut Exchanged,
-    /// The time of the engine's clock.
-    engine_now: Millis,
     /// Whether the engine has a clock.
     has_clock: bool,
     /// Whether the database was prepared for many writes.
@@ -174,13 +171,21 @@ struct Run<'a, 'b> {
 impl Run<'_, '_> {
     fn once(&mut self) -> Result<(), Interruption> {
         let own = self.participant.store.sync_self()?.ok_or(ExchangeError::NoCircle)?;
+        // Before the heads are read: what is removed is missing then, and is sent again.
+        if self.is_sight_due(&own)? {
+            let removed = self.engine.remove_damaged(own.host)?;
+            if removed > 0 {
+                self.exchanged
+                    .remarks
+                    .push(format!("Damaged files with records of this machine: {removed}. They are written again."));
+            }
+        }
         let overview = self.engine.overview()?;
         let overview = overview.ok_or_else(|| EngineError::NoCircle(self.engine.shown_address()))?;
         let ring = unlock(&overview, own.circle, self.participant.key)?;
         self.check_epoch(&own, &ring)?;
         own_id::check(self.engine, self.participant, &own, &overview)?;
         let ahead = self.clock_ahead(&own, &overview);
-        self.engine_now = Millis(self.now().0.saturating_add_signed(-ahead));
         self.has_clock = overview.time_ms.is_some();
         if ahead != own.clock_ahead || own.name != self.participant.name {
             self.participant.store.note_host(own.host, &self.participant.name, None, Some(ahead))?;

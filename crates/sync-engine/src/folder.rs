@@ -182,6 +182,18 @@ impl Engine for Folder {
         }
     }
 
+    fn remove_damaged(&mut self, host: HostId) -> Result<u64, EngineError> {
+        match self.records(host).remove_damaged() {
+            // What cannot be written can still be fetched.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) =>
+            {
+                Ok(0)
+            }
+            removed => removed.map_err(|error| self.failed(&error)),
+        }
+    }
+
     fn put_host(&mut self, host: &EngineHost) -> Result<(), EngineError> {
         let path = self.dir.join("hosts").join(host.host.to_string());
         durable_file::write(&path, &host_file::encode(host)).map_err(|error| self.failed(&error))

@@ -2,7 +2,7 @@
 
 use longhaul_core::cut_text::cut_middle;
 use longhaul_memory::REPLY_CHARS;
-use longhaul_sync::{Body, BookmarkBody, EntityId, Entry, HostId, ObservationBody, ProjectId, PromptBody, SummaryBody};
+use longhaul_sync::{Body, BookmarkBody, EntityId, Entry, ObservationBody, ProjectId, PromptBody, SummaryBody};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::entities::EntityTable;
@@ -36,7 +36,7 @@ pub(super) fn read(
 
 impl RowContent {
     /// Returns the id of the entity that a row is, which has none yet: the same on every host that has the same row.
-    pub(super) fn entity(&self, host: HostId, row: i64) -> EntityId {
+    pub(super) fn entity(&self, row: i64) -> EntityId {
         let session = self.session.as_deref().unwrap_or_default().as_bytes();
         let (at, number) = (self.at.to_be_bytes(), row.to_be_bytes());
         let text = match &self.body {
@@ -45,8 +45,9 @@ impl RowContent {
             Body::Summary(body) => body.request.as_str(),
             Body::Bookmark(_) => "",
         };
-        // A copy of the host has another row with the same number: time and text tell them apart.
-        let here: [&[u8]; 5] = [session, host.as_bytes(), &number, &at, text.as_bytes()];
+        // A copy of the host has another row with the same number, and so have others: time and text tell them apart. Without
+        // the id of the host: a row that was copied before it was sent is the same on both.
+        let here: [&[u8]; 4] = [session, &number, &at, text.as_bytes()];
         match &self.body {
             Body::Prompt(body) => match &body.prompt_id {
                 Some(id) => EntityId::of("prompt", &[session, id.as_bytes()]),

@@ -4,10 +4,10 @@
 //! ones, which check that it has not changed meanwhile.
 
 use longhaul_core::Millis;
-use longhaul_sync::{EntityId, HostId, ProjectId, RecordId};
-use rusqlite::{Connection, OptionalExtension};
+use longhaul_sync::{EntityId, ProjectId, RecordId};
+use rusqlite::Connection;
 
-use super::circle::own_row;
+use super::circle::{HostRow, own_row};
 use super::content;
 use super::entities::{self, EntityTable, RowEntity};
 use super::log_writer::LogWriter;
@@ -57,7 +57,7 @@ impl Store {
     /// `random` makes the random bytes of a record's id. Does nothing without a circle.
     pub fn log_changes(&self, scan: Scan, random: &mut dyn FnMut() -> [u8; 10]) -> Result<Logged, StoreError> {
         let mut logged = Logged::default();
-        let Some(host) = own_host(&self.connection).map_err(cannot(ACTION))? else { return Ok(logged) };
+        let Some(host) = own_row(&self.connection).map_err(cannot(ACTION))? else { return Ok(logged) };
         let has_forgotten = || {
             let sql = "SELECT 1 FROM sync_entities WHERE forgotten = 1";
             self.connection.prepare_cached(sql)?.exists([])
@@ -118,13 +118,6 @@ fn shared(connection: &Connection) -> rusqlite::Result<Vec<Shared>> {
         .collect()
 }
 
-/// Returns the id of this host; `None` without sync.
-fn own_host(connection: &Connection) -> rusqlite::Result<Option<HostId>> {
-    let Some(own) = own_row(connection)? else { return Ok(None) };
-    let sql = "SELECT host FROM sync_hosts WHERE id = ?1";
-    connection.prepare_cached(sql)?.query_row([own], |row| row.get(0).map(HostId::from_bytes)).optional()
-}
-
 /// What is to be done about a row.
 pub(super) enum ToLog {
     /// It is new or has changed.
@@ -161,7 +154,7 @@ struct CursorStep {
 struct TableScan<'a> {
     store: &'a Store,
     scan: Scan,
-    host: HostId,
+    host: HostRow,
     project: &'a Shared,
     table: EntityTable,
     random: &'a mut dyn FnMut() -> [u8; 10],
@@ -260,11 +253,10 @@ impl TableScan<'_> {
         }
         let (entity, before) = match known {
             Some(RowEntity { entity, known, .. }) => (entity, Some(known)),
-            None => (content.entity(self.host, row), None),
+            None => (content.entity(row), None),
         };
         if before.is_none()
-            && let Some(own) = own_row(connection)?
-            && let Some(other) = entities::find_for(connection, entity, own)?
+            && let Some(other) = entities::find_for(connection, entity, self.host)?
         {
             let is_forgotten = entities::state_if_forgotten(&other).is_some();
             return Ok(if is_forgotten { Looked::ToLog(ToLog::Delete { entity, row }) } else { Looked::Nothing });

@@ -56,8 +56,8 @@ impl TakenIn {
 /// Where records come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arrival {
-    /// They are new, and follow the last one of their host. With the time.
-    New(Millis),
+    /// They are new, and follow the last one of their host.
+    New,
     /// They are in the log already, and have waited there.
     Waited,
 }
@@ -67,53 +67,53 @@ impl Store {
     ///
     /// A record that is in the log already is left out, and so is everything of a host behind a gap in its idx, or behind a
     /// record whose key is not known: it is fetched again. A record that the database refuses counts as damaged. `now` is the
-    /// time of the engine's clock. Call [`Store::overwrite_forgotten`] after the last page.
+    /// time of this host's clock: nothing is stored with a time that is much later. Call [`Store::overwrite_forgotten`] after the last page.
     pub fn take_in_records(&self, page: &[Incoming], now: Millis) -> Result<TakenIn, StoreError> {
-        self.take_in_all(page, Arrival::New(now))
+        self.take_in_all(page, Arrival::New, now)
     }
 
     /// Tries records again that have waited, or that were damaged and have been fetched again.
-    pub fn take_in_waiting(&self, page: &[Incoming]) -> Result<TakenIn, StoreError> {
-        self.take_in_all(page, Arrival::Waited)
+    pub fn take_in_waiting(&self, page: &[Incoming], now: Millis) -> Result<TakenIn, StoreError> {
+        self.take_in_all(page, Arrival::Waited, now)
     }
 
-    fn take_in_all(&self, page: &[Incoming], arrival: Arrival) -> Result<TakenIn, StoreError> {
+    fn take_in_all(&self, page: &[Incoming], arrival: Arrival, now: Millis) -> Result<TakenIn, StoreError> {
         let mut taken = TakenIn::default();
         for some in page.chunks(AT_ONCE) {
-            taken.add(self.take_in_some(some, arrival)?);
+            taken.add(self.take_in_some(some, arrival, now)?);
         }
         Ok(taken)
     }
 
     /// Takes in records in one transaction. If one of them cannot be stored, each gets its own.
-    fn take_in_some(&self, some: &[Incoming], arrival: Arrival) -> Result<TakenIn, StoreError> {
-        match self.take_in_at_once(some, arrival) {
+    fn take_in_some(&self, some: &[Incoming], arrival: Arrival, now: Millis) -> Result<TakenIn, StoreError> {
+        match self.take_in_at_once(some, arrival, now) {
             Err(error) if is_of_record(&error) => {}
             done => return done,
         }
         if let [one] = some {
             let sealed = one.sealed.clone().with_payload(None);
-            return self.take_in_at_once(&[Incoming { sealed, content: IncomingContent::Damaged }], arrival);
+            return self.take_in_at_once(&[Incoming { sealed, content: IncomingContent::Damaged }], arrival, now);
         }
         let mut taken = TakenIn::default();
         for one in some {
-            taken.add(self.take_in_some(std::slice::from_ref(one), arrival)?);
+            taken.add(self.take_in_some(std::slice::from_ref(one), arrival, now)?);
         }
         Ok(taken)
     }
 
-    fn take_in_at_once(&self, some: &[Incoming], arrival: Arrival) -> Result<TakenIn, StoreError> {
+    fn take_in_at_once(&self, some: &[Incoming], arrival: Arrival, now: Millis) -> Result<TakenIn, StoreError> {
         let mut taken = TakenIn::default();
-        if let Arrival::New(now) = arrival {
+        if arrival == Arrival::New {
             taken.clocks_ahead = clocks_ahead(some, now);
         }
         // Before the transaction: hooks wait for it.
-        let entries = entries(some);
+        let entries = entries(some, now);
         let work = |tx: &rusqlite::Connection| {
             let mut intake = Intake::begin(tx)?;
             for (incoming, entry) in some.iter().zip(&entries) {
                 match arrival {
-                    Arrival::New(_) => take_in_new(&mut intake, incoming, entry.as_ref(), &mut taken)?,
+                    Arrival::New => take_in_new(&mut intake, incoming, entry.as_ref(), &mut taken)?,
                     Arrival::Waited => take_in_waited(&mut intake, incoming, entry.as_ref(), &mut taken)?,
                 }
             }
@@ -129,10 +129,17 @@ impl Store {
     }
 }
 
-/// Returns the entries of records as they may be stored.
-fn entries(some: &[Incoming]) -> Vec<Option<Entry>> {
+/// Returns the entries of records as they may be stored. A time that lies ahead becomes `now`: what is of the year 9999 would
+/// else be the newest for ever.
+fn entries(some: &[Incoming], now: Millis) -> Vec<Option<Entry>> {
     let entry = |incoming: &Incoming| match &incoming.content {
-        IncomingContent::Record(Record::Entry(entry)) => Some(cleaned((**entry).clone())),
+        IncomingContent::Record(Record::Entry(entry)) => {
+            let mut entry = cleaned((**entry).clone());
+            if entry.at_ms.saturating_sub(now.0) > CLOCK_MS {
+                entry.at_ms = now.0;
+            }
+            Some(entry)
+        }
         _ => None,
     };
     some.iter().map(entry).collect()

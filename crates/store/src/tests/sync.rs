@@ -259,7 +259,7 @@ impl Machine {
             budget.step()?;
             let page = engine.fetch(range.host, range.after, (range.through - range.after) as usize);
             let page: Vec<Incoming> = page.into_iter().map(|record| Incoming::open(&ring(), record)).collect();
-            self.store.take_in_waiting(&page)?;
+            self.store.take_in_waiting(&page, Millis(self.now))?;
         }
         self.take_in_waiting(budget)?;
         if forgotten > 0 {
@@ -299,7 +299,10 @@ impl Machine {
                 return Ok(());
             }
             let page: Vec<Incoming> = page.into_iter().map(|record| Incoming::open(&ring(), record)).collect();
-            assert!(self.store.take_in_waiting(&page)?.records > 0, "nothing is tried again and again");
+            assert!(
+                self.store.take_in_waiting(&page, Millis(self.now))?.records > 0,
+                "nothing is tried again and again"
+            );
         }
     }
 

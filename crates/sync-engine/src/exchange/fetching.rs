@@ -41,7 +41,7 @@ impl Run<'_, '_> {
                 // Otherwise another process takes in the same records, or a key is missing.
                 return Ok(records == length);
             }
-            let taken = self.participant.store.take_in_records(&some, self.engine_now)?;
+            let taken = self.participant.store.take_in_records(&some, self.now())?;
             records += taken.records;
             self.exchanged.fetched += taken.records;
             self.count(&taken);
@@ -77,7 +77,7 @@ impl Run<'_, '_> {
                 let Some(last) = page.last() else { break };
                 range.after = last.idx;
                 let page: Vec<Incoming> = page.into_iter().map(|sealed| Incoming::open(ring, sealed)).collect();
-                let taken = self.participant.store.take_in_waiting(&page)?;
+                let taken = self.participant.store.take_in_waiting(&page, self.now())?;
                 self.count(&taken);
             }
         }
@@ -90,7 +90,7 @@ impl Run<'_, '_> {
         loop {
             let page = store.records_that_wait(AT_ONCE)?;
             let page: Vec<Incoming> = page.into_iter().map(|sealed| Incoming::open(ring, sealed)).collect();
-            let taken = store.take_in_waiting(&page)?;
+            let taken = store.take_in_waiting(&page, self.now())?;
             self.count(&taken);
             if taken.records == 0 {
                 return Ok(());

@@ -93,6 +93,7 @@ impl RecordFiles {
 
     /// Returns the files that have their full length, in the order of their first record.
     fn list(&self) -> io::Result<Vec<NamedFile>> {
+        self.refuse_link()?;
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
@@ -230,6 +231,32 @@ impl RecordFiles {
         Ok(erased)
     }
 
+    /// Removes files whose content is not what was written. Returns how many. Only the host itself may do that: for others, a
+    /// file may not be complete yet.
+    pub(super) fn remove_damaged(&self) -> io::Result<u64> {
+        if self.list()?.is_empty() {
+            return Ok(0);
+        }
+        let _lock = self.lock()?;
+        let mut removed = 0;
+        for file in self.list()? {
+            if self.read(&file)?.is_none() {
+                fs::remove_file(self.dir.join(&file.name))?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Fails if the folder is a link: another user who may write to the circle would choose where this host writes.
+    fn refuse_link(&self) -> io::Result<()> {
+        if self.dir.is_symlink() {
+            let problem = format!("{} is a link, which is not followed: remove it", self.dir.display());
+            return Err(io::Error::other(problem));
+        }
+        Ok(())
+    }
+
     /// Removes files whose records are in the file `instead`, and what interrupted writes have left.
     fn remove(&self, names: &[String], instead: &str) -> io::Result<()> {
         for name in names.iter().filter(|name| *name != instead) {
@@ -250,6 +277,7 @@ impl RecordFiles {
     /// Waits until no other process changes files of this host. Between machines, each changes only its own records,
     /// unless both erase; then both leave a file, which readers merge.
     fn lock(&self) -> io::Result<fs::File> {
+        self.refuse_link()?;
         fs::create_dir_all(&self.dir)?;
         let lock = durable_file::open_lock(&self.dir.join(".lock"))?;
         let end = Instant::now() + self.lock_limit;

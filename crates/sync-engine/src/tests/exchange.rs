@@ -89,6 +89,28 @@ fn more_records_than_one_page_reach_another_machine() {
     assert_eq!(b.exchange(&folder).fetched, 0);
 }
 
+#[test]
+fn a_damaged_file_of_this_machine_is_written_again() {
+    let (_dir, folder) = circle();
+    let (mut a, b) = (Machine::new("a", 1), Machine::new("b", 2));
+    (0..1_203).for_each(|number| a.note(&format!("note {number}")));
+    a.exchange(&folder);
+    let records = folder.join("records").join(HostId::random([1; 16]).to_string());
+    let is_records = |path: &PathBuf| path.extension().is_some_and(|end| end == "lhs");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&records).unwrap().map(|entry| entry.unwrap().path()).filter(is_records).collect();
+    files.sort();
+    let mut content = fs::read(&files[0]).unwrap();
+    content[100] ^= 1;
+    fs::write(&files[0], content).unwrap();
+    assert_eq!(b.exchange(&folder).fetched, 0);
+    a.now += 3_600_000;
+    let repaired = a.exchange(&folder);
+    assert!(repaired.remarks.iter().any(|remark| remark.contains("written again")), "{repaired:?}");
+    assert_eq!(b.exchange(&folder).fetched, 1_203);
+    assert_eq!(a.exchange(&folder).remarks, [""; 0]);
+}
+
 /// Whoever can write to the engine could bring back a header from before a rotation: machines would use the old key again.
 #[test]
 fn an_older_key_than_before_is_refused() {

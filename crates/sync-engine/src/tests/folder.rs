@@ -142,6 +142,13 @@ fn links_in_the_folder_are_not_followed() {
     symlink(&made, &lock).unwrap();
     assert!(folder.insert(&records(host(1), 3..=3)).is_err());
     assert!(!made.exists());
+
+    fs::create_dir(&made).unwrap();
+    symlink(&made, dir.path().join("records").join(host(2).to_string())).unwrap();
+    let refused = folder.insert(&records(host(2), 1..=1)).unwrap_err().to_string();
+    assert!(refused.contains("is a link"), "{refused}");
+    assert!(folder.overview().is_err());
+    assert_eq!(fs::read_dir(&made).unwrap().count(), 0);
 }
 
 #[test]

@@ -87,6 +87,20 @@ fn what_was_logged_and_never_confirmed_is_written_again_under_the_new_id() {
 }
 
 #[test]
+fn what_was_not_sent_when_a_home_was_copied_is_not_doubled() {
+    let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
+    a.note("sent");
+    settle(&mut [&mut a, &mut b], &mut engine);
+    a.note("not sent");
+    let mut clone = a.copy("clone");
+    a.exchange(&mut engine);
+    // Noticed before it has fetched anything.
+    assert!(clone.check_identity(&engine).unwrap());
+    settle(&mut [&mut a, &mut b, &mut clone], &mut engine);
+    assert_eq!(b.dump().len(), 2, "{:?}", b.dump());
+}
+
+#[test]
 fn a_process_that_ended_between_sending_and_confirming_is_no_copy() {
     let (mut a, mut engine) = (Machine::sharing("a"), Engine::default());
     a.note("one");
@@ -125,6 +139,8 @@ fn a_clock_that_is_an_hour_ahead_is_noticed_and_corrected() {
     let taken = b.store.take_in_records(&page, Millis(b.now)).unwrap();
     let ahead = taken.clocks_ahead[&a.host()];
     assert!((3_600_000..3_700_000).contains(&ahead), "{ahead}");
+    let at = b.count("SELECT created_at FROM observations WHERE title = 'from the future'").unsigned_abs();
+    assert_eq!(at, b.now, "not later than the clock of the receiver");
     // The exchange has measured how far the clock is ahead of the engine's.
     a.store.note_host(a.host(), "a", None, Some(3_600_000)).unwrap();
     a.note("corrected");

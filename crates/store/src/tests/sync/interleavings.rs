@@ -62,7 +62,8 @@ fn forget_one(machine: &Machine, pick: u8) {
 }
 
 fn forget_session(machine: &Machine, pick: u8) {
-    let mut statement = machine.store.connection.prepare("SELECT session_id FROM sessions WHERE host_id IS NULL ORDER BY 1").unwrap();
+    let mut statement =
+        machine.store.connection.prepare("SELECT session_id FROM sessions WHERE host_id IS NULL ORDER BY 1").unwrap();
     let sessions: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     if !sessions.is_empty() {
         let session = &sessions[usize::from(pick) % sessions.len()];
@@ -84,7 +85,7 @@ fn run(machine: &mut Machine, engine: &mut Engine, act: Act) {
         Act::Unshare => drop(machine.store.unshare_project("/p").unwrap()),
         Act::Share => machine.share(),
         Act::Exchange(steps) => drop(machine.exchange_up_to(engine, &mut Budget(steps.into()))),
-        Act::Sleep => machine.now += 24 * 60 * 60 * 1_000,
+        Act::Sleep => {}
     }
 }
 
@@ -96,6 +97,11 @@ proptest! {
         let mut machines = [Machine::sharing("a"), Machine::sharing("b"), Machine::sharing("c")];
         let mut engine = Engine::default();
         for (who, act) in acts {
+            if matches!(act, Act::Sleep) {
+                // A time that lies ahead of the receiver's clock is not kept.
+                machines.iter_mut().for_each(|machine| machine.now += 24 * 60 * 60 * 1_000);
+                continue;
+            }
             run(&mut machines[who], &mut engine, act);
         }
         machines.iter().for_each(Machine::share);

@@ -88,7 +88,7 @@ fn a_record_of_a_newer_kind_and_a_damaged_one_do_not_stop_the_others() {
     b.store.connection.execute("UPDATE sync_log SET version = 0 WHERE state = 2", []).unwrap();
     let later = b.store.records_that_wait(10).unwrap();
     let page: Vec<Incoming> = later.into_iter().map(|record| Incoming::open(&ring(), record)).collect();
-    assert_eq!(b.store.take_in_waiting(&page).unwrap().applied, 1);
+    assert_eq!(b.store.take_in_waiting(&page, Millis(b.now)).unwrap().applied, 1);
     assert_eq!(b.dump().len(), 3);
 }
 
