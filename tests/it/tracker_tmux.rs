@@ -165,7 +165,9 @@ fn the_row_of_a_killed_pane_goes_and_a_client_without_a_row_is_found() {
     assert_eq!(stage.longhaul(&["tmux", "cleanup"]), "");
     stage.tmux.run(&["kill-pane", "-t", &unknown.0]);
     let removed = format!("{}: removed, its pane is gone\n", expected[1].0);
-    assert_eq!(stage.longhaul(&["tmux", "cleanup"]), removed);
+    let printed = stage.longhaul(&["tmux", "cleanup"]);
+    // The refresh that tmux runs by itself may have removed it already.
+    assert!(printed == removed || (printed.is_empty() && stage.statuses() == expected[..1]), "{printed}");
     stage.wait_for_counts(" 0. 1* 0+ 0! ");
 }
 
