@@ -300,6 +300,14 @@ pub fn config(env: &Env) -> Result<(Config, Vec<config::Warning>), Error> {
     }
 }
 
+/// Returns whether a path leads to no folder, although something is there: a file, or a link to nothing or to itself.
+fn is_no_folder(path: &Path) -> bool {
+    match path.metadata() {
+        Ok(metadata) => !metadata.is_dir(),
+        Err(error) => error.kind() != std::io::ErrorKind::PermissionDenied,
+    }
+}
+
 /// Returns the text of the configuration file; `None` if it does not exist.
 pub fn config_text(env: &Env) -> Result<Option<String>, Error> {
     let Some(path) = &env.config_path else { return Ok(None) };
@@ -308,6 +316,10 @@ pub fn config_text(env: &Env) -> Result<Option<String>, Error> {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText { path: path.clone() }),
         // A link to a file that is not there now, such as one on a disk that is not mounted, is not the same as no file.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.symlink_metadata().is_err() => Ok(None),
+        // Something else in the place of the folder holds no file; that nothing can be stored is said by the storage.
+        Err(_) if path.parent().is_some_and(|folder| folder.symlink_metadata().is_ok() && is_no_folder(folder)) => {
+            Ok(None)
+        }
         Err(source) => Err(Error::Read { path: path.clone(), source }),
     }
 }
