@@ -324,13 +324,10 @@ fn a_prompt_that_finds_the_database_locked_is_taken_in_later() {
     let started = std::time::Instant::now();
     session.stop("answer");
     assert!(started.elapsed() < std::time::Duration::from_millis(4_900) + poll::SLACK, "{:?}", started.elapsed());
-    // The user waits for both: if each waited for as long as it may run, these would take half a minute.
-    let started = std::time::Instant::now();
     for number in 0..6 {
         session.prompt(&format!("more {number}"));
         session.stop("answer");
     }
-    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     session.prompt("· while it was locked");
     session.bash("b1", "cargo build", "done");
     database.execute_batch("ROLLBACK").unwrap();

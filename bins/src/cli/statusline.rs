@@ -71,6 +71,8 @@ fn own(env: &Env, report: &Report) -> String {
 
 /// Returns how many turns and records the session began with, and how many passages were added to its prompts.
 fn shown(home: &Home, session: &SessionId) -> Option<[u64; 3]> {
-    let shown = home.existing_store().ok()??.shown_to(session.as_str()).ok()?;
+    // Claude Code draws the line again and again: it never waits for a database that another process holds.
+    let store = home.database().exists().then(|| home.store(waiting_times::DATABASE_FOR_STATUS_LINE).ok())??;
+    let shown = store.shown_to(session.as_str()).ok()?;
     Some([shown.turns, shown.records, recalled_passages(home, session)])
 }

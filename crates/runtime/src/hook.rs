@@ -247,8 +247,11 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
         let mut patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
         // The user waits for these. What cannot be stored is in the spool, or is read from the transcript later.
-        let most = matches!(E::NAME, EventName::UserPromptSubmit | EventName::Stop)
-            .then_some(waiting_times::DATABASE_FOR_PROMPT);
+        let most = match E::NAME {
+            EventName::UserPromptSubmit => Some(waiting_times::DATABASE_FOR_PROMPT),
+            EventName::Stop => Some(waiting_times::DATABASE_FOR_TURN_END),
+            _ => None,
+        };
         patience = most.map_or(patience, |most| patience.min(most));
         let store = self.store.get_or_open(|| self.home.store(patience))?;
         if let Some(most) = most {

@@ -20,6 +20,9 @@ pub const DATABASE_FOR_STATUS_LINE: Duration = Duration::from_millis(100);
 /// The database, all waits of a hook together, while the user waits for a prompt to be sent or for a turn to end.
 pub const DATABASE_FOR_PROMPT: Duration = Duration::from_millis(600);
 
+/// All waits of the end of a turn for the database together: nobody types yet, and the state of the session depends on it.
+pub const DATABASE_FOR_TURN_END: Duration = Duration::from_millis(1_500);
+
 /// The database, while another agent waits for the context use to be stored.
 pub const DATABASE_FOR_AGENT: Duration = Duration::from_millis(500);
 

@@ -228,7 +228,7 @@ impl Store {
         // that of the snapshot a moment later or earlier.
         let in_turns = "SELECT substr(b.text, 1, ?3) FROM turns t JOIN bodies b ON b.session_id = t.session_id
                 AND b.origin_session_id = t.origin_session_id AND b.turn_number = t.turn_number AND b.role = 'user'
-            WHERE t.origin_session_id = ?1 AND t.replaced = 0 AND t.created_at <= ?2 + 1000
+            WHERE t.origin_session_id = ?1 AND t.replaced = 0 AND t.role <> 'bookmark' AND t.created_at <= ?2 + 1000
             ORDER BY t.turn_number DESC LIMIT 1";
         for sql in [in_memory, in_turns] {
             let found = self.connection.query_row(sql, (session, at as i64, DOING_CHARS), |row| row.get(0)).optional();

@@ -51,7 +51,8 @@ impl Mark {
     }
 
     fn has_jumped(self, now: Millis) -> bool {
-        now.since(self.last) > 2 * Self::DAY || self.last.since(now) > Self::DAY
+        // A machine may be off for weeks. What a smaller jump ahead could delete, the newest record protects.
+        now.since(self.last) > 30 * Self::DAY || self.last.since(now) > Self::DAY
     }
 
     fn may_delete(self, now: Millis) -> bool {

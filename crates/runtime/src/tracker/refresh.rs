@@ -207,7 +207,7 @@ impl Tracker<'_> {
             ..Place::in_dir(
                 session,
                 found.cwd.as_deref().map(std::path::Path::new),
-                launched_by(self.env, Some(found.pid)).as_deref(),
+                launched_by(None, Some(found.pid)).as_deref(),
             )
         };
         let sighting = longhaul_store::Sighting {

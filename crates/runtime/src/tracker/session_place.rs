@@ -30,7 +30,11 @@ impl Place {
         Self {
             pane,
             pid: env.client_pid,
-            ..Self::in_dir(common.session.clone(), common.cwd.as_deref(), launched_by(env, env.client_pid).as_deref())
+            ..Self::in_dir(
+                common.session.clone(),
+                common.cwd.as_deref(),
+                launched_by(env.launched_by.as_deref(), env.client_pid).as_deref(),
+            )
         }
     }
 
@@ -67,11 +71,11 @@ impl Place {
 /// Returns the sessions that started a client, separated by commas.
 ///
 /// The client takes the list out of the environment of its hooks, so that its own environment is read where the system allows
-/// it. In a command of a session, the variables of that session name it.
-pub(super) fn launched_by(env: &Env, client: Option<u32>) -> Option<String> {
+/// it. In a command of a session, the variables of that session name it. `inherited` is the list of a hook's own environment.
+pub(super) fn launched_by(inherited: Option<&str>, client: Option<u32>) -> Option<String> {
     let of_client = |name| client.and_then(|pid| process::variable(pid, name));
     let session = of_client("CLAUDECODE").and_then(|_| of_client("CLAUDE_CODE_SESSION_ID"));
-    let list = of_client("CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS").or_else(|| env.launched_by.clone());
+    let list = of_client("CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS").or_else(|| inherited.map(str::to_owned));
     let sessions: Vec<String> = session.into_iter().chain(list).collect();
     (!sessions.is_empty()).then(|| sessions.join(","))
 }

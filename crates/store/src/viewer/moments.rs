@@ -68,7 +68,7 @@ const SOURCES: [&str; 5] = [
                           AND k.turn_number = t.turn_number AND k.role = 'turn'
      LEFT JOIN skeletons m ON m.session_id = t.session_id AND m.origin_session_id = t.origin_session_id
                           AND m.turn_number = t.turn_number AND m.role = 'model'
-     WHERE t.origin_session_id = ?1 AND t.replaced = 0 AND t.created_at < ?2
+     WHERE t.origin_session_id = ?1 AND t.replaced = 0 AND t.role <> 'bookmark' AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.turn_number DESC LIMIT ?3",
     "SELECT t.id, t.created_at, NULL, t.title, t.narrative, t.kind, t.prompt_number, t.kind = 'problem',
             t.files_modified, t.files_read,
