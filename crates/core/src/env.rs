@@ -24,6 +24,8 @@ pub struct Env {
     pub platform: Platform,
     /// `$HOME`.
     pub home_dir: Option<PathBuf>,
+    /// `$XDG_CONFIG_HOME`, if it is an absolute path: git's configuration may be there.
+    pub config_home: Option<PathBuf>,
     /// `$LONGHAUL_HOME`, else `$XDG_DATA_HOME/longhaul`, else `~/.local/share/longhaul`.
     pub data_dir: Option<PathBuf>,
     /// `$LONGHAUL_CONFIG`, else `config.json` in the data directory.
@@ -106,6 +108,7 @@ impl Env {
             codex_dir: path("CODEX_HOME").or_else(|| Some(home.as_ref()?.join(".codex"))),
             password_file: path("PGPASSFILE").or_else(|| Some(home.as_ref()?.join(".pgpass"))),
             home_dir: home,
+            config_home: path("XDG_CONFIG_HOME").filter(|dir| dir.is_absolute()),
             disabled: var("LONGHAUL_DISABLE").as_deref() == Some("1"),
             no_reap: var("LONGHAUL_NO_REAP").as_deref() == Some("1"),
             no_auto_handoff: var("LONGHAUL_DISABLE_AUTO_HANDOFF").as_deref() == Some("1"),

@@ -64,7 +64,7 @@ impl WorkTree {
         // git would take a folder that looks like a bare repository for one. Here, only `.git` makes a repository.
         let dir = repository.work_tree.as_path();
         check_files(&repository, env.home_dir.as_deref())?;
-        let command = || configured_command(dir, env.home_dir.as_deref(), config_home().as_deref());
+        let command = || configured_command(dir, env.home_dir.as_deref(), env.config_home.as_deref());
         let mut places = command();
         places.args(["rev-parse", "--show-object-format", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"]);
         let mut list = command();
@@ -103,7 +103,7 @@ impl WorkTree {
     pub fn excludes_file(&self, env: &Env) -> Option<PathBuf> {
         let home = env.home_dir.as_deref();
         let Some(value) = self.setting("core.excludesfile") else {
-            return Some(config_home().or_else(|| Some(home?.join(".config")))?.join("git/ignore"));
+            return Some(env.config_home.clone().or_else(|| Some(home?.join(".config")))?.join("git/ignore"));
         };
         match value.strip_prefix(b"~/") {
             Some(below) => Some(home?.join(OsStr::from_bytes(below))),
@@ -167,12 +167,6 @@ pub fn version(limit: Duration) -> Result<GitVersion, Error> {
         program: "git".to_owned(),
         message: format!("unknown version: {}", text.trim()),
     })
-}
-
-/// Returns `$XDG_CONFIG_HOME`, if it is set to an absolute path.
-#[expect(clippy::disallowed_methods, reason = "git reads this variable, and so must the place of its files be found")]
-fn config_home() -> Option<PathBuf> {
-    std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
 fn start(command: Command, limit: Duration) -> Result<Started, Error> {
