@@ -29,14 +29,18 @@ pub(crate) fn range(text: &[u8], at: usize) -> Option<(usize, usize)> {
 
 /// Returns where the key ends whose lines begin at `at`, behind its first line; `None` if there is no line of a key.
 pub(crate) fn key_end(text: &[u8], mut at: usize) -> Option<usize> {
-    let mut end = None;
+    /// The most fields above the lines of a key.
+    const FIELDS_AT_MOST: usize = 20;
+
+    let (mut end, mut fields) = (None, 0);
     loop {
         at += lead(text, at);
         if let Some(length) = header(&text[at..], b"END ") {
             return Some(at + length);
         }
-        if let Some(length) = field(&text[at..]) {
+        if let Some(length) = field(&text[at..]).filter(|_| fields < FIELDS_AT_MOST) {
             at += length;
+            fields += 1;
             continue;
         }
         let line = &text[at..];

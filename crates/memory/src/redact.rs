@@ -48,7 +48,8 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     let mut copied = 0;
     for secret in secrets {
         // Two adjacent encoded secrets share a group of characters, so that the second begins inside the first.
-        let (start, end) = (secret.start.max(copied), secret.end);
+        // Where a limit has cut a secret, it goes on to the end of the character.
+        let (start, end) = (text.floor_char_boundary(secret.start).max(copied), text.ceil_char_boundary(secret.end));
         if start >= end {
             continue;
         }

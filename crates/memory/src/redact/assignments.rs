@@ -76,6 +76,10 @@ pub(crate) fn assigned_value(bytes: &[u8], at: usize) -> Option<(usize, usize)> 
     };
     // Only a secret is read to its end, and then passed over: otherwise one value might be read again and again.
     if quotes > 0 {
+        // The quote may be the one that ends a text: `"Password:"`.
+        if near.first().is_some_and(|byte| ends_quoted(*byte)) {
+            return None;
+        }
         let quote = bytes[start - 1];
         if is_environment
             && let Some(length) = quoted_length(near, quote)
@@ -153,15 +157,18 @@ fn paired_name(bytes: &[u8], start: usize, value: usize) -> Option<&[u8]> {
 fn cookie(bytes: &[u8], start: usize, name: &[u8]) -> Option<(usize, usize)> {
     let quotes = bytes[start..].iter().take(8).take_while(|byte| is_quote(**byte)).count();
     let start = start + quotes;
+    let is_end = |byte: &u8| matches!(byte, b'"' | b'\'' | b'\n' | b'\r');
     let line = &bytes[start..bytes.len().min(start + 4_096)];
-    let line = &line[..line.iter().position(|byte| matches!(byte, b'"' | b'\'' | b'\n' | b'\r')).unwrap_or(line.len())];
+    let line = &line[..line.iter().position(is_end).unwrap_or(line.len())];
     let is_session = |value: &[u8]| !value.contains(&b' ') && looks_secret(value, Assigned::Signature, Writing::Bare);
     let mut at = 0;
     for pair in line.split(|byte| *byte == b';') {
         let equals = pair.iter().position(|byte| *byte == b'=');
         if let Some(equals) = equals.filter(|equals| is_session(&pair[equals + 1..])) {
-            let is_set = name.len() > b"cookie".len();
-            return Some((start + at + equals + 1, start + if is_set { at + pair.len() } else { line.len() }));
+            let value = start + at + equals + 1;
+            // Only a secret is read to its end.
+            let is_last = |byte: &u8| is_end(byte) || (name.len() > b"cookie".len() && *byte == b';');
+            return Some((value, value + bytes[value..].iter().position(is_last).unwrap_or(bytes.len() - value)));
         }
         at += pair.len() + 1;
     }
@@ -171,6 +178,9 @@ fn cookie(bytes: &[u8], start: usize, name: &[u8]) -> Option<(usize, usize)> {
 /// Returns the indentation of the line that begins with the name at `start`; `None` if anything else stands before it.
 fn line_indent(bytes: &[u8], start: usize) -> Option<usize> {
     let line = bytes[..start].iter().rev().take(80).take_while(|byte| !matches!(byte, b'\n' | b'\r')).count();
+    if line == 80 {
+        return None;
+    }
     let before = &bytes[start - line..start];
     // A text in JSON begins behind a quote.
     let before = before.rsplit(|byte| *byte == b'"').next().unwrap_or_default();
@@ -262,6 +272,11 @@ fn value_length(bytes: &[u8], writing: Writing) -> usize {
             }
     };
     bytes.iter().position(ends).unwrap_or(bytes.len())
+}
+
+/// Returns whether the byte behind a quote shows that it was the closing one.
+pub(super) fn ends_quoted(byte: u8) -> bool {
+    b",)]}>:;".contains(&byte)
 }
 
 pub(super) fn is_quote(byte: u8) -> bool {

@@ -58,35 +58,54 @@ pub fn redact_command(command: &str) -> String {
 ///
 /// What is recognised in any text is not replaced.
 pub fn redact_input_commands(input: &str) -> Cow<'_, str> {
-    let mut kept = Cow::Borrowed(input);
+    let mut kept = String::new();
+    let mut copied = 0;
+    for (start, end) in command_strings(input) {
+        let command = unescape(&input[start + 1..end]);
+        let changed = without_options(&command);
+        if start >= copied
+            && changed != command
+            && let Ok(string) = serde_json::to_string(&changed)
+        {
+            kept.push_str(&input[copied..start]);
+            kept.push_str(&string);
+            copied = end + 1;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(input);
+    }
+    kept.push_str(&input[copied..]);
+    Cow::Owned(kept)
+}
+
+/// Returns the quotes around every string of the fields that hold a command, in order.
+fn command_strings(input: &str) -> Vec<(usize, usize)> {
+    let mut strings = Vec::new();
     for field in COMMAND_FIELDS {
         let mut from = 0;
-        while let Some(found) = kept[from..].find(field) {
+        while let Some(found) = input[from..].find(field) {
             from += found + field.len();
-            let rest = &kept[from..];
+            let rest = &input[from..];
             let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else { continue };
             from += rest.len() - value.len();
             // Of an array of words, each may be a command of its own: `bash -c …`.
-            let mut words = if value.starts_with('[') { usize::MAX } else { 1 };
-            while words > 0 {
-                let skipped = kept[from..].len() - kept[from..].trim_start_matches(['[', ',', ' ', '\n', '\t']).len();
-                from += skipped;
-                let Some(end) = kept[from..].strip_prefix('"').and_then(|_| string_end(&kept, from + 1)) else { break };
-                let command = unescape(&kept[from + 1..end]);
-                let changed = without_options(&command);
-                let mut length = end + 1 - from;
-                if changed != command
-                    && let Ok(string) = serde_json::to_string(&changed)
-                {
-                    kept.to_mut().replace_range(from..=end, &string);
-                    length = string.len();
+            let is_array = value.starts_with('[');
+            loop {
+                from += input[from..].len() - input[from..].trim_start_matches(['[', ',', ' ', '\n', '\t']).len();
+                let Some(end) = input[from..].strip_prefix('"').and_then(|_| string_end(input, from + 1)) else {
+                    break;
+                };
+                strings.push((from, end));
+                from = end + 1;
+                if !is_array {
+                    break;
                 }
-                from += length;
-                words -= 1;
             }
         }
     }
-    kept
+    strings.sort_unstable();
+    strings
 }
 
 /// Returns a command with the secret values of its options replaced.
@@ -133,6 +152,10 @@ fn find(command: &str, offset: usize, depth: usize, secrets: &mut Vec<Range<usiz
     let mut logs_in = false;
     for (at, word) in words.iter().enumerate() {
         let text = &command[word.clone()];
+        let between = at.checked_sub(1).map_or("", |before| &command[words[before].end..word.start]);
+        if between.contains([';', '|', '&']) {
+            (program, logs_in) = ("", false);
+        }
         if depth < DEEPEST && text.contains(char::is_whitespace) {
             find(text, offset + word.start, depth + 1, secrets);
         }
@@ -146,7 +169,7 @@ fn find(command: &str, offset: usize, depth: usize, secrets: &mut Vec<Range<usiz
         let next = words.get(at + 1).cloned();
         let before = at.checked_sub(1).map_or("", |before| &command[words[before].clone()]);
         let secret = option_value(command, word, next.clone(), program, logs_in)
-            .or_else(|| next.filter(|_| is_argument_secret(before, name, text)).map(|next| unquoted(command, next)));
+            .or_else(|| next.filter(|_| is_argument_secret(program, before, text)).map(|next| unquoted(command, next)));
         if let Some(secret) = secret.filter(|secret| !is_variable(&command[secret.clone()])) {
             secrets.push(offset + secret.start..offset + secret.end);
         }
@@ -154,11 +177,11 @@ fn find(command: &str, offset: usize, depth: usize, secrets: &mut Vec<Range<usiz
 }
 
 /// Returns whether the word behind `text` is a secret: `config set NAME …`, `vault login …`, `mysqladmin password …`.
-fn is_argument_secret(before: &str, name: &str, text: &str) -> bool {
+fn is_argument_secret(program: &str, before: &str, text: &str) -> bool {
     match before {
         "set" => names_secret(text.rsplit(':').next().unwrap_or(text)),
-        "vault" => name == "login",
-        _ => text == "password" && !before.is_empty() && before != "for",
+        "vault" => text == "login",
+        _ => program == "mysqladmin" && text == "password",
     }
 }
 
@@ -302,6 +325,9 @@ mod tests {
             "curl -u name x",
             "prog --password --verbose",
             "prog --password '' --verbose",
+            "git commit -m \"fix password reset bug\"",
+            "redis-cli ping && ls -a src",
+            "mongosh x; mkdir -p build",
             "it's an open quote",
             "",
         ] {

@@ -3,7 +3,7 @@
 
 use memchr::memmem;
 
-use super::assignments::is_quote;
+use super::assignments::{ends_quoted, is_quote};
 use super::names::kind_of;
 use super::placeholder::is_placeholder;
 use super::scanner::{Secret, SecretKind};
@@ -52,7 +52,8 @@ pub(crate) fn pgpass_password(bytes: &[u8], at: usize) -> Option<Run> {
         return None;
     }
     let rest = &bytes[at + 1..bytes.len().min(at + 301)];
-    let rest = &rest[..rest.iter().position(is_break).unwrap_or(rest.len())];
+    // A longer line is none of that file.
+    let rest = &rest[..rest.iter().position(is_break).or_else(|| (rest.len() < 300).then_some(rest.len()))?];
     let mut fields = rest.splitn(3, |byte| *byte == b':');
     let (database, user, password) = (fields.next()?, fields.next()?, fields.next()?);
     let is_name = |text: &[u8]| is_word(text) && !text[0].is_ascii_digit();
@@ -90,8 +91,11 @@ pub(crate) fn secrets_in(bytes: &[u8]) -> Vec<Secret> {
     for at in memmem::find_iter(bytes, b"Private-MAC: ") {
         runs.extend(token(bytes, at + 13).filter(|run| run.1 - run.0 >= 32));
     }
+    let mut done = 0;
     for at in memmem::find_iter(bytes, b"Secret") {
-        kubernetes_values(bytes, at, &mut runs);
+        if at >= done {
+            done = kubernetes_values(bytes, at, done, &mut runs);
+        }
     }
     runs.into_iter().map(|(start, end)| Secret { start, end, kind: SecretKind::Run }).collect()
 }
@@ -119,6 +123,9 @@ fn environment_value(bytes: &[u8], at: usize) -> Option<Run> {
     let assigned = kind_of(&bytes[at..at + length])?;
     let quotes = bytes[at + length..].iter().skip(1).take(4).take_while(|byte| is_quote(**byte)).count();
     let (start, end) = word(bytes, at + length + 1 + quotes).filter(|_| bytes[at + length] == b' ')?;
+    if quotes > 0 && ends_quoted(bytes[start]) {
+        return None;
+    }
     looks_secret(&bytes[start..end], assigned, Writing::Environment).then_some((start, end))
 }
 
@@ -134,34 +141,38 @@ fn putty_key(bytes: &[u8], at: usize) -> Option<Run> {
     (length > 0).then_some((start, start + length))
 }
 
-/// Adds the values of the secret of Kubernetes whose kind stands at `at`.
-fn kubernetes_values(bytes: &[u8], at: usize, runs: &mut Vec<Run>) {
+/// Adds the values of the secret of Kubernetes whose kind stands at `at`, but none before `done`; returns up to where.
+fn kubernetes_values(bytes: &[u8], at: usize, done: usize, runs: &mut Vec<Run>) -> usize {
     /// How much of a document is looked at before and behind its kind.
     const DOCUMENT: usize = 8 * 1024;
 
-    let kind = bytes[..at].iter().rposition(|byte| !(is_quote(*byte) || b" :\t".contains(byte)));
-    let is_kind = kind.is_some_and(|end| bytes[..=end].ends_with(b"kind"))
-        && !bytes.get(at + 6).is_some_and(u8::is_ascii_alphanumeric);
+    let between =
+        bytes[..at].iter().rev().take(40).take_while(|byte| is_quote(**byte) || b" :\t".contains(byte)).count();
+    let is_kind = bytes[..at - between].ends_with(b"kind") && !bytes.get(at + 6).is_some_and(u8::is_ascii_alphanumeric);
     if !is_kind {
-        return;
+        return done;
     }
-    let first = at.saturating_sub(DOCUMENT);
+    let first = at.saturating_sub(DOCUMENT).max(done);
     let first = memmem::rfind(&bytes[first..at], b"\n---").map_or(first, |border| first + border);
     let last = bytes.len().min(at + DOCUMENT);
     let last = memmem::find(&bytes[at..last], b"\n---").map_or(last, |border| at + border);
+    let mut read = first;
     for found in memmem::find_iter(&bytes[first..last], b"ata").map(|found| first + found) {
-        let is_data = bytes[..found].ends_with(b"d") || bytes[..found].ends_with(b"stringD");
         let is_text = bytes[..found].ends_with(b"stringD");
+        // `metadata` holds names.
+        let is_data =
+            is_text || matches!(bytes[..found], [b'd'] | [.., b' ' | b'\n' | b'"' | b'\'' | b'\t' | b'\r', b'd']);
         let name_end = found + 3 + bytes[found + 3..].iter().take(4).take_while(|byte| is_quote(**byte)).count();
-        if !is_data || bytes.get(name_end) != Some(&b':') {
+        if found < read || !is_data || name_end >= last || bytes[name_end] != b':' {
             continue;
         }
-        values_below(bytes, name_end + 1, last, is_text, runs);
+        read = values_below(bytes, name_end + 1, last, is_text, runs);
     }
+    last
 }
 
-/// Adds the values of the map that begins at `from`, in YAML or JSON.
-fn values_below(bytes: &[u8], from: usize, last: usize, is_text: bool, runs: &mut Vec<Run>) {
+/// Adds the values of the map that begins at `from`, in YAML or JSON; returns where it ends.
+fn values_below(bytes: &[u8], from: usize, last: usize, is_text: bool, runs: &mut Vec<Run>) -> usize {
     let is_open = |byte: &u8| byte.is_ascii_whitespace() || is_quote(*byte);
     let start = from + bytes[from..last].iter().take_while(|byte| is_open(byte)).count();
     let is_json = bytes.get(start) == Some(&b'{');
@@ -171,23 +182,26 @@ fn values_below(bytes: &[u8], from: usize, last: usize, is_text: bool, runs: &mu
         let entry_end = line.iter().position(|byte| if is_json { matches!(byte, b',' | b'}') } else { *byte == b'\n' });
         let entry = &line[..entry_end.unwrap_or(line.len())];
         if !is_json && !entry.is_empty() && !matches!(entry[0], b' ' | b'\t' | b'\r') {
-            return;
+            return at;
         }
         if let Some(colon) = entry.iter().position(|byte| *byte == b':') {
             let skipped = entry[colon + 1..].iter().take_while(|byte| is_open(byte)).count();
-            let value = &entry[colon + 1 + skipped..];
-            let value = &value[..value.iter().position(is_open).unwrap_or(value.len())];
+            let start = at + colon + 1 + skipped;
+            // The last value may go on behind the part of the document that is looked at.
+            let rest = &bytes[start.min(at + entry.len())..];
+            let value = &rest[..rest.iter().position(is_open).unwrap_or(rest.len())];
             let is_value = value.len() >= 4 && (is_text || value.iter().all(|byte| Body::Base64.has(*byte)));
-            if is_value && !is_placeholder(value) {
-                runs.push((at + colon + 1 + skipped, at + colon + 1 + skipped + value.len()));
+            if start < at + entry.len() && is_value && !is_placeholder(value) {
+                runs.push((start, start + value.len()));
             }
         }
         at += entry.len();
         if is_json && bytes.get(at) == Some(&b'}') {
-            return;
+            return at;
         }
         at += 1;
     }
+    last
 }
 
 /// Returns the word that begins at or behind `at`, without quotes.

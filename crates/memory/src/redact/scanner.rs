@@ -224,16 +224,18 @@ fn authress_key(bytes: &[u8], at: usize) -> Option<Run> {
         return None;
     }
     let start = at - bytes[..at].iter().rev().take(60).take_while(|byte| Body::Dotted.has(**byte)).count();
-    let length = run(&bytes[at..], |byte| Body::Base64.has(byte) || byte == b'.');
     let prefixes: [&[u8]; 4] = [b"sc_", b"ext_", b"scauth_", b"authress_"];
-    let is_key = length >= 45 && prefixes.iter().any(|prefix| bytes[start..].starts_with(prefix));
-    is_key.then_some((start, at + length))
+    if !prefixes.iter().any(|prefix| bytes[start..].starts_with(prefix)) {
+        return None;
+    }
+    let length = run(&bytes[at..], |byte| Body::Base64.has(byte) || byte == b'.');
+    (length >= 45).then_some((start, at + length))
 }
 
 /// A token of Vault before version 1.10, `s.` and 24 characters; `at` is the dot.
 fn old_vault_token(bytes: &[u8], at: usize) -> Option<Run> {
     let start = at.checked_sub(1).filter(|start| bytes[*start] == b's' && begins_word(bytes, *start))?;
-    let length = run(&bytes[at + 1..], |byte| Body::Dotted.has(byte));
+    let length = run(&bytes[at + 1..bytes.len().min(at + 27)], |byte| Body::Dotted.has(byte));
     let body = &bytes[at + 1..at + 1 + length];
     let is_token = length == 24 && body.iter().all(u8::is_ascii_alphanumeric) && Makeup::of(body).is_varied();
     is_token.then_some((start, at + 1 + length))

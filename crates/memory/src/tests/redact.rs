@@ -234,11 +234,57 @@ fn repeated_beginnings_cost_little() {
         "a=",
         "Authorization: Bearer ",
         "xoxb-a",
+        "s.",
+        ".acc-",
+        "Comment: -----BEGIN PRIVATE KEY-----\n",
+        " a: x1y2z kind: Secret data:\n",
+        "kind: Secret\ndata:\n  a: x1y2z3w4\n",
+        "Cookie: ",
+        "\"value\":{",
+        "machine login password ",
+        "token: |\n  ",
+        "h:5432:a:b:",
     ] {
         let text = piece.repeat(1_000_000 / piece.len());
         let began = std::time::Instant::now();
         let _ = redact(&text);
         assert!(began.elapsed().as_secs() < 30, "{piece}");
+    }
+}
+
+/// Every limit of the search falls somewhere inside a character of two bytes.
+#[test]
+fn no_limit_cuts_a_character() {
+    let long = "é".repeat(5_000);
+    for begun in [
+        "kind: Secret\nstringData:\n  pass: ",
+        "h:5432:db:me:",
+        "Cookie: a=kz7q4w8v2mhjbn5rkz7q; ",
+        "PASSWORD=kz7q4w8v2mhjbn5rkz7q",
+        "https://user:kz7q4",
+        "<password>kz7q4",
+        "ALTER USER a PASSWORD 'kz7q4",
+        "-----BEGIN PRIVATE KEY-----\nkind",
+    ] {
+        for shift in ["", "x"] {
+            let _ = redact(&format!("{begun}{shift}{long}"));
+        }
+    }
+    for length in 8_170..8_200 {
+        let _ = redact(&format!("kind: Secret\n{}\ndata:\n  a: b\n", "#".repeat(length)));
+    }
+}
+
+#[test]
+fn a_quote_that_ends_a_text_begins_no_value() {
+    for same in [
+        r#"[{"b":{"c":[{"label":"Password:"}]}},{"x":1}]"#,
+        r#"getpass("Password: ").strip()"#,
+        r#"<label title="Password:"></label>"#,
+        r#"["ENV PASSWORD ",true,12345]"#,
+        "kind: Secret\nmetadata:\n  name: database\n  namespace: production\n",
+    ] {
+        check(same, same);
     }
 }
 
