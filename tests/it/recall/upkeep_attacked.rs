@@ -132,8 +132,9 @@ fn write(sandbox: &Sandbox, session: i64) {
             let mut all = json!({ "session_id": format!("new-{session}"), "cwd": sandbox.project(),
                                   "prompt_id": format!("{session}-{turn}"), "transcript_path": "/nowhere.jsonl" });
             all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-            // The end of a turn that found the database locked for too long is told once more, as the next one would be.
-            let given_up = || sandbox.error_log().matches(&format!("Stop: session new-{session}: ")).count();
+            // These sessions have no transcript, from which a reply is read later: what found the database locked for too
+            // long is told once more.
+            let given_up = || sandbox.error_log().matches(&format!(": session new-{session}: ")).count();
             loop {
                 let before = given_up();
                 let outcome = sandbox.hook(executable, payload(event, all.clone()));
