@@ -73,6 +73,6 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     let options: &[&str] = if args.stat { &["--stat"] } else { &[] };
-    let is_done = show_diff(&git, &first, &second, options, &paths).map_err(failed)?;
+    let is_done = show_diff(env, &git, &first, &second, options, &paths).map_err(failed)?;
     Ok(if is_done { Exit::Success } else { Exit::Problem })
 }

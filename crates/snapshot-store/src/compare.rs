@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
+use longhaul_core::Env;
 use longhaul_runtime::git::PrivateGit;
 use longhaul_snapshot::{Change, ChangeCount, count_changes, parse_changes};
 
@@ -201,6 +202,7 @@ fn own_part(patch: &[u8]) -> usize {
 
 /// Shows the difference between two trees to a person, with git's own colours and pager; returns whether git succeeded.
 pub fn show_diff(
+    env: &Env,
     git: &PrivateGit,
     before: &str,
     after: &str,
@@ -211,5 +213,5 @@ pub fn show_diff(
     args.extend(options);
     args.extend([before, after, "--"]);
     let args = args.into_iter().map(OsStr::new).chain(paths.iter().map(|path| OsStr::from_bytes(path)));
-    Ok(git.show(args)?.success())
+    Ok(git.show(env, args)?.success())
 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use longhaul_core::Env;
+
 use super::refs::Repository;
 use crate::{Error, Home, bounded_read, files, process, waiting_times};
 
@@ -71,8 +73,10 @@ pub(super) fn configured_command(dir: &Path, home: Option<&Path>, config_home: O
 
 /// Returns a git command for a person to read its output, with the user's own configuration, colours and pager, but
 /// not that of a repository: `git_dir` is a folder of our own.
-pub(super) fn shown_command(git_dir: &Path) -> Command {
+pub(super) fn shown_command(git_dir: &Path, env: &Env) -> Command {
     let mut command = process::command("git");
+    command.env_remove("XDG_CONFIG_HOME").envs(env.home_dir.as_deref().map(|home| ("HOME", home)));
+    command.envs(env.config_home.as_deref().map(|dir| ("XDG_CONFIG_HOME", dir)));
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"GIT_") {
             command.env_remove(name);

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use longhaul_core::Env;
+
 use super::closed;
 use crate::{Error, process};
 
@@ -121,8 +123,8 @@ impl PrivateGit {
     }
 
     /// Runs git for a person: its output goes to this process's standard output, with the user's colours and pager.
-    pub fn show<'a>(&self, args: impl IntoIterator<Item = &'a OsStr>) -> Result<ExitStatus, Error> {
-        let mut command = closed::shown_command(&self.git_dir);
+    pub fn show<'a>(&self, env: &Env, args: impl IntoIterator<Item = &'a OsStr>) -> Result<ExitStatus, Error> {
+        let mut command = closed::shown_command(&self.git_dir, env);
         self.add_objects(&mut command);
         command.args(args).status().map_err(|source| Error::Start { program: "git".to_owned(), source })
     }

@@ -143,7 +143,7 @@ fn nothing_of_a_repository_is_changed_and_none_of_its_hooks_runs() {
         let (git, tree) = (place.git(Instant::now() + limit), then.tree.clone().unwrap());
         assert_eq!(file_changes(&git, &tree, &now).unwrap().len(), 2);
         assert!(file_patch(&git, &tree, &now, b"new", 1000).unwrap().is_some());
-        assert!(show_diff(&git, &tree, &now, &["--stat"], &[]).unwrap());
+        assert!(show_diff(&world.env(), &git, &tree, &now, &["--stat"], &[]).unwrap());
         check("a comparison", &top);
         let prepared = prepare(&world.env(), &place, limits, &then, Vec::new()).unwrap();
         prepared.carry_out(&world.env(), &store, limits, "s").unwrap();
