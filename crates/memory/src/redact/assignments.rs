@@ -76,8 +76,9 @@ pub(crate) fn assigned_value(bytes: &[u8], at: usize) -> Option<(usize, usize)> 
     };
     // Only a secret is read to its end, and then passed over: otherwise one value might be read again and again.
     if quotes > 0 {
-        // The quote may be the one that ends a text: `"Password:"`.
-        if near.first().is_some_and(|byte| ends_quoted(*byte)) {
+        // The quote may be the one that ends a text, `"Password:"`, unless the name has quotes of its own.
+        let has_plain_name = bytes[at] == b':' && !is_quote(before);
+        if has_plain_name && near.first().is_some_and(|byte| ends_quoted(*byte)) {
             return None;
         }
         let quote = bytes[start - 1];

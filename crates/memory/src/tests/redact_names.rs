@@ -142,7 +142,16 @@ fn a_word_counts_anywhere_in_a_name() {
 
 #[test]
 fn a_password_with_signs_goes_whole() {
-    for value in ["aB3,x;y&z|w", "q7<r>(s){t}[u]v", "kz$(w7q!v", "x7{{mh!vq2", "t7...qB!mw", "(k7#vm)wQ2"] {
+    for value in [
+        "aB3,x;y&z|w",
+        "q7<r>(s){t}[u]v",
+        "kz$(w7q!v",
+        "x7{{mh!vq2",
+        "t7...qB!mw",
+        "(k7#vm)wQ2",
+        ")k7#vm,wQ2",
+        ";k7>vm:wQ2",
+    ] {
         check(&format!("db:\n  password: {value}\n  host: x\n"), "db:\n  password: [redacted]\n  host: x\n");
         check(&format!("{{\"password\":\"{value}\"}}"), "{\"password\":\"[redacted]\"}");
         check(&format!("DB_PASSWORD={value}\n"), "DB_PASSWORD=[redacted]\n");
