@@ -36,6 +36,6 @@ fn without_the_clients_word_nothing_is_typed_blindly() {
     screen.standin.tools(2);
     screen.standin.hook("SubagentStop", json!({ "agent_id": "a", "agent_type": "general-purpose" }));
     let given_up = "neither the screen nor Claude Code's own record can be read";
-    wait_until(DEADLINE, "the injector to give up", || sandbox.error_log().contains(given_up));
+    wait_until(DEADLINE, "a reason", || sandbox.error_log().contains(given_up));
     assert!(screen.standin.state().dialog_answers.is_empty());
 }

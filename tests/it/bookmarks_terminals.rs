@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::Sandbox;
+use crate::poll::{DEADLINE, wait_for_program, wait_until};
+use crate::sandbox::{Outcome, Sandbox};
 use crate::standin::{Launch, Options, StandIn};
 use crate::submit_chord::bind;
 use crate::tmux::Tmux;
@@ -20,7 +20,12 @@ name=${0##*/}
 echo "$name $*" >> "$PLAYER_LOG"
 pane() { tmux -S "$PLAYER_SOCKET" "$@"; }
 fact() { pane display-message -p -t main:1 "$1"; }
-screen() { test -z "$PLAYER_BLIND" || exit 1; pane capture-pane -p -e -t main:1; }
+screen() {
+    test -z "$PLAYER_BLIND" || exit 1
+    # What /clear does to the client's own record.
+    test -e "$PLAYER_LOG.clear" && sed -i s/terminal-session/another-session/ "$HOME"/.claude/sessions/*.json
+    pane capture-pane -p -e -t main:1
+}
 send() { pane load-buffer -b player - \; paste-buffer -d -r $1 -b player -t main:1; }
 case "$name $*" in
     "zellij --session s action write --pane-id terminal_7 24 24") ;;
@@ -183,15 +188,49 @@ fn nothing_is_typed_into_a_dialog() {
     }
 }
 
+/// Somebody may clear the session between the look at its screen and the text.
+#[test]
+fn nothing_is_typed_into_the_session_after_a_clear() {
+    for mid_turn in [false, true] {
+        let config = AFTER_TURN.replace("\"mid_turn\":false", &format!("\"mid_turn\":{mid_turn}"));
+        let stage = stage(ZELLIJ, &config);
+        stage.standin.turn();
+        fs::write(stage.sandbox.path("player.log.clear"), "").unwrap();
+        stage.standin.tools(3);
+        if !mid_turn {
+            stage.standin.stop();
+        }
+        let given_up = || stage.sandbox.count_lines(SESSION, "G") == 1;
+        wait_until(DEADLINE, &format!("no claim; {}", stage.sandbox.error_log()), given_up);
+        let calls = fs::read_to_string(stage.sandbox.path("player.log")).unwrap();
+        assert!(calls.contains("dump-screen") && !calls.contains(" write"), "{calls}");
+    }
+}
+
 #[test]
 fn without_a_look_typing_has_to_be_allowed() {
     for variables in [ZELLIJ, WEZTERM, KITTY] {
         let blind: Vec<(&str, &str)> = variables.iter().copied().chain([("PLAYER_BLIND", "1")]).collect();
-        let stage = stage(&blind, AFTER_TURN);
+        // A hook that has little time left leaves the bookmark to the injector, which only gives up.
+        let stage = wait_for_program(DEADLINE, "a word about it", || {
+            let stage = stage(&blind, AFTER_TURN);
+            let mut git = stage.sandbox.program("git");
+            assert_eq!(Outcome::of(git.args(["init", "-q"]), b"").status, Some(0));
+            stage.standin.turn();
+            stage.standin.tools(3);
+            let told = stage.standin.stop_with(json!({}));
+            let is_told = told.contains("no bookmarks in this session") && told.contains("inject.allow_blind");
+            is_told.then_some(stage)
+        });
+        // The snapshot needs no typing.
+        wait_for_program(DEADLINE, "the snapshot", || {
+            let taken = stage.sandbox.longhaul(&["snapshots", "--json"]).json();
+            taken.as_array()?.iter().any(|snapshot| snapshot["kind"] == "bookmark").then_some(())
+        });
         stage.standin.turn();
         stage.standin.tools(3);
-        stage.standin.stop_with(json!({}));
-        wait_until(DEADLINE, "the injector to give up", || stage.sandbox.error_log().contains("inject.allow_blind"));
+        let again = stage.standin.stop_with(json!({}));
+        assert!(!again.contains("no bookmarks"), "once: {again}");
         assert!(stage.standin.state().texts().is_empty());
         let allowed = AFTER_TURN.replace("\"patience_seconds\":1", "\"allow_blind\":true");
         let stage = self::stage(&blind, &allowed);

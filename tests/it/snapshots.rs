@@ -166,6 +166,10 @@ fn a_bookmark_says_what_changed_since_the_one_before() {
     assert_eq!(answer["continue"], false, "{answer}");
     assert_eq!(answer["stopReason"], listed.trim(), "{answer}");
     assert_eq!((session.snapshots().len(), session.sandbox.log_lines(session.id).len()), (before, lines));
+    // The hook of another job's bundle leaves the command to that of the bookmarks.
+    let mut other = session.sandbox.executable("longhaul-user-prompt-submit");
+    let asked = payload("UserPromptSubmit", json!({ "session_id": session.id, "prompt": "/longhaul:bookmarks" }));
+    assert_eq!(Outcome::of(other.arg("tracker"), asked.as_bytes()).json()["continue"], true);
     let all = session.run(&["snapshots"]).stdout;
     assert!(all.contains("bookmark") && all.contains("before the rewrite"), "{all}");
     assert!(all.contains("nothing before it"), "{all}");

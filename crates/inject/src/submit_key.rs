@@ -94,7 +94,8 @@ impl SubmitKey {
 
 /// Returns the text to type for `text` where a chord submits it.
 ///
-/// A slash command opens a menu, in which the chord does nothing. A space after the command closes the menu.
+/// A slash command opens a menu, in which the chord does nothing, or, as of Claude Code 2.1.326, runs the command that is
+/// marked. A space after the command closes the menu.
 pub fn text_for_chord(text: &str) -> String {
     let is_bare_command = text.starts_with('/') && !text.contains(char::is_whitespace);
     if is_bare_command { format!("{text} ") } else { text.to_owned() }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use longhaul_activity_log::{BookmarkVerdict, LogLine, Metrics, Situation, decide};
 use longhaul_core::Reply;
+use longhaul_core::catalog::Job;
 use longhaul_core::event::bookmark_prompt::is_list_command;
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PostToolUse, Stop, SubagentStart, SubagentStop, UserPromptSubmit};
@@ -14,8 +15,10 @@ use longhaul_inject::Terminal;
 
 pub use self::confirm::{add_git_state, on_prompt};
 use crate::injector::When;
+use crate::typing::Typist;
 use crate::{
-    ActivityLog, Error, Flow, Hook, Receipt, SessionRecord, client_records, process, running_subagents, waiting_times,
+    ActivityLog, Error, Flow, Hook, Order, Receipt, SessionRecord, client_records, process, running_subagents,
+    waiting_times,
 };
 
 /// The answer to the slash command if the list takes longer than a prompt may.
@@ -23,7 +26,8 @@ const LIST_IN_TERMINAL: &str = "That takes longer than a prompt may: run `longha
 
 /// Lists the bookmarks of the session for `/longhaul:bookmarks`, without a request to the model.
 pub fn on_list_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
-    if !is_list_command(&hook.event.prompt) || in_subagent(&hook.event.common) {
+    let is_asked = hook.serves(Job::Bookmarks) && is_list_command(&hook.event.prompt);
+    if !is_asked || in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
     }
     let args = ["bookmarks", "--session", hook.event.common.session.as_str()].map(str::to_owned);
@@ -107,8 +111,10 @@ impl<E: HookEvent<'static>> Hook<E> {
             return Ok(Flow::Next);
         }
         let log = self.activity()?;
-        if self.place().0.is_none() {
-            self.snapshot_instead(situation, &log, None)?;
+        let order = mid_turn::order(self);
+        let why = order.as_ref().and_then(|order| self.why_unreadable(order));
+        if order.is_none() || why.is_some() {
+            self.snapshot_instead(situation, &log, why.as_deref())?;
             return Ok(Flow::Next);
         }
         let claim = log.claim(self.env.now, |metrics| self.decide(situation, true, metrics))?;
@@ -116,6 +122,15 @@ impl<E: HookEvent<'static>> Hook<E> {
             self.spawn_injector(self.config.bookmarks.marker.as_str(), Receipt::Bookmark, when, ticket)?;
         }
         Ok(Flow::Next)
+    }
+
+    /// Returns why nothing can be typed into a terminal whose screen cannot be read. The injector could neither take the
+    /// snapshot nor tell the user.
+    fn why_unreadable(&self, order: &Order) -> Option<String> {
+        if !mid_turn::may_be_unreadable(&order.terminal) || self.deadline.left() < waiting_times::MID_TURN_NEEDED {
+            return None;
+        }
+        Typist::new(&self.env, &self.home, order).decide().err()
     }
 
     /// Takes the snapshot of a bookmark that cannot be typed, for the reason `why` or because there is no terminal. The user

@@ -19,8 +19,8 @@ pub(crate) type Superseded<'a> = &'a dyn Fn() -> Result<bool, Error>;
 
 /// Types the text of one order into its pane.
 pub(crate) struct Typist<'a> {
-    pub(super) env: &'a Env,
-    pub(super) home: &'a Home,
+    pub(crate) env: &'a Env,
+    pub(crate) home: &'a Home,
     pub(super) order: &'a Order,
     editor: EditorMode,
     typed: Cell<bool>,
@@ -155,10 +155,10 @@ impl<'a> Typist<'a> {
         Ok(screen_state(&inspection, self.editor))
     }
 
-    /// Types the text, checks that it appears in the input, and submits it unless it is `superseded` by then.
+    /// Types the text, checks that it appears in the input, and submits it, each unless it is `superseded` by then.
     ///
-    /// Up to a second may pass between the inspection and Enter, in which the user can cancel the order or start a
-    /// turn.
+    /// Up to a second may pass between the inspection and Enter, in which the user can cancel the order, start a turn, or
+    /// begin another session with `/clear`.
     pub(crate) fn submit(&self, decision: &TypingDecision, superseded: Superseded<'_>) -> Result<(), String> {
         let key = self.key.borrow().clone();
         let Some(pane) = self.visible_pane() else {
@@ -176,6 +176,7 @@ impl<'a> Typist<'a> {
             // Only a text that was typed for the chord is recorded as left in the input.
             self.typed_for_chord.set(self.typed_for_chord.get() || self.was_left());
         } else {
+            is_still_wanted(superseded)?;
             if chord.is_some() {
                 self.note_typing();
             }

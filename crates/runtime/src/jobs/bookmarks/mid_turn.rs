@@ -9,9 +9,9 @@ use std::time::Duration;
 use longhaul_activity_log::{LogLine, Situation};
 use longhaul_core::event::predicates::asks_nothing;
 use longhaul_core::event::{HookEvent, PostToolUse};
-use longhaul_inject::{TypeWhen, TypingDecision};
+use longhaul_inject::{Terminal, TypeWhen, TypingDecision};
 
-use crate::typing::{Typist, is_received};
+use crate::typing::{Typist, is_received, shows_another_session};
 use crate::{ActivityLog, Error, Hook, Order, Receipt, Ticket, running_subagents, waiting_times};
 
 /// The note for the model when the marker is received during its turn.
@@ -34,8 +34,7 @@ pub(super) fn bookmark(hook: &mut Hook<PostToolUse<'static>>, log: &ActivityLog)
         Ok(decision @ (TypingDecision::Type | TypingDecision::TypedAlready)) => decision,
         Ok(TypingDecision::Stash { .. } | TypingDecision::Wait(_)) => return Ok(()),
         Err(problem) => {
-            if order.terminal.may_be_blind() {
-                // Its screen cannot be read, now or later.
+            if may_be_unreadable(&order.terminal) {
                 return hook.snapshot_instead(Situation::ToolCall, log, Some(&problem));
             }
             // The terminal is gone or does not answer. The cooldown prevents the next calls from trying it again.
@@ -66,8 +65,13 @@ pub(super) fn bookmark(hook: &mut Hook<PostToolUse<'static>>, log: &ActivityLog)
     Ok(())
 }
 
+/// Returns whether a problem with the terminal may mean that its screen cannot be read, now or later.
+pub(super) fn may_be_unreadable(terminal: &Terminal) -> bool {
+    terminal.pane().is_none() || terminal.may_be_blind()
+}
+
 /// Returns what is to be typed, and where; `None` without a terminal.
-fn order(hook: &Hook<PostToolUse<'static>>) -> Option<Order> {
+pub(super) fn order<E: HookEvent<'static>>(hook: &Hook<E>) -> Option<Order> {
     let common = hook.event.common();
     let (terminal, client_pid) = hook.place();
     let agents_may_ask = !asks_nothing(common.permission_mode.as_deref());
@@ -102,7 +106,8 @@ fn submit(
     ticket: Ticket,
 ) -> Result<Result<(), String>, Error> {
     let by_chord = !typist.could_answer_a_dialog();
-    let submitted = typist.submit(decision, &|| Ok(false));
+    let is_over = || Ok(shows_another_session(typist.env, typist.home, order));
+    let submitted = typist.submit(decision, &is_over);
     if submitted.is_err()
         && typist.has_pressed_chord()
         && is_received(order, Receipt::Bookmark, log, ticket, Duration::ZERO)?
@@ -117,7 +122,7 @@ fn submit(
         && let Ok(decision @ TypingDecision::Type) = typist.decide()
     {
         // The client has ignored the chord, so Enter is used.
-        return Ok(typist.submit(&decision, &|| Ok(false)));
+        return Ok(typist.submit(&decision, &is_over));
     }
     Ok(submitted)
 }
