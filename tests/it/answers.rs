@@ -193,7 +193,7 @@ fn a_config_that_is_no_json_stops_every_job_and_is_told_at_the_start() {
     assert!(message.starts_with("longhaul records nothing and types nothing: "), "{message}");
 }
 
-/// Only a plugin that Claude Code runs was installed; past transcripts are there from the second session on.
+/// Hooks that are neither of a plugin nor of `longhaul install` were not installed by the user; past transcripts are there from the second session on.
 #[test]
 fn the_first_session_says_once_what_to_try() {
     let said = |sandbox: &Sandbox| {

@@ -300,6 +300,12 @@ pub fn config(env: &Env) -> Result<(Config, Vec<config::Warning>), Error> {
     }
 }
 
+/// Returns the file in which `longhaul install` records what it has installed. It is not in `LONGHAUL_HOME`, which holds the
+/// user's data.
+pub fn install_record(user_home: &Path) -> PathBuf {
+    user_home.join(".local/lib/longhaul/installed.json")
+}
+
 /// Returns whether a path leads to no folder, although something is there: a file, or a link to nothing or to itself.
 fn is_no_folder(path: &Path) -> bool {
     match path.metadata() {

@@ -67,7 +67,7 @@ pub use crate::codex::turns_left_out as codex_turns_left_out;
 pub use crate::deadline::Deadline;
 pub use crate::error_log::ErrorLog;
 pub use crate::git::branch as git_branch;
-pub use crate::home::{Home, config, config_text};
+pub use crate::home::{Home, config, config_text, install_record};
 pub use crate::hook::{Flow, Hook, JobFn};
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::native_links::has_launcher;

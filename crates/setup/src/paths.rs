@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
-use longhaul_runtime::{Home, Shell};
+use longhaul_runtime::{Home, Shell, install_record};
 
 use crate::{Error, Result};
 
@@ -69,7 +69,7 @@ impl InstallPaths {
 
     /// Returns the file that records what was installed.
     pub fn manifest(&self) -> PathBuf {
-        self.lib.join("installed.json")
+        install_record(&self.home)
     }
 
     /// Returns the folder in which Claude Code keeps copies of Longhaul's plugins.

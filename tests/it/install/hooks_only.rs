@@ -3,9 +3,10 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Machine, succeeds};
+use crate::sandbox::{Outcome, payload};
 
 const THEIRS: &str = concat!(
     "{\n\t\"z\": 1.50,\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{\"hooks\": [{\"type\": \"command\", \"command\": \"theirs\"}]}\n",
@@ -22,6 +23,11 @@ fn hooks_are_merged_once_and_taken_out_to_the_byte() {
     succeeds(&machine.install("1.0.0", &["--hooks-only"]));
     assert_eq!(machine.settings_text(), once);
     let settings: Value = serde_json::from_str(&once).unwrap();
+    // The first session says what to try, as with the plugin.
+    let start = settings["hooks"]["SessionStart"][0]["hooks"][0]["command"].as_str().unwrap();
+    let mut start = machine.sandbox.program(start);
+    let told = Outcome::of(&mut start, payload("SessionStart", json!({})).as_bytes()).json();
+    assert!(told["systemMessage"].to_string().contains("`longhaul` shows all sessions"), "{told}");
     assert_eq!(settings["hooks"]["Stop"][0]["hooks"][0]["command"], "theirs");
     let ours = settings["hooks"]["Stop"][1]["hooks"][0]["command"].as_str().unwrap();
     assert!(fs::metadata(ours).is_ok(), "{ours}");

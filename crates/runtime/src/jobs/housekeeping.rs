@@ -9,7 +9,7 @@ use longhaul_core::Millis;
 use longhaul_core::catalog::Job;
 use longhaul_core::event::{SessionStart, StartSource};
 
-use crate::{Error, Flow, Hook, bounded_read, client_records, files};
+use crate::{Error, Flow, Hook, bounded_read, client_records, files, home};
 
 /// Session files that were not changed for this long are removed.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -30,11 +30,13 @@ pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error
     Ok(Flow::Next)
 }
 
-/// Tells the user once, in the first session after the installation, what to try.
+/// Tells the user once, in the first session after the installation, what to try. Hooks alone are installed if `longhaul
+/// install` has recorded it: they do not run as a plugin.
 pub fn welcome(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let is_headless = || hook.env.client_pid.is_some_and(|pid| client_records::is_headless(&hook.env, pid));
+    let is_recorded = || hook.env.home_dir.as_deref().is_some_and(|dir| home::install_record(dir).is_file());
     let file = hook.home.welcomed();
-    if !hook.env.in_plugin || file.exists() || is_headless() {
+    if file.exists() || !(hook.env.in_plugin || is_recorded()) || is_headless() {
         return Ok(Flow::Next);
     }
     // Of two sessions that start at the same time, one creates the file.
