@@ -19,6 +19,6 @@ pub use self::find_handoff::{MARKER_FILE, WrittenFile, WrittenKind, find_handoff
 pub use self::handoff_document::{Document, Malformed};
 pub use self::occasion::{Occasion, TurnEnd, WindowUse};
 pub use self::plan::{ATTEMPTS, EXPIRES_MS, HELD_UP_MS, LIFTS, Plan, PlanAction, PlanOutcome, PlanRules};
-pub use self::plan_state::State;
+pub use self::plan_state::{Question, State};
 pub use self::rate_limit::{is_rate_limit, lifted_at};
 pub use self::texts_for_model::{HANDOFF_CHARS, ask, ask_again, ask_once_more, page};

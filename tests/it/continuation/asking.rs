@@ -46,6 +46,24 @@ fn what_is_no_answer_to_this_question_stops_normally() {
     }
 }
 
+/// With the plugin installed twice, two hooks report each end of a turn.
+#[test]
+fn a_second_question_is_not_given_up_by_a_second_hook_for_the_same_stop() {
+    let bare = Bare::new();
+    bare.stop(json!({}));
+    let reply = json!({ "stop_hook_active": true, "last_assistant_message": "Done." });
+    let asked = bare.stop(reply.clone());
+    assert!(asked["reason"].to_string().contains("once more"), "{asked}");
+    let began = bare.status()[0]["since_ms"].to_string();
+    let mut second = bare.sandbox.executable("longhaul-stop");
+    let payload = bare.stop_payload(reply.clone());
+    let answer = Outcome::of(second.env("LONGHAUL_NOW_MS", began), payload.as_bytes()).json();
+    assert_eq!((&answer["systemMessage"], &answer["decision"]), (&Value::Null, &Value::Null), "{answer}");
+    assert_eq!(bare.status()[0]["state"], "asked");
+    let told = bare.stop(reply);
+    assert!(told["systemMessage"].to_string().contains("not continued"), "{told}");
+}
+
 #[test]
 fn a_marker_file_written_since_means_to_go_on() {
     let stage = Stage::new(Options::default());

@@ -427,6 +427,9 @@ fn subagents_hold_the_question_back_and_shells_do_not() {
     assert_eq!(bare.stop(task("subagent"))["systemMessage"], Value::Null, "once");
     assert_eq!(bare.turn(pid, "a"), [Value::Null; 0]);
     let status = bare.sandbox.longhaul(&["continuation", "status"]).stdout;
+    let header: Vec<&str> = status.lines().next().unwrap_or_default().split_whitespace().collect();
+    assert_eq!(header, ["SINCE", "SESSION", "STATE", "ROUND", "PROJECT", "REASON"], "{status}");
+    assert_eq!(status.find("REASON"), status.lines().nth(1).and_then(|row| row.find("subagents")), "{status}");
     assert!(status.contains("subagents still run in the background"), "{status}");
     bare.stop(task("shell"));
     assert_eq!(bare.turn(pid, "a")[0]["do"], "submit");

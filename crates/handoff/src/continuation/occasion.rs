@@ -1,5 +1,7 @@
 //! The events that can change a plan.
 
+use longhaul_core::Millis;
+
 use super::find_handoff::WrittenFile;
 
 /// The use of a context window.
@@ -41,6 +43,9 @@ pub struct TurnEnd<'a> {
     pub files: &'a [WrittenFile],
     /// A new random nonce, in case a handoff is asked for.
     pub nonce: &'a str,
+    /// The time at which it is decided on, if that is later than the time of the event. Another hook for the same event has
+    /// begun before.
+    pub decided_at: Option<Millis>,
 }
 
 impl<'a> TurnEnd<'a> {

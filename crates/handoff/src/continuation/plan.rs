@@ -12,7 +12,7 @@ use super::find_handoff::{find_handoff, says_to_go_on};
 use super::handoff_document::Document;
 use super::loop_check::round_with_same_work;
 use super::occasion::{Occasion, TurnEnd};
-use super::plan_state::State;
+use super::plan_state::{Question, State};
 use super::texts_for_model;
 
 /// The number of times that a text is typed before the plan fails.
@@ -57,8 +57,8 @@ pub struct Plan {
     pub paused: bool,
     /// The number of times in this round that it resumed automatically after the rate limit was lifted.
     pub lifts: u32,
-    /// Whether the handoff was asked for by a prompt, so that a turn of its own answers it.
-    pub by_prompt: bool,
+    /// How the handoff was asked for last.
+    pub question: Question,
     /// The state in which it failed, if it can be resumed there.
     pub stuck_in: Option<State>,
     /// The reason for the current state.
@@ -139,8 +139,7 @@ impl Plan {
     pub fn waits_for_typing(&self) -> bool {
         match self.state {
             State::Clearing | State::Prompting => true,
-            // After it was resumed, until its prompt has arrived.
-            State::Asked => !self.by_prompt && self.since > self.asked_at,
+            State::Asked => self.question.is_to_type(),
             State::Armed | State::Done | State::Failed | State::Cancelled => false,
         }
     }
@@ -148,11 +147,15 @@ impl Plan {
     /// Returns the text to type in this step, if any.
     pub fn text(&self, rules: &PlanRules<'_>) -> Option<String> {
         match self.state {
-            State::Asked if self.asks_by_prompt() && self.is_second_question() => {
-                Some(texts_for_model::ask_once_more(&self.nonce, &self.reason))
-            }
-            State::Asked if self.asks_by_prompt() => Some(texts_for_model::ask(&self.nonce)),
-            State::Asked => Some(texts_for_model::ask_again(&self.nonce)),
+            State::Asked => Some(match self.question {
+                Question::PromptToType | Question::Prompt if self.is_second_question() => {
+                    texts_for_model::ask_once_more(&self.nonce, &self.reason)
+                }
+                Question::PromptToType | Question::Prompt => texts_for_model::ask(&self.nonce),
+                Question::AtTurnEnd | Question::ReminderToType | Question::Reminder => {
+                    texts_for_model::ask_again(&self.nonce)
+                }
+            }),
             State::Clearing => Some("/clear".to_owned()),
             State::Prompting => Some(rules.prompt.to_owned()),
             State::Armed | State::Done | State::Failed | State::Cancelled => None,
@@ -236,7 +239,7 @@ impl Plan {
 
     fn turn_ended(&mut self, turn: &TurnEnd<'_>, rules: &PlanRules<'_>, now: Millis) -> PlanAction {
         match self.state {
-            State::Asked if turn.again || self.by_prompt => self.take(turn, rules, now),
+            State::Asked if turn.again || self.question.is_asked_by_prompt() => self.take(turn, rules, now),
             // A second hook reports the turn that asked. The answer has not come yet.
             State::Asked => PlanAction::Nothing,
             // A second hook reports the turn that answered.
@@ -270,7 +273,7 @@ impl Plan {
         }
         self.begin(State::Asked, now, EXPIRES_MS, "the context is nearly full");
         self.asked_at = now;
-        self.by_prompt = false;
+        self.question = Question::AtTurnEnd;
         turn.nonce.clone_into(&mut self.nonce);
         PlanAction::Ask(texts_for_model::ask(&self.nonce))
     }
@@ -291,7 +294,7 @@ impl Plan {
                 self.enter(State::Armed, now, "the user stopped the turn");
                 return PlanAction::Nothing;
             }
-            Err(why) => return self.not_a_handoff(&why, now),
+            Err(why) => return self.not_a_handoff(&why, turn, now),
             Ok(handoff) if !handoff.goes_on => {
                 self.enter(State::Armed, now, "the handoff says not to continue");
                 return PlanAction::Nothing;

@@ -1,4 +1,4 @@
-//! The states of a plan, with their stored names.
+//! The states of a plan, and how it asks for a handoff, with their stored names.
 
 use std::fmt;
 
@@ -55,5 +55,51 @@ impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The stored name of this state says nothing to a user.
         f.write_str(if *self == Self::Armed { "ready" } else { self.as_str() })
+    }
+}
+
+/// How a handoff is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Question {
+    /// At the end of a turn, which then goes on and answers it.
+    #[default]
+    AtTurnEnd,
+    /// By a prompt that has not arrived yet.
+    PromptToType,
+    /// By a prompt that has arrived. The turn that it began answers it.
+    Prompt,
+    /// By a prompt that reminds the model of the question after a pause, and that has not arrived yet.
+    ReminderToType,
+    /// By such a reminder that has arrived.
+    Reminder,
+}
+
+impl Question {
+    const ALL: [Self; 5] = [Self::AtTurnEnd, Self::PromptToType, Self::Prompt, Self::ReminderToType, Self::Reminder];
+
+    /// Returns the stored name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AtTurnEnd => "turn_end",
+            Self::PromptToType => "prompt_to_type",
+            Self::Prompt => "prompt",
+            Self::ReminderToType => "reminder_to_type",
+            Self::Reminder => "reminder",
+        }
+    }
+
+    /// Returns the question with the stored name `text`.
+    pub fn from_stored(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|question| question.as_str() == text)
+    }
+
+    /// Returns whether the question waits to be typed.
+    pub fn is_to_type(self) -> bool {
+        matches!(self, Self::PromptToType | Self::ReminderToType)
+    }
+
+    /// Returns whether a prompt has asked, so that a turn of its own answers.
+    pub fn is_asked_by_prompt(self) -> bool {
+        matches!(self, Self::Prompt | Self::Reminder)
     }
 }

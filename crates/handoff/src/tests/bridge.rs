@@ -3,7 +3,7 @@ use longhaul_core::config::StatusPart;
 use serde_json::json;
 
 use crate::bridge::{BridgeAction, StatusFacts, answer, step, step_name};
-use crate::continuation::{Plan, PlanRules, State, WindowUse};
+use crate::continuation::{Plan, PlanRules, Question, State, WindowUse};
 
 fn rules() -> PlanRules<'static> {
     PlanRules { limits: &[0.75], max_rounds: 10, step_ms: 60_000, prompt: "Go on.", can_type: true, remaining: &[] }
@@ -28,7 +28,7 @@ fn each_state_is_one_thing_to_do() {
     for state in [State::Armed, State::Asked, State::Done, State::Failed, State::Cancelled] {
         assert_eq!(wanted(state), None, "{state}");
     }
-    let carried_on = Plan { since: Millis(9), ..plan(State::Asked) };
+    let carried_on = Plan { question: Question::ReminderToType, ..plan(State::Asked) };
     assert!(matches!(step(&carried_on, &rules(), "s"), Some(BridgeAction::Submit(text)) if text.contains("lh-1")));
     assert_eq!(step(&plan(State::Clearing), &rules(), "other"), None, "the plan of another session");
     assert_eq!(step(&Plan { paused: true, ..plan(State::Clearing) }, &rules(), "s"), None);

@@ -158,6 +158,15 @@ fn a_reply_that_is_no_handoff_is_asked_for_once_more() {
             "{question}"
         );
         let mut better = Story { plan: story.plan.clone(), now: story.now };
+        // With the plugin installed twice, the same end of a turn is reported again, by a hook that began before the question.
+        let mut twice = Story::asked();
+        let decided = TurnEnd { again: true, reply, decided_at: Some(Millis(twice.now + 1_050)), ..full() };
+        assert!(matches!(twice.meet(&Occasion::TurnEnded(decided.clone())), PlanAction::Ask(_)));
+        twice.now -= 990;
+        let asked = twice.plan.clone();
+        assert_eq!(twice.meet(&Occasion::TurnEnded(decided)), PlanAction::Nothing);
+        assert_eq!(twice.plan, asked);
+        assert!(matches!(twice.meet(&wrong), PlanAction::Notify(_)), "the answer is no handoff, either");
         let PlanAction::Notify(said) = story.meet(&wrong) else { panic!("{reply}: {:?}", story.plan) };
         assert!(said.contains(why) && story.plan.state == State::Armed, "{said}");
         let (_, nonce) = question.rsplit_once("nonce: ").unwrap();

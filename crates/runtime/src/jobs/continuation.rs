@@ -15,7 +15,9 @@ use longhaul_store::{Chain, ChainUpdate, NewChain, Store};
 
 use crate::continuation::{Course, keep_file, lock, nonce, settings, start_injector, written};
 use crate::handoff::Project;
-use crate::{Error, Flow, Hook, SessionRecord, bridge, client_records, process, running_subagents, usage};
+use crate::{
+    Error, Flow, Hook, SessionRecord, bridge, client_records, clock_and_env, process, running_subagents, usage,
+};
 
 /// Maximum time between two hooks for the same Stop.
 const SAME_STOP_MS: u64 = 5_000;
@@ -52,6 +54,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     turn.fill = usage::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?;
     turn.by_user = stopped_by_user(&stop);
     turn.files = &files;
+    turn.decided_at = Some(clock_and_env::now(&hook.env));
     if is_left_to_bridge {
         let now = hook.env.now;
         let plan = chain.as_ref().map_or_else(|| Plan::new(session.as_str(), now), |chain| chain.plan.clone());
@@ -74,6 +77,10 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         hook.notify(&format!("longhaul: {notice}"));
         // The turn continues, so the following jobs must not treat it as ended.
         return Ok(Flow::Done);
+    }
+    if met.act == PlanAction::Nothing && met.chain.plan.state == State::Asked {
+        // Another hook for the same Stop has asked since the chain was read.
+        return hook.seen_already(&course, Some(&met.chain));
     }
     hook.act(&store, &course, &met)?;
     Ok(Flow::Next)

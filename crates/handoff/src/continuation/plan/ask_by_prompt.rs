@@ -7,11 +7,14 @@ use longhaul_core::Millis;
 
 use super::{EXPIRES_MS, Plan, PlanAction, PlanRules};
 use crate::continuation::occasion::{TurnEnd, WindowUse};
-use crate::continuation::plan_state::State;
+use crate::continuation::plan_state::{Question, State};
 use crate::continuation::texts_for_model;
 
 /// How the nonce of a second question ends.
 const SECOND: &str = "-2";
+
+/// Maximum time between the beginning of a hook and what another one for the same event decides, in milliseconds.
+const SAME_EVENT_MS: u64 = 5_000;
 
 impl Plan {
     /// Asks for a handoff by a prompt where the context has reached a limit. The turn has ended and cannot be blocked.
@@ -22,34 +25,26 @@ impl Plan {
         let turn = TurnEnd { fill: Some(fill), nonce, ..TurnEnd::default() };
         let act = self.consider(&turn, rules, now);
         if matches!(act, PlanAction::Ask(_)) {
-            self.mark_asked_by_prompt();
+            self.question = Question::PromptToType;
         }
         act
     }
 
-    /// Returns whether the question itself is a prompt, not only its repetition.
-    pub(super) fn asks_by_prompt(&self) -> bool {
-        self.since.0 == self.asked_at.0 + 1
-    }
-
-    /// Records that the question is a prompt: `since` is one millisecond after `asked_at`.
-    fn mark_asked_by_prompt(&mut self) {
-        self.asked_at = Millis(self.since.0.saturating_sub(1));
-    }
-
     /// Asks once more, in the same way, where the reply was not the handoff that was asked for; then tells the user.
-    pub(super) fn not_a_handoff(&mut self, why: &str, now: Millis) -> PlanAction {
+    pub(super) fn not_a_handoff(&mut self, why: &str, turn: &TurnEnd<'_>, now: Millis) -> PlanAction {
         if self.is_second_question() {
+            if now < self.asked_at && self.asked_at.since(now) < SAME_EVENT_MS {
+                // A second hook reports the turn that has led to this question. It began before the question was asked.
+                return PlanAction::Nothing;
+            }
             self.enter(State::Armed, now, why);
             return PlanAction::Notify(why.to_owned());
         }
-        let was_prompt = self.by_prompt;
         self.begin(State::Asked, now, EXPIRES_MS, why);
-        self.asked_at = now;
-        self.by_prompt = false;
+        self.asked_at = turn.decided_at.unwrap_or(now);
         self.nonce.push_str(SECOND);
-        if was_prompt {
-            self.mark_asked_by_prompt();
+        if self.question.is_asked_by_prompt() {
+            self.question = Question::PromptToType;
             return PlanAction::TypeAgain;
         }
         PlanAction::Ask(texts_for_model::ask_once_more(&self.nonce, why))
@@ -71,7 +66,7 @@ impl Plan {
     /// Gives up the text that was to be typed next, because something else has begun.
     pub(super) fn overtaken(&mut self, now: Millis) -> PlanAction {
         let why = "something else was begun meanwhile";
-        if self.state == State::Asked && self.asks_by_prompt() && !self.by_prompt {
+        if self.state == State::Asked && self.question == Question::PromptToType {
             // The question was not asked: the end of the next turn can ask it.
             self.enter(State::Armed, now, why);
             self.fired.clear();
@@ -82,12 +77,13 @@ impl Plan {
 
     /// Records that the prompt with the question has arrived. The model then has the same time as after any question.
     pub(super) fn question_arrived(&mut self, now: Millis) {
-        let is_first = self.asks_by_prompt();
-        let reason = if is_first { "asked by a prompt" } else { "asked once more" };
+        let (question, reason) = match self.question {
+            Question::PromptToType | Question::Prompt => (Question::Prompt, "asked by a prompt"),
+            Question::AtTurnEnd | Question::ReminderToType | Question::Reminder => {
+                (Question::Reminder, "asked once more")
+            }
+        };
         self.begin(State::Asked, now, EXPIRES_MS, reason);
-        self.by_prompt = true;
-        if is_first {
-            self.mark_asked_by_prompt();
-        }
+        self.question = question;
     }
 }

@@ -6,7 +6,7 @@
 use longhaul_core::Millis;
 
 use super::{ATTEMPTS, LIFTS, Plan, PlanAction, PlanRules};
-use crate::continuation::plan_state::State;
+use crate::continuation::plan_state::{Question, State};
 
 impl Plan {
     /// Waits for the account's rate limit: no step is tried until it is lifted.
@@ -69,7 +69,7 @@ impl Plan {
     /// Begins a step again. Without a terminal, the user has to type its text.
     fn carry_on(&mut self, step: State, rules: &PlanRules<'_>, now: Millis, reason: &str) -> PlanAction {
         self.begin(step, now, Self::time_to_clear(rules), reason);
-        self.by_prompt = false;
+        self.question = Question::ReminderToType;
         if rules.can_type { PlanAction::TypeAgain } else { PlanAction::Nothing }
     }
 }
