@@ -34,7 +34,8 @@ pub struct Rewind {
     pub snapshot: Option<i64>,
 }
 
-/// Whether a rewind took back every turn of a prompt. Of a prompt without a reply, the turn is found by its text and time.
+/// Whether a rewind took back every turn of a prompt. Of a prompt without a reply, the turn is found by its text and time:
+/// only in a session with a rewind, since a search asks for each of its candidates.
 const IS_TAKEN_BACK: &str = "SELECT coalesce(
         (SELECT min(t.replaced) > 0 FROM replies r
          JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
@@ -42,7 +43,9 @@ const IS_TAKEN_BACK: &str = "SELECT coalesce(
         (SELECT min(t.replaced) > 0 FROM sessions s JOIN turns t ON t.origin_session_id = s.session_id
          JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
                       AND b.turn_number = t.turn_number AND b.role = 'user'
-         WHERE s.id = p.session_id AND abs(t.created_at - p.created_at) <= ?3 AND b.text = p.prompt),
+         WHERE s.id = p.session_id AND abs(t.created_at - p.created_at) <= ?3 AND b.text = p.prompt
+           AND EXISTS (SELECT 1 FROM turns INDEXED BY turns_taken_back
+                       WHERE origin_session_id = s.session_id AND replaced > 0)),
         0)
     FROM user_prompts p WHERE p.session_id = ?1 AND p.prompt_number = ?2";
 

@@ -14,6 +14,9 @@ UPDATE sync_log SET version = 0 WHERE state > 0 AND state = 2;
 ALTER TABLE continuations DROP COLUMN by_prompt;
 ALTER TABLE continuations ADD COLUMN question TEXT NOT NULL DEFAULT 'turn_end';
 
+-- A search leaves out what a rewind took back.
+CREATE INDEX turns_taken_back ON turns (origin_session_id) WHERE replaced > 0;
+
 -- The first files that changed since the snapshot before, as a JSON list.
 ALTER TABLE snapshots ADD COLUMN changed_some TEXT;
 
