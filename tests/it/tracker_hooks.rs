@@ -247,22 +247,24 @@ fn a_client_that_another_session_started_is_shown_as_its_child() {
 
 #[test]
 fn a_session_whose_client_was_killed_is_gone_at_the_next_look() {
-    // A zombie: its parent, here this test, does not wait for it. If the parent has ended, as a tmux server, nobody may.
-    let mut client = tool("sleep").arg("600").spawn().unwrap();
-    let sandbox = Sandbox::new().with_env("CLAUDE_PID", client.id().to_string());
-    let sandbox = sandbox.with_env("TMUX", "/nowhere/tmux,1,0").with_env("TMUX_PANE", "%0");
-    for name in WORKING {
-        fire(&sandbox, name, json!({}));
+    for (events, state) in [(WORKING, "working"), (COMPLETED, "completed")] {
+        // A zombie: its parent, here this test, does not wait for it. If the parent has ended, as a tmux server, nobody may.
+        let mut client = tool("sleep").arg("600").spawn().unwrap();
+        let sandbox = Sandbox::new().with_env("CLAUDE_PID", client.id().to_string());
+        let sandbox = sandbox.with_env("TMUX", "/nowhere/tmux,1,0").with_env("TMUX_PANE", "%0");
+        for name in events {
+            fire(&sandbox, name, json!({}));
+        }
+        let outside = sandbox.with_env("TMUX", "");
+        check(&outside, state);
+        client.kill().unwrap();
+        // The signal takes effect within moments, and not at the tenth second, at which the next search is due.
+        let ended =
+            || fs::read_to_string(format!("/proc/{}/stat", client.id())).is_ok_and(|stat| stat.contains(") Z "));
+        wait_until(DEADLINE, "the end of the client", ended);
+        assert!(rows(&outside).is_empty(), "{:?}", rows(&outside));
+        client.wait().unwrap();
     }
-    let outside = sandbox.with_env("TMUX", "");
-    check(&outside, "working");
-    client.kill().unwrap();
-    let gone = || rows(&outside).is_empty();
-    // The signal takes effect within moments, and not at the tenth second, at which the next search is due.
-    let ended = || fs::read_to_string(format!("/proc/{}/stat", client.id())).is_ok_and(|stat| stat.contains(") Z "));
-    wait_until(DEADLINE, "the end of the client", ended);
-    assert!(gone(), "{:?}", rows(&outside));
-    client.wait().unwrap();
 }
 
 #[test]

@@ -23,7 +23,7 @@ impl Tracker<'_> {
                 let read = match server.read() {
                     Ok(read) => read,
                     // A server that has ended shows nothing, but its sessions must not stay listed.
-                    Err(error) => return self.tidy().and(Err(error)),
+                    Err(error) => return self.tidy_after_server().and(Err(error)),
                 };
                 user_options_cache::save(self.home, server, &read.options)?;
                 self.offer_reopen(server, &read)?;
@@ -49,18 +49,26 @@ impl Tracker<'_> {
         self.reconcile(&records)?;
         // The rows are read first, so that a new one is not removed because its pane was not listed yet.
         let agents = self.agents()?;
-        if self.is_reaping_due() || (!self.env.no_reap && agents.iter().any(has_died)) {
+        if self.is_reaping_due() || (!self.env.no_reap && agents.iter().any(|agent| self.has_died(agent))) {
+            let Ok(panes) = self.panes() else { return self.bury_by_clients(&agents) };
             let processes = process::all();
-            let Ok(panes) = self.panes() else {
-                // The panes of a server that has ended are not known. Its clients are.
-                return self.bury(&dead_agents(&agents, &[], &[], &processes, seconds(self.env.now)));
-            };
             self.bury(&self.of_earlier_servers(&agents)?)?;
             self.bury(&dead_agents(&agents, &self.sockets(), &panes, &processes, seconds(self.env.now)))?;
             self.add_found(&panes, &processes, &records)?;
             self.update_targets(&panes)?;
         }
         Ok(())
+    }
+
+    /// Does the same after the server has ended. Its sessions are not found any more, but must not stay listed.
+    fn tidy_after_server(&self) -> Result<(), Error> {
+        self.reconcile(&client_records::records(self.env))?;
+        if self.env.no_reap { Ok(()) } else { self.bury_by_clients(&self.agents()?) }
+    }
+
+    /// Removes the rows of dead clients. The panes of a server that has ended are not known.
+    fn bury_by_clients(&self, agents: &[Agent]) -> Result<(), Error> {
+        self.bury(&dead_agents(agents, &[], &[], &process::all(), seconds(self.env.now)))
     }
 
     /// Adds the running sessions that have no row. Returns their ids.
@@ -171,6 +179,14 @@ impl Tracker<'_> {
         due && files::replace(&path, b"").is_ok()
     }
 
+    /// Returns whether the client of a session is known to be dead, so that its row is to be removed. That of a completed
+    /// session stays until the user has seen it, in a pane of this server.
+    fn has_died(&self, agent: &Agent) -> bool {
+        let is_here = || agent.pane.as_ref().is_some_and(|pane| self.sockets().contains(&pane.socket.as_str()));
+        let may_stay = agent.status == Status::Completed && is_here();
+        !may_stay && agent.pid.is_some_and(|pid| !process::is_alive(pid))
+    }
+
     fn panes(&self) -> Result<Vec<LivePane>, Error> {
         self.server.as_ref().map_or(Ok(Vec::new()), |server| server.panes())
     }
@@ -252,9 +268,4 @@ impl Tracker<'_> {
         let text = reopen_offer(count);
         if text == shown.to_reopen { Ok(()) } else { server.show_offer(&text) }
     }
-}
-
-/// Returns whether the client of a session is known to be dead. A completed session may stay until the user has seen it.
-fn has_died(agent: &Agent) -> bool {
-    agent.status != Status::Completed && agent.pid.is_some_and(|pid| !process::is_alive(pid))
 }

@@ -122,18 +122,28 @@ impl World {
 
     /// Starts Claude Code in a pane, with the plugin, and waits until its input is shown.
     pub(crate) fn open(&self, arguments: &[&str]) -> Result<Session<'_>> {
+        self.open_after(&[], arguments)
+    }
+
+    /// As `open`, after words such as `NAME=value`, which set variables.
+    pub(crate) fn open_after(&self, variables: &[&str], arguments: &[&str]) -> Result<Session<'_>> {
         let bundle = self.bundle.display().to_string();
-        let mut words = vec!["--plugin-dir", &bundle, "--permission-mode", "manual"];
-        words.extend(arguments);
-        self.open_bare(&words)
+        let own = ["--plugin-dir", &bundle, "--permission-mode", "manual"];
+        self.open_words(&[variables, &self.command_words(), &own, arguments].concat())
     }
 
     /// As `open`, with only these arguments.
     pub(crate) fn open_bare(&self, arguments: &[&str]) -> Result<Session<'_>> {
+        self.open_words(&[&self.command_words(), arguments].concat())
+    }
+
+    fn command_words(&self) -> Vec<&str> {
+        self.command.iter().map(String::as_str).collect()
+    }
+
+    fn open_words(&self, words: &[&str]) -> Result<Session<'_>> {
         let started = self.events("SessionStart").len();
-        let words: Vec<&str> = self.command.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
-        let pane = self.tmux.open(&words, &self.variables())?;
-        let session = Session { world: self, tmux: &self.tmux, pane };
+        let session = self.start(words)?;
         self.wait("the session to start", || Ok(self.events("SessionStart").len() > started))?;
         self.wait("an empty input", || session.awaits_prompt())?;
         Ok(session)

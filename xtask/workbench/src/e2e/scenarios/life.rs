@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use longhaul_core::short_session;
 use serde_json::json;
 
 use super::super::world::{Cast, World};
 
-/// A session that exits is removed at once; one that is killed, for which there is no hook, soon after. Both are in the
-/// memory.
+/// A session that exits is removed at once; one that is killed, for which there is no hook, at the next refresh. Both are in
+/// the memory. A client that another session has started is listed as its child.
 pub(crate) fn exit(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     let session = world.open(&[])?;
@@ -22,8 +23,18 @@ pub(crate) fn exit(cast: &Cast, home: &Path) -> Result<()> {
     session.say("RUN:echo killed-in-the-act")?;
     session.submit("SLOW:500 SAY:one two three four five six seven eight nine ten")?;
     world.wait_for_state(&id, "working")?;
+    let child = world.open_after(&[&format!("CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS={id}")], &[])?;
+    let child_id = child.id()?;
+    let listed = world.longhaul(&["status"])?;
+    let parent = format!("(child of {})", short_session(&id));
+    ensure!(listed.contains(&parent), "no session is listed as {parent}:\n{listed}");
     session.kill()?;
-    world.wait("the killed session to be forgotten", || Ok(world.state(&id)?.is_none()))?;
+    child.kill()?;
+    world.longhaul(&["tmux", "refresh"])?;
+    let bar = world.longhaul(&["tmux", "status-bar"])?;
+    for id in [&id, &child_id] {
+        ensure!(world.state(id)?.is_none(), "session {id} is still listed after its client was killed: {bar}");
+    }
     ensure!(world.events("SessionEnd").len() == 1, "SIGKILL has caused a SessionEnd");
     for mark in ["left-politely", "killed-in-the-act"] {
         world.longhaul(&["memory", "search", mark]).with_context(|| format!("{mark} is not remembered"))?;
