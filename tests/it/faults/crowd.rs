@@ -4,7 +4,7 @@ use std::thread;
 
 use serde_json::json;
 
-use super::{Session, check_whole, stored_calls};
+use super::{Session, check_whole, column, stored_calls};
 use crate::sandbox::Sandbox;
 
 const SESSIONS: usize = 20;
@@ -33,6 +33,12 @@ fn no_line_and_no_observation_is_lost() {
     // In a crowd a turn's end leaves the taking in to whoever comes next.
     assert_eq!(sandbox.longhaul(&["memory", "stats"]).status, Some(0));
     assert_eq!(stored_calls(&sandbox).len(), SESSIONS * CALLS);
+    let mut prompts =
+        column(&sandbox, "SELECT s.session_id FROM user_prompts p JOIN sessions s ON s.id = p.session_id");
+    let mut expected = ids.clone();
+    prompts.sort();
+    expected.sort();
+    assert_eq!(prompts, expected, "every prompt once");
     check_whole(&sandbox);
     // A prompt or a turn's end, for which the user waits, gives up soon; the next one does what is left.
     let is_expected = |line: &str| {

@@ -1,8 +1,8 @@
 //! Damaged files and databases: the hooks still answer, and the handoff goes on.
 
+use std::fs;
 use std::io::Write;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use serde_json::json;
 
@@ -55,37 +55,29 @@ fn a_turn_that_ends_while_the_database_is_locked_is_read_later() {
     other.execute_batch("COMMIT").unwrap();
     old.clear();
     let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
-    assert_eq!(shown.matches("I do.").count(), 1, "{shown}");
+    assert_eq!((shown.matches("remember the plan").count(), shown.matches("I do.").count()), (1, 1), "{shown}");
     let log = sandbox.error_log();
-    assert!(log.lines().all(|line| line.ends_with("database is locked")), "{log}");
+    assert!(!log.is_empty() && log.lines().all(|line| line.ends_with("database is locked")), "{log}");
 }
 
 #[test]
-fn a_database_locked_for_a_second_at_the_end_of_a_session_loses_nothing() {
+fn a_database_locked_at_the_end_of_a_session_loses_nothing() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
     let old = Session::new(&sandbox, "old", client.pid());
     old.start("startup");
     old.prompt("remember the plan");
     old.write_turn("remember the plan", "", "I do.");
-    let holder = lock_for_a_second(&sandbox);
+    let other = database(&sandbox);
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let started = Instant::now();
     old.clear();
     // The client gives all plugins together a second and a half.
     assert!(started.elapsed() < Duration::from_millis(1500) + SLACK, "{:?}", started.elapsed());
-    holder.join().unwrap();
+    other.execute_batch("COMMIT").unwrap();
     let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
     assert!(shown.contains("remember the plan"), "{shown}");
     assert_eq!(shown.matches("I do.").count(), 1, "{shown}");
-}
-
-fn lock_for_a_second(sandbox: &Sandbox) -> thread::JoinHandle<()> {
-    let other = database(sandbox);
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    thread::spawn(move || {
-        thread::sleep(Duration::from_secs(1));
-        other.execute_batch("COMMIT").unwrap();
-    })
 }
 
 #[test]

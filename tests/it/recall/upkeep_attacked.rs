@@ -1,13 +1,16 @@
 //! Upkeep while hooks write, on a full disk, and killed at any moment: nothing is lost, nothing is half written.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::index_moves::{PROMPTS, fs_used, old_memory};
 use super::{memory, sandbox};
@@ -110,45 +113,57 @@ fn two_hundred_hooks_and_upkeep_lose_nothing_of_each_other() {
         are_done.store(true, Ordering::Relaxed);
         upkeep.join().unwrap();
     });
+    // A prompt or a turn's end, for which the user waits, gives up soon. The next one, in a quieter moment, finds in the
+    // spool and in the transcript what is not stored yet.
+    for session in 0..SESSIONS {
+        end_turn(&sandbox, session, TURNS - 1);
+    }
     assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
     check_index(&sandbox, PROMPTS + SESSIONS * TURNS);
     assert_eq!(check_vectors(&sandbox), PROMPTS + SESSIONS * TURNS);
-    // A prompt that has waited long enough for the others is stored with the end of its turn.
     let log = sandbox.error_log();
     assert!(log.lines().all(|line| line.contains("database is locked")), "{log}");
 }
 
-/// Fires the hooks of a session's turns.
+/// Goes through the turns of a session, transcript and hooks.
 fn write(sandbox: &Sandbox, session: i64) {
+    let mut last = None;
     for turn in 0..TURNS {
-        for (executable, event, changes) in [
-            (
-                "longhaul-user-prompt-submit",
-                "UserPromptSubmit",
-                json!({ "prompt": format!("question {session} {turn}") }),
-            ),
-            ("longhaul-stop", "Stop", json!({ "last_assistant_message": format!("Yes, in {session} {turn}.") })),
-        ] {
-            let mut all = json!({ "session_id": format!("new-{session}"), "cwd": sandbox.project(),
-                                  "prompt_id": format!("{session}-{turn}"), "transcript_path": "/nowhere.jsonl" });
-            all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-            // These sessions have no transcript, from which a reply is read later: what found the database locked for too
-            // long is told once more.
-            let given_up = || sandbox.error_log().matches(&format!(": session new-{session}: ")).count();
-            loop {
-                let before = given_up();
-                let outcome = sandbox.hook(executable, payload(event, all.clone()));
-                assert_eq!(
-                    (outcome.status, outcome.json()["continue"].as_bool()),
-                    (Some(0), Some(true)),
-                    "{outcome:?}"
-                );
-                if given_up() == before {
-                    break;
-                }
-            }
-        }
+        let (asked, replied) = (format!("question {session} {turn}"), format!("Yes, in {session} {turn}."));
+        let mut say = |kind: &str, text: &str| {
+            let uuid = format!("{session}-{turn}-{kind}");
+            let entry = json!({
+                "type": kind, "uuid": uuid, "parentUuid": last.replace(uuid.clone()), "isSidechain": false,
+                "sessionId": format!("new-{session}"), "promptId": format!("{session}-{turn}"),
+                "timestamp": jiff::Timestamp::now().to_string(),
+                "message": { "role": kind, "content": [{ "type": "text", "text": text }], "model": "claude-opus-5-5" },
+            });
+            let mut file = File::options().append(true).create(true).open(transcript(sandbox, session)).unwrap();
+            writeln!(file, "{entry}").unwrap();
+        };
+        say("user", &asked);
+        fire(sandbox, session, turn, "longhaul-user-prompt-submit", "UserPromptSubmit", json!({ "prompt": asked }));
+        say("assistant", &replied);
+        end_turn(sandbox, session, turn);
     }
+}
+
+fn transcript(sandbox: &Sandbox, session: i64) -> PathBuf {
+    sandbox.path(&format!("new-{session}.jsonl"))
+}
+
+fn end_turn(sandbox: &Sandbox, session: i64, turn: i64) {
+    let replied = json!({ "last_assistant_message": format!("Yes, in {session} {turn}.") });
+    fire(sandbox, session, turn, "longhaul-stop", "Stop", replied);
+}
+
+/// Fires a hook of a session's turn.
+fn fire(sandbox: &Sandbox, session: i64, turn: i64, executable: &str, event: &str, changes: Value) {
+    let mut all = json!({ "session_id": format!("new-{session}"), "cwd": sandbox.project(),
+                          "prompt_id": format!("{session}-{turn}"), "transcript_path": transcript(sandbox, session) });
+    all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    let outcome = sandbox.hook(executable, payload(event, all));
+    assert_eq!((outcome.status, outcome.json()["continue"].as_bool()), (Some(0), Some(true)), "{outcome:?}");
 }
 
 #[test]
