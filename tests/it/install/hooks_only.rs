@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::{Value, json};
 
 use super::{Machine, succeeds};
-use crate::sandbox::{Outcome, payload};
+use crate::sandbox::payload;
 
 const THEIRS: &str = concat!(
     "{\n\t\"z\": 1.50,\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{\"hooks\": [{\"type\": \"command\", \"command\": \"theirs\"}]}\n",
@@ -24,9 +24,7 @@ fn hooks_are_merged_once_and_taken_out_to_the_byte() {
     assert_eq!(machine.settings_text(), once);
     let settings: Value = serde_json::from_str(&once).unwrap();
     // The first session says what to try, as with the plugin.
-    let start = settings["hooks"]["SessionStart"][0]["hooks"][0]["command"].as_str().unwrap();
-    let mut start = machine.sandbox.program(start);
-    let told = Outcome::of(&mut start, payload("SessionStart", json!({})).as_bytes()).json();
+    let told = machine.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({}))).json();
     assert!(told["systemMessage"].to_string().contains("`longhaul` shows all sessions"), "{told}");
     assert_eq!(settings["hooks"]["Stop"][0]["hooks"][0]["command"], "theirs");
     let ours = settings["hooks"]["Stop"][1]["hooks"][0]["command"].as_str().unwrap();

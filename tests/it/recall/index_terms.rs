@@ -81,7 +81,7 @@ fn what_is_forgotten_leaves_no_term_in_an_index_of_another_version() {
 #[test]
 fn the_index_of_an_earlier_version_is_built_again_and_nothing_is_lost() {
     let sandbox = remembering();
-    let before = "DROP INDEX turns_with_unreported_rewind;
+    let before = "DROP INDEX turns_with_unreported_rewind; DROP INDEX turns_taken_back;
                   DROP TRIGGER user_prompts_forgotten; DROP TRIGGER observations_forgotten;
                   DROP TRIGGER session_summaries_forgotten; DROP TRIGGER bookmarks_forgotten;
                   DROP TABLE sync_entities; DROP TABLE sync_log; DROP TABLE sync_projects; DROP TABLE sync_self;

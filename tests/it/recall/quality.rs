@@ -59,8 +59,7 @@ fn most_questions_of_a_sample_are_answered() {
     assert!(missed.len() * 10 <= asked.len() * 2, "{} of {}: {missed:#?}", missed.len(), asked.len());
     assert!(first * 10 >= asked.len() * 6, "only {first} of {} come first", asked.len());
     let answered = asked.len() - missed.len();
-    eprintln!("WEAK {} of {answered}", weak.len());
-    assert!(weak.len() * 4 <= answered, "{} of {answered} right answers are called weak: {weak:#?}", weak.len());
+    assert!(weak.len() * 10 <= answered, "{} of {answered} right answers are called weak: {weak:#?}", weak.len());
     // Where there is no answer, that is said, or no passage is claimed to be one.
     let (mut silent, mut claimed) = (0, Vec::new());
     for text in &unanswered {

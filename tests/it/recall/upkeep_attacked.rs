@@ -81,8 +81,18 @@ fn check_vectors(sandbox: &Sandbox) -> i64 {
 /// Checks that the index has every prompt and every reply once.
 #[track_caller]
 fn check_index(sandbox: &Sandbox, prompts: i64) {
-    assert_eq!(number(sandbox, "SELECT count(*) FROM user_prompts"), prompts);
-    assert_eq!(number(sandbox, "SELECT count(*) FROM replies"), prompts);
+    let without_reply = "SELECT coalesce(group_concat(prompt, '; '), '') FROM user_prompts
+                         WHERE id NOT IN (SELECT prompt_id FROM replies)";
+    let without_reply: String = database(sandbox).query_row(without_reply, [], |row| row.get(0)).unwrap();
+    assert_eq!(number(sandbox, "SELECT count(*) FROM user_prompts"), prompts, "prompts; {}", sandbox.error_log());
+    assert_eq!(without_reply, "", "{}", sandbox.error_log());
+    let twice = "SELECT coalesce(group_concat(p.prompt || ' ' || t.turn_number || ' ' || t.turn_id || ' ' || coalesce(t.pending_reply, '-'), '; '), '')
+                 FROM replies r JOIN user_prompts p ON p.id = r.prompt_id
+                 JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
+                 WHERE (SELECT count(*) FROM replies o WHERE o.prompt_id = r.prompt_id) > 1";
+    let twice: String = database(sandbox).query_row(twice, [], |row| row.get(0)).unwrap();
+    assert_eq!(twice, "", "{}", sandbox.error_log());
+    assert_eq!(number(sandbox, "SELECT count(*) FROM replies"), prompts, "replies");
     let rows = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH '\"=wp\"'";
     assert_eq!(number(sandbox, rows), 2 * prompts);
     database(sandbox).execute("INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')", []).unwrap();
@@ -135,7 +145,7 @@ fn write(sandbox: &Sandbox, session: i64) {
             let entry = json!({
                 "type": kind, "uuid": uuid, "parentUuid": last.replace(uuid.clone()), "isSidechain": false,
                 "sessionId": format!("new-{session}"), "promptId": format!("{session}-{turn}"),
-                "timestamp": jiff::Timestamp::now().to_string(),
+                "timestamp": "2026-11-15T02:00:00.000Z",
                 "message": { "role": kind, "content": [{ "type": "text", "text": text }], "model": "claude-opus-5-5" },
             });
             let mut file = File::options().append(true).create(true).open(transcript(sandbox, session)).unwrap();

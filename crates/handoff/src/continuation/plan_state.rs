@@ -1,4 +1,4 @@
-//! The states of a plan, and how it asks for a handoff, with their stored names.
+//! The states of a plan, and how it asks for a handoff, as they are stored.
 
 use std::fmt;
 
@@ -77,20 +77,20 @@ pub enum Question {
 impl Question {
     const ALL: [Self; 5] = [Self::AtTurnEnd, Self::PromptToType, Self::Prompt, Self::ReminderToType, Self::Reminder];
 
-    /// Returns the stored name.
-    pub fn as_str(self) -> &'static str {
+    /// Returns the stored number.
+    pub fn number(self) -> i64 {
         match self {
-            Self::AtTurnEnd => "turn_end",
-            Self::PromptToType => "prompt_to_type",
-            Self::Prompt => "prompt",
-            Self::ReminderToType => "reminder_to_type",
-            Self::Reminder => "reminder",
+            Self::AtTurnEnd => 0,
+            Self::Prompt => 1,
+            Self::PromptToType => 2,
+            Self::Reminder => 3,
+            Self::ReminderToType => 4,
         }
     }
 
-    /// Returns the question with the stored name `text`.
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|question| question.as_str() == text)
+    /// Returns the question with the stored number `number`.
+    pub fn from_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|question| question.number() == number)
     }
 
     /// Returns whether the question waits to be typed.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::What;
 use super::session_row::{MemorySession, session_row};
-use crate::recall::index;
+use crate::recall::{index, replies};
 use crate::row_ids::{SessionRow, Time};
 use crate::{Store, StoreError, cannot};
 
@@ -84,6 +84,7 @@ pub(super) fn remember(
         )?
         .insert((session.row, session.project, number, prompt_id, prompt, Time(at)))?;
     index::add(connection, What::Prompt, id)?;
+    replies::link_late(connection, id)?;
     Ok(Some(number))
 }
 

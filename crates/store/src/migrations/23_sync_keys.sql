@@ -10,10 +10,6 @@ UPDATE sync_log SET state = 5 WHERE state > 0 AND state = 1
     AND project IN (SELECT project FROM sync_projects WHERE is_shared = 1);
 UPDATE sync_log SET version = 0 WHERE state > 0 AND state = 2;
 
--- How the handoff was asked for: a name of the type Question.
-ALTER TABLE continuations DROP COLUMN by_prompt;
-ALTER TABLE continuations ADD COLUMN question TEXT NOT NULL DEFAULT 'turn_end';
-
 -- A search leaves out what a rewind took back.
 CREATE INDEX turns_taken_back ON turns (origin_session_id) WHERE replaced > 0;
 

@@ -118,6 +118,29 @@ pub(crate) fn bytes(connection: &Connection, prompt: i64) -> rusqlite::Result<u6
     Ok(to_prompt(connection, prompt)?.len() as u64)
 }
 
+/// Links the turns of a prompt that was stored after them, because the database was locked. Until then they were linked to the
+/// prompt before it, or to none.
+pub(crate) fn link_late(connection: &Connection, prompt: i64) -> rusqlite::Result<()> {
+    let turns: Vec<(String, i64)> = connection
+        .prepare_cached(
+            "SELECT t.origin_session_id, t.turn_number FROM user_prompts p JOIN sessions s ON s.id = p.session_id
+             JOIN turns t ON t.session_id = s.session_id AND t.created_at BETWEEN p.created_at - ?2 AND p.created_at + ?2
+             JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
+                          AND b.turn_number = t.turn_number AND b.role = 'user' AND trim(b.text) = trim(p.prompt)
+             WHERE p.id = ?1",
+        )?
+        .query_map((prompt, SAME_PROMPT_MS), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (origin, turn) in turns {
+        let linked_to = link_of(connection, &origin, turn)?.map(|link| link.key.id());
+        if linked_to != prompt_of(connection, &origin, turn)? {
+            remove(connection, &origin, turn)?;
+            link(connection, &origin, turn, &text(connection, &origin, turn)?)?;
+        }
+    }
+    Ok(())
+}
+
 /// Adds the replies of a session that are not in the index, because their prompts were stored after them.
 pub(crate) fn link_session(connection: &Connection, origin: &str) -> rusqlite::Result<()> {
     link_some(connection, origin, 0, &mut Room::unlimited()).map(drop)

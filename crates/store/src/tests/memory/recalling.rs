@@ -34,6 +34,18 @@ fn a_conversation_is_found_behind_thousands_of_tool_calls() {
     assert_eq!(search(&shelf, "which zeppelin carries the mail")[0].record.what, What::Prompt);
 }
 
+/// A hook that finds the database locked leaves its prompt to a later one, which may come after the transcript was read.
+#[test]
+fn a_reply_is_found_at_a_prompt_that_is_stored_after_it() {
+    let shelf = Shelf::new();
+    shelf.store.remember_prompt("s1", Some("p1"), "thanks", Millis(50)).unwrap();
+    shelf.store.keep_reply("s1", "hook:2", Some("what guards the coast?"), "A lighthouse does.", Millis(60)).unwrap();
+    assert_eq!(search(&shelf, "lighthouse")[0].title, "thanks", "there is no other prompt yet");
+    shelf.store.remember_prompt("s1", Some("p2"), "what guards the coast?", Millis(55)).unwrap();
+    let found = search(&shelf, "lighthouse");
+    assert_eq!((found.len(), found[0].title.as_str()), (1, "what guards the coast?"));
+}
+
 #[test]
 fn a_named_day_ranks_what_was_said_then() {
     let shelf = Shelf::new();
