@@ -55,6 +55,11 @@ impl Candidate {
             || self.pending.as_deref().is_some_and(|pending| squeeze(pending) == reply)
     }
 
+    /// Returns whether the transcript has `reply` as its last one.
+    fn ends_with(&self, reply: &str) -> bool {
+        self.replied.as_deref().is_some_and(|replied| squeeze(replied).ends_with(&squeeze(reply)))
+    }
+
     /// Returns whether the model answers it. Commands that the client handles itself are only recorded.
     fn is_answered(&self) -> bool {
         !matches!(self.role.as_str(), "shell" | "command")
@@ -73,7 +78,11 @@ enum ReplyTurn {
 }
 
 fn turn_of(newest: &[Candidate], prompt: Option<&str>, reply: &str) -> ReplyTurn {
-    let Some(asked) = newest.iter().position(|turn| turn.is_of(prompt)) else { return ReplyTurn::New };
+    let Some(asked) = newest.iter().position(|turn| turn.is_of(prompt)) else {
+        // Where the database was locked when the prompt came, the one that is known is that of an earlier turn.
+        let is_read = newest.iter().any(|turn| turn.ends_with(reply));
+        return if is_read { ReplyTurn::Stored } else { ReplyTurn::New };
+    };
     let since = &newest[..=asked];
     if since.iter().any(|turn| turn.has(reply)) {
         return ReplyTurn::Stored;

@@ -86,12 +86,6 @@ fn check_index(sandbox: &Sandbox, prompts: i64) {
     let without_reply: String = database(sandbox).query_row(without_reply, [], |row| row.get(0)).unwrap();
     assert_eq!(number(sandbox, "SELECT count(*) FROM user_prompts"), prompts, "prompts; {}", sandbox.error_log());
     assert_eq!(without_reply, "", "{}", sandbox.error_log());
-    let twice = "SELECT coalesce(group_concat(p.prompt || ' ' || t.turn_number || ' ' || t.turn_id || ' ' || coalesce(t.pending_reply, '-'), '; '), '')
-                 FROM replies r JOIN user_prompts p ON p.id = r.prompt_id
-                 JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
-                 WHERE (SELECT count(*) FROM replies o WHERE o.prompt_id = r.prompt_id) > 1";
-    let twice: String = database(sandbox).query_row(twice, [], |row| row.get(0)).unwrap();
-    assert_eq!(twice, "", "{}", sandbox.error_log());
     assert_eq!(number(sandbox, "SELECT count(*) FROM replies"), prompts, "replies");
     let rows = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH '\"=wp\"'";
     assert_eq!(number(sandbox, rows), 2 * prompts);
