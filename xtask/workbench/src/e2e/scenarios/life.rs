@@ -25,9 +25,9 @@ pub(crate) fn exit(cast: &Cast, home: &Path) -> Result<()> {
     world.wait_for_state(&id, "working")?;
     let child = world.open_after(&[&format!("CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS={id}")], &[])?;
     let child_id = child.id()?;
-    let listed = world.longhaul(&["status"])?;
     let parent = format!("(child of {})", short_session(&id));
-    ensure!(listed.contains(&parent), "no session is listed as {parent}:\n{listed}");
+    // The hook of its start may still run when its input is shown.
+    world.wait(&format!("a session {parent}"), || Ok(world.longhaul(&["status"])?.contains(&parent)))?;
     session.kill()?;
     child.kill()?;
     world.longhaul(&["tmux", "refresh"])?;
