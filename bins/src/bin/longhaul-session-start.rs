@@ -15,6 +15,7 @@ fn main() {
             jobs::tracker::on_session_start,
             jobs::continuation::on_session_start,
             jobs::snapshots::on_resume,
+            jobs::compaction::on_session_start,
             jobs::handoff::on_session_start, // the transcript of the old session comes after its handoff
             jobs::memory::on_session_start,  // the page gets the space that is left
             jobs::prompt_recall::on_session_start, // records what was shown, so that it is not shown again

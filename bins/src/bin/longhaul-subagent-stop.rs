@@ -5,6 +5,7 @@ use longhaul_runtime::{Hook, jobs};
 
 fn main() {
     Hook::<SubagentStop>::run(&[
+        jobs::compaction::on_summary, // of a compaction; the others have nothing to do with that
         jobs::activity::on_agent_return,
         jobs::bookmarks::on_agent_return,
         jobs::tracker::on_agent_return,

@@ -2,8 +2,10 @@
 //! is.
 
 use anyhow::{Context, bail};
-use longhaul_core::{Env, SessionId, counted, short_session};
+use longhaul_core::budget::CONTEXT_CHARS;
+use longhaul_core::{Config, Env, SessionId, counted, short_session};
 use longhaul_handoff::{BatonTrigger, date_of, time_of};
+use longhaul_runtime::compaction::{CompactedTurn, compaction_facts, compaction_footer};
 use longhaul_runtime::handoff::{Handover, Project, catch_up, render_session};
 use longhaul_runtime::{Home, utc_offset_seconds};
 use longhaul_store::{Injection, Session, Store, WRITTEN};
@@ -18,7 +20,13 @@ const LOG_LINES: usize = 50;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     /// Print what the next session of this project would be shown
-    Show(Which),
+    Show {
+        #[command(flatten)]
+        which: Which,
+        /// Print what the session itself would be given back after a compaction now, before its summary is known
+        #[arg(long)]
+        compaction: bool,
+    },
     /// List what was passed on to new sessions, what was not, and why
     Log {
         /// Print a JSON array
@@ -44,10 +52,13 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     let here = std::env::current_dir().ok();
     let project = Project::of(env, here.as_deref());
     match command {
-        Command::Show(which) => {
+        Command::Show { which, compaction } => {
             let session = find(&store, &project, which.session.as_deref())?;
             if let Err(error) = catch_up(&store, &session, &config, env.now, u64::MAX, None) {
                 out::message(&format!("longhaul: {}", error.chain()));
+            }
+            if compaction {
+                return show_compaction(&store, &session, &config);
             }
             let id = SessionId::new(&session.session).context("the session has no id")?;
             let rendered = render_session(&store, env, &id, Handover::default(), utc_offset_seconds(env.now))?;
@@ -76,6 +87,25 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             };
             out::message(&format!("{what} in {}. A later /clear still passes its session on.", project.path));
         }
+    }
+    Ok(Exit::Success)
+}
+
+fn show_compaction(store: &Store, session: &Session, config: &Config) -> anyhow::Result<Exit> {
+    let facts = compaction_facts(store, session, CompactedTurn::default())?;
+    let given = facts.render(CONTEXT_CHARS, &compaction_footer(store, &session.session)?);
+    if given.text.is_empty() {
+        out::message("Nothing of this session is recorded that a compaction could lose.");
+    } else {
+        out::text(&given.text)?;
+        out::message(&format!(
+            "{} in {} characters; what the summary contains is left out of it",
+            given.contents(),
+            given.chars
+        ));
+    }
+    if !config.handoff.after_compaction {
+        out::message("It is not given back, because handoff.after_compaction is false.");
     }
     Ok(Exit::Success)
 }
@@ -121,6 +151,7 @@ fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
         let offset = utc_offset_seconds(line.at);
         let from = line.predecessor.as_deref().map_or("-", short_session);
         let saved = match line.tokens_saved {
+            0 if line.chars > 0 => format!("  {} characters", line.chars),
             0 => String::new(),
             saved => format!(
                 "  {}, {} characters, {saved} tokens saved",

@@ -156,8 +156,8 @@ pub const REGISTRATIONS: &[Registration] = &[
         ..register(
             EventName::SubagentStop,
             "longhaul-subagent-stop",
-            &[Job::Bookmarks, Job::Tracker],
-            "Counts the subagent's reply; may set a bookmark",
+            &[Job::Bookmarks, Job::Tracker, Job::Handoff],
+            "Counts the subagent's reply; may set a bookmark; compares the summary of a compaction with what the session needs",
         )
     },
     Registration {
@@ -176,12 +176,16 @@ pub const REGISTRATIONS: &[Registration] = &[
         &[Job::Tracker, Job::Continuation],
         "The turn ended in an error: blocked, with the kind of error; a rate limit pauses a continuation",
     ),
-    register(
-        EventName::PreCompact,
-        "longhaul-pre-compact",
-        &[Job::Bookmarks, Job::Handoff, Job::Memory],
-        "Stores the conversation before it is compacted; resets the bookmark counters",
-    ),
+    Registration {
+        // The compaction takes longer, and the transcript of a session that began without Longhaul is read whole.
+        timeout_seconds: 10,
+        ..register(
+            EventName::PreCompact,
+            "longhaul-pre-compact",
+            &[Job::Bookmarks, Job::Handoff, Job::Memory],
+            "Stores the conversation before it is compacted, and what will be needed of it; takes a snapshot; resets the bookmark counters",
+        )
+    },
     register(EventName::TeammateIdle, "longhaul-teammate-idle", TRACKER, "A teammate has nothing to do: idle"),
     register(EventName::TaskCompleted, "longhaul-task-completed", TRACKER, "Counts the completed task"),
     Registration {

@@ -124,6 +124,7 @@ settings! {
     /// Whether a session passes its work on to the next one.
     pub struct Handoff {
         enabled: bool = true, "Record what was said and done, and show it to the session that continues";
+        after_compaction: bool = true, "After a compaction, give the session back what the summary lacks: its request, corrections, open tasks, files and commands";
     }
 }
 

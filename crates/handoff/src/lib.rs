@@ -4,6 +4,7 @@
 mod baton;
 mod baton_choice;
 pub mod bridge;
+mod compaction;
 pub mod continuation;
 mod other_agent;
 mod predecessor;
@@ -18,6 +19,7 @@ pub use longhaul_core::clock::{Date, date_of, time_of};
 
 pub use crate::baton::{BATON_WRITTEN, Baton, BatonTrigger, baton_command};
 pub use crate::baton_choice::{BatonChoice, BatonOffer, BatonTaker, ClientProcess, NoBaton, choose};
+pub use crate::compaction::{CompactionCall, CompactionFacts, CompactionInput, GivenBack, is_correction};
 pub use crate::predecessor::{
     ChainError, ChainSession, FallbackSession, MAX_MERGES, Refusal, fall_back, follow, predecessor,
 };

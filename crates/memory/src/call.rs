@@ -47,6 +47,8 @@ pub struct RawCall<'a> {
     pub at: Millis,
     /// The duration in milliseconds.
     pub duration_ms: Option<u64>,
+    /// Whether a subagent made it.
+    pub in_subagent: bool,
     /// Whether secrets are replaced.
     pub secrets: Secrets,
 }
@@ -82,6 +84,9 @@ pub struct Call {
     pub at: Millis,
     /// The duration in milliseconds.
     pub duration_ms: Option<u64>,
+    /// Whether a subagent made it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_subagent: bool,
     /// A key that is equal for calls that do the same; see [`fold_key`].
     pub fold_key: u64,
 }
@@ -122,6 +127,7 @@ impl Call {
             cwd: raw.cwd.to_owned(),
             at: raw.at,
             duration_ms: raw.duration_ms,
+            in_subagent: raw.in_subagent,
         }
     }
 

@@ -28,7 +28,7 @@ pub use crate::call::{Call, RawCall, Secrets, fold_key};
 pub use crate::exchanges::Exchange;
 pub use crate::kept_chars::{INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS};
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
-pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, fix_of, observe};
+pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, decisions, fix_of, observe};
 pub use crate::page::{
     PAGE_MIN_CHARS, PAGE_NEW_SUMMARIES, PAGE_NOTES, PAGE_RECORDS, PAGE_SESSIONS, Page, PageInput, PageRecord,
     PageSession, page,

@@ -9,7 +9,8 @@ mod others;
 pub(crate) use self::check::is_check;
 pub(crate) use self::command::normalized;
 pub use self::command::{command_key, fix_of};
-pub(crate) use self::decision::{decisions, is_decision};
+pub use self::decision::decisions;
+pub(crate) use self::decision::is_decision;
 
 use longhaul_core::event::predicates::INTERRUPTED;
 

@@ -3,6 +3,7 @@
 pub mod activity;
 pub mod bookmarks;
 pub mod codex;
+pub mod compaction;
 pub mod context_guard;
 pub mod continuation;
 pub mod handoff;

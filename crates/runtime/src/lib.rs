@@ -9,6 +9,7 @@ mod client_records;
 mod clock_and_env;
 mod codex;
 mod codex_continuation;
+pub mod compaction;
 pub mod continuation;
 mod deadline;
 mod error_log;

@@ -193,6 +193,7 @@ pub fn new_observation<'a>(
         input: &call.input,
         response: &call.response,
         is_error: call.is_error,
+        in_subagent: call.in_subagent,
         at: call.at,
     }
 }

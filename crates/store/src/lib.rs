@@ -6,6 +6,7 @@ mod bookmarks;
 mod bridges;
 mod changed_files;
 mod checkpoint;
+mod compaction;
 mod context;
 mod continuations;
 mod foreign;
@@ -43,6 +44,7 @@ pub use crate::agents::{Asked, Change, PromptOrigin, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton, WRITTEN};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};
+pub use crate::compaction::StoredCall;
 pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, ChainStep, ChainUpdate, Handoff, NewChain, PendingMessage};
 pub use crate::foreign::{

@@ -13,13 +13,15 @@ pub enum SnapshotKind {
     Prompt,
     /// A bookmark.
     Bookmark,
+    /// A compaction of the conversation.
+    Compaction,
     /// The state before a restore.
     Restore,
 }
 
 impl SnapshotKind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Start, Self::Prompt, Self::Bookmark, Self::Restore];
+    pub const ALL: [Self; 5] = [Self::Start, Self::Prompt, Self::Bookmark, Self::Compaction, Self::Restore];
 
     /// Returns the name under which it is stored.
     pub fn name(self) -> &'static str {
@@ -27,6 +29,7 @@ impl SnapshotKind {
             Self::Start => "start",
             Self::Prompt => "prompt",
             Self::Bookmark => "bookmark",
+            Self::Compaction => "compaction",
             Self::Restore => "restore",
         }
     }

@@ -10,14 +10,19 @@ pub struct BackgroundTask {
     pub id: String,
     /// The kind of task: `subagent`, `shell`, …
     pub kind: String,
+    /// Its command, or else its description; empty where the payload has neither.
+    pub about: String,
 }
 
 impl BackgroundTask {
     /// Returns the tasks that are still running; `None` where the payload has no list.
     pub(super) fn list(wire: Option<Vec<BackgroundTaskWire>>) -> Option<Vec<Self>> {
         let running = |task: &BackgroundTaskWire| task.status.as_deref().is_none_or(|status| status == "running");
-        let task =
-            |task: BackgroundTaskWire| Self { id: task.id.unwrap_or_default(), kind: task.kind.unwrap_or_default() };
+        let task = |task: BackgroundTaskWire| Self {
+            id: task.id.unwrap_or_default(),
+            kind: task.kind.unwrap_or_default(),
+            about: task.command.or(task.description).unwrap_or_default(),
+        };
         Some(wire?.into_iter().filter(running).map(task).collect())
     }
 

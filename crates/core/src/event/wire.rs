@@ -131,6 +131,10 @@ pub(super) struct BackgroundTaskWire {
     pub(super) kind: Option<String>,
     #[serde(deserialize_with = "lenient")]
     pub(super) status: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) command: Option<String>,
+    #[serde(deserialize_with = "lenient")]
+    pub(super) description: Option<String>,
 }
 
 fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>

@@ -12,7 +12,7 @@ const LABELS: [&str; 4] = ["decision:", "decided:", "decision made:", "final dec
 /// Returns the decisions in a text: lines that begin with `Decision:`, `Decided:` or `**Decision**`.
 ///
 /// The lines up to the next empty one are the reasons. Code blocks are ignored.
-pub(crate) fn decisions(assistant_text: &str) -> Vec<Observation> {
+pub fn decisions(assistant_text: &str) -> Vec<Observation> {
     let mut found: Vec<Observation> = Vec::new();
     let mut in_code = false;
     let mut open = false;

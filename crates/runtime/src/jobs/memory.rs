@@ -2,7 +2,7 @@
 
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{
-    HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop, UserPromptSubmit,
+    HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, StartSource, Stop, UserPromptSubmit,
 };
 use longhaul_memory::{PAGE_MIN_CHARS, is_skipped};
 use longhaul_store::Session;
@@ -17,7 +17,8 @@ use crate::{Deadline, Error, Flow, Hook, clock_and_env, waiting_times};
 
 /// Shows a session the page of its project.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    if !hook.remembers() {
+    // After a compaction, the session is given back its own work: the page would only repeat what it began with.
+    if !hook.remembers() || hook.event.source == StartSource::Compact {
         return Ok(Flow::Next);
     }
     let store = hook.store()?;
@@ -98,6 +99,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
         response,
         is_error: false,
         duration_ms: event.duration_ms,
+        in_subagent: in_subagent(&event.common),
     };
     hook.note(&call)
 }
@@ -115,6 +117,7 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
         response: &error,
         is_error: true,
         duration_ms: event.duration_ms,
+        in_subagent: in_subagent(&event.common),
     };
     hook.note(&call)
 }

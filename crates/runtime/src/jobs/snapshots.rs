@@ -4,7 +4,7 @@
 use longhaul_core::clock::time_of;
 use longhaul_core::event::bookmark_prompt::{bookmark_note, is_list_command};
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
-use longhaul_core::event::{HookEvent, SessionStart, StartSource, Stop, UserPromptSubmit};
+use longhaul_core::event::{HookEvent, PreCompact, SessionStart, StartSource, Stop, UserPromptSubmit};
 use longhaul_core::{Millis, Reply, one_line};
 use longhaul_snapshot::{
     RESTORE_DISABLED, RESTORE_IN_BACKGROUND, RESTORE_IN_TERMINAL, RESTORE_USAGE, restore_arguments, restore_command,
@@ -17,6 +17,14 @@ use crate::{Error, Flow, Hook, clock_and_env, git, process, waiting_times};
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if hook.event.source != StartSource::Compact {
         hook.start_snapshot("start", false)?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Takes a snapshot of what the compacted conversation was about.
+pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
+    if hook.is_in_repository() {
+        hook.start_snapshot("compaction", false)?;
     }
     Ok(Flow::Next)
 }

@@ -26,6 +26,8 @@ pub struct ReportedCall<'a> {
     pub is_error: bool,
     /// The duration.
     pub duration_ms: Option<u64>,
+    /// Whether a subagent made it.
+    pub in_subagent: bool,
 }
 
 /// Appends a tool call to the spool of its session.
@@ -46,6 +48,7 @@ pub(crate) fn note(
     raw.cwd = &cwd;
     raw.at = at;
     raw.duration_ms = call.duration_ms;
+    raw.in_subagent = call.in_subagent;
     raw.secrets = sanitizer.secrets();
     Spool::of(home, session).append(&Call::new(&raw))
 }

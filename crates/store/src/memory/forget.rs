@@ -101,6 +101,8 @@ impl Store {
         self.connection.execute_batch("PRAGMA secure_delete = on;").map_err(&failed)?;
         let done = self.write("forget", |tx| {
             replace_index_that_waits(tx)?;
+            // It may quote what is forgotten.
+            tx.execute("UPDATE sessions SET compaction = NULL WHERE compaction IS NOT NULL", [])?;
             delete(tx)
         });
         self.connection.execute_batch("PRAGMA secure_delete = fast;").map_err(failed)?;

@@ -197,6 +197,7 @@ impl SessionImporter<'_> {
             fold_key: None,
             input: &call.what.input,
             response: &call.what.response,
+            in_subagent: false,
             is_error: false,
             at: call.at,
         }

@@ -41,6 +41,8 @@ pub struct NewObservation<'a> {
     pub response: &'a str,
     /// Whether the tool failed.
     pub is_error: bool,
+    /// Whether a subagent made it.
+    pub in_subagent: bool,
     /// When it was made.
     pub at: Millis,
 }
@@ -281,8 +283,9 @@ impl<'a> CallWriter<'a> {
         ];
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
-                                  token_count, kind, is_error, source_id, created_at)
-             VALUES (:owner, :origin, :turn, :tool, :input, :output, (length(coalesce(:input, :output)) + 3) / 4, :kind, :is_error, :source, :at)
+                                  token_count, kind, is_error, source_id, created_at, subagent)
+             VALUES (:owner, :origin, :turn, :tool, :input, :output, (length(coalesce(:input, :output)) + 3) / 4, :kind, :is_error, :source, :at,
+                     :subagent)
              ON CONFLICT DO NOTHING",
         )?;
         for (kind, source, input, output, text) in pieces {
@@ -300,6 +303,7 @@ impl<'a> CallWriter<'a> {
                 ":is_error": call.is_error,
                 ":source": source,
                 ":at": Time(call.at),
+                ":subagent": call.in_subagent,
             })?;
         }
         Ok(())

@@ -42,3 +42,8 @@ CREATE TRIGGER bookmarks_forgotten AFTER DELETE ON bookmarks BEGIN
         forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
     WHERE what = 3 AND row_id = old.id;
 END;
+
+-- Whether a subagent made the call. Those of the session itself are also in its transcript.
+ALTER TABLE details ADD COLUMN subagent INTEGER NOT NULL DEFAULT 0;
+-- What is given back to the session after the compaction that runs, as JSON.
+ALTER TABLE sessions ADD COLUMN compaction TEXT;

@@ -89,6 +89,7 @@ fn call<'a>(id: &'a str, kind: Kind, title: &str, at: u64) -> NewObservation<'a>
         input: "raw input",
         response: "raw output",
         is_error: false,
+        in_subagent: false,
         at: Millis(at),
     }
 }

@@ -27,6 +27,7 @@ fn session(store: &Store, session: &str, at: u64, is_running: bool) {
         input: "",
         response: "",
         is_error: false,
+        in_subagent: false,
         at: Millis(at + 1),
     };
     store.take_in(session, &[call], None).unwrap();

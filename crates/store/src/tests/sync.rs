@@ -190,6 +190,7 @@ impl Machine {
             input: "raw input",
             response: "raw output",
             is_error: false,
+            in_subagent: false,
             at,
         };
         self.store.take_in(session, &[call], None).unwrap();

@@ -117,6 +117,7 @@ pub(crate) async fn observations(State(worker): State<Shared>, request: Request)
                 prompt_id: call.prompt_id.as_deref(),
                 input: &raw(&call.tool_input),
                 response: &raw(&call.tool_response),
+                in_subagent: false,
                 is_error: call.is_error,
                 duration_ms: call.duration_ms,
             },

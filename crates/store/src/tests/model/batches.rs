@@ -21,6 +21,7 @@ fn calls(store: &Store, id: &str, count: usize, at: u64) {
             input: "",
             response: "",
             is_error: false,
+            in_subagent: false,
             at: Millis(at + 1),
         };
         store.take_in(id, &[call], None).unwrap();

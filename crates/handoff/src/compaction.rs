@@ -1,0 +1,388 @@
+//! What a session gets back after a compaction: the exact facts of its own work that the summary has lost.
+//!
+//! [`CompactionFacts::new`] takes them from what is stored, before the summary is known. [`CompactionFacts::leave_out`] removes
+//! what the summary contains, and [`CompactionFacts::render`] writes the rest, the most needed first.
+
+mod commands;
+mod corrections;
+mod tasks;
+
+use std::collections::HashMap;
+
+use longhaul_core::budget::tokens;
+use longhaul_core::cut_text::cut_middle;
+use longhaul_core::invisible::visible;
+use longhaul_core::record::{CLOSE, OPEN, defuse};
+use longhaul_core::{counted, grouped, one_line};
+use serde::{Deserialize, Serialize};
+
+use self::commands::{COMMAND_CHARS, Command};
+pub use self::corrections::is_correction;
+use self::tasks::{Task, TaskList};
+use crate::skeleton::file_of;
+
+/// The maximum length of a prompt of the turn that runs, in characters.
+const AT_HAND_CHARS: usize = 1_500;
+
+/// The maximum length of an earlier prompt and of a decision, in characters.
+const SAID_CHARS: usize = 200;
+
+/// The number of prompts at the end of the session that are given back, whatever they say.
+const LAST_PROMPTS: usize = 6;
+
+/// The number of corrections, files and decisions that are kept.
+const CORRECTIONS: usize = 10;
+const FILES: usize = 120;
+const DECISIONS: usize = 5;
+
+/// The maximum length of the lists of changed files, of files that were read, and of commands, in characters.
+const CHANGED_CHARS: usize = 1_800;
+const READ_CHARS: usize = 1_000;
+const COMMANDS_CHARS: usize = 2_000;
+
+/// What is known of a session before a compaction.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct CompactionInput<'a> {
+    /// The folder of the project. Files below it are named relative to it.
+    pub project: &'a str,
+    /// The prompts of the user, oldest first, without those that are private or were taken back.
+    pub prompts: &'a [&'a str],
+    /// The number of the newest prompts that belong to the turn that runs: the first of them began it, the others were queued.
+    /// 0 where the prompt of that turn is private.
+    pub at_hand: usize,
+    /// Whether that turn had ended, as before a `/compact` that the user typed.
+    pub has_ended: bool,
+    /// The tool calls of the session itself, oldest first.
+    pub calls: &'a [CompactionCall<'a>],
+    /// The files that the session, its commands and its subagents changed, the newest change first, relative to the project.
+    pub changed: &'a [String],
+    /// Decisions in the replies, the newest first.
+    pub decisions: &'a [String],
+}
+
+impl<'a> CompactionInput<'a> {
+    /// Returns the input for a session whose newest prompt began the turn that runs.
+    pub fn new(project: &'a str, prompts: &'a [&'a str], calls: &'a [CompactionCall<'a>]) -> Self {
+        Self { project, prompts, at_hand: 1, calls, ..Self::default() }
+    }
+}
+
+/// A tool call before a compaction.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct CompactionCall<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// The tool's input, as JSON text. Its middle may be cut out.
+    pub input: &'a str,
+    /// The output; needed of calls that failed and of calls that create a task.
+    pub output: &'a str,
+    /// Whether the call failed or was denied.
+    pub is_error: bool,
+}
+
+impl<'a> CompactionCall<'a> {
+    /// Returns a successful call of `tool`, with its input as JSON text.
+    pub fn new(tool: &'a str, input: &'a str) -> Self {
+        Self { tool, input, ..Self::default() }
+    }
+}
+
+/// What is given back after a compaction.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CompactionFacts {
+    at_hand: Vec<String>,
+    has_ended: bool,
+    /// Corrections and rules of the user, the newest first.
+    told: Vec<String>,
+    /// Other prompts at the end of the session, the newest first.
+    earlier: Vec<String>,
+    tasks: TaskList,
+    running: Vec<String>,
+    changed: Vec<ChangedFile>,
+    /// The number of changed files that the summary names.
+    changed_in_summary: usize,
+    read: Vec<String>,
+    commands: Vec<Command>,
+    decisions: Vec<String>,
+    project: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct ChangedFile {
+    path: String,
+    how: String,
+}
+
+/// The text that a session is shown after a compaction.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct GivenBack {
+    /// The text; empty where the summary has lost nothing.
+    pub text: String,
+    /// The numbers of files, commands and open tasks in it.
+    pub files: usize,
+    /// See `files`.
+    pub commands: usize,
+    /// See `files`.
+    pub tasks: usize,
+    /// The length of the text, in characters.
+    pub chars: usize,
+}
+
+impl GivenBack {
+    /// Returns what was given back, in a few words: `14 files, 9 commands, 2 open tasks`.
+    pub fn contents(&self) -> String {
+        let parts = [(self.files, "file"), (self.commands, "command"), (self.tasks, "open task")];
+        let parts: Vec<String> =
+            parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(count, what)).collect();
+        if parts.is_empty() { "prompts".to_owned() } else { parts.join(", ") }
+    }
+
+    /// Returns the message to the user.
+    pub fn notice(&self) -> String {
+        format!("after the compaction: {} given back (about {} tokens)", self.contents(), grouped(tokens(&self.text)))
+    }
+}
+
+impl CompactionFacts {
+    /// Collects the facts of a session.
+    pub fn new(input: &CompactionInput<'_>) -> Self {
+        let at = input.prompts.len().saturating_sub(input.at_hand);
+        let (before, at_hand) = input.prompts.split_at(at);
+        let mut facts = Self {
+            at_hand: at_hand.iter().map(|prompt| cut_middle(prompt.trim(), AT_HAND_CHARS)).collect(),
+            has_ended: input.has_ended,
+            project: input.project.trim_end_matches('/').to_owned(),
+            decisions: input.decisions.iter().take(DECISIONS).map(|said| one_line(said, SAID_CHARS)).collect(),
+            ..Self::default()
+        };
+        for (age, prompt) in before.iter().rev().enumerate() {
+            let line = one_line(prompt, SAID_CHARS);
+            if facts.told.contains(&line) || facts.earlier.contains(&line) {
+            } else if is_correction(prompt) && facts.told.len() < CORRECTIONS {
+                facts.told.push(line);
+            } else if age + at_hand.len() < LAST_PROMPTS {
+                facts.earlier.push(line);
+            }
+        }
+        facts.add_calls(input);
+        facts
+    }
+
+    fn add_calls(&mut self, input: &CompactionInput<'_>) {
+        let mut how: HashMap<String, &str> = HashMap::new();
+        // How often a file was read, and at which call last.
+        let mut reads: HashMap<String, (usize, usize)> = HashMap::new();
+        let mut last_change = 0;
+        let mut commands = commands::Commands::default();
+        for (at, call) in input.calls.iter().enumerate() {
+            self.tasks.add(call);
+            match call.tool {
+                "Bash" | "shell" | "local_shell" | "exec_command" => commands.add(call),
+                "Write" | "Edit" | "MultiEdit" | "NotebookEdit" if !call.is_error => {
+                    if let Some(file) = file_of(call.input) {
+                        last_change = at;
+                        how.insert(self.relative(&file), if call.tool == "Write" { "written" } else { "edited" });
+                    }
+                }
+                "Read" | "NotebookRead" if !call.is_error => {
+                    if let Some(file) = file_of(call.input) {
+                        let read = reads.entry(self.relative(&file)).or_default();
+                        *read = (read.0 + 1, at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.commands = commands.most_needed();
+        let changed = input.changed.iter().take(FILES);
+        let changed = changed.map(|path| (path, how.get(path).copied().unwrap_or("by a command or a subagent")));
+        self.changed = changed.map(|(path, how)| ChangedFile { path: path.clone(), how: how.to_owned() }).collect();
+        reads.retain(|path, _| !input.changed.contains(path));
+        let mut reads: Vec<(String, (usize, usize))> = reads.into_iter().collect();
+        // Files that were read again, or after the last change, are needed more; then the newest.
+        reads.sort_by_key(|(_, (times, at))| (*times < 2 && *at < last_change, std::cmp::Reverse(*at)));
+        self.read = reads.into_iter().map(|(path, _)| path).take(FILES).collect();
+    }
+
+    /// Returns the name of a file: relative to the project where it is in it.
+    fn relative(&self, path: &str) -> String {
+        let below = path.strip_prefix(&self.project).and_then(|rest| rest.strip_prefix('/'));
+        below.filter(|rest| !rest.is_empty()).unwrap_or(path).to_owned()
+    }
+
+    /// Sets what still runs in the background, each with its id and command.
+    pub fn set_running(&mut self, tasks: impl Iterator<Item = String>) {
+        self.running = tasks.map(|task| one_line(&task, SAID_CHARS)).collect();
+    }
+
+    /// Removes what a summary contains word for word.
+    pub fn leave_out(&mut self, summary: &str) {
+        let words = single_spaced(summary);
+        let has = |text: &str| {
+            let text = single_spaced(text.trim_end_matches('…'));
+            !text.is_empty() && words.contains(&text)
+        };
+        self.at_hand.retain(|prompt| !has(prompt));
+        self.told.retain(|prompt| !has(prompt));
+        self.earlier.retain(|prompt| !has(prompt));
+        self.decisions.retain(|decision| !has(decision));
+        self.commands.retain(|command| !has(&command.text));
+        // A part of a list would look like the whole list.
+        if self.tasks.open.iter().all(|task| has(&task.text)) {
+            self.tasks.open.clear();
+        }
+        if self.tasks.plan.as_deref().is_some_and(|plan| names_file(summary, plan, &self.project)) {
+            self.tasks.plan = None;
+        }
+        let before = self.changed.len();
+        self.changed.retain(|file| !names_file(summary, &file.path, &self.project));
+        self.changed_in_summary = before - self.changed.len();
+        self.read.retain(|file| !names_file(summary, file, &self.project));
+    }
+
+    /// Writes the facts in at most `chars` characters; `more` is the last line, which says how to read more.
+    pub fn render(&self, chars: usize, more: &str) -> GivenBack {
+        let mut given = GivenBack::default();
+        let mut text = Text::new(chars.saturating_sub(more.chars().count() + 2));
+        let label = if self.has_ended { "The last request, whose turn had ended" } else { "The request at hand" };
+        for prompt in &self.at_hand {
+            text.add(&format!("[{label}] {}\n", shown(prompt)));
+        }
+        text.list("[Rules and corrections of the user, newest first]", &self.told, usize::MAX, |prompt| shown(prompt));
+        text.list("[Prompts before that, newest first]", &self.earlier, usize::MAX, |prompt| shown(prompt));
+        given.tasks = text.list(&self.tasks.heading(), &self.tasks.open, usize::MAX, Task::line);
+        if let Some(plan) = &self.tasks.plan {
+            text.add(&format!("[Plan] {}\n", shown(plan)));
+        }
+        text.list("[Still running]", &self.running, usize::MAX, |task| shown(task));
+        let heading = match self.changed_in_summary {
+            0 => "[Files changed, newest first]".to_owned(),
+            named => format!("[Files changed, newest first, besides {named} in the summary]"),
+        };
+        let name = |file: &ChangedFile| format!("{} ({})", shown(&file.path), file.how);
+        given.files = text.row(&heading, &self.changed, CHANGED_CHARS, name);
+        given.files += text.row("[Files read]", &self.read, READ_CHARS, |file| shown(file));
+        given.commands = text.list("[Commands that were run]", &self.commands, COMMANDS_CHARS, Command::line);
+        text.list("[Decided]", &self.decisions, usize::MAX, |decision| shown(decision));
+        if text.is_empty() {
+            return given;
+        }
+        text.left += more.chars().count() + 2;
+        text.add(&format!("{more}\n{CLOSE}"));
+        given.text = text.text;
+        given.chars = given.text.chars().count();
+        given
+    }
+}
+
+/// A text that is written into a limited number of characters.
+struct Text {
+    text: String,
+    left: usize,
+    frame: usize,
+}
+
+impl Text {
+    fn new(chars: usize) -> Self {
+        let text =
+            format!("{OPEN}What the summary of this session's compaction lacks, from the record of the session:\n");
+        let frame = text.chars().count();
+        Self { left: chars.saturating_sub(frame + CLOSE.chars().count()), frame: text.len(), text }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.text.len() == self.frame
+    }
+
+    /// Adds a text if it fits; returns whether it does.
+    fn add(&mut self, text: &str) -> bool {
+        let chars = text.chars().count();
+        let fits = chars <= self.left;
+        if fits {
+            self.left -= chars;
+            self.text.push_str(text);
+        }
+        fits
+    }
+
+    /// Adds items in a line each, below a heading, in at most `chars` characters; returns how many were added.
+    fn list<T>(&mut self, heading: &str, items: &[T], chars: usize, line: impl Fn(&T) -> String) -> usize {
+        self.items(&format!("{heading}\n"), items, chars, |item, _| format!("- {}\n", line(item)))
+    }
+
+    /// Adds items in one row, behind a heading, in at most `chars` characters; returns how many were added.
+    fn row<T>(&mut self, heading: &str, items: &[T], chars: usize, name: impl Fn(&T) -> String) -> usize {
+        let added = self.items(heading, items, chars, |item, is_first| {
+            format!("{}{}", if is_first { " " } else { ", " }, name(item))
+        });
+        if added > 0 {
+            let more = items.len() - added;
+            let end = if more > 0 { format!(", and {more} more\n") } else { "\n".to_owned() };
+            if !self.add(&end) {
+                self.text.push('\n');
+            }
+        }
+        added
+    }
+
+    fn items<T>(&mut self, heading: &str, items: &[T], chars: usize, text: impl Fn(&T, bool) -> String) -> usize {
+        let (mut added, mut left) = (0, chars);
+        for item in items {
+            let mut text = text(item, added == 0);
+            if added == 0 {
+                text.insert_str(0, heading);
+            }
+            let length = text.chars().count();
+            if length > left || !self.add(&text) {
+                // A shorter one may still fit.
+                continue;
+            }
+            left -= length;
+            added += 1;
+        }
+        added
+    }
+}
+
+/// Returns a text as a model is shown it.
+fn shown(text: &str) -> String {
+    let text: String = text.chars().filter(|c| *c == '\n' || *c == '\t' || !c.is_control()).collect();
+    defuse(&visible(&text))
+}
+
+fn single_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns whether a text names a file with its path, and not only another one whose path ends or begins like it.
+fn names_file(text: &str, path: &str, project: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+    text.match_indices(path).any(|(at, _)| {
+        let before = &text[..at];
+        let begins = !before.ends_with(|c: char| is_part(c) || c == '.')
+            || before.ends_with("./") && !before.ends_with("../")
+            || !project.is_empty() && before.strip_suffix('/').is_some_and(|before| before.ends_with(project));
+        let mut after = text[at + path.len()..].chars();
+        let ends = match after.next() {
+            Some('.') => !after.next().is_some_and(char::is_alphanumeric),
+            Some(next) => !is_part(next),
+            None => true,
+        };
+        begins && ends
+    })
+}
+
+/// Returns the value of a JSON object at `key` as text. The object may be cut after it.
+fn text_at(json: &str, key: &str) -> Option<String> {
+    let value = json.split_once(&format!("\"{key}\""))?.1.trim_start().strip_prefix(':')?;
+    serde_json::Deserializer::from_str(value).into_iter::<String>().next()?.ok()
+}
+
+/// Cuts a command to the length in which it is shown.
+fn is_short_enough(command: &str) -> bool {
+    command.chars().nth(COMMAND_CHARS).is_none()
+}
