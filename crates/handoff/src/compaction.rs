@@ -16,7 +16,7 @@ use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::{counted, grouped, one_line};
 use serde::{Deserialize, Serialize};
 
-use self::commands::{COMMAND_CHARS, Command};
+use self::commands::{Command, Commands};
 pub use self::corrections::is_correction;
 use self::tasks::{Task, TaskList};
 use crate::skeleton::file_of;
@@ -113,6 +113,7 @@ pub struct CompactionFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct ChangedFile {
     path: String,
+    /// How it was changed, as the text says it; empty where it was edited.
     how: String,
 }
 
@@ -122,11 +123,11 @@ struct ChangedFile {
 pub struct GivenBack {
     /// The text; empty where the summary has lost nothing.
     pub text: String,
-    /// The numbers of files, commands and open tasks in it.
+    /// The number of files in it.
     pub files: usize,
-    /// See `files`.
+    /// The number of commands in it.
     pub commands: usize,
-    /// See `files`.
+    /// The number of open tasks in it.
     pub tasks: usize,
     /// The length of the text, in characters.
     pub chars: usize,
@@ -162,7 +163,9 @@ impl CompactionFacts {
         for (age, prompt) in before.iter().rev().enumerate() {
             let line = one_line(prompt, SAID_CHARS);
             if facts.told.contains(&line) || facts.earlier.contains(&line) {
-            } else if is_correction(prompt) && facts.told.len() < CORRECTIONS {
+                continue;
+            }
+            if is_correction(prompt) && facts.told.len() < CORRECTIONS {
                 facts.told.push(line);
             } else if age + at_hand.len() < LAST_PROMPTS {
                 facts.earlier.push(line);
@@ -177,7 +180,7 @@ impl CompactionFacts {
         // How often a file was read, and at which call last.
         let mut reads: HashMap<String, (usize, usize)> = HashMap::new();
         let mut last_change = 0;
-        let mut commands = commands::Commands::default();
+        let mut commands = Commands::default();
         for (at, call) in input.calls.iter().enumerate() {
             self.tasks.add(call);
             match call.tool {
@@ -185,7 +188,7 @@ impl CompactionFacts {
                 "Write" | "Edit" | "MultiEdit" | "NotebookEdit" if !call.is_error => {
                     if let Some(file) = file_of(call.input) {
                         last_change = at;
-                        how.insert(self.relative(&file), if call.tool == "Write" { "written" } else { "edited" });
+                        how.insert(self.relative(&file), if call.tool == "Write" { " (written)" } else { "" });
                     }
                 }
                 "Read" | "NotebookRead" if !call.is_error => {
@@ -199,8 +202,8 @@ impl CompactionFacts {
         }
         self.commands = commands.most_needed();
         let changed = input.changed.iter().take(FILES);
-        let changed = changed.map(|path| (path, how.get(path).copied().unwrap_or("by a command or a subagent")));
-        self.changed = changed.map(|(path, how)| ChangedFile { path: path.clone(), how: how.to_owned() }).collect();
+        let how = |path: &String| how.get(path).copied().unwrap_or(" (by a command or a subagent)").to_owned();
+        self.changed = changed.map(|path| ChangedFile { path: path.clone(), how: how(path) }).collect();
         reads.retain(|path, _| !input.changed.contains(path));
         let mut reads: Vec<(String, (usize, usize))> = reads.into_iter().collect();
         // Files that were read again, or after the last change, are needed more; then the newest.
@@ -247,7 +250,8 @@ impl CompactionFacts {
     /// Writes the facts in at most `chars` characters; `more` is the last line, which says how to read more.
     pub fn render(&self, chars: usize, more: &str) -> GivenBack {
         let mut given = GivenBack::default();
-        let mut text = Text::new(chars.saturating_sub(more.chars().count() + 2));
+        let end = format!("{more}\n{CLOSE}");
+        let mut text = Text::new(chars.saturating_sub(end.chars().count()));
         let label = if self.has_ended { "The last request, whose turn had ended" } else { "The request at hand" };
         for prompt in &self.at_hand {
             text.add(&format!("[{label}] {}\n", shown(prompt)));
@@ -260,10 +264,10 @@ impl CompactionFacts {
         }
         text.list("[Still running]", &self.running, usize::MAX, |task| shown(task));
         let heading = match self.changed_in_summary {
-            0 => "[Files changed, newest first]".to_owned(),
-            named => format!("[Files changed, newest first, besides {named} in the summary]"),
+            0 => "[Files edited, newest first]".to_owned(),
+            named => format!("[Files edited, newest first, besides {named} in the summary]"),
         };
-        let name = |file: &ChangedFile| format!("{} ({})", shown(&file.path), file.how);
+        let name = |file: &ChangedFile| format!("{}{}", shown(&file.path), file.how);
         given.files = text.row(&heading, &self.changed, CHANGED_CHARS, name);
         given.files += text.row("[Files read]", &self.read, READ_CHARS, |file| shown(file));
         given.commands = text.list("[Commands that were run]", &self.commands, COMMANDS_CHARS, Command::line);
@@ -271,9 +275,7 @@ impl CompactionFacts {
         if text.is_empty() {
             return given;
         }
-        text.left += more.chars().count() + 2;
-        text.add(&format!("{more}\n{CLOSE}"));
-        given.text = text.text;
+        given.text = text.text + &end;
         given.chars = given.text.chars().count();
         given
     }
@@ -290,8 +292,7 @@ impl Text {
     fn new(chars: usize) -> Self {
         let text =
             format!("{OPEN}What the summary of this session's compaction lacks, from the record of the session:\n");
-        let frame = text.chars().count();
-        Self { left: chars.saturating_sub(frame + CLOSE.chars().count()), frame: text.len(), text }
+        Self { left: chars.saturating_sub(text.chars().count()), frame: text.len(), text }
     }
 
     fn is_empty(&self) -> bool {
@@ -316,15 +317,15 @@ impl Text {
 
     /// Adds items in one row, behind a heading, in at most `chars` characters; returns how many were added.
     fn row<T>(&mut self, heading: &str, items: &[T], chars: usize, name: impl Fn(&T) -> String) -> usize {
+        let end = |more: usize| if more > 0 { format!(", and {more} more\n") } else { "\n".to_owned() };
+        let Some(left) = self.left.checked_sub(end(items.len()).chars().count()) else { return 0 };
+        let reserved = std::mem::replace(&mut self.left, left) - left;
         let added = self.items(heading, items, chars, |item, is_first| {
             format!("{}{}", if is_first { " " } else { ", " }, name(item))
         });
+        self.left += reserved;
         if added > 0 {
-            let more = items.len() - added;
-            let end = if more > 0 { format!(", and {more} more\n") } else { "\n".to_owned() };
-            if !self.add(&end) {
-                self.text.push('\n');
-            }
+            self.add(&end(items.len() - added));
         }
         added
     }
@@ -382,7 +383,3 @@ fn text_at(json: &str, key: &str) -> Option<String> {
     serde_json::Deserializer::from_str(value).into_iter::<String>().next()?.ok()
 }
 
-/// Cuts a command to the length in which it is shown.
-fn is_short_enough(command: &str) -> bool {
-    command.chars().nth(COMMAND_CHARS).is_none()
-}

@@ -3,10 +3,10 @@
 use longhaul_core::one_line;
 use serde::{Deserialize, Serialize};
 
-use super::{CompactionCall, is_short_enough, shown, text_at};
+use super::{CompactionCall, shown, text_at};
 
 /// The maximum length of a command, in characters. A part of a command cannot be run.
-pub(super) const COMMAND_CHARS: usize = 300;
+const COMMAND_CHARS: usize = 300;
 
 /// The length up to which a command is given back that ran once and is none of the kinds below, in characters.
 const ONCE_CHARS: usize = 100;
@@ -94,7 +94,7 @@ impl Commands {
     pub(super) fn add(&mut self, call: &CompactionCall<'_>) {
         let Some(text) = text_at(call.input, "command").or_else(|| text_at(call.input, "cmd")) else { return };
         let text = text.trim();
-        if text.is_empty() || !is_short_enough(text) {
+        if text.is_empty() || text.chars().nth(COMMAND_CHARS).is_some() {
             return;
         }
         let known = self.0.iter().position(|command| command.text == text).map(|at| self.0.remove(at));
@@ -104,8 +104,8 @@ impl Commands {
         self.0.push(command);
     }
 
-    /// Returns the commands in the order in which they will be needed: what fails, what was run again, what is usually run
-    /// again, then short ones; the newest first in each.
+    /// Returns the commands in the order in which they will be needed: what was run again, what is usually run again, then
+    /// short ones; the newest first in each.
     pub(super) fn most_needed(self) -> Vec<Command> {
         let rank = |command: &Command| match command {
             _ if command.runs > 1 => 0,
