@@ -2,6 +2,7 @@
 
 mod baton;
 mod commands;
+mod compaction;
 mod damage;
 mod framed;
 mod private;

@@ -137,6 +137,7 @@ pub(super) fn new_observations<'a>(made: &'a [Made<'_>], at: u64) -> Vec<NewObse
             input: &made.input,
             response: made.response,
             is_error: false,
+            in_subagent: false,
             at: Millis(at + n as u64 * 10_000),
         })
         .collect()
