@@ -382,4 +382,3 @@ fn text_at(json: &str, key: &str) -> Option<String> {
     let value = json.split_once(&format!("\"{key}\""))?.1.trim_start().strip_prefix(':')?;
     serde_json::Deserializer::from_str(value).into_iter::<String>().next()?.ok()
 }
-

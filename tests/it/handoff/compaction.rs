@@ -30,7 +30,8 @@ impl Session<'_> {
         command.env("CLAUDE_PID", self.pid.to_string()).env("CLAUDE_PROJECT_DIR", self.sandbox.project());
         let outcome = Outcome::of(&mut command, payload("PreCompact-auto", all).as_bytes());
         assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "", ""));
-        let summed_up = json!({ "last_assistant_message": summary, "background_tasks": tasks, "agent_id": "compaction" });
+        let summed_up =
+            json!({ "last_assistant_message": summary, "background_tasks": tasks, "agent_id": "compaction" });
         self.fire("SubagentStop-compaction", summed_up);
         self.fire("SessionStart-compact-interactive", json!({}))
     }

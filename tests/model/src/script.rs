@@ -10,12 +10,15 @@ use crate::words;
 
 const SUMMARY: &str = "<analysis>none</analysis>\n<summary>\nA SUMMARY OF THE CONVERSATION.\n</summary>";
 
+/// What the client says when it wants a summary for a compaction.
+const SUM_UP: &str = "create a detailed summary";
+
 /// The words that make a text an order.
 const ORDERS: &[&str] = &["SAY:", "RUN:", "READ:", "WRITE:", "WRITES:", "TOOLS:", "TASK:", "TOOL:", "ERR:"];
 
 /// Returns whether `text` orders anything.
 pub(crate) fn is_order(text: &str) -> bool {
-    ORDERS.iter().any(|order| text.contains(order))
+    text.contains(SUM_UP) || ORDERS.iter().any(|order| text.contains(order))
 }
 
 /// How a text that carries no order is answered.
@@ -119,15 +122,15 @@ fn blocks(shown: &Shown, script: Script<'_>, rounds: usize, rules: &[Rule]) -> V
     if shown.tools().is_empty() && shown.body["system"].to_string().contains("title") {
         return say("{\"title\": \"A session\"}");
     }
-    if text.contains("create a detailed summary") {
-        return say(SUMMARY);
-    }
     let found = |rule: &Rule| {
         let found = text.split_once(&rule.after)?.1.lines().next().unwrap_or_default().trim();
         Some(rule.say.replace("{}", found))
     };
     if let Some(answer) = rules.iter().find_map(found) {
         return say(&answer);
+    }
+    if text.contains(SUM_UP) {
+        return say(SUMMARY);
     }
     let agent = if shown.offers("Agent") { "Agent" } else { "Task" };
     let batches: Vec<_> = script.orders().flat_map(|order| order.calls(agent)).collect();

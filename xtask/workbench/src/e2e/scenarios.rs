@@ -3,6 +3,7 @@
 mod agents;
 mod chord;
 mod codex;
+mod compaction;
 mod handover;
 mod inputs;
 mod inputs_in_turn;
@@ -118,7 +119,11 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("codex-rewind", "a turn of Codex that was taken back is not handed over", codex::rewind),
     scenario("codex-limit", "near Codex's limit the baton is written and reported, and /new goes on", codex::limit),
     scenario("codex-typed", "the same, with /clear and the first prompt typed", codex::continuation),
-    scenario("compact", "/compact is noted, and the session goes on", life::compact),
+    scenario(
+        "compaction",
+        "after /compact and an automatic compaction the session is given back what the summary lacks",
+        compaction::compaction,
+    ),
     scenario("subagents", "working until the last background subagent has returned", life::subagents),
     scenario("gemini", "Gemini CLI: a session from its start to its end, continued by Claude Code", agents::gemini),
     scenario("qwen", "the same with Qwen Code", agents::qwen),

@@ -1,4 +1,4 @@
-//! Start, end, resume and compaction of sessions.
+//! Start, end and resumption of sessions.
 
 use std::path::Path;
 
@@ -65,28 +65,6 @@ pub(crate) fn resume(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(world.state(&id)?.is_none(), "the session that was forked is tracked as if it ran");
     let found = world.longhaul_json(&["memory", "search", "+before-the-break", "--type", "observations"])?;
     ensure!(found.as_array().is_some_and(|found| found.len() == 1), "it is remembered more than once: {found}");
-    Ok(())
-}
-
-/// `/compact` is logged, keeps the session's id, and leaves no sign of work behind.
-pub(crate) fn compact(cast: &Cast, home: &Path) -> Result<()> {
-    let world = World::new(cast, home, &json!({}), Vec::new())?;
-    let session = world.open(&[])?;
-    let id = session.id()?;
-    session.say("RUN:echo to be compacted")?;
-    session.say("SAY:and this")?;
-    let same = session.restart("/compact")?;
-    world.wait("PostCompact", || Ok(!world.events("PostCompact").is_empty()))?;
-    ensure!(same == id, "/compact has changed the session's id");
-    ensure!(world.log(&id, 'C').len() == 1, "the compaction is not in the activity log");
-    session.say("SAY:going on")?;
-    world.wait_for_state(&id, "completed")?;
-    let shown = world.shown("going on").context("the prompt has not reached the model")?;
-    ensure!(shown.mentions("A SUMMARY OF THE CONVERSATION"), "the summary was not taken");
-    // Claude Code names each PreCompact hook, and shows what it prints after a colon, to the user and to the model.
-    const OUTPUT: &str = "longhaul-pre-compact] completed successfully:";
-    ensure!(!shown.mentions(OUTPUT), "the model is shown the output of PreCompact");
-    ensure!(!session.shows(OUTPUT)?, "the user is shown the output of PreCompact");
     Ok(())
 }
 
