@@ -2,7 +2,7 @@
 
 mod claude_mem;
 mod limits;
-mod open;
+pub(crate) mod open;
 mod patience;
 mod throughline;
 

@@ -22,6 +22,7 @@ mod pending_replies;
 mod recall;
 mod rewinds;
 mod row_ids;
+mod salvage;
 mod sanitizer;
 mod second_reader;
 mod session_places;
@@ -62,6 +63,7 @@ pub use crate::notifications::{Notification, NotifyEvent, NotifyResult, last_not
 pub use crate::recall::{IndexProgress, NEAREST, NearRecords, PromptPassage, PromptSearch, SearchQuery};
 pub use crate::rewinds::Rewind;
 pub use crate::row_ids::ChainId;
+pub use crate::salvage::Salvaged;
 pub use crate::sanitizer::Sanitizer;
 pub use crate::second_reader::SecondReader;
 pub use crate::sessions::{NewSession, Session};

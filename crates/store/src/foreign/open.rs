@@ -104,7 +104,7 @@ fn uri(path: &Path, way: Way) -> String {
 }
 
 /// Opens a regular file without blocking; anything else is an error.
-fn open_regular(path: &Path) -> io::Result<File> {
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
     if file.metadata()?.is_file() {
@@ -114,7 +114,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 /// Returns the file beside a database whose name ends in `end`.
-fn beside(path: &Path, end: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(end);
     name.into()

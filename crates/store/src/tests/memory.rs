@@ -4,6 +4,7 @@ mod import_from;
 mod index_versions;
 mod page;
 mod recalling;
+mod salvaging;
 mod search_with_meaning;
 mod searching;
 mod segments;
