@@ -88,7 +88,7 @@ fn errors_name_the_thing_and_the_fix() {
     assert_snapshot!(show(&sandbox, &["bookmarks"]), @r"
     exit 1
     --
-    longhaul: the database was damaged; it was renamed to ~/data/longhaul.db.damaged-1, and a new one is created: cannot open the database ~/data/longhaul.db: file is not a database
+    longhaul: the database was damaged; it was renamed to ~/data/longhaul.db.damaged-1, a new one is created, and what can be read is salvaged in the background: cannot open the database ~/data/longhaul.db: file is not a database
     ");
 }
 

@@ -49,6 +49,7 @@ fn start(call: AgentCall) {
     call.run::<SessionStart>(
         &[
             jobs::housekeeping::show_config_warnings,
+            jobs::housekeeping::tell_salvaged,
             jobs::sync::on_session_start,
             jobs::activity::on_session_start,
             jobs::session_place::on_session_start,

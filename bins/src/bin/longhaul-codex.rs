@@ -55,6 +55,7 @@ fn session_start() {
             jobs::codex::leave_subagents,
             jobs::codex::find_window_of_start,
             jobs::housekeeping::show_config_warnings,
+            jobs::housekeeping::tell_salvaged,
             jobs::sync::on_session_start,
             jobs::activity::on_session_start,
             jobs::session_place::on_session_start,

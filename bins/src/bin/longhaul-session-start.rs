@@ -7,6 +7,7 @@ fn main() {
     Hook::<SessionStart>::run_then(
         &[
             jobs::housekeeping::show_config_warnings,
+            jobs::housekeeping::tell_salvaged,
             jobs::housekeeping::welcome,
             jobs::project_file::on_session_start,
             jobs::sync::on_session_start, // detached: it runs while the page is made

@@ -11,6 +11,7 @@ pub(crate) mod open_memory;
 mod purge;
 pub(crate) mod recall;
 pub(crate) mod render;
+mod salvage;
 mod similar;
 mod stats;
 mod upkeep;
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Export(export::Args),
     /// Import every past session of Claude Code and Codex
     Import(import::Args),
+    /// Take what can be read of a damaged database into the memory; done in the background when one is found
+    Salvage(salvage::Args),
     /// Delete old raw tool input and output, or everything, and shrink the database
     Purge(purge::Args),
     /// Delete old raw tool input and output, complete the search index and compute missing vectors; the first session of a day starts it
@@ -158,6 +161,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Stats { tables, json } => stats::run(&memory, tables, json),
         Command::Export(args) => export::run(&memory, &args),
         Command::Import(args) => import::run(&memory, &args),
+        Command::Salvage(args) => salvage::run(&memory, &args),
         Command::Purge(args) => purge::run(&memory, &args),
         Command::Upkeep => upkeep::run(&memory),
         Command::SearchProcess => {

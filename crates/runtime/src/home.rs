@@ -7,7 +7,7 @@ use fs2::FileExt;
 use longhaul_core::{Config, Env, SessionId, config};
 use longhaul_store::{Store, StoreError};
 
-use crate::memory::upkeep;
+use crate::memory::{salvage, upkeep};
 use crate::{Error, files, waiting_times};
 
 /// Names of files and folders in the data folder.
@@ -284,6 +284,8 @@ impl Home {
                 renamed => renamed.map_err(|source| Error::Write { path: beside(&aside), source })?,
             }
         }
+        // If it cannot be started now, the next session starts it.
+        let _ = salvage::begin(&aside);
         Ok(Some(aside))
     }
 }

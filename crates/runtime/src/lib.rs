@@ -145,7 +145,7 @@ pub enum Error {
     #[error("{program} ended at once: {advice}")]
     EndedEarly { program: String, advice: &'static str },
     /// The database was damaged and was renamed. The next call creates a new one.
-    #[error("the database was damaged; it was renamed to {}, and a new one is created", aside.display())]
+    #[error("the database was damaged; it was renamed to {}, a new one is created, and what can be read is salvaged in the background", aside.display())]
     Damaged { aside: PathBuf, source: longhaul_store::StoreError },
     /// Another job of the same hook has waited for the database without success.
     #[error("the database is in use by another process")]

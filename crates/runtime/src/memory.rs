@@ -10,6 +10,7 @@ mod page_input;
 mod recall;
 pub(crate) mod recalled_text;
 mod recorded_call;
+pub mod salvage;
 mod spool;
 pub mod upkeep;
 

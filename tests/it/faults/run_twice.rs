@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{Session, bash, database, files};
+use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Sandbox;
 
 /// The tables that jobs read or write, each of which is damaged in turn.
@@ -135,6 +136,9 @@ fn a_job_that_is_run_again_leaves_what_one_run_leaves() {
                 continue;
             }
             *run_again.entry(name).or_insert(0) += 1;
+            // What is salvaged in the background is what is there already.
+            let report = data.join("longhaul.db.damaged-1.salvage");
+            wait_until(DEADLINE, "the salvage", || fs::read(&report).is_ok_and(|report| !report.is_empty()));
             // PreCompact prints nothing; the log and the doctor say it.
             if let Some(reply) = twice.reply.as_object_mut() {
                 let told = reply.remove("systemMessage").and_then(|told| Some(told.as_str()?.to_owned()));
@@ -148,7 +152,7 @@ fn a_job_that_is_run_again_leaves_what_one_run_leaves() {
             }
             assert_eq!(twice.reply, once.reply, "{name}, {table}");
             assert_eq!(twice.log, once.log, "{name}, {table}");
-            for (table_of_rows, count) in &rows(&sandbox) {
+            for (table_of_rows, count) in rows(&sandbox).iter().filter(|(table, _)| *table != "moved_in") {
                 // What an earlier job has stored is in the file that was set aside.
                 assert!(*count <= rows_once[table_of_rows], "{name}, {table}: {table_of_rows} has {count} rows");
             }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{Session, rows, titles};
 use crate::dice::Dice;
+use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::{Sandbox, payload};
 
 #[test]
@@ -79,7 +80,93 @@ fn a_damaged_database_is_set_aside_and_the_user_told() {
     session.bash("t1", "ls", "a");
     session.stop("done");
     assert_eq!(titles(&sandbox).len(), 1);
-    assert_eq!(sandbox.error_log().lines().count(), 1, "{}", sandbox.error_log());
+    let log = sandbox.error_log();
+    // That nothing of it could be salvaged may be there already.
+    assert_eq!(log.lines().filter(|line| !line.contains("salvaged:")).count(), 1, "{log}");
+}
+
+/// Overwrites the page from which all others of the observations are reached.
+fn damage_observations(sandbox: &Sandbox) {
+    let path = sandbox.data_dir().join("longhaul.db");
+    let database = Connection::open(&path).unwrap();
+    database.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'observations'";
+    let page: usize = database.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap() as usize;
+    drop(database);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[(page - 1) * 4096..page * 4096].fill(0xa5);
+    fs::write(&path, bytes).unwrap();
+}
+
+#[test]
+fn what_can_be_read_of_a_damaged_database_comes_back_and_the_next_session_says_so() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("go");
+    for number in 0..50 {
+        session.bash(&format!("t{number}"), &format!("echo {number}"), &"x".repeat(500));
+    }
+    session.stop("done");
+    damage_observations(&sandbox);
+    let reply = session.fire("UserPromptSubmit", json!({ "prompt": "and now?" }));
+    assert!(reply["systemMessage"].as_str().unwrap_or_default().contains("salvaged in the background"), "{reply}");
+    let report = sandbox.data_dir().join("longhaul.db.damaged-1.salvage");
+    wait_until(DEADLINE, "the salvage", || fs::read_to_string(&report).is_ok_and(|text| text.contains("observations")));
+    assert_eq!(titles(&sandbox).len(), 50);
+    let prompts = "SELECT prompt_number || ' ' || prompt FROM user_prompts ORDER BY prompt_number";
+    assert_eq!(rows(&sandbox, prompts), ["1 go", "2 and now?"]);
+    // The session goes on, and the next one says what came of it, once.
+    session.bash("t50", "echo 50", "x");
+    session.stop("done");
+    assert_eq!(titles(&sandbox).len(), 51);
+    let next = Session::new(&sandbox, "next");
+    let told = next.fire("SessionStart", json!({ "source": "startup" }))["systemMessage"].to_string();
+    assert!(told.contains("50 observations") && told.contains("not readable: 1 page"), "{told}");
+    let again = Session::new(&sandbox, "again").fire("SessionStart", json!({ "source": "startup" }));
+    assert!(!again["systemMessage"].to_string().contains("salvaged"), "{again}");
+    let doctor = sandbox.longhaul(&["doctor"]);
+    assert!(doctor.stdout.contains("50 observations"), "{doctor:?}");
+    assert!(sandbox.error_log().contains("50 observations"), "{}", sandbox.error_log());
+    // By hand: once, and never of what is no damaged database.
+    let aside = sandbox.data_dir().join("longhaul.db.damaged-1");
+    let done = sandbox.longhaul(&["memory", "salvage", aside.to_str().unwrap()]);
+    assert!(done.status == Some(0) && done.stderr.contains("was salvaged before"), "{done:?}");
+    fs::write(sandbox.project().join("text"), "no database").unwrap();
+    let refused = [
+        (sandbox.data_dir().join("longhaul.db"), "the database that is in use"),
+        (sandbox.project().join("text"), "no database of Longhaul"),
+        (sandbox.project(), "not a regular file"),
+        (sandbox.project().join("nowhere"), "nowhere"),
+    ];
+    for (path, why) in refused {
+        let refused = sandbox.longhaul(&["memory", "salvage", path.to_str().unwrap()]);
+        assert!(refused.status == Some(1) && refused.stderr.contains(why), "{refused:?}");
+    }
+    assert_eq!(titles(&sandbox).len(), 51);
+    // Everything that was recorded is in the file, too.
+    assert_eq!(sandbox.longhaul(&["memory", "purge", "--all", "--yes"]).status, Some(0));
+    assert!(!aside.exists() && !report.exists());
+}
+
+#[test]
+fn a_salvage_that_was_interrupted_goes_on_in_the_next_session() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.prompt("go");
+    session.bash("t0", "echo 0", "x");
+    session.stop("done");
+    let data = sandbox.data_dir();
+    let database = Connection::open(data.join("longhaul.db")).unwrap();
+    database.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    drop(database);
+    fs::rename(data.join("longhaul.db"), data.join("longhaul.db.damaged-1")).unwrap();
+    let doctor = sandbox.longhaul(&["doctor"]);
+    assert!(doctor.stdout.contains("longhaul memory salvage"), "{doctor:?}");
+    fs::write(data.join("longhaul.db.damaged-1.salvage"), "").unwrap();
+    session.fire("SessionStart", json!({ "source": "startup" }));
+    let report = data.join("longhaul.db.damaged-1.salvage");
+    wait_until(DEADLINE, "the salvage", || fs::read_to_string(&report).is_ok_and(|text| text.contains("nothing was lost")));
+    assert_eq!(titles(&sandbox).len(), 1);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
+use longhaul_runtime::memory::salvage::SetAside;
 use longhaul_runtime::memory::upkeep::cut_long_texts;
 use longhaul_store::Store;
 use serde_json::json;
@@ -48,6 +49,8 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
             confirm(&format!("Delete everything, in {} projects?", projects.len()), args.yes)?;
             let sessions = store.forget_everything(memory.env.now)?;
             memory.remove_handoffs(|_| true);
+            // They have copies, which a salvage would bring back.
+            memory.home.set_aside_databases().iter().try_for_each(SetAside::delete)?;
             forget_files(memory)?;
             format!("{sessions} sessions in {} projects", projects.len())
         }

@@ -9,6 +9,7 @@ use longhaul_core::Millis;
 use longhaul_core::catalog::Job;
 use longhaul_core::event::{SessionStart, StartSource};
 
+use crate::memory::salvage;
 use crate::{Error, Flow, Hook, bounded_read, client_records, files, home};
 
 /// Session files that were not changed for this long are removed.
@@ -26,6 +27,17 @@ pub fn show_config_warnings(hook: &mut Hook<SessionStart>) -> Result<Flow, Error
         let list = hook.config_warnings.join("; ");
         hook.log.write(&list);
         hook.notify(&format!("longhaul: {list}"));
+    }
+    Ok(Flow::Next)
+}
+
+/// Tells the user once what came of the salvage of a damaged database; goes on with one that was interrupted.
+pub fn tell_salvaged(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    // Nobody reads it there.
+    if !hook.env.client_pid.is_some_and(|pid| client_records::is_headless(&hook.env, pid)) {
+        for report in salvage::news(&hook.home)? {
+            hook.notify(&format!("longhaul: {report}"));
+        }
     }
     Ok(Flow::Next)
 }

@@ -10,6 +10,7 @@ use longhaul_core::config::Warning;
 use longhaul_core::{Env, SessionId};
 use longhaul_inject::TerminalCommand;
 use longhaul_runtime::memory::meaning::ModelsState;
+use longhaul_runtime::memory::salvage::SetAside;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
@@ -155,7 +156,7 @@ pub struct Facts {
     /// The database.
     pub database: Database,
     /// Damaged databases that were renamed.
-    pub damaged: Vec<String>,
+    pub damaged: Vec<SetAside>,
     /// What is wrong with the configuration; `Err` if it cannot be read.
     pub config: std::result::Result<Vec<Warning>, String>,
     /// Sessions whose transcript does not exist, with its path.
@@ -229,7 +230,7 @@ impl Facts {
             tmux: tmux(env, shell, &paths, &confs),
             open_to_others: open_to_others(paths.data.dir()),
             database: database(&paths.data.database()),
-            damaged: names(paths.data.dir()).into_iter().filter(|name| is_set_aside(name)).collect(),
+            damaged: paths.data.set_aside_databases(),
             config: config.map(|(_, warnings)| warnings).map_err(|error| error.chain()),
             stale: super::sessions::stale(&paths),
             peers: registered::peers(&client, &files, &confs),
@@ -278,10 +279,6 @@ fn missing(exe: &Path) -> Vec<&'static str> {
     let job = about.as_ref().and_then(|about| registered::job_of(about["name"].as_str()?));
     let job = Job::ALL.into_iter().find(|known| job == Some(known.name()));
     catalog::executables(job).filter(|name| !is_executable(&exe.with_file_name(name))).collect()
-}
-
-fn is_set_aside(name: &str) -> bool {
-    name.starts_with("longhaul.db.damaged-") && !name.ends_with("-wal") && !name.ends_with("-shm")
 }
 
 /// Returns when a file was last written to, in milliseconds.

@@ -1,6 +1,7 @@
 //! Checks of what is stored: the data folder, the database, permissions, transcripts. Pure. What is wrong with the folder or
 //! its disk is found in `runtime/src/storage.rs`.
 
+use longhaul_runtime::memory::salvage::SetAside;
 use longhaul_store::{Health, SCHEMA};
 
 use super::facts::{Database, Facts};
@@ -49,13 +50,18 @@ pub(super) fn database(facts: &Facts) -> Vec<Finding> {
             vec![Finding::ok(check, format!("no damage, schema {schema}{until}"))]
         }
     };
-    if !facts.damaged.is_empty() {
-        let what = format!("damaged databases were renamed: {}", few(facts.damaged.iter().cloned()));
-        found.push(Finding::warning(
-            check,
-            what,
-            format!("delete them in {} if you do not need them", facts.paths.data.dir().display()),
-        ));
+    for SetAside { path, report, .. } in &facts.damaged {
+        let path = path.display();
+        found.push(match report {
+            Some(report) => {
+                let what = format!("damaged, and renamed: {report}");
+                Finding::warning(check, what, format!("delete {path} and what is named after it if you do not need it"))
+            }
+            None => {
+                let what = format!("damaged, and renamed to {path}: what can be read of it is not salvaged yet");
+                Finding::warning(check, what, format!("run `longhaul memory salvage {path}`"))
+            }
+        });
     }
     found
 }
