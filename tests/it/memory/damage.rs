@@ -165,7 +165,9 @@ fn a_salvage_that_was_interrupted_goes_on_in_the_next_session() {
     fs::write(data.join("longhaul.db.damaged-1.salvage"), "").unwrap();
     session.fire("SessionStart", json!({ "source": "startup" }));
     let report = data.join("longhaul.db.damaged-1.salvage");
-    wait_until(DEADLINE, "the salvage", || fs::read_to_string(&report).is_ok_and(|text| text.contains("nothing was lost")));
+    wait_until(DEADLINE, "the salvage", || {
+        fs::read_to_string(&report).is_ok_and(|text| text.contains("nothing was lost"))
+    });
     assert_eq!(titles(&sandbox).len(), 1);
 }
 

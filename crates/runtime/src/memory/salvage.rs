@@ -120,13 +120,7 @@ pub(crate) fn news(home: &Home) -> Result<Vec<String>, Error> {
 
 /// Salvages what can be read of a damaged database, and then calls `finish`, before it records what came of it. It may be killed at
 /// any time: the next run goes on.
-pub fn salvage(
-    env: &Env,
-    home: &Home,
-    config: &Config,
-    path: &Path,
-    finish: impl FnOnce(),
-) -> Result<Outcome, Error> {
+pub fn salvage(env: &Env, home: &Home, config: &Config, path: &Path, finish: impl FnOnce()) -> Result<Outcome, Error> {
     process::leave_session();
     let read = |source| Error::Read { path: path.to_owned(), source };
     let about = bounded_read::open(path).and_then(|file| file.metadata()).map_err(read)?;
@@ -150,7 +144,9 @@ pub fn salvage(
         // An interrupted run may have ended just before it could say so.
         Ok(None) => format!("what could be read of {} was salvaged", path.display()),
         // It will not be readable later either.
-        Err(StoreError::Foreign { problem, .. }) => format!("nothing of {} could be salvaged: {problem}", path.display()),
+        Err(StoreError::Foreign { problem, .. }) => {
+            format!("nothing of {} could be salvaged: {problem}", path.display())
+        }
         Err(_) => String::new(),
     };
     let found = home.set_aside_databases().into_iter().find(|found| is_same(&found.path, path));
@@ -187,15 +183,12 @@ pub fn describe(path: &Path, salvaged: &Salvaged) -> String {
     if others > 0 {
         text.push_str(&format!("; {others} of other machines are left to sync"));
     }
-    let lost: Vec<String> = [
-        (salvaged.damaged_rows, "row"),
-        (salvaged.damaged_pages, "page"),
-        (salvaged.missing_tables, "table"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| counted(count, what))
-    .collect();
+    let lost: Vec<String> =
+        [(salvaged.damaged_rows, "row"), (salvaged.damaged_pages, "page"), (salvaged.missing_tables, "table")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| counted(count, what))
+            .collect();
     text.push_str(&match lost.as_slice() {
         [] => "; nothing was lost".to_owned(),
         lost => format!("; not readable: {}", lost.join(", ")),

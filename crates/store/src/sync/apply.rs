@@ -85,9 +85,13 @@ pub(super) fn apply(
     entry: &Entry,
 ) -> rusqlite::Result<Applied> {
     let connection = intake.connection;
-    let known = entities::find_for(connection, entry.entity, host.row)?;
-    if let Some(state) = known.as_ref().and_then(entities::state_if_forgotten) {
-        return Ok(if state == DONE { Applied::Known } else { Applied::Forgotten });
+    let known = entities::find_for(connection, entry.entity, host.row, entry.version)?;
+    if let Some(known) = &known
+        && let Some(state) = entities::state_if_forgotten(known)
+    {
+        // What another machine has forgotten does not have the records of this one erased.
+        let is_erased = state != DONE && entities::is_same_machine(connection, known.host, host.row)?;
+        return Ok(if is_erased { Applied::Forgotten } else { Applied::Known });
     }
     let Some(project) = intake.project(entry)? else { return Ok(Applied::NotShared) };
     if known.as_ref().is_some_and(|known| (entry.version, sealed.id) <= (known.version, known.record)) {

@@ -84,18 +84,24 @@ pub(super) fn find(connection: &Connection, entity: EntityId) -> rusqlite::Resul
     connection.prepare_cached(&sql)?.query_row([entity.as_bytes()], read).optional()
 }
 
-/// Finds an entity by its id for a host that has a record of it.
+/// Finds an entity by its id for a host that has a record of this version of it.
 ///
-/// A tombstone that came before any record of the entity does not count if another host wrote it: that host is not its writer.
-pub(super) fn find_for(connection: &Connection, entity: EntityId, writer: HostRow) -> rusqlite::Result<Option<Known>> {
+/// A tombstone of another host does not count, unless that host has written a version that is not older: else it could keep away
+/// what it has not written.
+pub(super) fn find_for(
+    connection: &Connection,
+    entity: EntityId,
+    writer: HostRow,
+    version: u32,
+) -> rusqlite::Result<Option<Known>> {
     let Some(known) = find(connection, entity)? else { return Ok(None) };
-    let is_only_tombstone = known.table.is_none() && known.forgotten == BURIED;
-    let is_of_writer = !is_only_tombstone || is_same_machine(connection, known.host, writer)?;
-    Ok(is_of_writer.then_some(known))
+    let may_count = known.forgotten != BURIED || (known.table.is_some() && known.version >= version);
+    let counts = may_count || is_same_machine(connection, known.host, writer)?;
+    Ok(counts.then_some(known))
 }
 
 /// Returns whether two hosts are one: the same id, or ids that this machine has had.
-fn is_same_machine(connection: &Connection, one: HostRow, other: HostRow) -> rusqlite::Result<bool> {
+pub(super) fn is_same_machine(connection: &Connection, one: HostRow, other: HostRow) -> rusqlite::Result<bool> {
     Ok(one == other || is_own_host(connection, one)? && is_own_host(connection, other)?)
 }
 
@@ -157,7 +163,7 @@ pub(super) fn bury(
     let known = find(connection, entity)?;
     let mut had_row = false;
     if let Some(known) = &known {
-        if !may_forget(connection, entity, host, known)? {
+        if !may_forget(connection, host, known)? {
             return Ok(None);
         }
         if let (Some(table), Some(row)) = (known.table, known.row) {
@@ -171,10 +177,10 @@ pub(super) fn bury(
              ON CONFLICT DO UPDATE SET forgotten = ?4, row_id = NULL, digest = NULL",
         )?
         .execute((entity.as_bytes(), host.row, record.as_bytes(), BURIED))?;
-    if known.is_some() {
+    if host.is_own {
         erase_in_engine(connection, entity)?;
     } else {
-        // Others may have written records of it that wait: they are not this host's to forget.
+        // Others may have written records of it: they are not this host's to forget.
         erase_of_host(connection, entity, host.row)?;
     }
     Ok(Some(had_row))
@@ -195,14 +201,10 @@ pub(super) fn mark_forgotten(
     Ok(host.is_own)
 }
 
-/// Returns whether a host may have an entity forgotten on this machine: only if the host has written it. One that was made here,
-/// only this machine has written, under whatever id.
-fn may_forget(connection: &Connection, entity: EntityId, host: IntakeHost, known: &Known) -> rusqlite::Result<bool> {
-    if is_own_host(connection, known.host)? {
-        return Ok(host.is_own);
-    }
-    let sql = "SELECT 1 FROM sync_log WHERE entity = ?1 AND host_id = ?2";
-    Ok(known.host == host.row || connection.prepare_cached(sql)?.exists((entity.as_bytes(), host.row))?)
+/// Returns whether a host may have an entity forgotten on this machine: only if the newest version is of the host. To have written
+/// another one is not enough, because anybody can. One that was made here, only this machine has written, under whatever id.
+fn may_forget(connection: &Connection, host: IntakeHost, known: &Known) -> rusqlite::Result<bool> {
+    Ok(known.host == host.row || (host.is_own && is_own_host(connection, known.host)?))
 }
 
 /// Marks every record of an entity as to be erased in the engine.

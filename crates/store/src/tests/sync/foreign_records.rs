@@ -98,6 +98,50 @@ fn a_version_of_what_was_made_here_is_refused_here_and_has_its_writer_elsewhere(
     assert_eq!(indexed, b.indexed(), "the index has a term for the host");
 }
 
+/// Whoever is in the circle can write a version of anything: that gives no right to have it forgotten.
+#[test]
+fn a_forged_version_gives_no_right_to_forget() {
+    let elsewhere = ProjectId::from_bytes([9; 16]);
+    for (id, project, version) in
+        [(0x00, project(), 0), (0xff, project(), 0), (0x00, elsewhere, 0), (0xff, elsewhere, 9)]
+    {
+        let what = format!("host {id:x}, version {version}, {project:?}");
+        let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
+        a.prompt("s-a", "why does it fail", "a library is missing");
+        a.call("s-a", "Ran make");
+        a.summary("s-a", "build");
+        settle(&mut [&mut a, &mut b], &mut engine);
+        let before = a.dump();
+        // The order of the ids decides which records are fetched first.
+        let mallory = HostId::from_bytes([id; 16]);
+        let bodies = [
+            (0, Body::Prompt(prompt("hacked"))),
+            (1, Body::Observation(observation("hacked", None))),
+            (2, Body::Summary(summary("hacked"))),
+        ];
+        let entities = [0, 1, 2].map(|what| a.entity(what));
+        for (what, body) in bodies {
+            let mut forged = entry(entities[what as usize], "s-m", body);
+            (forged.version, forged.project) = (version, project);
+            engine.forge(mallory, record(forged));
+        }
+        engine.forge(mallory, Record::Forgetting(entities.to_vec()));
+        let mut c = Machine::sharing("c");
+        settle(&mut [&mut a, &mut b, &mut c], &mut engine);
+        for machine in [&a, &b, &c] {
+            assert_eq!(machine.dump(), before, "{what}");
+        }
+        let erased = engine.records.values().filter(|record| record.payload.is_none() && record.host != mallory);
+        assert_eq!(erased.count(), 0, "{what}");
+        // The writer still can.
+        a.store.forget_session("s-a", Millis(a.now)).unwrap();
+        settle(&mut [&mut a, &mut b, &mut c], &mut engine);
+        for machine in [&a, &b, &c] {
+            assert_eq!(machine.dump(), [""; 0], "{what}");
+        }
+    }
+}
+
 #[test]
 fn a_session_that_runs_here_gets_nothing_from_others() {
     let (mut a, mut engine) = (Machine::sharing("a"), Engine::default());
