@@ -19,6 +19,7 @@ mod old_spelling;
 mod origin;
 mod project;
 mod quiet_hours;
+mod repeated_key;
 mod setting;
 mod suggestion;
 mod sync;
@@ -241,13 +242,20 @@ impl Config {
     /// Reads the text of a configuration file.
     ///
     /// Never fails: a value that cannot be used is replaced by its default, or by the stricter side if it protects privacy, and
-    /// named in a warning. If the text is no JSON object, nobody knows what it was to forbid: every job is off, and the only
+    /// named in a warning. If the text is no JSON object, or has a key twice, nobody knows what it was to forbid: every job is off, and the only
     /// warning is about the whole file ([`Warning::is_whole_file`]). A key in the spelling of an earlier version is used, and
     /// named in a warning of the kind [`WarningKind::OldSpelling`].
     pub fn from_json(text: &str) -> (Self, Vec<Warning>) {
         let mut warnings = Vec::new();
-        let mut value = match serde_json::from_str::<Value>(without_byte_order_mark(text)) {
-            Ok(value @ Value::Object(_)) => value,
+        let text = without_byte_order_mark(text);
+        let mut value = match serde_json::from_str::<Value>(text) {
+            Ok(value @ Value::Object(_)) => match serde_json::from_str::<repeated_key::WithoutRepeatedKeys>(text) {
+                Ok(_) => value,
+                Err(error) => {
+                    warnings.push(Warning::whole_file(&format!("is ambiguous ({error})")));
+                    return (Self::closed(), warnings);
+                }
+            },
             Ok(_) => {
                 warnings.push(Warning::whole_file("is not a JSON object"));
                 return (Self::closed(), warnings);

@@ -20,6 +20,7 @@ use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::{ChainId, Store};
 
 use self::failed_job::Retry;
+use crate::jobs::privacy;
 use crate::jobs::prompt_recall::SearchedPrompt;
 use crate::shared_store::SharedStore;
 use crate::{
@@ -204,6 +205,10 @@ impl<E: HookEvent<'static>> Hook<E> {
         let (config, warnings) = match home::config(&env) {
             Ok(read) => read,
             Err(error) => {
+                // The transcript is read when the configuration can be.
+                if let Err(error) = privacy::note(&home, &event) {
+                    log.write(&error.chain());
+                }
                 refuse(E::NAME, &error, log);
                 return None;
             }

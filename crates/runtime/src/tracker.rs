@@ -190,9 +190,9 @@ impl<'a> Tracker<'a> {
     }
 
     /// Records that a dialog asks for permission.
-    pub(crate) fn ask_permission(&mut self, common: &Common, reason: &str, wants: &str) -> Result<(), Error> {
+    pub(crate) fn ask_permission(&mut self, common: &Common, reason: &str, wants: Option<&str>) -> Result<(), Error> {
         let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
-        let asked = Asked { by: common.agent_id.as_deref(), reason, wants: Some(wants) };
+        let asked = Asked { by: common.agent_id.as_deref(), reason, wants };
         match self.store.ask_permission(common.session.as_str(), &transition, &asked, self.env.now)? {
             // The session is blocked already, and its scripts have run. Only the user may not know of this dialog.
             Some(change) if change.from == Some(change.to) => self.notify(&change),

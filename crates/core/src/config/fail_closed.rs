@@ -1,6 +1,6 @@
 //! What is in force in place of a value that cannot be used and was probably to forbid something.
 
-use super::{Config, Names, Warning, WarningKind};
+use super::{Config, Names, Warning, WarningKind, suggestion};
 
 /// The stricter side of a value, and how a warning says it.
 type Stricter = (fn(&mut Config), &'static str);
@@ -31,17 +31,38 @@ const PRIVATE: [(&str, Stricter); 11] = [
     ("sync.enabled", NO_EXCHANGE),
 ];
 
-/// Puts the stricter side in force for every value that a warning calls unusable, and says so in the warning.
+/// Puts the stricter side in force for every value that a warning calls unusable, and for every key that does not exist and may
+/// have been meant for such a value, and says so in the warning.
 pub(super) fn apply(config: &mut Config, warnings: &mut [Warning]) {
     for warning in warnings.iter_mut().filter(|warning| warning.kind == WarningKind::Unusable) {
-        let Some((_, (restrict, instead))) = PRIVATE.iter().find(|(key, _)| *key == warning.key) else { continue };
+        let section = if warning.is_unknown_key() { section_meant(&warning.key) } else { None };
+        let key = section.as_ref().unwrap_or(&warning.key);
+        let Some((_, (restrict, instead))) = PRIVATE.iter().find(|(private, _)| private == key) else { continue };
         restrict(config);
-        warning.set_instead(instead);
-        if warning.key == "memory" {
+        if key == "memory" {
             // `exclude` may have been in it, and holds for the handoff and the tracker too.
             config.memory.exclude = Names::everything();
         }
+        warning.set_instead(instead);
     }
+}
+
+/// Returns the private section that a key which does not exist was probably to be in: it is in one, or has nearly the name of one
+/// or of a value in one.
+fn section_meant(key: &str) -> Option<String> {
+    let meant = match key.split_once('.') {
+        // Several sections have an `exclude`; without any, it was to keep something from being recorded.
+        None if key.eq_ignore_ascii_case("exclude") => return Some("memory".to_owned()),
+        None => {
+            let keys = Config::keys();
+            let sections: Vec<&str> = keys.iter().filter_map(|key| Some(key.path.split_once('.')?.0)).collect();
+            suggestion::nearest_key(key, &sections, "")?
+        }
+        Some((_, rest)) if rest.contains('.') => return None,
+        Some(_) => key.to_owned(),
+    };
+    let section = meant.split('.').next().unwrap_or_default();
+    PRIVATE.iter().any(|(private, _)| *private == section).then(|| section.to_owned())
 }
 
 impl Config {

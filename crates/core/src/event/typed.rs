@@ -16,10 +16,15 @@ pub trait HookEvent<'a>: Sized {
 
     /// Returns the fields that every event has.
     fn common(&self) -> &Common;
+
+    /// Returns the prompt, if the event is one.
+    fn prompt(&self) -> Option<&str> {
+        None
+    }
 }
 
 macro_rules! hook_event {
-    ($name:ident $(<$life:lifetime>)?, $wire:ident => { $($field:ident: $value:expr),* $(,)? }) => {
+    ($name:ident $(<$life:lifetime>)?, $wire:ident => { $($field:ident: $value:expr),* $(,)? } $(, $more:item)?) => {
         impl<'a> HookEvent<'a> for $name $(<$life>)? {
             const NAME: EventName = EventName::$name;
 
@@ -30,6 +35,8 @@ macro_rules! hook_event {
             fn common(&self) -> &Common {
                 &self.common
             }
+
+            $($more)?
         }
     };
 }
@@ -61,7 +68,13 @@ pub struct UserPromptSubmit {
     pub prompt: String,
 }
 
-hook_event!(UserPromptSubmit, wire => { prompt: wire.prompt.or(wire.user_prompt).unwrap_or_default() });
+hook_event!(
+    UserPromptSubmit,
+    wire => { prompt: wire.prompt.or(wire.user_prompt).unwrap_or_default() },
+    fn prompt(&self) -> Option<&str> {
+        Some(&self.prompt)
+    }
+);
 
 /// A tool is about to run.
 #[derive(Debug, Clone)]

@@ -131,6 +131,41 @@ fn a_bad_value_that_protects_privacy_falls_to_the_stricter_side() {
 }
 
 #[test]
+fn a_repeated_key_switches_everything_off() {
+    for text in [
+        r#"{"memory":{"enabled":false,"enabled":true}}"#,
+        r#"{"memory":{"enabled":false},"worker":{},"memory":{"page":true}}"#,
+        r#"{"view":{"hosts":[{"a":1,"a":2}]}}"#,
+    ] {
+        let (config, warnings) = Config::from_json(text);
+        assert_eq!(config, Config::closed(), "{text}");
+        assert!(warnings.len() == 1 && warnings[0].is_whole_file(), "{text}: {warnings:?}");
+        assert!(warnings[0].to_string().contains("is there twice"), "{}", warnings[0]);
+    }
+}
+
+#[test]
+fn a_mistyped_key_that_was_to_protect_privacy_counts_as_set() {
+    for (text, problem) in [
+        (r#"{"memory":{"enable":false}}"#, "memory.enable: no such key (did you mean memory.enabled?)"),
+        (r#"{"memory":{"excludes":["~/x"]}}"#, "memory.excludes: no such key (did you mean memory.exclude?)"),
+        (r#"{"memory":{"colour":1}}"#, "memory.colour: no such key"),
+        (r#"{"memroy":{"enabled":false}}"#, "memroy: no such key (did you mean memory?)"),
+        (r#"{"Memory":{"enabled":false}}"#, "Memory: no such key (did you mean memory?)"),
+        (r#"{"memory.enabled":false}"#, "memory.enabled: no such key"),
+        (r#"{"exclude":["~/x"]}"#, "exclude: no such key"),
+        (r#"{"skip_tools":["Bash"]}"#, "skip_tools: no such key (did you mean memory.skip_tools?)"),
+    ] {
+        let config = check(text, &[&format!("{problem}: nothing is remembered until it is corrected")]);
+        assert!(!config.memory.enabled && config.memory.exclude.0 == ["*"], "{text}");
+    }
+    let text = r#"{"snapshot":{},"handoff":{"enabeld":false},"sync":{"off":true},"memory":{"embeddings":{"x":1}},"worker":{"x":1}}"#;
+    let (config, warnings) = Config::from_json(text);
+    assert_eq!(warnings.len(), 5, "{warnings:?}");
+    assert!(!config.snapshots.enabled && !config.handoff.enabled && !config.sync.enabled && config.memory.enabled);
+}
+
+#[test]
 fn markers_that_the_client_would_take_for_commands_are_refused() {
     for marker in ["", " ", "/x", "!x", "#x", "@x", "?x", " /x", "a\nb", "a\u{7}"] {
         let (config, warnings) = Config::from_json(&json!({ "bookmarks": { "marker": marker } }).to_string());

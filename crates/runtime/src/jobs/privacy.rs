@@ -1,7 +1,7 @@
 //! Private turns, of which nothing may be stored.
 
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
-use longhaul_core::event::{HookEvent, SubagentStart, UserPromptSubmit};
+use longhaul_core::event::{Common, EventName, HookEvent, SubagentStart, UserPromptSubmit};
 use longhaul_core::{SessionId, private_tags};
 
 use crate::private_turns::{self, PrivateTurns};
@@ -13,31 +13,49 @@ use crate::{Error, Flow, Home, Hook};
 /// has the id of that turn and does not make it public. A private prompt during a public turn makes the rest of it
 /// private.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
-    let (common, prompt) = (&hook.event.common, &hook.event.prompt);
-    if in_subagent(common) {
-        return Ok(Flow::Next);
+    note_prompt(&hook.home, &hook.event.common, &hook.event.prompt)?;
+    Ok(Flow::Next)
+}
+
+/// Records what an event says about private turns, where no job runs.
+pub(crate) fn note<E: HookEvent<'static>>(home: &Home, event: &E) -> Result<(), Error> {
+    match event.prompt() {
+        Some(prompt) => note_prompt(home, event.common(), prompt),
+        None if E::NAME == EventName::SubagentStart => note_subagent(home, event.common()),
+        None => Ok(()),
     }
-    let known = PrivateTurns::load(&hook.home, &common.session);
+}
+
+fn note_prompt(home: &Home, common: &Common, prompt: &str) -> Result<(), Error> {
+    if in_subagent(common) {
+        return Ok(());
+    }
+    let known = PrivateTurns::load(home, &common.session);
     let is_private = if is_task_notification(prompt) {
         // The result of a subagent of a private turn is private as well.
         known.are_named_in(prompt)
     } else {
         is_wholly_private(prompt)
     };
-    mark(&hook.home, &common.session, common.prompt_id.as_deref(), is_private)?;
+    mark(home, &common.session, common.prompt_id.as_deref(), is_private)?;
     if !is_private && private_tags::hold_passage(prompt) {
-        private_turns::begin_partly(&hook.home, &common.session, common.prompt_id.as_deref())?;
+        private_turns::begin_partly(home, &common.session, common.prompt_id.as_deref())?;
     }
-    Ok(Flow::Next)
+    Ok(())
 }
 
 /// Records a subagent of a private turn, which it may outlive.
 pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
-    let common = &hook.event.common;
-    if let Some(agent) = common.agent_id.as_deref().filter(|_| hook.is_private()) {
-        private_turns::add_agent(&hook.home, &common.session, agent)?;
-    }
+    note_subagent(&hook.home, &hook.event.common)?;
     Ok(Flow::Next)
+}
+
+fn note_subagent(home: &Home, common: &Common) -> Result<(), Error> {
+    let is_private = || PrivateTurns::load(home, &common.session).include(common);
+    match common.agent_id.as_deref().filter(|_| is_private()) {
+        Some(agent) => private_turns::add_agent(home, &common.session, agent),
+        None => Ok(()),
+    }
 }
 
 impl<E: HookEvent<'static>> Hook<E> {

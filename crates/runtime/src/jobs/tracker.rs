@@ -70,8 +70,10 @@ pub fn on_permission(hook: &mut Hook<PermissionRequest<'static>>) -> Result<Flow
         // Of a turn with a private prompt or passage, nothing but the name of the tool is stored.
         let shown = shown_input(tool).filter(|_| !hook.hides_calls());
         let input = shown.zip(hook.event.tool_input).and_then(|(name, input)| text_member(input, name));
-        let wants = hook.sanitizer().command_line(&wants(tool, input.as_deref()), REASON_CHARS);
-        tracker.ask_permission(&hook.event.common, &permission_reason(tool), &wants)
+        // Of an excluded project, not even that.
+        let wants = (!hook.is_excluded())
+            .then(|| hook.sanitizer().command_line(&wants(tool, input.as_deref()), REASON_CHARS));
+        tracker.ask_permission(&hook.event.common, &permission_reason(tool), wants.as_deref())
     })
 }
 
@@ -87,7 +89,7 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| {
         let session = &hook.event.common.session;
         // The message may quote the turn.
-        let message = hook.event.message.as_deref().filter(|_| !hook.hides_calls());
+        let message = hook.event.message.as_deref().filter(|_| !hook.hides_calls() && !hook.is_excluded());
         let message = message.map(|message| hook.sanitizer().line(message, REASON_CHARS));
         let message = message.as_deref().filter(|message| !message.is_empty());
         match dialog {
