@@ -165,14 +165,24 @@ fn tools_that_leave_nothing_and_projects_that_are_excluded_leave_nothing() {
     session.stop("done");
     assert_eq!(titles(&sandbox), [""; 0]);
 
-    // A list that is no list excludes everything.
-    for exclude in [r#"["*/project"]"#, r#""*/elsewhere""#, r#"["*/elsewhere", 7]"#] {
+    // A list that is no list excludes everything, and so does what was probably to be one.
+    for exclude in [
+        r#"{"memory":{"exclude":["*/project"]}}"#,
+        r#"{"memory":{"exclude":"*/elsewhere"}}"#,
+        r#"{"memory":{"exclude":["*/elsewhere", 7]}}"#,
+        r#"{"memory":{"excluded":["*/project"]}}"#,
+        r#"{"memroy":{"exclude":["*/project"]}}"#,
+    ] {
         let sandbox = Sandbox::new();
-        sandbox.write_config(&format!(r#"{{"memory":{{"exclude":{exclude}}}}}"#));
+        sandbox.write_config(exclude);
         let session = Session::new(&sandbox, "s");
         session.start("startup");
         session.prompt("a word nobody else says: quux");
         session.bash("t1", "echo quux", "quux");
+        session.fire("PermissionRequest", json!({ "tool_name": "Bash", "tool_input": { "command": "echo quux" } }));
+        session.fire("Notification-permission_prompt", json!({ "message": "Claude wants to run quux" }));
+        let asked = "SELECT status || coalesce(wants, '') FROM agents";
+        assert_eq!(rows(&sandbox, asked), ["blocked"], "{exclude}");
         session.stop("quux");
         session.fire("SessionEnd-prompt_input_exit", json!({}));
         // The tracker has the session, and nothing of what was said in it.
@@ -200,8 +210,9 @@ fn forgetting_a_session_reaches_what_only_the_tracker_has_of_it() {
 
 #[test]
 fn nothing_is_recorded_and_it_is_said_while_the_configuration_cannot_be_read() {
-    let bad: [&[u8]; 7] = [
+    let bad: [&[u8]; 8] = [
         br#"{"memory":{"enabled":false,}}"#,
+        br#"{"memory":{"enabled":false,"enabled":true}}"#,
         b"{ // mine\n\"memory\":{\"enabled\":false}}",
         br#"{"memory":{"enabled":fal"#,
         b"",

@@ -108,17 +108,18 @@ fn what_can_be_read_of_a_damaged_database_comes_back_and_the_next_session_says_s
     }
     session.stop("done");
     damage_observations(&sandbox);
-    let reply = session.fire("UserPromptSubmit", json!({ "prompt": "and now?" }));
+    session.prompt("and now?");
+    session.bash("t50", "echo 50", "x");
+    let reply = session.fire("Stop", json!({ "last_assistant_message": "done" }));
     assert!(reply["systemMessage"].as_str().unwrap_or_default().contains("salvaged in the background"), "{reply}");
     let report = sandbox.data_dir().join("longhaul.db.damaged-1.salvage");
     wait_until(DEADLINE, "the salvage", || fs::read_to_string(&report).is_ok_and(|text| text.contains("observations")));
-    assert_eq!(titles(&sandbox).len(), 50);
-    let prompts = "SELECT prompt_number || ' ' || prompt FROM user_prompts ORDER BY prompt_number";
-    assert_eq!(rows(&sandbox, prompts), ["1 go", "2 and now?"]);
     // The session goes on, and the next one says what came of it, once.
-    session.bash("t50", "echo 50", "x");
+    session.prompt("go on");
     session.stop("done");
     assert_eq!(titles(&sandbox).len(), 51);
+    let prompts = "SELECT prompt_number || ' ' || prompt FROM user_prompts ORDER BY prompt_number";
+    assert_eq!(rows(&sandbox, prompts), ["1 go", "2 and now?", "3 go on"]);
     let next = Session::new(&sandbox, "next");
     let told = next.fire("SessionStart", json!({ "source": "startup" }))["systemMessage"].to_string();
     assert!(told.contains("50 observations") && told.contains("not readable: 1 page"), "{told}");

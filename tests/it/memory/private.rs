@@ -275,6 +275,33 @@ fn what_a_transcript_tells_of_a_private_turn_is_not_taken_in() {
     assert_ne!(holders(&sandbox.data_dir(), "bratislava"), [""; 0], "what is public is kept");
 }
 
+/// The transcript of a prompt that was sent while the configuration could not be read is read when it can be.
+#[test]
+fn a_private_turn_stays_private_although_the_configuration_could_not_be_read() {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    let mut transcript = Transcript::new(&sandbox);
+    let none = json!({});
+    sandbox.write_config("{");
+    session.fire("UserPromptSubmit", json!({ "prompt": "<private>zanzibar</private>", "prompt_id": "p1" }));
+    transcript.add("user", "p1", json!("<private>zanzibar</private>"), none.clone());
+    session.fire("SubagentStart", json!({ "prompt_id": "p1", "agent_id": "agent1" }));
+    transcript.add("assistant", "p1", json!([{ "type": "text", "text": "It is in antananarivo." }]), none.clone());
+    sandbox.write_config("{}");
+    let notice = "<task-notification>\n<task-id>agent1</task-id>\n<result>paramaribo</result>\n</task-notification>";
+    session.fire("UserPromptSubmit", json!({ "prompt": notice, "prompt_id": "p2" }));
+    transcript.add("user", "p2", json!(notice), none.clone());
+    session.fire("UserPromptSubmit", json!({ "prompt": "and now bratislava", "prompt_id": "p3" }));
+    transcript.add("user", "p3", json!("and now bratislava"), none.clone());
+    transcript.add("assistant", "p3", json!([{ "type": "text", "text": "Fine." }]), none.clone());
+    let stop = json!({ "last_assistant_message": "Fine.", "prompt_id": "p3", "transcript_path": transcript.path() });
+    session.fire("Stop", stop);
+    for secret in ["zanzibar", "antananarivo", "paramaribo"] {
+        assert_nowhere(&sandbox, secret, "at the end");
+    }
+    assert_ne!(holders(&sandbox.data_dir(), "bratislava"), [""; 0], "what is public is kept");
+}
+
 #[test]
 fn a_notification_says_nothing_of_a_private_turn() {
     let sandbox = Sandbox::new();

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use longhaul_runtime::ErrorLog;
 use longhaul_runtime::memory::salvage::{Outcome, describe, salvage};
 use longhaul_runtime::memory::upkeep::merge_index;
-use longhaul_store::Salvaged;
+use longhaul_runtime::{Error, ErrorLog};
+use longhaul_store::{Salvaged, StoreError};
 use serde_json::{Value, json};
 
 use super::open_memory::Memory;
@@ -34,6 +34,8 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         Ok(Outcome::Done(salvaged)) => Some(salvaged),
         Ok(Outcome::DoneBefore) => None,
         Ok(Outcome::Busy) => bail!("another process salvages a damaged database now: run this again when it has ended"),
+        // What it says is recorded already, if the file was renamed.
+        Err(error @ Error::Store(StoreError::Foreign { .. })) => return Err(error.into()),
         Err(error) => {
             // It may run in the background.
             ErrorLog::new(memory.env, "salvage").write(&error.chain());

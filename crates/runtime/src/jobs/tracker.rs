@@ -71,8 +71,8 @@ pub fn on_permission(hook: &mut Hook<PermissionRequest<'static>>) -> Result<Flow
         let shown = shown_input(tool).filter(|_| !hook.hides_calls());
         let input = shown.zip(hook.event.tool_input).and_then(|(name, input)| text_member(input, name));
         // Of an excluded project, not even that.
-        let wants = (!hook.is_excluded())
-            .then(|| hook.sanitizer().command_line(&wants(tool, input.as_deref()), REASON_CHARS));
+        let wants =
+            (!hook.is_excluded()).then(|| hook.sanitizer().command_line(&wants(tool, input.as_deref()), REASON_CHARS));
         tracker.ask_permission(&hook.event.common, &permission_reason(tool), wants.as_deref())
     })
 }
