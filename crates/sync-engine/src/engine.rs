@@ -91,6 +91,11 @@ pub trait Engine {
         Ok(0)
     }
 
+    /// Returns the numbers of the records of a host that have no payload, where others could have removed it without the key.
+    fn erased(&mut self, _host: HostId) -> Result<Vec<u64>, EngineError> {
+        Ok(Vec::new())
+    }
+
     /// Stores the name and the last sight of this host.
     ///
     /// Fails with [`EngineError::HostOfAnotherUser`] if another user has added it: only that user adds records of it.

@@ -190,6 +190,9 @@ impl Run<'_, '_> {
         if ahead != own.clock_ahead || own.name != self.participant.name {
             self.participant.store.note_host(own.host, &self.participant.name, None, Some(ahead))?;
         }
+        if self.is_sight_due(&own)? {
+            self.write_erased_again(&ring, &own)?;
+        }
         self.expect_writes(self.participant.store.rows_to_log()?)?;
         let random = &mut *self.random;
         self.participant
@@ -218,6 +221,30 @@ impl Run<'_, '_> {
             self.send(&ring, range)?;
         }
         self.erase()
+    }
+
+    /// Writes own records again whose payload is gone in the engine although this machine has not erased it: whoever may write to a
+    /// folder can remove payloads without the key, and the others take that for forgotten.
+    fn write_erased_again(&mut self, ring: &KeyRing, own: &SyncSelf) -> Result<(), Interruption> {
+        let store = self.participant.store;
+        let mut lost = Vec::new();
+        for idx in self.engine.erased(own.host)?.into_iter().filter(|idx| (1..=own.confirmed).contains(idx)) {
+            let range = IdxRange { host: own.host, after: idx - 1, through: idx };
+            for outgoing in store.records_to_send(range, 1, self.participant.scan)? {
+                let mut sealed = [outgoing.seal(ring, &self.random.take()?)];
+                // One that is too large was sent without its payload.
+                record_size::leave_out_large(&mut sealed);
+                lost.extend(sealed.iter().filter(|record| record.payload.is_some()).map(|record| record.idx));
+            }
+        }
+        if !lost.is_empty() {
+            store.write_again(&lost)?;
+            let count = lost.len();
+            self.exchanged.remarks.push(format!(
+                "Records of this machine that somebody has erased in the engine without the key: {count}. They are written again."
+            ));
+        }
+        Ok(())
     }
 
     fn now(&self) -> Millis {

@@ -194,6 +194,14 @@ impl Engine for Folder {
         }
     }
 
+    fn erased(&mut self, host: HostId) -> Result<Vec<u64>, EngineError> {
+        match self.records(host).erased() {
+            // Another process has replaced a file: a later exchange looks again.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            found => found.map_err(|error| self.failed(&error)),
+        }
+    }
+
     fn put_host(&mut self, host: &EngineHost) -> Result<(), EngineError> {
         let path = self.dir.join("hosts").join(host.host.to_string());
         durable_file::write(&path, &host_file::encode(host)).map_err(|error| self.failed(&error))

@@ -69,11 +69,45 @@ impl Store {
             take_back_unconfirmed(tx, old, new)?;
             tx.execute("UPDATE sync_hosts SET head = confirmed WHERE id = ?1", [old])?;
             tx.execute("UPDATE sync_self SET host_id = ?1, machine = ?2", (new, machine))?;
-            // Everything is looked at again; what is in the log does not change.
-            let sql = "UPDATE sync_projects SET prompts = 0, observations = 0, summaries = 0, bookmarks = 0";
-            tx.execute(sql, []).map(drop)
+            look_at_all(tx)
         })
     }
+}
+
+impl Store {
+    /// Makes the content of own records a record again, under new numbers: the engine has lost what it had under these.
+    pub fn write_again(&self, lost: &[u64]) -> Result<(), StoreError> {
+        self.write("write records again", |tx| {
+            let Some(own) = own_row(tx)? else { return Ok(()) };
+            for idx in lost {
+                let sql = "SELECT entity, content FROM sync_log WHERE host_id = ?1 AND idx = ?2";
+                let found = tx.prepare_cached(sql)?.query_row((own, *idx as i64), |row| Ok((row.get(0)?, row.get(1)?)));
+                let (entity, content): (Option<[u8; 16]>, Option<Vec<u8>>) = found.optional()?.unwrap_or_default();
+                if let Some(entity) = entity {
+                    let sql = "UPDATE sync_entities SET digest = NULL WHERE entity = ?1 AND forgotten = 0";
+                    tx.prepare_cached(sql)?.execute([entity])?;
+                } else if let Some(Ok(Record::Forgetting(forgotten))) = content.as_deref().map(Record::decode) {
+                    bury_again(tx, forgotten)?;
+                    let sql = "UPDATE sync_log SET content = NULL WHERE host_id = ?1 AND idx = ?2";
+                    tx.prepare_cached(sql)?.execute((own, *idx as i64))?;
+                }
+            }
+            look_at_all(tx)
+        })
+    }
+}
+
+/// Makes the next exchange write the tombstones of these entities.
+fn bury_again(connection: &Connection, forgotten: Vec<EntityId>) -> rusqlite::Result<()> {
+    let sql = "UPDATE sync_entities SET forgotten = ?2 WHERE entity = ?1 AND forgotten = ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    forgotten.iter().try_for_each(|entity| statement.execute((entity.as_bytes(), FORGOTTEN, BURIED)).map(drop))
+}
+
+/// Makes the next exchange look at everything again; what is in the log does not change.
+fn look_at_all(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "UPDATE sync_projects SET prompts = 0, observations = 0, summaries = 0, bookmarks = 0";
+    connection.execute(sql, []).map(drop)
 }
 
 /// Removes the own records that the engine has not confirmed from the log. Their entities belong to the new id.
@@ -89,10 +123,7 @@ fn take_back_unconfirmed(connection: &Connection, old: HostRow, new: HostRow) ->
             Record::Entry(_) => Vec::new(),
         })
         .collect();
-    for entity in forgotten {
-        let sql = "UPDATE sync_entities SET forgotten = ?2 WHERE entity = ?1 AND forgotten = ?3";
-        connection.prepare_cached(sql)?.execute((entity.as_bytes(), FORGOTTEN, BURIED))?;
-    }
+    bury_again(connection, forgotten)?;
     let sql = format!(
         "UPDATE sync_entities SET digest = NULL, host_id = ?2 WHERE forgotten = 0
          AND entity IN (SELECT entity FROM sync_log WHERE {UNCONFIRMED} AND entity IS NOT NULL)"

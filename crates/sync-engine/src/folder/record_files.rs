@@ -248,6 +248,18 @@ impl RecordFiles {
         Ok(removed)
     }
 
+    /// Returns the numbers of the records without a payload.
+    pub(super) fn erased(&self) -> io::Result<Vec<u64>> {
+        let mut erased = Vec::new();
+        for file in self.list()? {
+            let records = self.read(&file)?.unwrap_or_default().into_iter();
+            erased.extend(records.filter(|record| record.payload.is_none()).map(|record| record.idx));
+        }
+        erased.sort_unstable();
+        erased.dedup();
+        Ok(erased)
+    }
+
     /// Fails if the folder is a link: another user who may write to the circle would choose where this host writes.
     fn refuse_link(&self) -> io::Result<()> {
         if self.dir.is_symlink() {

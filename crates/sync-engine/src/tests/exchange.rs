@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use longhaul_core::Millis;
-use longhaul_store::{NewNote, Scan, Store};
-use longhaul_sync::{CircleError, CircleHeader, CircleKey, HostId, ProjectId};
+use longhaul_store::{NewNote, RecordId, Scan, Store, What};
+use longhaul_sync::{CircleError, CircleHeader, CircleKey, HostId, IdxRange, ProjectId};
 use tempfile::{TempDir, tempdir};
 
 use super::records::{header, key};
-use crate::{Engine, EngineError, ExchangeError, Exchanged, Folder, Participant, exchange};
+use crate::{Engine, EngineError, ExchangeError, Exchanged, Folder, PageLimit, Participant, RecordPlace, exchange};
 
 /// A machine with its own database.
 struct Machine {
@@ -109,6 +109,46 @@ fn a_damaged_file_of_this_machine_is_written_again() {
     assert!(repaired.remarks.iter().any(|remark| remark.contains("written again")), "{repaired:?}");
     assert_eq!(b.exchange(&folder).fetched, 1_203);
     assert_eq!(a.exchange(&folder).remarks, [""; 0]);
+}
+
+/// Whoever may write to the folder can remove payloads without the key: for others, the records look forgotten.
+#[test]
+fn what_was_erased_without_the_key_is_written_again() {
+    let (_dir, folder) = circle();
+    let (mut a, mut b) = (Machine::new("a", 1), Machine::new("b", 2));
+    let host = HostId::random([1; 16]);
+    let erase = |after: u64| {
+        let mut engine = Folder::new(&folder);
+        let range = IdxRange { host, after, through: 100 };
+        let records = engine.fetch(range, PageLimit::EXCHANGE).unwrap();
+        let places: Vec<RecordPlace> =
+            records.iter().map(|record| RecordPlace { host, idx: record.idx, id: record.id }).collect();
+        assert_eq!(engine.erase(&places).unwrap().len(), records.len());
+    };
+    let is_said = |exchanged: &Exchanged| exchanged.remarks.iter().any(|remark| remark.contains("without the key"));
+    ["one", "two", "three"].into_iter().for_each(|text| a.note(text));
+    a.exchange(&folder);
+    erase(0);
+    b.exchange(&folder);
+    assert_eq!(b.notes(), [""; 0]);
+    a.now += 3_600_000;
+    let repaired = a.exchange(&folder);
+    assert!(is_said(&repaired) && repaired.sent == 3, "{repaired:?}");
+    b.exchange(&folder);
+    assert_eq!(b.notes(), ["one", "three", "two"]);
+    // What this machine has erased itself stays so, and its tombstone cannot be taken away either.
+    let id = RecordId { what: What::Observation, id: 1 };
+    assert!(a.store.forget(id).unwrap());
+    a.exchange(&folder);
+    erase(6);
+    for machine in [&mut a, &mut b] {
+        machine.now += 3_600_000;
+        machine.exchange(&folder);
+    }
+    assert_eq!(b.notes(), ["three", "two"]);
+    a.now += 3_600_000;
+    let quiet = a.exchange(&folder);
+    assert!(!is_said(&quiet) && quiet.sent == 0, "{quiet:?}");
 }
 
 /// Whoever can write to the engine could bring back a header from before a rotation: machines would use the old key again.
