@@ -98,7 +98,7 @@ fn one_damaged_page_costs_at_most_what_was_on_it() {
         let damaged = match round % 3 {
             0 => damage(&full, page, |_| 0xa5),
             1 => damage(&full, page, |_| 0),
-            _ => damage(&full, page, |at| (at * 7919 >> 3) as u8),
+            _ => damage(&full, page, |at| ((at * 7919) >> 3) as u8),
         };
         let shelf = Shelf::new();
         let salvaged = salvage(&shelf, &damaged, "key").unwrap();
