@@ -354,6 +354,27 @@ fn a_prompt_that_finds_the_database_locked_is_taken_in_later() {
 }
 
 #[test]
+fn a_bookmark_that_finds_the_database_locked_is_taken_in_later_without_a_memory_too() {
+    for config in [r#"{"memory":{"enabled":false}}"#, r#"{"memory":{"exclude":["*"]}}"#] {
+        let sandbox = Sandbox::new();
+        sandbox.write_config(config);
+        let session = Session::new(&sandbox, "s");
+        session.start("startup");
+        session.prompt("first");
+        let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+        database.execute_batch("BEGIN IMMEDIATE").unwrap();
+        session.prompt("· while it was locked");
+        session.bash("b1", "cargo build", "done");
+        database.execute_batch("ROLLBACK").unwrap();
+        for _ in 0..2 {
+            session.stop("answer");
+            assert_eq!(rows(&sandbox, "SELECT note FROM bookmarks"), ["while it was locked"], "{config}");
+        }
+        assert_eq!(titles(&sandbox), [""; 0], "{config}");
+    }
+}
+
+#[test]
 fn several_that_take_in_at_the_same_moment_lose_nothing() {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "s");

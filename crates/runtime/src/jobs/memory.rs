@@ -165,7 +165,13 @@ impl<E: HookEvent<'static>> Hook<E> {
     ///
     /// `again` means that the turn has continued since the last summary.
     fn settle_memory(&mut self, again: bool) -> Result<Flow, Error> {
+        let spool = Spool::of(&self.home, &self.event.common().session);
         if !self.remembers() {
+            // A bookmark that found the database locked is there, too.
+            if spool.has_more(0) {
+                let store = self.store()?;
+                take_in(&store, &self.home, &self.event.common().session, &self.env, Some(self.deadline))?;
+            }
             return Ok(Flow::Next);
         }
         let store = self.store()?;

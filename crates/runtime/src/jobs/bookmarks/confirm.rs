@@ -79,10 +79,8 @@ fn store(hook: &Hook<UserPromptSubmit>, note: Option<&str>) -> Result<(), Error>
     };
     let stored = hook.store().and_then(|store| Ok(store.add_bookmark(&bookmark)?));
     match stored {
-        // It is stored with the tool calls when the database is available again.
-        Err(error) if error.is_busy() && hook.remembers() => {
-            Spool::of(&hook.home, &common.session).append(&noted_bookmark(&bookmark))
-        }
+        // It is stored when the database is available again, with the tool calls if these are recorded.
+        Err(error) if error.is_busy() => Spool::of(&hook.home, &common.session).append(&noted_bookmark(&bookmark)),
         stored => stored,
     }
 }
