@@ -108,6 +108,8 @@ fn what_can_be_read_of_a_damaged_database_comes_back_and_the_next_session_says_s
     }
     session.stop("done");
     damage_observations(&sandbox);
+    // Otherwise the new database gets some of them from there.
+    fs::remove_file(sandbox.data_dir().join("spool/s.jsonl")).unwrap();
     session.prompt("and now?");
     session.bash("t50", "echo 50", "x");
     let reply = session.fire("Stop", json!({ "last_assistant_message": "done" }));
