@@ -275,7 +275,9 @@ impl Copy<'_> {
             row.set("created_at", Value::Integer(at.min(now)));
         }
         let table = row.table.name;
-        let is_file_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        let is_file_name = |text: &str| {
+            !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        };
         let kind = row.text("kind").map(str::to_owned).unwrap_or_default();
         row.texts().all(|(name, text)| {
             if text.len() > MOST_TEXT {
@@ -287,9 +289,8 @@ impl Copy<'_> {
                 }
                 ("observations", "kind") => Kind::from_name(text).is_some(),
                 (_, "made_by") => MadeBy::from_name(text).is_some(),
-                ("snapshots", "kind" | "tree_key" | "commit_id" | "tree_id" | "head" | "index_tree") => {
-                    is_file_name(text)
-                }
+                ("snapshots", "tree_key") => text.split('/').all(|part| !part.starts_with('.') && is_file_name(part)),
+                ("snapshots", "kind" | "commit_id" | "tree_id" | "head" | "index_tree") => is_file_name(text),
                 (_, "facts" | "files_read" | "files_modified" | "exchanges" | "changed_some") => {
                     clean_json(text, sanitizer)
                 }

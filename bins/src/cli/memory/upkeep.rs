@@ -4,6 +4,7 @@ use anyhow::{Result, anyhow, bail};
 use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::ErrorLog;
+use longhaul_runtime::memory::salvage::SetAside;
 use longhaul_runtime::memory::upkeep::{build_index, drop_old_text, may_delete, merge_index, note_run};
 use longhaul_snapshot_store::Dropped;
 
@@ -52,6 +53,10 @@ pub(crate) fn run(memory: &Memory<'_>) -> Result<Exit> {
 
 /// Drops old snapshots, and deletes the files of those that are no longer listed.
 fn drop_old_snapshots(memory: &Memory<'_>) -> Result<Dropped, longhaul_snapshot_store::Error> {
+    // What a damaged database lists is listed here when it is salvaged.
+    if memory.home.set_aside_databases().iter().any(SetAside::is_under_way) {
+        return Ok(Dropped { in_use: 1, ..Dropped::default() });
+    }
     let Some(store) = memory.home.existing_store()? else { return Ok(Dropped::default()) };
     longhaul_snapshot_store::upkeep(memory.env, &memory.home, &memory.config, &store)
 }

@@ -75,6 +75,11 @@ impl SetAside {
         Self { path, report, state }
     }
 
+    /// Returns whether its salvage was begun and did not end.
+    pub fn is_under_way(&self) -> bool {
+        self.state == State::UnderWay
+    }
+
     /// Deletes the file with what belongs to it.
     pub fn delete(&self) -> Result<(), Error> {
         ["-wal", "-shm", REPORT, ""].into_iter().try_for_each(|end| files::remove(&beside(&self.path, end)))

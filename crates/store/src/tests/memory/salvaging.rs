@@ -50,6 +50,9 @@ fn fill(store: &Store) {
         summary.request = format!("summary {number}");
         store.write_summary(&format!("old{number}"), 10, &summary, MadeBy::Rule, Millis(BEGAN + number)).unwrap();
     }
+    let sql = "INSERT INTO snapshots (session_id, created_at, kind, pinned, tree_key, commit_id)
+               VALUES ('old1', ?1, 'prompt', 0, 'repository-1/tree_2', 'abc')";
+    store.connection.execute(sql, [BEGAN as i64]).unwrap();
     store.add_bookmark(&NewBookmark { session: "old1", created_at: BEGAN, ..NewBookmark::default() }).unwrap();
 }
 
@@ -129,7 +132,8 @@ fn a_whole_file_comes_back_once_beside_what_is_new() {
     shelf.store.remember_prompt("old1", Some("new"), "and now?", Millis(NOW.0 - 5)).unwrap();
     shelf.take("old1", &[call("new call", Kind::Command, "Ran something new", NOW.0 - 4)]);
     let salvaged = salvage(&shelf, &full, "key").unwrap();
-    assert_eq!((salvaged.prompts, salvaged.observations, salvaged.summaries, salvaged.bookmarks), (60, 114, 6, 1));
+    assert_eq!((salvaged.prompts, salvaged.observations, salvaged.summaries), (60, 114, 6));
+    assert_eq!((salvaged.bookmarks, salvaged.snapshots), (1, 1));
     assert_eq!((salvaged.damaged_pages, salvaged.damaged_rows, salvaged.missing_tables), (0, 0, 0));
     assert_eq!(stored(&shelf), RECORDS + 2);
     let numbers = shelf.count("SELECT max(prompt_number) FROM user_prompts WHERE prompt = 'and now?'");
@@ -204,6 +208,7 @@ fn a_hostile_file_runs_nothing_and_names_no_other_file() {
              CREATE TRIGGER evil AFTER INSERT ON sessions BEGIN SELECT load_extension('/nowhere/x.so'); END;
              UPDATE sessions SET session_id = '../../escape' WHERE session_id = 'old1';
              UPDATE sessions SET created_at = 9223372036854775807 WHERE session_id = 'old4';
+             UPDATE snapshots SET tree_key = 'repository/../../escape';
              PRAGMA ignore_check_constraints = ON;
              DROP TRIGGER observations_kept;
              UPDATE observations SET kind = 'odd', created_at = 9223372036854775807 WHERE id = 3;
@@ -213,7 +218,8 @@ fn a_hostile_file_runs_nothing_and_names_no_other_file() {
     drop(connection);
     let shelf = Shelf::new();
     let salvaged = salvage(&shelf, &path, "key").unwrap();
-    assert!(salvaged.damaged_rows >= 2 && salvaged.missing_tables == 1, "{salvaged:?}");
+    assert!(salvaged.damaged_rows >= 3 && salvaged.missing_tables == 1, "{salvaged:?}");
+    assert_eq!(salvaged.snapshots, 0);
     assert_eq!(shelf.count("SELECT count(*) FROM sessions WHERE session_id LIKE '%/%'"), 0);
     assert_eq!(shelf.count("SELECT count(*) FROM sqlite_schema WHERE name = 'evil'"), 0);
     assert!(shelf.count("SELECT max(created_at) FROM sessions") <= NOW.0 as i64);
