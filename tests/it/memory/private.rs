@@ -288,6 +288,10 @@ fn a_private_turn_stays_private_although_the_configuration_could_not_be_read() {
     session.fire("SubagentStart", json!({ "prompt_id": "p1", "agent_id": "agent1" }));
     transcript.add("assistant", "p1", json!([{ "type": "text", "text": "It is in antananarivo." }]), none.clone());
     sandbox.write_config("{}");
+    // The turn still runs when it is repaired.
+    let call = json!({ "tool_use_id": "t1", "tool_name": "Bash", "tool_input": { "command": "grep kalamazoo" }, "tool_response": {},
+                       "prompt_id": "p1" });
+    session.fire("PostToolUse", call);
     let notice = "<task-notification>\n<task-id>agent1</task-id>\n<result>paramaribo</result>\n</task-notification>";
     session.fire("UserPromptSubmit", json!({ "prompt": notice, "prompt_id": "p2" }));
     transcript.add("user", "p2", json!(notice), none.clone());
@@ -296,7 +300,7 @@ fn a_private_turn_stays_private_although_the_configuration_could_not_be_read() {
     transcript.add("assistant", "p3", json!([{ "type": "text", "text": "Fine." }]), none.clone());
     let stop = json!({ "last_assistant_message": "Fine.", "prompt_id": "p3", "transcript_path": transcript.path() });
     session.fire("Stop", stop);
-    for secret in ["zanzibar", "antananarivo", "paramaribo"] {
+    for secret in ["zanzibar", "antananarivo", "kalamazoo", "paramaribo"] {
         assert_nowhere(&sandbox, secret, "at the end");
     }
     assert_ne!(holders(&sandbox.data_dir(), "bratislava"), [""; 0], "what is public is kept");
