@@ -17,6 +17,7 @@ use longhaul_core::{counted, grouped, one_line};
 use serde::{Deserialize, Serialize};
 
 use self::commands::{Command, Commands};
+use self::corrections::correction;
 pub use self::corrections::is_correction;
 use self::tasks::{Task, TaskList};
 use crate::skeleton::file_of;
@@ -162,12 +163,12 @@ impl CompactionFacts {
         };
         for (age, prompt) in before.iter().rev().enumerate() {
             let line = one_line(prompt, SAID_CHARS);
-            if facts.told.contains(&line) || facts.earlier.contains(&line) {
-                continue;
-            }
-            if is_correction(prompt) && facts.told.len() < CORRECTIONS {
-                facts.told.push(line);
-            } else if age + at_hand.len() < LAST_PROMPTS {
+            // Of a long prompt, its beginning and its rule may be two texts.
+            let rule = correction(prompt).filter(|_| facts.told.len() < CORRECTIONS);
+            let rule = rule.map(|rule| if line.ends_with('…') { one_line(rule, SAID_CHARS) } else { line.clone() });
+            let is_rule = rule.as_ref() == Some(&line);
+            facts.told.extend(rule.filter(|rule| !facts.told.contains(rule)));
+            if !is_rule && age + at_hand.len() < LAST_PROMPTS && !facts.earlier.contains(&line) {
                 facts.earlier.push(line);
             }
         }

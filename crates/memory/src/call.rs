@@ -7,7 +7,7 @@ use longhaul_core::cut_text::cut_middle;
 use longhaul_core::hash::fnv1a;
 use serde::{Deserialize, Serialize};
 
-use crate::kept_chars::{INPUT_CHARS, RESPONSE_CHARS};
+use crate::kept_chars::{RESPONSE_CHARS, input_chars};
 use crate::redact::{redact, redact_input_commands};
 use crate::redacted_ends::redacted_ends;
 use crate::strip::strip_json;
@@ -97,6 +97,7 @@ impl Call {
     /// The order matters: a secret or a private passage that is cut in two could no longer be recognised.
     pub fn new(raw: &RawCall<'_>) -> Self {
         let (input, response) = (strip_json(raw.input), strip_json(raw.response));
+        let most = input_chars(raw.tool);
         let input = match raw.secrets {
             Secrets::Redact => redact_input_commands(&input),
             Secrets::Keep => Cow::Borrowed(&*input),
@@ -106,11 +107,11 @@ impl Call {
         let (folded, kept_input) = match raw.secrets {
             Secrets::Redact if input.len() <= GUESSABLE => {
                 let redacted = redact(&input);
-                let kept = cut_middle(&redacted, INPUT_CHARS);
+                let kept = cut_middle(&redacted, most);
                 (redacted, kept)
             }
-            Secrets::Redact => (Cow::Borrowed(&*input), redacted_ends(&input, INPUT_CHARS)),
-            Secrets::Keep => (Cow::Borrowed(&*input), cut_middle(&input, INPUT_CHARS)),
+            Secrets::Redact => (Cow::Borrowed(&*input), redacted_ends(&input, most)),
+            Secrets::Keep => (Cow::Borrowed(&*input), cut_middle(&input, most)),
         };
         let kept_response = match raw.secrets {
             Secrets::Redact => redacted_ends(&response, RESPONSE_CHARS),

@@ -26,7 +26,7 @@ mod text;
 
 pub use crate::call::{Call, RawCall, Secrets, fold_key};
 pub use crate::exchanges::Exchange;
-pub use crate::kept_chars::{INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS};
+pub use crate::kept_chars::{INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS, input_chars};
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, decisions, fix_of, observe};
 pub use crate::page::{

@@ -3,7 +3,7 @@
 use longhaul_core::cut_text::cut_middle;
 use longhaul_core::{Config, private_tags};
 use longhaul_memory::{
-    INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, redact, redact_command, redact_input_commands,
+    REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, input_chars, redact, redact_command, redact_input_commands,
     redacted_ends, strip_json,
 };
 use longhaul_transcript::DetailKind;
@@ -66,15 +66,15 @@ impl Sanitizer {
         shortened(text.trim(), max)
     }
 
-    /// Returns what may be stored of a piece of detail: the input or output of a tool, an attachment, a thought.
-    pub fn detail(self, kind: DetailKind, text: &str) -> String {
+    /// Returns what may be stored of a piece of detail: the input or output of the tool `name`, an attachment, a thought.
+    pub fn detail(self, kind: DetailKind, name: &str, text: &str) -> String {
         match kind {
             // JSON can write a tag with escapes.
             DetailKind::ToolInput => {
                 let input = strip_json(text);
                 match self.secrets {
-                    Secrets::Redact => self.ends(&redact_input_commands(&input), INPUT_CHARS),
-                    Secrets::Keep => self.ends(&input, INPUT_CHARS),
+                    Secrets::Redact => self.ends(&redact_input_commands(&input), input_chars(name)),
+                    Secrets::Keep => self.ends(&input, input_chars(name)),
                 }
             }
             DetailKind::ToolOutput | DetailKind::System | DetailKind::Image | DetailKind::Thinking => {
@@ -123,7 +123,7 @@ mod tests {
     fn a_long_input_is_cut_between_its_escapes() {
         for pad in 0..6 {
             let input = format!("{}{}", "a".repeat(pad), "\\u00e9".repeat(2_000));
-            let kept = Sanitizer::default().detail(DetailKind::ToolInput, &input);
+            let kept = Sanitizer::default().detail(DetailKind::ToolInput, "Edit", &input);
             let (head, rest) = kept.split_once(" [… ").unwrap();
             let tail = rest.split_once(" …] ").unwrap().1;
             assert_eq!((head.trim_start_matches('a').len() % 6, tail.len() % 6), (0, 0), "{kept}");

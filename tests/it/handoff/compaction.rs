@@ -53,7 +53,10 @@ fn busy<'a>(sandbox: &'a Sandbox, client: &Client) -> Session<'a> {
     session.call("t2", "Write", session.file("src/lost.rs"), "done");
     session.call("t3", "Bash", json!({ "command": "make named" }), "ok");
     session.call("t4", "Bash", json!({ "command": "make parser" }), "ok");
-    let todos = json!({ "todos": [{ "content": "print the tree", "status": "pending", "activeForm": "printing" }] });
+    // Longer than what is kept of other calls.
+    let done = (0..40).map(|n| json!({ "content": format!("{n} {}", "x".repeat(100)), "status": "completed" }));
+    let open = json!({ "content": "print the tree", "status": "pending", "activeForm": "printing" });
+    let todos = json!({ "todos": done.clone().chain([open]).chain(done).collect::<Vec<_>>() });
     session.call("t5", "TodoWrite", todos, "ok");
     session
 }

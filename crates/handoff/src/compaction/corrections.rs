@@ -170,31 +170,56 @@ const WIDE: &[&str] = &[
     "대신",
 ];
 
-/// Returns whether a prompt corrects the model, or sets a rule. A question does neither.
+/// Words that take the sting out of a `no`.
+const AGREES: &[&str] = &["fine", "good", "ok", "okay", "right", "problem", "worries"];
+
+/// Returns whether a prompt corrects the model, or sets a rule. A question does neither, and neither does what was pasted.
 pub fn is_correction(prompt: &str) -> bool {
-    let read: String = prompt.chars().take(READ_CHARS).collect();
-    let lower = read.to_lowercase().replace('’', "'");
-    let prose = lower.split("```").step_by(2);
-    prose.flat_map(sentences).any(corrects)
+    correction(prompt).is_some()
 }
 
-/// Returns the sentences of a text, each with the sign that ends it.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive(['\n', '!', '?', '。', '！', '？'])
-        .flat_map(|line| line.split_inclusive(". "))
+/// Returns a prompt from the sentence on that corrects the model or sets a rule.
+pub(super) fn correction(prompt: &str) -> Option<&str> {
+    let read = prompt.char_indices().nth(READ_CHARS).map_or(prompt.len(), |(at, _)| at);
+    let mut in_code = false;
+    for line in prompt[..read].split_inclusive('\n') {
+        let start = line.trim_start();
+        in_code ^= start.starts_with("```");
+        if start.starts_with('#') {
+            // A document begins, which says itself what it is about.
+            return None;
+        }
+        if in_code || start.starts_with(['>', '+', '|', '/']) {
+            continue;
+        }
+        if let Some(sentence) = sentences(line).find(|sentence| corrects(sentence)) {
+            // Both are parts of the same text.
+            let at = sentence.as_ptr() as usize - prompt.as_ptr() as usize;
+            return Some(&prompt[at..]);
+        }
+    }
+    None
+}
+
+/// Returns the sentences of a line, each with the sign that ends it.
+fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    line.split_inclusive(['!', '?', '。', '！', '？'])
+        .flat_map(|part| part.split_inclusive(". "))
         .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('>'))
+        .filter(|sentence| !sentence.is_empty())
 }
 
 fn corrects(sentence: &str) -> bool {
     if sentence.ends_with(['?', '？']) {
         return false;
     }
-    let sentence =
-        sentence.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '*' | '.' | ')' | ' '));
-    STARTS.iter().any(|start| sentence.starts_with(start))
-        || WIDE.iter().any(|word| sentence.contains(word))
-        || WORDS.iter().any(|word| has_word(sentence, word))
+    let lower = sentence.to_lowercase().replace('’', "'");
+    let lower = lower.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '*' | '.' | ')' | ' '));
+    let begins = STARTS.iter().any(|start| lower.starts_with(start));
+    let agrees = || lower.starts_with("no") && AGREES.iter().any(|word| has_word(lower, word));
+    begins && !agrees()
+        || WIDE.iter().any(|word| lower.contains(word))
+        || WORDS.iter().any(|word| has_word(lower, word))
 }
 
 /// Returns whether a sentence has a word or some words, not as a part of other words.

@@ -203,6 +203,9 @@ fn rules_and_corrections_are_recognised_and_other_prompts_are_not() {
         "commit this",
         "what does this error mean:\n```\nerror: do not know how to link\n```",
         "> never\nwhat is this about?",
+        "no, this is fine",
+        "Implement this plan:\n# Plan\nNever use tabs.",
+        "+ // Always written\nwhat does it mean?",
         "run the tests",
         "und jetzt der Parser",
         "继续",
@@ -210,6 +213,18 @@ fn rules_and_corrections_are_recognised_and_other_prompts_are_not() {
     ] {
         assert!(!is_correction(prompt), "{prompt}");
     }
+}
+
+#[test]
+fn of_a_long_prompt_the_rule_is_given_back_and_its_beginning() {
+    let prompt = format!(
+        "{} Never use tabs. {}",
+        "we talked about that for long. ".repeat(9).trim_end(),
+        "and so on ".repeat(40)
+    );
+    let given = render(&CompactionFacts::new(&CompactionInput::new("/p", &[&prompt, "go"], &[])));
+    let told = "[Rules and corrections of the user, newest first]\n- Never use tabs. and so on";
+    assert!(given.text.contains(told) && given.text.contains("\n- we talked about that"), "{}", given.text);
 }
 
 #[test]

@@ -134,7 +134,7 @@ impl TurnRows<'_> {
             bytes += detail.text.len();
             // The summary at a compaction repeats everything before it, private turns included, without their tags.
             if detail.name != COMPACTED {
-                self.put_detail(&detail, &sanitizer.detail(detail.kind, detail.text), at)?;
+                self.put_detail(&detail, &sanitizer.detail(detail.kind, detail.name, detail.text), at)?;
             }
         }
         Ok(bytes)

