@@ -12,6 +12,7 @@ pub(crate) fn of(event: EventName, chars: usize, common: &Value) -> Result<Vec<u
         EventName::PostToolUse => include_str!("../../../../tests/payloads/PostToolUse.json"),
         EventName::PermissionRequest => include_str!("../../../../tests/payloads/PermissionRequest.json"),
         EventName::SubagentStop => include_str!("../../../../tests/payloads/SubagentStop.json"),
+        EventName::PreCompact => include_str!("../../../../tests/payloads/PreCompact-auto.json"),
         EventName::Stop => include_str!("../../../../tests/payloads/Stop.json"),
         other => bail!("no recorded payload for {other}: add one to xtask's bench"),
     };

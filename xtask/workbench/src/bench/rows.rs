@@ -35,6 +35,8 @@ pub(crate) enum Program {
     OursAfterGrowth(u64),
     /// The same after a prompt that is not measured: the event also changes the state that tmux shows.
     OursAfterPromptAndGrowth(u64),
+    /// The event's executable, after PreCompact of a session whose transcript has this many bytes.
+    OursAfterCompaction(u64),
     /// The event's executable, with a thousand earlier sessions and a baton of the last.
     OursWithBaton,
     /// The event's executable, with this many observations of the project in the memory.
@@ -216,6 +218,20 @@ pub(crate) const ROWS: &[Row] = &[
         event: EventName::SessionStart,
         program: Program::OursWithBaton,
         limit: Limit::Empty(10.0),
+        ..ROW
+    },
+    Row {
+        name: "SessionStart after a compaction of 100 KB",
+        event: EventName::SessionStart,
+        program: Program::OursAfterCompaction(100 << 10),
+        limit: Limit::Empty(6.0),
+        ..ROW
+    },
+    Row {
+        name: "SessionStart after a compaction of 10 MB",
+        event: EventName::SessionStart,
+        program: Program::OursAfterCompaction(10 << 20),
+        limit: Limit::Empty(6.0),
         ..ROW
     },
 ];

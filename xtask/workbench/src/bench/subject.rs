@@ -48,8 +48,8 @@ pub(crate) struct Subject {
 
 /// Puts the session into a state that the measured event changes.
 enum Before {
-    /// A prompt, through Longhaul's executable.
-    Prompt(Box<Subject>),
+    /// Another event, through Longhaul's executable.
+    Event(Box<Subject>),
     /// A statement for the reference hook's database.
     Statement(Command),
     /// Appends a turn to the transcript, which has this many.
@@ -105,7 +105,7 @@ impl Subject {
         let mut standin = (row.pane != Pane::Any).then(|| Standin::start(scene.tmux, &role)).transpose()?;
         let client = standin.as_ref().map_or(u64::from(std::process::id()), |standin| standin.pid);
         let variables = variables(scene, &home, standin.as_ref(), client);
-        let common = json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
+        let mut common = json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
         let subject = |event: EventName, chars: usize| -> Result<Self> {
             let payload = payload::of(event, chars, &common)?;
             let executable = executable(scene.bin, event)?;
@@ -134,7 +134,18 @@ impl Subject {
         let past = made.prepare_past(row.program, &session)?;
         made.before.extend(past);
         if let Program::OursAfterPrompt | Program::OursAfterPromptAndGrowth(_) = row.program {
-            made.before.push(Before::Prompt(Box::new(subject(EventName::UserPromptSubmit, 100)?)));
+            made.before.push(Before::Event(Box::new(subject(EventName::UserPromptSubmit, 100)?)));
+        }
+        if let Program::OursAfterCompaction(_) = row.program {
+            common["source"] = json!("compact");
+            made.payload = payload::of(row.event, row.chars, &common)?;
+            made.before.push(Before::Event(Box::new(Self {
+                executable: executable(scene.bin, EventName::PreCompact)?,
+                payload: payload::of(EventName::PreCompact, 0, &common)?,
+                variables: variables.clone(),
+                setup: None,
+                before: Vec::new(),
+            })));
         }
         let keeps_log = matches!(row.program, Program::Ours | Program::OursWithSync | Program::OursThatExchanges);
         let kind = if keeps_log { row.log } else { Log::AsItIs };
@@ -155,6 +166,10 @@ impl Subject {
                     self.measure()?;
                 }
                 Some(Before::Growth(transcript, turns))
+            }
+            Program::OursAfterCompaction(bytes) => {
+                past::write_transcript(&session.home.join("transcript.jsonl"), bytes)?;
+                None
             }
             Program::OursWithBaton => {
                 past::write_sessions(session.data, session.home, session.client, NOW)?;
@@ -179,7 +194,7 @@ impl Subject {
     pub(crate) fn prepare(&mut self) -> Result<()> {
         for before in &mut self.before {
             match before {
-                Before::Prompt(prompt) => drop(prompt.measure()?),
+                Before::Event(event) => drop(event.measure()?),
                 Before::Statement(command) => {
                     let status = command.status().context("cannot start sqlite3")?;
                     ensure!(status.success(), "sqlite3 refused the statement");
