@@ -48,6 +48,11 @@ pub(super) fn ran(seen: &Seen<'_>) -> Observation {
     let status = exit.filter(|_| outcome == Outcome::Failed).map(|exit| format!("exit status {exit}"));
     observation.facts = status.into_iter().chain(telling.map(|line| one_line(line, FACT_CHARS))).collect();
     observation.narrative = narrative(seen, &command, &output);
+    // What the command changed, where the client reports that. If others worked at the same time, it may be theirs.
+    let diff = seen.response.object("bashEditDiff");
+    if !diff.flag("shared") {
+        observation.files_modified = seen.paths(&diff.list("changedFiles"));
+    }
     observation
 }
 

@@ -39,6 +39,16 @@ fn a_command_is_told_with_its_outcome() {
 }
 
 #[test]
+fn the_files_that_the_client_says_a_command_changed_are_kept() {
+    let mut response = printed("ok");
+    response["bashEditDiff"] = json!({ "files": [], "moreFiles": 0, "changedFiles": ["/p/src/a.rs", "/q/b.rs"] });
+    let changed = |response: &Value| observe(&bash("fmt", response, false), Some("/p")).unwrap().files_modified;
+    assert_eq!(changed(&response), ["src/a.rs", "/q/b.rs"]);
+    response["bashEditDiff"]["shared"] = json!(true);
+    assert_eq!(changed(&response), [""; 0], "another command ran at the same time");
+}
+
+#[test]
 fn the_narrative_has_command_and_output() {
     let observation = seen("echo hi", &json!({ "stdout": "\u{1b}[31mhi\u{1b}[0m", "stderr": "warned" }), false);
     assert_eq!(observation.narrative, "$ echo hi\nhi\nwarned");
