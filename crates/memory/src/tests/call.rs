@@ -20,6 +20,7 @@ fn a_line_is_read_as_it_was_written() {
         cwd: "/home/dev",
         at: Millis(1_750_000_000_000),
         duration_ms: Some(7),
+        in_subagent: true,
         secrets: Secrets::Redact,
     });
     let line = written.to_line();
