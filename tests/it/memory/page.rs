@@ -214,17 +214,6 @@ fn a_session_that_was_killed_is_shown_with_what_it_did() {
     assert!(shown.contains("- P1 2026-03-02 09:00 split the parser into modules → Changed src/parser.rs"), "{shown}");
 }
 
-/// The session itself is compacted: its own line says where it is.
-#[test]
-fn a_compacted_session_sees_its_own_line() {
-    let sandbox = at(Sandbox::new(), 0);
-    let session = Session::new(&sandbox, "aaaa");
-    session.prompt("why is the build slow on Mondays?");
-    session.stop("The cache is cold because it is emptied on Sundays.");
-    let shown = session.start("compact");
-    assert!(shown.contains("(this session) why is the build slow on Mondays? → The cache is cold"), "{shown}");
-}
-
 /// Summaries of an earlier version hold whatever a reply began with, and pair no request with its outcome.
 #[test]
 fn summaries_of_earlier_versions_are_made_again_or_shown_without_their_reports() {
