@@ -279,6 +279,7 @@ impl Copy<'_> {
             !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         };
         let kind = row.text("kind").map(str::to_owned).unwrap_or_default();
+        let tool = row.text("tool_name").map(str::to_owned).unwrap_or_default();
         row.texts().all(|(name, text)| {
             if text.len() > MOST_TEXT {
                 return false;
@@ -296,7 +297,7 @@ impl Copy<'_> {
                 }
                 ("details", "input_text" | "output_text") => {
                     let kind = if kind == "tool_input" { DetailKind::ToolInput } else { DetailKind::ToolOutput };
-                    *text = sanitizer.detail(kind, text);
+                    *text = sanitizer.detail(kind, &tool, text);
                     true
                 }
                 ("user_prompts", "prompt") => {
