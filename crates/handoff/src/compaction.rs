@@ -11,6 +11,7 @@ use std::collections::HashMap;
 
 use longhaul_core::budget::tokens;
 use longhaul_core::cut_text::cut_middle;
+use longhaul_core::hash::fnv1a;
 use longhaul_core::invisible::visible;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::{counted, grouped, one_line};
@@ -35,6 +36,10 @@ const LAST_PROMPTS: usize = 6;
 const CORRECTIONS: usize = 10;
 const FILES: usize = 120;
 const DECISIONS: usize = 5;
+
+/// The number of tasks in the background that are given back, and of the newest calls among which they are looked for.
+const RUNNING: usize = 12;
+const STARTED: usize = 500;
 
 /// The maximum length of the lists of changed files, of files that were read, and of commands, in characters.
 const CHANGED_CHARS: usize = 1_800;
@@ -101,6 +106,8 @@ pub struct CompactionFacts {
     /// Other prompts at the end of the session, the newest first.
     earlier: Vec<String>,
     tasks: TaskList,
+    /// Hashes of the newest commands and of the descriptions of subagents, by which what runs is recognised.
+    started: Vec<u64>,
     running: Vec<String>,
     changed: Vec<ChangedFile>,
     /// The number of changed files that the summary names.
@@ -184,6 +191,8 @@ impl CompactionFacts {
         let mut commands = Commands::default();
         for (at, call) in input.calls.iter().enumerate() {
             self.tasks.add(call);
+            let about = if matches!(call.tool, "Agent" | "Task") { "description" } else { "command" };
+            self.started.extend(text_at(call.input, about).map(|about| fnv1a(about.trim().bytes())));
             match call.tool {
                 "Bash" | "shell" | "local_shell" | "exec_command" => commands.add(call),
                 "Write" | "Edit" | "MultiEdit" | "NotebookEdit" if !call.is_error => {
@@ -201,6 +210,7 @@ impl CompactionFacts {
                 _ => {}
             }
         }
+        self.started.drain(..self.started.len().saturating_sub(STARTED));
         self.commands = commands.most_needed();
         let changed = input.changed.iter().take(FILES);
         let how = |path: &String| how.get(path).copied().unwrap_or(" (by a command or a subagent)").to_owned();
@@ -218,9 +228,15 @@ impl CompactionFacts {
         below.filter(|rest| !rest.is_empty()).unwrap_or(path).to_owned()
     }
 
-    /// Sets what still runs in the background, each with its id and command.
-    pub fn set_running(&mut self, tasks: impl Iterator<Item = String>) {
-        self.running = tasks.map(|task| one_line(&task, SAID_CHARS)).collect();
+    /// Sets what still runs in the background: the kind and the id of each, and its command or description. What a private
+    /// turn has started is shown without the last.
+    pub fn set_running<'a>(&mut self, tasks: impl Iterator<Item = (&'a str, &'a str, &'a str)>) {
+        let started = std::mem::take(&mut self.started);
+        let line = |(kind, id, about): (&str, &str, &str)| {
+            let about = if started.contains(&fnv1a(about.trim().bytes())) { about } else { "not recorded" };
+            one_line(&format!("{kind} {id}: {about}"), SAID_CHARS)
+        };
+        self.running = tasks.take(RUNNING).map(line).collect();
     }
 
     /// Removes what a summary contains word for word.

@@ -66,6 +66,7 @@ fn a_compaction_within_a_turn_gives_back_what_the_summary_lacks() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
     let session = busy(&sandbox, &client);
+    session.call("t8", "Bash", json!({ "command": "npm run dev", "run_in_background": true }), "ok");
     // A subagent's command is its own; what it changed is not.
     session.report("t6", "Bash", json!({ "command": "make subagent" }), json!({ "agent_id": "a1", "agent_type": "x" }));
     session.report("t7", "Edit", session.file("src/sub.rs"), json!({ "agent_id": "a1", "agent_type": "x" }));

@@ -63,7 +63,7 @@ fn render(facts: &CompactionFacts) -> GivenBack {
 fn what_the_summary_lacks_is_given_back_in_order() {
     let mut facts = Scene::new().facts(|_| ());
     facts.leave_out(SUMMARY);
-    facts.set_running(["shell b1: npm run dev".to_owned()].into_iter());
+    facts.set_running([("shell", "b1", "ls /p"), ("shell", "b2", "of a private turn")].into_iter());
     let given = render(&facts);
     let body = given.text.split_once("record of the session:\n").unwrap().1;
     assert_eq!(
@@ -72,7 +72,7 @@ fn what_the_summary_lacks_is_given_back_in_order() {
          [Rules and corrections of the user, newest first]\n- don't touch the lexer\n\
          [Prompts before that, newest first]\n- begin\n\
          [Open tasks; 1 more are done]\n- in progress: write the parser\n- pending: read the manual\n\
-         [Still running]\n- shell b1: npm run dev\n\
+         [Still running]\n- shell b1: ls /p\n- shell b2: not recorded\n\
          [Files edited, newest first, besides 1 in the summary] src/lost.rs (written), gen/out.rs (by a command or a subagent)\n\
          [Files read] src/seen.rs\n\
          [Commands that were run]\n- make test  (2 runs; FAILING: error: no rule)\n- ls /p\n\

@@ -48,8 +48,7 @@ pub fn on_summary(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     facts.leave_out(hook.event.last_assistant_message.as_deref().unwrap_or_default());
     let tasks = hook.event.background_tasks.iter().flatten();
     let others = tasks.filter(|task| Some(task.id.as_str()) != common.agent_id.as_deref());
-    let sanitizer = hook.sanitizer();
-    facts.set_running(others.map(|task| sanitizer.clean(&format!("{} {}: {}", task.kind, task.id, task.about))));
+    facts.set_running(others.map(|task| (task.kind.as_str(), task.id.as_str(), task.about.as_str())));
     store.keep_compaction(common.session.as_str(), &serde_json::to_string(&facts).unwrap_or_default())?;
     Ok(Flow::Next)
 }
