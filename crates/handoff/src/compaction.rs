@@ -21,7 +21,7 @@ use self::commands::{Command, Commands};
 use self::corrections::correction;
 pub use self::corrections::is_correction;
 use self::tasks::{Task, TaskList};
-use crate::skeleton::file_of;
+use crate::skeleton::{file_of, patched_files};
 
 /// The maximum length of a prompt of the turn that runs, in characters.
 const AT_HAND_CHARS: usize = 1_500;
@@ -201,6 +201,10 @@ impl CompactionFacts {
                         how.insert(self.relative(&file), if call.tool == "Write" { " (written)" } else { "" });
                     }
                 }
+                "apply_patch" if !call.is_error => {
+                    last_change = at;
+                    how.extend(patched_files(call.input).map(|file| (self.relative(file), "")));
+                }
                 "Read" | "NotebookRead" if !call.is_error => {
                     if let Some(file) = file_of(call.input) {
                         let read = reads.entry(self.relative(&file)).or_default();
@@ -239,16 +243,19 @@ impl CompactionFacts {
         self.running = tasks.take(RUNNING).map(line).collect();
     }
 
+    /// Removes prompts that a text contains word for word: those that an agent keeps beside the summary.
+    pub fn leave_out_prompts(&mut self, kept: &str) {
+        let words = single_spaced(kept);
+        for prompts in [&mut self.at_hand, &mut self.told, &mut self.earlier] {
+            prompts.retain(|prompt| !has_words(&words, prompt));
+        }
+    }
+
     /// Removes what a summary contains word for word.
     pub fn leave_out(&mut self, summary: &str) {
+        self.leave_out_prompts(summary);
         let words = single_spaced(summary);
-        let has = |text: &str| {
-            let text = single_spaced(text.trim_end_matches('…'));
-            !text.is_empty() && words.contains(&text)
-        };
-        self.at_hand.retain(|prompt| !has(prompt));
-        self.told.retain(|prompt| !has(prompt));
-        self.earlier.retain(|prompt| !has(prompt));
+        let has = |text: &str| has_words(&words, text);
         self.decisions.retain(|decision| !has(decision));
         self.commands.retain(|command| !has(&command.text));
         // A part of a list would look like the whole list.
@@ -374,6 +381,12 @@ fn shown(text: &str) -> String {
 
 fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns whether `words`, with single spaces, contain a text that may be cut at its end.
+fn has_words(words: &str, text: &str) -> bool {
+    let text = single_spaced(text.trim_end_matches('…'));
+    !text.is_empty() && words.contains(&text)
 }
 
 /// Returns whether a text names a file with its path, and not only another one whose path ends or begins like it.

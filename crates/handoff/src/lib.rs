@@ -25,7 +25,7 @@ pub use crate::predecessor::{
 };
 pub use crate::render::{LOADED_TURNS, Rendered, allowance, render, render_into};
 pub use crate::render_input::{RenderInput, TimedText, TurnView};
-pub use crate::skeleton::{ToolUse, TurnWork, file_of, skeleton};
+pub use crate::skeleton::{ToolUse, TurnWork, file_of, patched_files, skeleton};
 pub use crate::time_query::{Span, TimeQuery, TimeQueryError, parse_time_query};
 
 #[cfg(test)]

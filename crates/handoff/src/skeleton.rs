@@ -73,6 +73,16 @@ pub fn file_of(input: &str) -> Option<String> {
     serde_json::Deserializer::from_str(value).into_iter::<String>().next()?.ok()
 }
 
+/// Returns the files that a patch of Codex changes, from the input of the call as JSON text. Its middle may be cut out.
+pub fn patched_files(input: &str) -> impl Iterator<Item = &str> {
+    // The line breaks of the patch are escaped. A line of a file begins with a sign, so it is never one of these.
+    input.split(r"\n*** ").filter_map(|line| {
+        let kinds = ["Add File: ", "Update File: ", "Delete File: ", "Move to: "];
+        let path = kinds.iter().find_map(|kind| line.strip_prefix(kind))?;
+        path.split(['\\', '"']).next().map(str::trim).filter(|path| !path.is_empty())
+    })
+}
+
 /// Names of one kind without duplicates, in the order in which they were added.
 #[derive(Default)]
 struct Names(Vec<String>);

@@ -1,6 +1,6 @@
 //! The files that a session has changed, as far as tool calls and snapshots tell.
 
-use longhaul_handoff::file_of;
+use longhaul_handoff::{file_of, patched_files};
 
 use crate::{Store, StoreError, cannot, limit};
 
@@ -20,7 +20,7 @@ impl Store {
                FROM (SELECT origin_session_id AS origin, turn_number AS number FROM turns
                      WHERE session_id = ?1 AND replaced = 0 ORDER BY created_at DESC {few}) t
                CROSS JOIN details d ON d.origin_session_id = t.origin AND d.turn_number = t.number
-               WHERE d.tool_name IN ('Edit', 'MultiEdit', 'Write', 'NotebookEdit') AND d.input_text IS NOT NULL
+               WHERE d.tool_name IN ('Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'apply_patch') AND d.input_text IS NOT NULL
                  AND d.is_error = 0
                UNION ALL
                SELECT o.created_at, 1, o.files_modified, '' FROM observations o
@@ -36,7 +36,7 @@ impl Store {
             .query_map([session], |row| {
                 let (how, text, folder): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
                 let names: Vec<String> = match how {
-                    0 => file_of(&text).into_iter().collect(),
+                    0 => file_of(&text).into_iter().chain(patched_files(&text).map(str::to_owned)).collect(),
                     _ => serde_json::from_str(&text).unwrap_or_default(),
                 };
                 Ok(names.into_iter().map(|name| format!("{folder}{name}")).collect::<Vec<_>>())

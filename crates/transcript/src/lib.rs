@@ -27,7 +27,7 @@ pub use crate::entry::{Block, Entry, EntryKind};
 pub use crate::hook_record::{HOOK_RECORDS, is_hook_record};
 pub use crate::interrupt::ends_in_interrupt;
 pub use crate::reader::{Batch, Reader, Rollback};
-pub use crate::rollout::{HistoryBase, RolloutName, SessionMeta, is_turn_over, line_number};
+pub use crate::rollout::{Compacted, HistoryBase, RolloutName, SessionMeta, is_turn_over, line_number};
 pub use crate::turn::{Attachment, COMPACTED, SourcedText, ToolCall, Turn, merge_turns};
 pub use crate::usage::{Usage, latest_usage};
 pub use longhaul_core::parse_timestamp;

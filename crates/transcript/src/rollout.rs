@@ -17,7 +17,7 @@ use crate::wire::read;
 
 pub use self::file_name::RolloutName;
 pub(crate) use self::usage::{model, token_count};
-use self::wire::{BaseWire, ContentWire, LineWire, MetaWire, PayloadWire};
+use self::wire::{BaseWire, CompactedWire, ContentWire, LineWire, MetaWire, PayloadWire};
 
 /// The beginnings of texts that Codex adds to the conversation in the user's name.
 const BOILERPLATE: [&str; 9] = [
@@ -40,6 +40,10 @@ const SHELL: &str = "<user_shell_command>";
 
 /// The minimum length of a random id, in characters. Shorter ids are counters, which repeat in other sessions.
 const UNIQUE_CHARS: usize = 16;
+
+/// The type of the line that records a compaction, and the number of bytes of a line in which it is looked for.
+const COMPACTED: &[u8] = b"\"compacted\"";
+const LINE_START: usize = 200;
 
 /// A line of a rollout.
 #[derive(Debug, PartialEq, Eq)]
@@ -100,6 +104,39 @@ impl SessionMeta {
             is_subagent: named(meta.source) || named(meta.thread_source),
             base: read::<BaseWire<'_>>(meta.history_base)
                 .and_then(|base| Some(HistoryBase { rollout: base.thread_id?.into_owned(), end: base.end? })),
+        })
+    }
+}
+
+/// What the model is shown of a conversation after a compaction.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Compacted {
+    /// The summary; empty where only the model can read it.
+    pub summary: String,
+    /// The user's prompts that are kept beside it.
+    pub prompts: Vec<String>,
+}
+
+impl Compacted {
+    /// Returns the newest compaction at the end of a rollout.
+    pub fn newest(tail: &[u8]) -> Option<Self> {
+        // The type is one of the first members. Most lines are no compaction, and long.
+        let begins_so = |line: &&[u8]| {
+            let start = &line[..line.len().min(LINE_START)];
+            start.windows(COMPACTED.len()).any(|word| word == COMPACTED)
+        };
+        tail.rsplit(|byte| *byte == b'\n').filter(begins_so).find_map(Self::parse)
+    }
+
+    fn parse(line: &[u8]) -> Option<Self> {
+        let wire: LineWire<'_> = serde_json::from_slice(trim(line)).ok()?;
+        let payload: CompactedWire<'_> = read(wire.payload.filter(|_| wire.kind.as_deref() == Some("compacted")))?;
+        let kept = payload.replacement_history.unwrap_or_default();
+        let kept = kept.into_iter().filter_map(|item| read::<PayloadWire<'_>>(Some(item)));
+        let is_said = |item: &PayloadWire<'_>| item.role.as_deref() == Some("user");
+        Some(Self {
+            summary: payload.message.unwrap_or_default().into_owned(),
+            prompts: kept.filter(is_said).map(|item| texts(item.content).join("\n")).collect(),
         })
     }
 }

@@ -60,8 +60,8 @@ impl TaskList {
             return;
         }
         match call.tool {
-            "TodoWrite" => self.replace(call.input, "todos"),
-            "update_plan" => self.replace(call.input, "plan"),
+            // The list is a `plan` in Codex, whose `update_plan` is recorded under the first name.
+            "TodoWrite" | "update_plan" => ["todos", "plan"].iter().for_each(|key| self.replace(call.input, key)),
             "TaskCreate" => self.create(call),
             "TaskUpdate" => self.update(call.input),
             "ExitPlanMode" => self.plan = text_at(call.input, "planFilePath").or_else(|| self.plan.take()),

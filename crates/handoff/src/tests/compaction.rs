@@ -267,3 +267,29 @@ proptest! {
         prop_assert!(given.text.is_empty() || given.text.ends_with("</longhaul-context>"));
     }
 }
+
+/// The names and inputs are those that a rollout's calls are translated into.
+#[test]
+fn the_plan_and_the_patches_of_codex_are_understood() {
+    let patch = "*** Begin Patch\n*** Update File: src/a.rs\n*** Move to: src/b.rs\n@@\n+*** Add File: no.rs\n*** Delete File: /p/c.rs\n*** End Patch";
+    let plan = json!({ "explanation": "x", "plan": [
+        { "step": "print the tree", "status": "in_progress" }, { "step": "read it", "status": "completed" },
+    ]});
+    let scene = Scene {
+        calls: vec![
+            ("apply_patch", json!({ "patch": patch }).to_string(), "", false),
+            ("TodoWrite", plan.to_string(), "", false),
+        ],
+        prompts: vec!["never use tabs", "fix the parser"],
+        changed: ["src/a.rs", "src/b.rs", "c.rs", "no.rs"].map(str::to_owned).into(),
+        decisions: Vec::new(),
+    };
+    let mut facts = scene.facts(|_| ());
+    // Codex keeps prompts beside the summary. What they name is not known from them.
+    facts.leave_out_prompts("fix\n  the parser\nprint the tree in src/a.rs");
+    let text = render(&facts).text;
+    assert!(text.contains("[Open tasks; 1 more are done]\n- in progress: print the tree\n"), "{text}");
+    let files = "[Files edited, newest first] src/a.rs, src/b.rs, c.rs, no.rs (by a command or a subagent)\n";
+    assert!(text.contains(files), "{text}");
+    assert!(text.contains("- never use tabs\n") && !text.contains("fix the parser"), "{text}");
+}

@@ -51,7 +51,11 @@ fn value(raw: &RawValue) -> Value {
 fn translate(name: String, input: Value) -> (String, Value) {
     match name.as_str() {
         "exec_command" | "shell" | "shell_command" | "container.exec" | "local_shell" => {
-            ("Bash".to_owned(), shell(&input))
+            let input = shell(&input);
+            match patch_in(input["command"].as_str().unwrap_or_default()) {
+                Some(patch) => ("apply_patch".to_owned(), json!({ "patch": patch })),
+                None => ("Bash".to_owned(), input),
+            }
         }
         "write_stdin" => ("BashOutput".to_owned(), json!({ "bash_id": text_of(&input["session_id"]) })),
         "apply_patch" => (name, json!({ "patch": patch(&input) })),
@@ -83,6 +87,14 @@ fn words_of(words: &[Value]) -> String {
         }
         words => words.join(" "),
     }
+}
+
+/// Returns the patch in a command that only applies it: Codex carries that out itself, without a shell.
+fn patch_in(command: &str) -> Option<&str> {
+    let rest = command.trim_start().strip_prefix("apply_patch")?;
+    let patch = &rest[rest.find("*** Begin Patch")?..];
+    let end = "*** End Patch";
+    Some(patch.find(end).map_or(patch, |at| &patch[..at + end.len()]))
 }
 
 fn patch(input: &Value) -> String {

@@ -73,6 +73,15 @@ pub(super) struct PassthroughWire<'a> {
     pub(super) kinds: Option<Vec<Cow<'a, str>>>,
 }
 
+/// The payload of a compaction.
+#[derive(Deserialize)]
+pub(super) struct CompactedWire<'a> {
+    #[serde(borrow, default)]
+    pub(super) message: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) replacement_history: Option<Vec<&'a RawValue>>,
+}
+
 #[derive(Deserialize)]
 pub(super) struct ContentWire<'a> {
     #[serde(borrow, default, rename = "type")]

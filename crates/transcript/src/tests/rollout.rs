@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::read;
 use crate::{
-    Batch, HistoryBase, PromptOrigin, Reader, Rollback, RolloutName, SessionMeta, Turn, ends_in_interrupt,
+    Batch, Compacted, HistoryBase, PromptOrigin, Reader, Rollback, RolloutName, SessionMeta, Turn, ends_in_interrupt,
     is_turn_over, latest_usage, line_number, merge_turns,
 };
 
@@ -135,6 +135,23 @@ fn a_compaction_and_a_failure_are_kept_beside_the_turn() {
     assert_eq!(turn.failure.unwrap().text, "usage limit reached");
 }
 
+#[test]
+fn the_newest_compaction_says_what_the_model_is_still_shown() {
+    let said = |role: &str, text: &str| json!({ "type": "message", "role": role, "content": [{ "type": "input_text", "text": text }] });
+    let compacted =
+        |summary: &str, kept: Value| line("compacted", json!({ "message": summary, "replacement_history": kept }));
+    let after = line("event_msg", json!({ "type": "error", "message": "a line about \"compacted\" things" }));
+    let kept = json!([said("user", "use tabs"), said("developer", "boilerplate"), { "type": "compaction", "encrypted_content": "x" }]);
+    let tail =
+        format!("{RECORDED}{}{}{after}", compacted("the first one", json!([])), compacted("the second one", kept));
+    let newest = Compacted::newest(tail.as_bytes()).unwrap();
+    assert_eq!((newest.summary.as_str(), newest.prompts), ("the second one", vec!["use tabs".to_owned()]));
+    // A summary that only the model can read.
+    let sealed = line("compacted", json!({ "message": "", "replacement_history": null }));
+    assert_eq!(Compacted::newest(sealed.as_bytes()), Some(Compacted::default()));
+    assert_eq!(Compacted::newest(format!("{RECORDED}{after}").as_bytes()), None);
+}
+
 #[track_caller]
 fn check_call(payload: Value, name: &str, input: Value) {
     let turn = turn(&[item(payload)]);
@@ -166,6 +183,9 @@ fn calls_are_put_into_the_words_of_the_first_client() {
         "apply_patch",
         json!({ "patch": "*** Begin Patch\n" }),
     );
+    let patch = "*** Begin Patch\n*** Add File: a\n+b\n*** End Patch";
+    let heredoc = format!("apply_patch <<'EOF'\n{patch}\nEOF\n");
+    check_call(function("exec_command", json!({ "cmd": heredoc })), "apply_patch", json!({ "patch": patch }));
     check_call(
         json!({ "type": "function_call", "namespace": "mcp__docs__", "name": "find", "arguments": "{", "call_id": "c" }),
         "mcp__docs__find",
