@@ -60,10 +60,7 @@ fn turn(number: usize) -> String {
     let command = if number % 2 == 0 { "make check".to_owned() } else { format!("make part-{number}") };
     let contents = [
         ("user", json!(format!("question {number} about the parser"))),
-        (
-            "assistant",
-            json!([{ "type": "tool_use", "id": call, "name": "Bash", "input": { "command": command } }]),
-        ),
+        ("assistant", json!([{ "type": "tool_use", "id": call, "name": "Bash", "input": { "command": command } }])),
         (
             "user",
             json!([{ "type": "tool_result", "tool_use_id": call, "content": "line of output\n".repeat(OUTPUT / 15) }]),

@@ -105,7 +105,8 @@ impl Subject {
         let mut standin = (row.pane != Pane::Any).then(|| Standin::start(scene.tmux, &role)).transpose()?;
         let client = standin.as_ref().map_or(u64::from(std::process::id()), |standin| standin.pid);
         let variables = variables(scene, &home, standin.as_ref(), client);
-        let mut common = json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
+        let mut common =
+            json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
         let subject = |event: EventName, chars: usize| -> Result<Self> {
             let payload = payload::of(event, chars, &common)?;
             let executable = executable(scene.bin, event)?;
