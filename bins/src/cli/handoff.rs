@@ -104,8 +104,12 @@ fn show_compaction(store: &Store, session: &Session, config: &Config) -> anyhow:
             given.chars
         ));
     }
-    if !config.handoff.after_compaction {
-        out::message("It is not given back, because handoff.after_compaction is false.");
+    for (key, is_on) in
+        [("handoff.enabled", config.handoff.enabled), ("handoff.after_compaction", config.handoff.after_compaction)]
+    {
+        if !is_on {
+            out::message(&format!("It is not given back, because {key} is false."));
+        }
     }
     Ok(Exit::Success)
 }
@@ -161,7 +165,7 @@ fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
         };
         let reason = line.reason.as_deref().unwrap_or_default();
         out::text(&format!(
-            "{} {}  {:8}  {} ← {from}  {reason}{saved}",
+            "{} {}  {:9}  {} ← {from}  {reason}{saved}",
             date_of(line.at, offset),
             time_of(line.at, offset),
             line.event,

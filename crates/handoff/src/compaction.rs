@@ -13,18 +13,22 @@ use longhaul_core::budget::tokens;
 use longhaul_core::cut_text::cut_middle;
 use longhaul_core::hash::fnv1a;
 use longhaul_core::invisible::visible;
-use longhaul_core::record::{CLOSE, OPEN, defuse};
+use longhaul_core::record::{CLOSE, OPEN_OWN, defuse};
 use longhaul_core::{counted, grouped, one_line};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use self::commands::{Command, Commands};
 use self::corrections::correction;
 pub use self::corrections::is_correction;
-use self::tasks::{Task, TaskList};
+use self::tasks::TaskList;
 use crate::skeleton::{file_of, patched_files};
 
 /// The maximum length of a prompt of the turn that runs, in characters.
 const AT_HAND_CHARS: usize = 1_500;
+
+/// The maximum length of the name of a file, in characters.
+const PATH_CHARS: usize = 300;
 
 /// The maximum length of an earlier prompt and of a decision, in characters.
 const SAID_CHARS: usize = 200;
@@ -46,6 +50,15 @@ const CHANGED_CHARS: usize = 1_800;
 const READ_CHARS: usize = 1_000;
 const COMMANDS_CHARS: usize = 2_000;
 
+/// How a file was changed that no call of the session edited.
+const OTHERWISE: &str = " (by a command, a subagent or an earlier session)";
+
+/// The maximum length of the list of tasks, in characters.
+const TASKS_CHARS: usize = 4_000;
+
+/// A shorter text may stand in a summary by chance: it counts as contained only in quotes or in a line of its own.
+const TELLING_CHARS: usize = 20;
+
 /// What is known of a session before a compaction.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
@@ -65,6 +78,8 @@ pub struct CompactionInput<'a> {
     pub changed: &'a [String],
     /// Decisions in the replies, the newest first.
     pub decisions: &'a [String],
+    /// Whether the newest part of the session could not be read in time.
+    pub is_partial: bool,
 }
 
 impl<'a> CompactionInput<'a> {
@@ -101,6 +116,9 @@ impl<'a> CompactionCall<'a> {
 pub struct CompactionFacts {
     at_hand: Vec<String>,
     has_ended: bool,
+    is_partial: bool,
+    /// Whether the summary lacks the request at hand.
+    lacks_request: bool,
     /// Corrections and rules of the user, the newest first.
     told: Vec<String>,
     /// Other prompts at the end of the session, the newest first.
@@ -164,6 +182,8 @@ impl CompactionFacts {
         let mut facts = Self {
             at_hand: at_hand.iter().map(|prompt| cut_middle(prompt.trim(), AT_HAND_CHARS)).collect(),
             has_ended: input.has_ended,
+            is_partial: input.is_partial,
+            lacks_request: !at_hand.is_empty(),
             project: input.project.trim_end_matches('/').to_owned(),
             decisions: input.decisions.iter().take(DECISIONS).map(|said| one_line(said, SAID_CHARS)).collect(),
             ..Self::default()
@@ -180,6 +200,10 @@ impl CompactionFacts {
             }
         }
         facts.add_calls(input);
+        if input.is_partial {
+            // What is newest is not known: a task may have been finished since.
+            facts.tasks = TaskList::default();
+        }
         facts
     }
 
@@ -217,7 +241,7 @@ impl CompactionFacts {
         self.started.drain(..self.started.len().saturating_sub(STARTED));
         self.commands = commands.most_needed();
         let changed = input.changed.iter().take(FILES);
-        let how = |path: &String| how.get(path).copied().unwrap_or(" (by a command or a subagent)").to_owned();
+        let how = |path: &String| how.get(path).copied().unwrap_or(OTHERWISE).to_owned();
         self.changed = changed.map(|path| ChangedFile { path: path.clone(), how: how(path) }).collect();
         reads.retain(|path, _| !input.changed.contains(path));
         let mut reads: Vec<(String, (usize, usize))> = reads.into_iter().collect();
@@ -232,6 +256,15 @@ impl CompactionFacts {
         below.filter(|rest| !rest.is_empty()).unwrap_or(path).to_owned()
     }
 
+    /// Adds files that were found to be changed since, the newest change first.
+    pub fn add_changed(&mut self, paths: &[String]) {
+        let is_known = |path: &&String| self.changed.iter().any(|file| file.path == **path);
+        let new = paths.iter().take(FILES).filter(|path| !is_known(path));
+        let new: Vec<_> = new.map(|path| ChangedFile { path: path.clone(), how: OTHERWISE.to_owned() }).collect();
+        self.read.retain(|read| !new.iter().any(|file| file.path == *read));
+        self.changed.splice(..0, new);
+    }
+
     /// Sets what still runs in the background: the kind and the id of each, and its command or description. What a private
     /// turn has started is shown without the last.
     pub fn set_running<'a>(&mut self, tasks: impl Iterator<Item = (&'a str, &'a str, &'a str)>) {
@@ -243,31 +276,35 @@ impl CompactionFacts {
         self.running = tasks.take(RUNNING).map(line).collect();
     }
 
-    /// Removes prompts that a text contains word for word: those that an agent keeps beside the summary.
+    /// Removes prompts that a text contains word for word: those that an agent keeps beside the summary. Of the request at hand, the
+    /// beginning stays.
     pub fn leave_out_prompts(&mut self, kept: &str) {
-        let words = single_spaced(kept);
-        for prompts in [&mut self.at_hand, &mut self.told, &mut self.earlier] {
-            prompts.retain(|prompt| !has_words(&words, prompt));
+        let kept = Contents::of(kept);
+        self.lacks_request &= !self.at_hand.iter().all(|prompt| kept.have(prompt));
+        for prompt in self.at_hand.iter_mut().filter(|prompt| kept.have(prompt)) {
+            *prompt = one_line(prompt, SAID_CHARS);
         }
+        self.told.retain(|prompt| !kept.have(prompt));
+        self.earlier.retain(|prompt| !kept.have(prompt));
     }
 
     /// Removes what a summary contains word for word.
     pub fn leave_out(&mut self, summary: &str) {
         self.leave_out_prompts(summary);
-        let words = single_spaced(summary);
-        let has = |text: &str| has_words(&words, text);
-        self.decisions.retain(|decision| !has(decision));
-        self.commands.retain(|command| !has(&command.text));
+        let contents = Contents::of(summary);
+        self.decisions.retain(|decision| !contents.have(decision));
+        // A summary may say that a command succeeds which has failed since.
+        self.commands.retain(|command| command.is_failing() || !contents.quote(&command.text));
         // A part of a list would look like the whole list.
-        if self.tasks.open.iter().all(|task| has(&task.text)) {
-            self.tasks.open.clear();
+        if self.tasks.open().iter().all(|task| contents.have(&task.text)) {
+            self.tasks.items.clear();
         }
         if self.tasks.plan.as_deref().is_some_and(|plan| names_file(summary, plan, &self.project)) {
             self.tasks.plan = None;
         }
         let before = self.changed.len();
         self.changed.retain(|file| !names_file(summary, &file.path, &self.project));
-        self.changed_in_summary = before - self.changed.len();
+        self.changed_in_summary += before - self.changed.len();
         self.read.retain(|file| !names_file(summary, file, &self.project));
     }
 
@@ -280,24 +317,30 @@ impl CompactionFacts {
         for prompt in &self.at_hand {
             text.add(&format!("[{label}] {}\n", shown(prompt)));
         }
+        if self.is_partial {
+            text.add(
+                "[The newest part of the session was not read in time: the newest calls and tasks are missing below]\n",
+            );
+        }
+        let before = text.text.len();
         text.list("[Rules and corrections of the user, newest first]", &self.told, usize::MAX, |prompt| shown(prompt));
-        text.list("[Prompts before that, newest first]", &self.earlier, usize::MAX, |prompt| shown(prompt));
-        given.tasks = text.list(&self.tasks.heading(), &self.tasks.open, usize::MAX, Task::line);
+        text.list("[Earlier prompts, newest first]", &self.earlier, usize::MAX, |prompt| shown(prompt));
+        given.tasks = text.list(&self.tasks.heading(), &self.tasks.open(), TASKS_CHARS, |task| task.line());
         if let Some(plan) = &self.tasks.plan {
-            text.add(&format!("[Plan] {}\n", shown(plan)));
+            text.add(&format!("[Plan] {}\n", shown_path(plan)));
         }
         text.list("[Still running]", &self.running, usize::MAX, |task| shown(task));
         let heading = match self.changed_in_summary {
             0 => "[Files edited, newest first]".to_owned(),
             named => format!("[Files edited, newest first, besides {named} in the summary]"),
         };
-        let name = |file: &ChangedFile| format!("{}{}", shown(&file.path), file.how);
+        let name = |file: &ChangedFile| format!("{}{}", shown_path(&file.path), file.how);
         given.files = text.row(&heading, &self.changed, CHANGED_CHARS, name);
-        given.files += text.row("[Files read]", &self.read, READ_CHARS, |file| shown(file));
+        given.files += text.row("[Files read]", &self.read, READ_CHARS, |file| shown_path(file));
         given.commands = text.list("[Commands that were run]", &self.commands, COMMANDS_CHARS, Command::line);
         text.list("[Decided]", &self.decisions, usize::MAX, |decision| shown(decision));
-        if text.is_empty() {
-            return given;
+        if text.text.len() == before && !self.lacks_request {
+            return GivenBack::default();
         }
         given.text = text.text + &end;
         given.chars = given.text.chars().count();
@@ -309,18 +352,12 @@ impl CompactionFacts {
 struct Text {
     text: String,
     left: usize,
-    frame: usize,
 }
 
 impl Text {
     fn new(chars: usize) -> Self {
-        let text =
-            format!("{OPEN}What the summary of this session's compaction lacks, from the record of the session:\n");
-        Self { left: chars.saturating_sub(text.chars().count()), frame: text.len(), text }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.text.len() == self.frame
+        let text = format!("{OPEN_OWN}What the summary of this session's compaction lacks:\n");
+        Self { left: chars.saturating_sub(text.chars().count()), text }
     }
 
     /// Adds a text if it fits; returns whether it does.
@@ -336,7 +373,11 @@ impl Text {
 
     /// Adds items in a line each, below a heading, in at most `chars` characters; returns how many were added.
     fn list<T>(&mut self, heading: &str, items: &[T], chars: usize, line: impl Fn(&T) -> String) -> usize {
-        self.items(&format!("{heading}\n"), items, chars, |item, _| format!("- {}\n", line(item)))
+        let added = self.items(&format!("{heading}\n"), items, chars, |item, _| format!("- {}\n", line(item)));
+        if added > 0 && added < items.len() {
+            self.add(&format!("- and {} more\n", items.len() - added));
+        }
+        added
     }
 
     /// Adds items in one row, behind a heading, in at most `chars` characters; returns how many were added.
@@ -373,24 +414,67 @@ impl Text {
     }
 }
 
-/// Returns a text as a model is shown it.
+/// Returns a text as a model is shown it: a line of it cannot look like a heading of ours.
 fn shown(text: &str) -> String {
     let text: String = text.chars().filter(|c| *c == '\n' || *c == '\t' || !c.is_control()).collect();
-    defuse(&visible(&text))
+    defuse(&visible(&text.replace('\n', "\n  ")))
+}
+
+/// Returns the name of a file as a model is shown it.
+fn shown_path(path: &str) -> String {
+    shown(&one_line(path, PATH_CHARS))
+}
+
+/// What a summary contains.
+struct Contents<'a> {
+    text: &'a str,
+    words: String,
+}
+
+impl<'a> Contents<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { text, words: single_spaced(text) }
+    }
+
+    /// Returns whether a text, which may be cut, is in it word for word.
+    fn have(&self, text: &str) -> bool {
+        let text = single_spaced(text.trim_end_matches('…'));
+        if text.chars().count() < TELLING_CHARS {
+            return self.quote(&text);
+        }
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        self.words.match_indices(&text).any(|(at, _)| {
+            let (before, after) = (&self.words[..at], &self.words[at + text.len()..]);
+            !before.ends_with(is_word) && !after.starts_with(is_word)
+        })
+    }
+
+    /// Returns whether a text is in it in quotes, or as a line of its own.
+    fn quote(&self, text: &str) -> bool {
+        let text = single_spaced(text);
+        let is_mark = |c: char| matches!(c, '`' | '"' | '\'' | '“' | '”' | '‘' | '’' | '«' | '»');
+        let in_quotes = |(at, _): (usize, &str)| {
+            self.words[..at].ends_with(is_mark) && self.words[at + text.len()..].starts_with(is_mark)
+        };
+        let item = |line: &str| {
+            let line =
+                line.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ' ' | '-' | '*' | '.' | '$'));
+            single_spaced(line) == text
+        };
+        !text.is_empty() && (self.words.match_indices(&text).any(in_quotes) || self.text.lines().any(item))
+    }
 }
 
 fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns whether `words`, with single spaces, contain a text that may be cut at its end.
-fn has_words(words: &str, text: &str) -> bool {
-    let text = single_spaced(text.trim_end_matches('…'));
-    !text.is_empty() && words.contains(&text)
-}
-
 /// Returns whether a text names a file with its path, and not only another one whose path ends or begins like it.
 fn names_file(text: &str, path: &str, project: &str) -> bool {
+    if !path.contains(['/', '.']) {
+        // It may be a word of the text.
+        return Contents::of(text).quote(path);
+    }
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
     text.match_indices(path).any(|(at, _)| {
         let before = &text[..at];
@@ -407,8 +491,18 @@ fn names_file(text: &str, path: &str, project: &str) -> bool {
     })
 }
 
-/// Returns the value of a JSON object at `key` as text. The object may be cut after it.
+/// Returns the text or number of a JSON object at `key`. An object that was cut is searched for the key.
 fn text_at(json: &str, key: &str) -> Option<String> {
-    let value = json.split_once(&format!("\"{key}\""))?.1.trim_start().strip_prefix(':')?;
-    serde_json::Deserializer::from_str(value).into_iter::<String>().next()?.ok()
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    match serde_json::from_str::<Value>(json) {
+        Ok(value) => text(value.get(key)?),
+        Err(_) => {
+            let value = json.split_once(&format!("\"{key}\""))?.1.trim_start().strip_prefix(':')?;
+            text(&serde_json::Deserializer::from_str(value).into_iter::<Value>().next()?.ok()?)
+        }
+    }
 }

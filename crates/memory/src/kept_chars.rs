@@ -6,7 +6,7 @@ pub const INPUT_CHARS: usize = 4_096;
 
 /// Returns the number of characters that are kept of the input of `tool`: of a task list all of it, unless it is endless.
 pub fn input_chars(tool: &str) -> usize {
-    if matches!(tool, "TodoWrite" | "update_plan") { RESPONSE_CHARS } else { INPUT_CHARS }
+    if tool == "TodoWrite" { RESPONSE_CHARS } else { INPUT_CHARS }
 }
 
 /// The number of characters that are kept of a tool's response.

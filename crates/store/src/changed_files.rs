@@ -25,6 +25,9 @@ impl Store {
                UNION ALL
                SELECT o.created_at, 1, o.files_modified, '' FROM observations o
                WHERE o.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND o.files_modified <> '[]'
+                 AND NOT EXISTS (SELECT 1 FROM details d JOIN turns t ON t.origin_session_id = d.origin_session_id
+                                 AND t.turn_number = d.turn_number AND t.replaced <> 0
+                                 WHERE d.session_id = ?1 AND d.origin_session_id = ?1 AND d.source_id = o.tool_use_id)
                UNION ALL
                -- What changed before the session is in the snapshot of its start.
                SELECT s.created_at, 1, s.changed_some, s.work_tree || '/' FROM snapshots s

@@ -30,7 +30,9 @@ impl Store {
                         (SELECT o.output_text FROM details o WHERE o.session_id = d.session_id
                          AND o.origin_session_id = d.origin_session_id AND o.source_id = d.source_id || ':result') END
              FROM details d
-             WHERE d.origin_session_id = ?1 AND d.kind = 'tool_input' AND d.subagent = 0
+             WHERE d.origin_session_id = ?1 AND d.kind = 'tool_input'
+               -- A subagent works on the session's task list.
+               AND (d.subagent = 0 OR d.tool_name IN ('TaskCreate', 'TaskUpdate'))
                AND d.tool_name IS NOT NULL AND d.input_text IS NOT NULL
                AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.origin_session_id = d.origin_session_id
                                AND t.turn_number = d.turn_number AND t.replaced <> 0)
@@ -48,10 +50,13 @@ impl Store {
         .map_err(cannot("read the session's calls"))
     }
 
-    /// Returns how many of a session's newest prompts have this id: the one that began a turn, and those queued since.
+    /// Returns how many of a session's newest prompts belong to the turn of the prompt with this id: that one, and those queued
+    /// since.
     pub fn prompts_of_turn(&self, session: &str, prompt_id: &str) -> Result<usize, StoreError> {
         let sql = "SELECT count(*) FROM user_prompts
-                   WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND prompt_id = ?2";
+                   WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1)
+                     AND prompt_number >= (SELECT min(p.prompt_number) FROM user_prompts p
+                                           WHERE p.session_id = user_prompts.session_id AND p.prompt_id = ?2)";
         let count: i64 = self
             .connection
             .query_row(sql, (session, prompt_id), |row| row.get(0))

@@ -82,7 +82,7 @@ fn a_compaction_within_a_turn_gives_back_what_the_summary_lacks() {
         "- pending: print the tree\n",
         "- shell b1: npm run dev\n",
         "src/lost.rs (written)",
-        "src/sub.rs (by a command or a subagent)",
+        "src/sub.rs (by a command, a subagent or an earlier session)",
         "- make parser\n",
         "longhaul detail",
     ] {
@@ -139,6 +139,37 @@ fn a_private_turn_and_one_that_was_taken_back_are_left_out() {
         assert!(!text.contains(absent), "{absent:?} is in {text}");
     }
     assert!(!is_stored(&sandbox, "submarines"));
+}
+
+/// What the user typed while the turn ran belongs to the request. A turn that a finished subagent began has none.
+#[test]
+fn queued_prompts_are_at_hand_and_the_request_before_a_notification_is_not() {
+    let sandbox = Sandbox::new();
+    let client = Client::new(&sandbox);
+    let session = busy(&sandbox, &client);
+    let prompt = |text: &str, id: &str| {
+        session.fire("UserPromptSubmit", json!({ "prompt": text, "prompt_id": id }));
+        session.write("user", json!(text));
+    };
+    prompt("now the lexer", "p7");
+    prompt("and its tests", "p7");
+    let text = context(&session.compact("auto", SUMMARY, json!([])));
+    // The recorded PreCompact has another id, as from a client that reports none.
+    assert!(text.contains("[The request at hand] and its tests\n"), "{text}");
+    let pre_compact = json!({
+        "session_id": "s", "cwd": sandbox.project(), "transcript_path": session.transcript(), "prompt_id": "p7",
+    });
+    let mut command = sandbox.executable("longhaul-pre-compact");
+    command.env("CLAUDE_PID", client.pid().to_string()).env("CLAUDE_PROJECT_DIR", sandbox.project());
+    Outcome::of(&mut command, payload("PreCompact-auto", pre_compact).as_bytes());
+    let text = context(&session.fire("SessionStart-compact-interactive", json!({})));
+    assert!(text.contains("[The request at hand] now the lexer\n[The request at hand] and its tests\n"), "{text}");
+    session.write("assistant", json!([{ "type": "text", "text": "done" }]));
+    session.stop("done");
+    session.write("user", json!("<task-notification>\n<task-id>a1</task-id>\n</task-notification>"));
+    session.write("assistant", json!([{ "type": "text", "text": "it has ended" }]));
+    let text = context(&session.compact("auto", SUMMARY, json!([])));
+    assert!(!text.contains("at hand") && text.contains("- and its tests\n"), "{text}");
 }
 
 /// Longhaul was installed while the session ran: only its transcript tells what happened before.

@@ -67,6 +67,13 @@ const KINDS: &[&str] = &[
     "xtask",
 ];
 
+/// Words of a line that says what went wrong.
+const ERRORS: &[&str] =
+    &["error", "errors", "fail", "failed", "failure", "panic", "panicked", "fatal", "denied", "exception"];
+
+/// How the client begins the output of a call that the user refused.
+const REFUSALS: &[&str] = &["The user doesn't want to", "User rejected", "Permission to use", "[Request interrupted"];
+
 /// A command that was run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Command {
@@ -77,6 +84,10 @@ pub(super) struct Command {
 }
 
 impl Command {
+    pub(super) fn is_failing(&self) -> bool {
+        self.failure.is_some()
+    }
+
     pub(super) fn line(&self) -> String {
         let runs = if self.runs > 1 { format!("{} runs", self.runs) } else { String::new() };
         let failure = self.failure.as_ref().map(|error| format!("FAILING: {}", shown(error)));
@@ -97,10 +108,14 @@ impl Commands {
         if text.is_empty() || text.chars().nth(COMMAND_CHARS).is_some() {
             return;
         }
+        // A call that the user refused has not run.
+        if call.is_error && REFUSALS.iter().any(|refusal| call.output.trim_start().starts_with(refusal)) {
+            return;
+        }
         let known = self.0.iter().position(|command| command.text == text).map(|at| self.0.remove(at));
         let mut command = known.unwrap_or_else(|| Command { text: text.to_owned(), ..Command::default() });
         command.runs += 1;
-        command.failure = call.is_error.then(|| first_error(call.output));
+        command.failure = if call.is_error { first_error(call.output) } else { None };
         self.0.push(command);
     }
 
@@ -129,12 +144,15 @@ fn is_of_a_kind(command: &str) -> bool {
 }
 
 /// Returns the first line of an output that says what went wrong.
-fn first_error(output: &str) -> String {
+///
+/// A command such as `grep` also fails where it finds nothing, and then says nothing.
+fn first_error(output: &str) -> Option<String> {
     let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Exit code"));
     let says_error = |line: &&str| {
         let lower = line.to_lowercase();
-        ["error", "fail", "panic", "fatal", "not found", "denied", "exception"].iter().any(|word| lower.contains(word))
+        let mut words = lower.split(|c: char| !c.is_alphanumeric());
+        words.any(|word| ERRORS.contains(&word)) || lower.contains("not found")
     };
-    let line = lines().find(says_error).or_else(|| lines().next());
-    one_line(line.unwrap_or("no output"), ERROR_CHARS)
+    let line = lines().find(says_error).or_else(|| lines().next())?;
+    Some(one_line(line, ERROR_CHARS))
 }

@@ -30,10 +30,7 @@ const STARTS: &[&str] = &[
     "stopp",
     "hör auf",
     "non,",
-    "non ",
     "arrête",
-    "no, ",
-    "para ",
     "smetti",
     "não",
     "nee,",
@@ -73,12 +70,10 @@ const WORDS: &[&str] = &[
     "without asking",
     "before you commit",
     "keep it",
-    "prefer",
     "stick to",
     "stick with",
     "leave it",
     "no need to",
-    "use the",
     // German
     "niemals",
     "nie wieder",
@@ -89,7 +84,6 @@ const WORDS: &[&str] = &[
     "nicht mehr",
     "auf keinen fall",
     "ab jetzt",
-    "keine",
     "verwende",
     "benutze",
     "lass das",
@@ -149,7 +143,6 @@ const WORDS: &[&str] = &[
 /// The same in scripts that put no spaces between words.
 const WIDE: &[&str] = &[
     "不要",
-    "别",
     "必须",
     "禁止",
     "而不是",
@@ -184,8 +177,8 @@ pub(super) fn correction(prompt: &str) -> Option<&str> {
     let mut in_code = false;
     for line in prompt[..read].split_inclusive('\n') {
         let start = line.trim_start();
-        in_code ^= start.starts_with("```");
-        if start.starts_with('#') {
+        in_code ^= start.starts_with("```") && line.matches("```").count() % 2 == 1;
+        if start.trim_start_matches('#').starts_with(' ') && start.starts_with('#') {
             // A document begins, which says itself what it is about.
             return None;
         }
@@ -215,7 +208,11 @@ fn corrects(sentence: &str) -> bool {
     }
     let lower = sentence.to_lowercase().replace('’', "'");
     let lower = lower.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '*' | '.' | ')' | ' '));
-    let begins = STARTS.iter().any(|start| lower.starts_with(start));
+    let begins = STARTS.iter().any(|start| {
+        let rest = lower.strip_prefix(start);
+        let is_whole = |rest: &str| !start.ends_with(char::is_alphabetic) || !rest.starts_with(char::is_alphabetic);
+        rest.is_some_and(|rest| is_whole(rest) || start.chars().all(|c| c as u32 > 0x2e80))
+    });
     let agrees = || lower.starts_with("no") && AGREES.iter().any(|word| has_word(lower, word));
     begins && !agrees()
         || WIDE.iter().any(|word| lower.contains(word))

@@ -4,19 +4,45 @@
 //! first, because the summary takes seconds and the last hook should not. The summary itself is not stored: it repeats private
 //! turns without their tags.
 
-use longhaul_core::event::predicates::is_compaction;
+use longhaul_core::Millis;
+use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PreCompact, SessionStart, StartSource, SubagentStop};
 use longhaul_handoff::CompactionFacts;
-use longhaul_store::NewInjection;
+use longhaul_store::{NewInjection, Store};
+use serde::{Deserialize, Serialize};
 
 use crate::compaction::{CompactedTurn, compaction_facts, compaction_footer};
 use crate::handoff::register;
 use crate::memory::take_in;
 use crate::{Error, Flow, Hook};
 
+/// How long a compaction may take. What an older one has left, which was interrupted, is not shown.
+const LONGEST: u64 = 20 * 60 * 1000;
+
+/// Number of bytes at the end of a transcript that may be unread: it lags.
+const UNREAD: u64 = 256 * 1024;
+
+/// What is kept from PreCompact to SessionStart.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// When it was collected, in milliseconds.
+    at: u64,
+    facts: CompactionFacts,
+}
+
+impl Kept {
+    fn read(json: &str, now: Millis) -> Option<Self> {
+        serde_json::from_str(json).ok().filter(|kept: &Self| now.0.abs_diff(kept.at) < LONGEST)
+    }
+}
+
+fn keep(store: &Store, session: &str, kept: &Kept) -> Result<(), Error> {
+    Ok(store.keep_compaction(session, &serde_json::to_string(kept).unwrap_or_default())?)
+}
+
 /// Collects what the session may need afterwards. The handoff job has stored the transcript.
 pub fn collect(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
-    if !hook.gives_back() {
+    if !hook.gives_back() || in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
     }
     let store = hook.store()?;
@@ -27,10 +53,16 @@ pub fn collect(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
         // The transcript has nearly all of it.
         hook.log.write(&format!("session {}: {}", session.session, error.chain()));
     }
-    let turn =
-        CompactedTurn { prompt_id: hook.event.common.prompt_id.as_deref(), has_ended: hook.event.trigger == "manual" };
+    let session = store.session(&session.session)?.unwrap_or(session);
+    let length =
+        session.transcript.as_deref().and_then(|path| std::fs::metadata(path).ok()).map_or(0, |file| file.len());
+    let turn = CompactedTurn {
+        prompt_id: hook.event.common.prompt_id.as_deref(),
+        has_ended: hook.event.trigger == "manual",
+        is_partial: length.saturating_sub(session.cursor.offset) > UNREAD,
+    };
     let facts = compaction_facts(&store, &session, turn)?;
-    store.keep_compaction(&session.session, &serde_json::to_string(&facts).unwrap_or_default())?;
+    keep(&store, &session.session, &Kept { at: hook.env.now.0, facts })?;
     Ok(Flow::Next)
 }
 
@@ -42,14 +74,18 @@ pub fn on_summary(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     let store = hook.store()?;
     let common = &hook.event.common;
     let kept = store.compaction(common.session.as_str())?;
-    let Some(mut facts) = kept.and_then(|json| serde_json::from_str::<CompactionFacts>(&json).ok()) else {
+    let Some(Kept { at, mut facts }) = kept.and_then(|json| Kept::read(&json, hook.env.now)) else {
         return Ok(Flow::Next);
     };
+    // The snapshot of the compaction shows what commands have changed since the one before.
+    if let Some(session) = store.session(common.session.as_str())? {
+        facts.add_changed(&store.changed_files(&session.session, &session.project_path)?);
+    }
     facts.leave_out(hook.event.last_assistant_message.as_deref().unwrap_or_default());
     let tasks = hook.event.background_tasks.iter().flatten();
     let others = tasks.filter(|task| Some(task.id.as_str()) != common.agent_id.as_deref());
     facts.set_running(others.map(|task| (task.kind.as_str(), task.id.as_str(), task.about.as_str())));
-    store.keep_compaction(common.session.as_str(), &serde_json::to_string(&facts).unwrap_or_default())?;
+    keep(&store, common.session.as_str(), &Kept { at, facts })?;
     Ok(Flow::Next)
 }
 
@@ -61,7 +97,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     let kept = store.take_compaction(&session.session)?;
-    let Some(facts) = kept.and_then(|json| serde_json::from_str::<CompactionFacts>(&json).ok()) else {
+    let Some(Kept { facts, .. }) = kept.and_then(|json| Kept::read(&json, hook.env.now)) else {
         // Another copy of this hook has shown it, or PreCompact did not run or could not store it, which is in the log.
         return Ok(Flow::Next);
     };
