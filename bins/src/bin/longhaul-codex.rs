@@ -2,7 +2,9 @@
 //!
 //! Codex sends payloads like those of Claude Code. There are no bookmarks and no snapshots of its sessions.
 
-use longhaul_core::event::{PermissionRequest, PostToolUse, SessionEnd, SessionStart, Stop, UserPromptSubmit};
+use longhaul_core::event::{
+    PermissionRequest, PostToolUse, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit,
+};
 use longhaul_runtime::{Hook, jobs};
 
 fn main() {
@@ -33,6 +35,16 @@ fn main() {
                 &[],
             );
         }
+        Some("pre-compact") => Hook::<PreCompact>::run_codex(
+            &[
+                jobs::codex::leave_subagents,
+                jobs::codex::find_window,
+                jobs::codex::remember_turns, // before the place moves from which the rollout is read
+                jobs::handoff::on_compact,
+                jobs::compaction::collect,
+            ],
+            &[],
+        ),
         Some("session-end") => Hook::<SessionEnd>::run_codex(
             &[
                 jobs::codex::leave_subagents,
@@ -61,6 +73,7 @@ fn session_start() {
             jobs::session_place::on_session_start,
             jobs::tracker::on_session_start,
             jobs::codex::follow_rewind, // before the new rollout is registered
+            jobs::compaction::on_codex_start,
             jobs::handoff::on_session_start,
             jobs::memory::on_session_start,
             jobs::prompt_recall::on_session_start,

@@ -244,6 +244,8 @@ pub enum Feature {
     Recall,
     /// Continuing another session, and being continued.
     Handoff,
+    /// Giving back what the summary of a compaction lacks.
+    Compaction,
     /// The search tools over MCP.
     Mcp,
     /// How full the context is.
@@ -258,12 +260,13 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Status,
         Self::Permission,
         Self::Memory,
         Self::Recall,
         Self::Handoff,
+        Self::Compaction,
         Self::Mcp,
         Self::Monitor,
         Self::Resume,
@@ -279,6 +282,7 @@ impl Feature {
             Self::Memory => "Prompts, tool calls and replies are stored and found",
             Self::Recall => "Memory page at the start of a session, passages added to prompts",
             Self::Handoff => "Continues another session, and can be continued by another one",
+            Self::Compaction => "What the summary lacks is given back after a compaction",
             Self::Mcp => "Search tools over MCP",
             Self::Monitor => "How full the context is",
             Self::Resume => "Can be resumed by its id",

@@ -16,7 +16,8 @@ pub use self::common::Common;
 pub use self::name::EventName;
 pub use self::start_and_end::{EndReason, StartSource};
 pub use self::typed::{
-    HookEvent, Notification, PermissionRequest, PostToolUse, PostToolUseFailure, PreCompact, PreToolUse, SessionEnd,
-    SessionStart, Stop, StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
+    HookEvent, Notification, PermissionRequest, PostCompact, PostToolUse, PostToolUseFailure, PreCompact, PreToolUse,
+    SessionEnd, SessionStart, Stop, StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle,
+    UserPromptSubmit,
 };
 pub use self::wire::{EventError, EventWire, parse, utf8};

@@ -5,12 +5,15 @@ use std::path::Path;
 
 use longhaul_handoff::continuation::WindowUse;
 use longhaul_store::{ContextUse, Store};
-use longhaul_transcript::{ContextFill, ReportedBy, ReportedContext, Usage, latest_usage};
+use longhaul_transcript::{Compacted, ContextFill, ReportedBy, ReportedContext, Usage, latest_usage};
 
 use crate::{Error, bounded_read, files};
 
 /// Number of bytes read from the end. One entry can have 100 KB, and the newest usage is in one of the last few.
 const MAX_TAIL: usize = 512 * 1024;
+
+/// The same, for a compaction of Codex: its entry repeats the user's prompts.
+const MAX_COMPACTED: usize = 2 * 1024 * 1024;
 
 /// Returns whether the transcript ends with an interrupt by the user.
 pub(crate) fn ends_in_interrupt(transcript: &Path) -> bool {
@@ -22,6 +25,12 @@ pub(crate) fn ends_in_interrupt(transcript: &Path) -> bool {
 pub(crate) fn is_turn_over(rollout: &Path) -> bool {
     let tail = bounded_read::open(rollout).ok().and_then(|file| files::tail(&file, MAX_TAIL).ok());
     tail.is_some_and(|(tail, _)| longhaul_transcript::is_turn_over(&tail))
+}
+
+/// Returns what the model is shown after the newest compaction in a rollout of Codex.
+pub(crate) fn compacted(rollout: &Path) -> Option<Compacted> {
+    let file = bounded_read::open(rollout).ok()?;
+    Compacted::newest(&files::tail(&file, MAX_COMPACTED).ok()?.0)
 }
 
 /// Returns the usage of the newest reply; `None` if the transcript is missing or contains none.

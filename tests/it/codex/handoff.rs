@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{Codex, SESSION, rollout};
+use super::written_rollout::Rollout;
+use super::{Codex, SESSION, TURNS, rollout};
 
 /// A session of Claude Code in the same project.
 fn claude(codex: &Codex, session: &str, event: &str, more: Value) -> Value {
@@ -153,4 +154,59 @@ fn near_the_limit_the_baton_is_written_and_the_user_is_informed_once() {
     assert!(shown.contains("Run the tests"), "{shown}");
     let other = context(&claude(&codex, "cccc", "SessionStart", json!({ "source": "startup" })));
     assert!(!other.contains(HANDED_OVER), "{other}");
+}
+
+/// Adds a call to a rollout, in the turn `turn`.
+fn call(rollout: Rollout, id: &str, turn: &str, name: &str, arguments: &Value) -> Rollout {
+    let (id, passed) = (format!("call_{id:0>16}"), json!({ "turn_id": turn }));
+    let call = json!({ "type": "function_call", "name": name, "call_id": id, "arguments": arguments.to_string(),
+        "internal_chat_message_metadata_passthrough": passed });
+    let output = json!({ "type": "function_call_output", "call_id": id, "output": "ok",
+        "internal_chat_message_metadata_passthrough": passed });
+    rollout.line("response_item", call).line("response_item", output)
+}
+
+#[test]
+fn after_a_compaction_codex_is_given_back_what_it_is_no_longer_shown() {
+    let codex = Codex::new();
+    let said =
+        |text: &str| json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text }] });
+    let mut asked = said("now write the parser");
+    asked["internal_chat_message_metadata_passthrough"] = json!({ "turn_id": TURNS[0] });
+    let patch = "*** Begin Patch\n*** Add File: src/lost.rs\n+x\n*** Update File: src/named.rs\n+y\n*** End Patch";
+    let plan = json!({ "plan": [{ "step": "print the tree", "status": "pending" }] });
+    let mut rollout = Rollout::first()
+        .turn("never use tabs in the makefile", "noted")
+        .turn("always name the file", "noted")
+        .line("response_item", asked);
+    for (id, name, arguments) in [
+        ("1", "exec_command", json!({ "cmd": format!("apply_patch <<'EOF'\n{patch}\nEOF") })),
+        ("2", "shell", json!({ "command": ["bash", "-lc", "make parser"] })),
+        ("3", "exec_command", json!({ "cmd": "make named" })),
+        ("4", "update_plan", plan),
+    ] {
+        rollout = call(rollout, id, TURNS[0], name, &arguments);
+    }
+    fs::write(&codex.rollout, &rollout.text).unwrap();
+    codex.hook("SessionStart", "session-start", json!({ "source": "startup" }));
+    codex.prompt(0, "now write the parser");
+    codex.hook("PreCompact", "pre-compact", json!({ "turn_id": TURNS[0], "trigger": "auto" }));
+    let kept = [said("always name the file"), said("now write the parser")];
+    let compacted =
+        json!({ "message": "They worked on src/named.rs and ran `make named`.", "replacement_history": kept });
+    fs::write(&codex.rollout, &rollout.line("compacted", compacted).text).unwrap();
+    let answer = codex.hook("SessionStart", "session-start", json!({ "source": "compact" })).json();
+    let text = context(&answer);
+    for part in
+        ["- never use tabs in the makefile\n", "- pending: print the tree\n", " src/lost.rs\n", "- make parser\n"]
+    {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    for absent in ["now write the parser", "always name the file", "src/named.rs", "make named", "apply_patch"] {
+        assert!(!text.contains(absent), "{absent:?} is in {text}");
+    }
+    let message = answer["systemMessage"].as_str().unwrap();
+    assert!(message.contains("after the compaction: 1 file, 1 command, 1 open task given back"), "{message}");
+    assert_eq!(context(&codex.hook("SessionStart", "session-start", json!({ "source": "compact" })).json()), "");
+    assert_eq!(codex.sandbox.error_log(), "");
 }

@@ -25,6 +25,7 @@ fn a_recorded_session_is_tracked_from_its_start_to_its_end() {
         ("PermissionRequest", "permission-request", Some("codex blocked")),
         ("PostToolUse", "post-tool-use", Some("codex working")),
         ("Stop", "stop", Some("codex completed")),
+        ("PreCompact", "pre-compact", Some("codex completed")),
         ("SessionEnd", "session-end", None),
     ] {
         assert_eq!(send(&codex, recorded, argument), state.into_iter().collect::<Vec<_>>(), "{recorded}");

@@ -91,6 +91,17 @@ fn finds(codex: &Codex, expected: &str) {
     assert!(found.iter().any(|finding| finding.contains(expected)), "{expected:?} is not in {found:?}");
 }
 
+/// The events of Longhaul's hooks, as Codex names them in the keys of hooks.
+const EVENTS: [&str; 7] = [
+    "session_start",
+    "user_prompt_submit",
+    "permission_request",
+    "post_tool_use",
+    "pre_compact",
+    "stop",
+    "session_end",
+];
+
 #[test]
 fn the_doctor_checks_hooks_trust_server_version_and_features() {
     let script = "case \"$1\" in --version) echo codex-cli 0.166.0 ;; features) cat \"$HOME/features\" ;; esac";
@@ -102,9 +113,8 @@ fn the_doctor_checks_hooks_trust_server_version_and_features() {
     codex.sandbox.longhaul(&["install", "--codex"]);
     finds(&codex, "not trusted, so that Codex does not run them: SessionStart");
     let hooks = home.join(".codex/hooks.json").display().to_string();
-    let events = ["session_start", "user_prompt_submit", "permission_request", "post_tool_use", "stop", "session_end"];
     let trusted =
-        events.map(|event| format!("\n[hooks.state.\"{hooks}:{event}:0:0\"]\ntrusted_hash = \"sha256:00\"\n"));
+        EVENTS.map(|event| format!("\n[hooks.state.\"{hooks}:{event}:0:0\"]\ntrusted_hash = \"sha256:00\"\n"));
     let with_server = config(&codex);
     write(".codex/config.toml", &format!("{with_server}\n{}", trusted.concat()));
     finds(&codex, "codex-cli 0.166.0: hooks trusted, MCP server registered, no hook has run yet");
@@ -149,9 +159,8 @@ fn the_doctor_asks_codex_whether_a_hook_is_trusted() {
     let home = codex.sandbox.home();
     codex.sandbox.longhaul(&["install", "--codex"]);
     let hooks = home.join(".codex/hooks.json").display().to_string();
-    let events = ["session_start", "user_prompt_submit", "permission_request", "post_tool_use", "stop", "session_end"];
     let answer = |status_of_stop: &str| {
-        let hooks = events.map(|event| {
+        let hooks = EVENTS.map(|event| {
             let status = if event == "stop" { status_of_stop } else { "trusted" };
             json!({ "key": format!("{hooks}:{event}:0:0"), "enabled": true, "trustStatus": status })
         });

@@ -54,7 +54,7 @@ impl Rollout {
         self.line("event_msg", json!({ "type": "thread_rolled_back", "num_turns": turns }))
     }
 
-    fn line(mut self, kind: &str, payload: Value) -> Self {
+    pub(super) fn line(mut self, kind: &str, payload: Value) -> Self {
         let at = format!("2026-11-15T09:{:02}:{:02}.000Z", self.next_line / 60, self.next_line % 60);
         let line = json!({ "timestamp": at, "ordinal": self.next_line, "type": kind, "payload": payload });
         self.text.push_str(&format!("{line}\n"));

@@ -21,7 +21,7 @@ pub(super) const AGENT: Agent = Agent {
     events: &[
         EventRule::new("SessionStart", EventName::SessionStart, 5)
             .called("session-start")
-            .about("Records the session; shows what it continues, and the project's memory"),
+            .about("Records the session; shows what it continues, and the project's memory; after a compaction, what its summary lacks"),
         EventRule::new("UserPromptSubmit", EventName::UserPromptSubmit, 3).called("user-prompt-submit").about(
             "A turn begins: working; records the prompt, writes a baton for `$longhaul handoff`, and adds what other sessions said about it",
         ),
@@ -31,6 +31,9 @@ pub(super) const AGENT: Agent = Agent {
         EventRule::new("PostToolUse", EventName::PostToolUse, 3)
             .called("post-tool-use")
             .about("The answer was given: working"),
+        EventRule::new("PreCompact", EventName::PreCompact, 10)
+            .called("pre-compact")
+            .about("Stores the conversation before it is compacted, and what will be needed of it"),
         EventRule::new("Stop", EventName::Stop, 5).called("stop").about(
             "The turn is over: completed; stores and summarizes it from the rollout; writes a baton near the limit of the context",
         ),
@@ -59,6 +62,7 @@ pub(super) const AGENT: Agent = Agent {
         (Feature::Memory, Support::Works),
         (Feature::Recall, Support::Works),
         (Feature::Handoff, Support::Works),
+        (Feature::Compaction, Support::Works),
         (Feature::Mcp, Support::Works),
         (Feature::Monitor, Support::Works),
         (Feature::Resume, Support::Works),

@@ -69,6 +69,12 @@ pub(super) const AGENT: Agent = Agent {
         (Feature::Memory, Support::Partly("a call whose arguments Gemini CLI rejects is reported by no hook")),
         (Feature::Recall, Support::Works),
         (Feature::Handoff, Support::Works),
+        (
+            Feature::Compaction,
+            Support::No(
+                "no hook reports a compression: PreCompress runs before every request, and nothing runs afterwards",
+            ),
+        ),
         (Feature::Mcp, Support::Works),
         (Feature::Monitor, Support::Works),
         (Feature::Resume, Support::Works),

@@ -23,6 +23,8 @@ pub(super) const AGENT: Agent = Agent {
         // The answer to a dialog: the session works again.
         EventRule::new("permission.replied", EventName::PostToolUse, 3),
         EventRule::new("tool.execute.after", EventName::PostToolUse, 3),
+        EventRule::new("session.compacting", EventName::PreCompact, 10),
+        EventRule::new("session.compacted", EventName::PostCompact, 3),
         EventRule::new("session.idle", EventName::Stop, 5),
         EventRule::new("session.error", EventName::StopFailure, 3),
         EventRule::new("session.end", EventName::SessionEnd, 3),
@@ -69,6 +71,10 @@ pub(super) const AGENT: Agent = Agent {
         (Feature::Memory, Support::Works),
         (Feature::Recall, Support::Works),
         (Feature::Handoff, Support::Works),
+        (
+            Feature::Compaction,
+            Support::Partly("without open tasks, which no hook stores; not after opencode is started again"),
+        ),
         (Feature::Mcp, Support::Works),
         (Feature::Monitor, Support::Works),
         (Feature::Resume, Support::Works),

@@ -49,6 +49,7 @@ fn the_commands_of_codex_never_change() {
             ("UserPromptSubmit", "user-prompt-submit", 3),
             ("PermissionRequest", "permission-request", 3),
             ("PostToolUse", "post-tool-use", 3),
+            ("PreCompact", "pre-compact", 10),
             ("Stop", "stop", 5),
             ("SessionEnd", "session-end", 3),
         ]

@@ -289,3 +289,15 @@ pub struct PreCompact {
 }
 
 hook_event!(PreCompact, wire => { trigger: wire.trigger.unwrap_or_default() });
+
+/// The conversation was compacted.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PostCompact {
+    /// The fields that every event has.
+    pub common: Common,
+    /// The summary; empty where the client does not send it.
+    pub compact_summary: String,
+}
+
+hook_event!(PostCompact, wire => { compact_summary: wire.compact_summary.unwrap_or_default() });

@@ -65,6 +65,8 @@ pub struct EventWire<'a> {
     #[serde(deserialize_with = "lenient")]
     pub(super) trigger: Option<String>,
     #[serde(deserialize_with = "lenient")]
+    pub(super) compact_summary: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     pub(super) stop_hook_active: Option<bool>,
     #[serde(deserialize_with = "lenient")]
     pub(super) last_assistant_message: Option<String>,

@@ -8,8 +8,8 @@ use std::io::Read;
 use std::path::Path;
 
 use longhaul_core::SessionId;
+use longhaul_core::event::HookEvent;
 use longhaul_core::event::predicates::in_subagent;
-use longhaul_core::event::{HookEvent, Stop};
 use longhaul_memory::Call;
 use longhaul_store::{Session, Store};
 use longhaul_transcript::{Turn, merge_turns};
@@ -34,14 +34,14 @@ pub fn leave_subagents<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow
 /// Remembers the prompts and calls that were added to the rollout since it was last read.
 ///
 /// Stop alone is sufficient: no other hook of Codex has to run, and an interrupted turn is stored with the next one.
-/// This job must run before the turn is ingested, which moves the cursor. A prompt or call that is read twice is stored
+/// PreCompact needs the calls of the turn that runs. This job must run before the turn is ingested, which moves the cursor. A prompt or call that is read twice is stored
 /// once, by its id.
-pub fn remember_turns(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+pub fn remember_turns<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
     if !hook.remembers() {
         return Ok(Flow::Next);
     }
     let store = hook.store()?;
-    let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
+    let Some(session) = register(&store, &hook.env, hook.event.common())? else { return Ok(Flow::Next) };
     let turns = match new_turns(&session) {
         Err(error) if error.is_missing_file() => return Ok(Flow::Next),
         turns => turns?,
@@ -52,11 +52,12 @@ pub fn remember_turns(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
             calls.extend(hook.recorded_calls(&session, turn));
         }
     }
-    store_calls(&store, &hook.event.common.session, &calls.iter().collect::<Vec<_>>(), &session.project_path, None)?;
+    let calls: Vec<&Call> = calls.iter().collect();
+    store_calls(&store, &hook.event.common().session, &calls, &session.project_path, None)?;
     Ok(Flow::Next)
 }
 
-impl Hook<Stop> {
+impl<E: HookEvent<'static>> Hook<E> {
     /// Remembers the prompt of a turn. Returns whether anything of the turn may be stored.
     fn remember_prompt(&self, store: &Store, session: &Session, turn: &Turn) -> Result<bool, Error> {
         let id = session.session.as_str();

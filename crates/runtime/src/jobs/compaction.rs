@@ -1,20 +1,23 @@
 //! Gives a session back, after a compaction, what the summary lacks.
 //!
-//! Claude Code sends PreCompact, then SubagentStop with the summary, then SessionStart. What the session may need is collected
-//! first, because the summary takes seconds and the last hook should not. The summary itself is not stored: it repeats private
-//! turns without their tags.
+//! Claude Code sends PreCompact, then SubagentStop with the summary, then SessionStart. Qwen Code sends PostCompact with the
+//! summary instead of SubagentStop, and Codex writes the summary into its rollout. What the session may need is collected
+//! first, because the summary takes seconds and the last hook should not. The summary itself is not stored here: it repeats
+//! private turns without their tags.
+
+use std::path::Path;
 
 use longhaul_core::Millis;
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
-use longhaul_core::event::{HookEvent, PreCompact, SessionStart, StartSource, SubagentStop};
+use longhaul_core::event::{HookEvent, PostCompact, PreCompact, SessionStart, StartSource, SubagentStop};
 use longhaul_handoff::CompactionFacts;
-use longhaul_store::{NewInjection, Store};
+use longhaul_store::{NewInjection, Session, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::compaction::{CompactedTurn, compaction_facts, compaction_footer};
 use crate::handoff::register;
 use crate::memory::take_in;
-use crate::{Error, Flow, Hook};
+use crate::{Error, Flow, Hook, usage};
 
 /// How long a compaction may take. What an older one has left, which was interrupted, is not shown.
 const LONGEST: u64 = 20 * 60 * 1000;
@@ -68,39 +71,52 @@ pub fn collect(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
 
 /// Leaves out what the summary contains.
 pub fn on_summary(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
-    if !is_compaction(&hook.event.common) || !hook.gives_back() {
+    if !is_compaction(&hook.event.common) {
         return Ok(Flow::Next);
     }
-    let store = hook.store()?;
-    let common = &hook.event.common;
-    let kept = store.compaction(common.session.as_str())?;
-    let Some(Kept { at, mut facts }) = kept.and_then(|json| Kept::read(&json, hook.env.now)) else {
-        return Ok(Flow::Next);
-    };
-    // The snapshot of the compaction shows what commands have changed since the one before.
-    if let Some(session) = store.session(common.session.as_str())? {
-        facts.add_changed(&store.changed_files(&session.session, &session.project_path)?);
-    }
-    facts.leave_out(hook.event.last_assistant_message.as_deref().unwrap_or_default());
-    let tasks = hook.event.background_tasks.iter().flatten();
-    let others = tasks.filter(|task| Some(task.id.as_str()) != common.agent_id.as_deref());
-    facts.set_running(others.map(|task| (task.kind.as_str(), task.id.as_str(), task.about.as_str())));
-    keep(&store, common.session.as_str(), &Kept { at, facts })?;
-    Ok(Flow::Next)
+    hook.reduce(|hook, facts| {
+        facts.leave_out(hook.event.last_assistant_message.as_deref().unwrap_or_default());
+        let tasks = hook.event.background_tasks.iter().flatten();
+        let others = tasks.filter(|task| Some(task.id.as_str()) != hook.event.common.agent_id.as_deref());
+        facts.set_running(others.map(|task| (task.kind.as_str(), task.id.as_str(), task.about.as_str())));
+    })
+}
+
+/// As [`on_summary`], where an agent reports the summary after the compaction.
+pub fn on_compacted(hook: &mut Hook<PostCompact>) -> Result<Flow, Error> {
+    hook.reduce(|hook, facts| facts.leave_out(&hook.event.compact_summary))
 }
 
 /// Shows the session what the summary lacks.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    give_back(hook, |_, _| ())
+}
+
+/// As [`on_session_start`], in Codex: what the model is still shown is in the rollout.
+pub fn on_codex_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    give_back(hook, |facts, session| {
+        let rollout = session.transcript.as_deref().map(Path::new);
+        let Some(compacted) = rollout.and_then(usage::compacted) else { return };
+        facts.leave_out(&compacted.summary);
+        facts.leave_out_prompts(&compacted.prompts.join("\n"));
+    })
+}
+
+fn give_back(
+    hook: &mut Hook<SessionStart>,
+    leave_out: impl FnOnce(&mut CompactionFacts, &Session),
+) -> Result<Flow, Error> {
     if hook.event.source != StartSource::Compact || !hook.gives_back() {
         return Ok(Flow::Next);
     }
     let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     let kept = store.take_compaction(&session.session)?;
-    let Some(Kept { facts, .. }) = kept.and_then(|json| Kept::read(&json, hook.env.now)) else {
+    let Some(Kept { mut facts, .. }) = kept.and_then(|json| Kept::read(&json, hook.env.now)) else {
         // Another copy of this hook has shown it, or PreCompact did not run or could not store it, which is in the log.
         return Ok(Flow::Next);
     };
+    leave_out(&mut facts, &session);
     let given = facts.render(hook.room(), &compaction_footer(&store, &session.session)?);
     if given.text.is_empty() {
         return Ok(Flow::Next);
@@ -121,6 +137,24 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
+    /// Changes what was collected, with what is known since.
+    fn reduce(&self, change: impl FnOnce(&Self, &mut CompactionFacts)) -> Result<Flow, Error> {
+        if !self.gives_back() {
+            return Ok(Flow::Next);
+        }
+        let (store, session) = (self.store()?, self.event.common().session.as_str());
+        let kept = store.compaction(session)?;
+        if let Some(Kept { at, mut facts }) = kept.and_then(|json| Kept::read(&json, self.env.now)) {
+            // The snapshot of the compaction shows what commands have changed since the one before.
+            if let Some(known) = store.session(session)? {
+                facts.add_changed(&store.changed_files(session, &known.project_path)?);
+            }
+            change(self, &mut facts);
+            keep(&store, session, &Kept { at, facts })?;
+        }
+        Ok(Flow::Next)
+    }
+
     fn gives_back(&self) -> bool {
         let handoff = &self.config.handoff;
         handoff.enabled && handoff.after_compaction && self.keeps_turns()

@@ -120,6 +120,11 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("codex-limit", "near Codex's limit the baton is written and reported, and /new goes on", codex::limit),
     scenario("codex-typed", "the same, with /clear and the first prompt typed", codex::continuation),
     scenario(
+        "codex-compaction",
+        "after a compaction of Codex, typed and automatic, it is given back what the summary lacks",
+        codex::compaction,
+    ),
+    scenario(
         "compaction",
         "after /compact and an automatic compaction the session is given back what the summary lacks",
         compaction::compaction,

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use longhaul_fake_model::Rule;
 use serde_json::{Value, json};
 use xtask::run;
 
 use super::super::codex::{Codex, Window};
 use super::super::world::{Cast, World};
+use super::compaction::given_back;
 
 /// What A began in Claude Code, Codex goes on with; what Codex did, Claude Code goes on with.
 pub(crate) fn handover(cast: &Cast, home: &Path) -> Result<()> {
@@ -126,6 +128,51 @@ fn check_handed_over(world: &World, id: &str, kept: &[&str], gone: &[&str]) -> R
     let shown = world.longhaul(&["handoff", "show", "--session", &format!("codex:{id}")])?;
     let expected = kept.iter().all(|text| shown.contains(text)) && !gone.iter().any(|text| shown.contains(text));
     ensure!(expected, "not the conversation as it is now: {shown}");
+    Ok(())
+}
+
+/// What Codex is asked to do for a compaction, and what it answers.
+const SUM_UP: &str = "helping the next LLM seamlessly continue";
+const SUMMARY: &str = "A SUMMARY: they wrote named.txt and ran `echo it-is-named`.";
+
+/// After `/compact`, and after an automatic compaction in a turn, the next request contains what the summary lacks.
+pub(crate) fn compaction(cast: &Cast, home: &Path) -> Result<()> {
+    let rule = Rule { after: SUM_UP.to_owned(), say: SUMMARY.to_owned() };
+    let world = World::new(cast, home, &json!({}), vec![rule])?;
+    let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
+    let window = codex.open(&[])?;
+    window.say("Never use tabs here. SAY:noted")?;
+    let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: named.txt\n+a\n*** Add File: lost.txt\n+b\n*** End Patch\nEOF";
+    let patch = json!({ "cmd": patch });
+    let id = window.say(&format!("RUN:echo it-is-named;;RUN:echo it-is-lost;;TOOL:exec_command {patch};;SAY:done"))?;
+    ensure!(world.project.join("lost.txt").exists(), "the patch was not applied");
+    window.submit("/compact")?;
+    window.session.wait_for("Context compacted")?;
+    world.wait("an empty input", || window.awaits_prompt())?;
+    let same = window.say("SAY:going on")?;
+    ensure!(same == id, "/compact has changed the session's id");
+    ensure!(window.session.shows("after the compaction: ")?, "the user is not told");
+    let shown = world.shown("going on").context("the prompt has not reached the model")?;
+    ensure!(shown.mentions("A SUMMARY: they wrote"), "the summary was not taken");
+    // Codex keeps the prompts.
+    ensure!(shown.count("Never use tabs") == 1, "a prompt is shown twice");
+    let given = given_back(&shown)?;
+    for part in ["lost.txt", "- echo it-is-lost"] {
+        ensure!(given.contains(part), "{part:?} was not given back: {given}");
+    }
+    for part in ["named.txt", "it-is-named"] {
+        ensure!(!given.contains(part), "{part:?} was given back: {given}");
+    }
+    // The context is full in the middle of a turn: no prompt follows, the model goes on at once.
+    window.say("USAGE:290000 RUN:echo it-is-full;;TOOLS:2")?;
+    let after = world.model.shown().pop().context("there was no request")?;
+    let given = given_back(&after)?;
+    ensure!(given.contains("- echo it-is-full"), "the command of the turn was not given back: {given}");
+    let starts: Vec<_> = world.events("SessionStart").iter().map(|event| event["source"].clone()).collect();
+    ensure!(starts == ["startup", "compact", "compact"], "the session started {starts:?}");
+    let log = world.longhaul(&["handoff", "log"])?;
+    ensure!(log.matches("compacted").count() == 2, "the log: {log}");
+    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
     Ok(())
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn compaction(cast: &Cast, home: &Path) -> Result<()> {
 }
 
 /// Returns what a request shows of what was given back, wherever it stands.
-fn given_back(shown: &Shown) -> Result<String> {
+pub(super) fn given_back(shown: &Shown) -> Result<String> {
     let body = shown.body.to_string();
     let start = body.rfind("What the summary of this session's compaction lacks").context("nothing was given back")?;
     let end = body[start..].find("</longhaul-context>").context("the frame has no end")?;
