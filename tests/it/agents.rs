@@ -177,6 +177,33 @@ fn a_session_of_qwen_is_tracked_remembered_and_handed_over() {
 }
 
 #[test]
+fn after_a_compaction_qwen_is_given_back_what_its_summary_lacks() {
+    let qwen = Agent::new("qwen");
+    let file = |name: &str| json!({ "tool_name": "write_file", "tool_input": { "file_path": qwen.sandbox.project().join(name) } });
+    let run = |command: &str| json!({ "tool_input": { "command": command } });
+    let with_id = |mut call: Value, id: &str| {
+        call["tool_use_id"] = id.into();
+        call
+    };
+    qwen.send("SessionStart", json!({}));
+    qwen.send("UserPromptSubmit", json!({ "prompt": "now write the parser" }));
+    let calls = [file("src/lost.rs"), file("src/named.rs"), run("make parser"), run("make named")];
+    for (number, call) in calls.into_iter().enumerate() {
+        qwen.send("PostToolUse", with_id(call, &format!("toolu_{number}")));
+    }
+    qwen.send("PreCompact", json!({ "trigger": "auto" }));
+    let summary = "<state_snapshot>src/named.rs was written, `make named` was run.</state_snapshot>";
+    qwen.send("PostCompact", json!({ "trigger": "auto", "compact_summary": summary }));
+    let answer = qwen.send("SessionStart", json!({ "source": "compact" })).json();
+    let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+    for part in ["[The request at hand] now write the parser\n", " src/lost.rs (written)\n", "- make parser\n"] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    assert!(!text.contains("named"), "{text}");
+    assert_eq!(qwen.sandbox.error_log(), "");
+}
+
+#[test]
 fn a_session_of_opencode_is_tracked_remembered_and_handed_over() {
     let opencode = Agent::new("opencode");
     opencode.send("session.start", json!({}));

@@ -3,8 +3,8 @@
 //! The payload is translated by the agent's table (`longhaul-agents`). Nothing is typed into these agents.
 
 use longhaul_core::event::{
-    EventName, PermissionRequest, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, Stop, StopFailure,
-    SubagentStart, SubagentStop, UserPromptSubmit,
+    EventName, PermissionRequest, PostCompact, PostToolUse, PostToolUseFailure, PreCompact, SessionEnd, SessionStart,
+    Stop, StopFailure, SubagentStart, SubagentStop, UserPromptSubmit,
 };
 use longhaul_runtime::{AgentCall, jobs};
 
@@ -38,6 +38,8 @@ fn main() {
             call.run::<SubagentStart>(&[jobs::privacy::on_subagent_start, jobs::tracker::on_subagent_start], &[]);
         }
         EventName::SubagentStop => call.run::<SubagentStop>(&[jobs::tracker::on_agent_return], &[]),
+        EventName::PreCompact => call.run::<PreCompact>(&[jobs::compaction::collect], &[]),
+        EventName::PostCompact => call.run::<PostCompact>(&[jobs::compaction::on_compacted], &[]),
         EventName::Stop => stop(call),
         EventName::StopFailure => call.run::<StopFailure>(&[jobs::tracker::on_failure], &[]),
         EventName::SessionEnd => end(call),
@@ -54,6 +56,7 @@ fn start(call: AgentCall) {
             jobs::activity::on_session_start,
             jobs::session_place::on_session_start,
             jobs::tracker::on_session_start,
+            jobs::compaction::on_session_start,
             jobs::handoff::on_session_start,
             jobs::memory::on_session_start,
             jobs::prompt_recall::on_session_start,

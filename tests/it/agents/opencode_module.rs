@@ -131,6 +131,43 @@ fn no_hook_of_the_module_fails() {
 }
 
 #[test]
+fn what_a_summary_lacks_is_added_to_the_system_prompt() {
+    let module = Module::new();
+    let event =
+        |kind: &str, properties: Value| json!(["event", { "event": { "type": kind, "properties": properties } }]);
+    let system =
+        |session: &str| json!(["experimental.chat.system.transform", { "sessionID": session }, { "system": ["own"] }]);
+    let part = |part: Value| event("message.part.updated", json!({ "part": part }));
+    let text = |id: &str, message: &str, text: &str| {
+        part(json!({ "id": id, "sessionID": "s1", "messageID": message, "type": "text", "text": text }))
+    };
+    let summary = json!({ "info": { "id": "msg_9", "sessionID": "s1", "role": "assistant", "summary": true } });
+    module.answers("session.start", &json!({ "hookSpecificOutput": { "additionalContext": "it lacks this" } }));
+    let steps = json!([
+        prompt("s1", "begin"),
+        prompt("s2", "another session"),
+        system("s1"),
+        part(json!({ "id": "prt_8", "sessionID": "s1", "messageID": "msg_8", "type": "compaction", "auto": true })),
+        ["experimental.session.compacting", { "sessionID": "s1" }, { "context": [] }],
+        event("message.updated", summary),
+        text("prt_9", "msg_9", "half"),
+        text("prt_9", "msg_9", "half of it is said"),
+        text("prt_7", "msg_7", "no summary"),
+        event("session.compacted", json!({ "sessionID": "s1" })),
+        system("s1"),
+        system("s2"),
+        ["experimental.session.compacting", { "sessionID": "s1" }, { "context": [] }],
+        system("s1"),
+    ]);
+    let Some(played) = module.play(&steps) else { return };
+    assert_eq!(played["errors"], json!([]));
+    assert_eq!(played["systems"], json!([["own"], ["own", "it lacks this"], ["own"], ["own"]]));
+    assert_eq!(module.calls("session.compacting")[0]["trigger"], "auto");
+    assert_eq!(module.calls("session.compacted")[0]["compact_summary"], "half of it is said");
+    assert_eq!(module.calls("session.start").last().unwrap()["source"], "compact");
+}
+
+#[test]
 fn a_prompt_that_longhaul_has_handled_is_reported_to_the_user_and_the_model() {
     let module = Module::new();
     module.answers("chat.message", &json!({ "continue": false, "stopReason": "baton written" }));

@@ -1,5 +1,5 @@
 // Longhaul's module for opencode, written by `longhaul install --agent opencode`. It reports events to `longhaul hook`, and adds
-// the text in the answers to the prompt. All decisions are made there.
+// the text in the answers to the prompt; after a compaction, to the system prompt. All decisions are made there.
 import { spawn } from 'node:child_process'
 
 const LONGHAUL = 'longhaul' /* the program */
@@ -69,7 +69,8 @@ function response(result) {
 export const Longhaul = async ({ client, directory }) => {
   /**
    * What is known of each session: its parent, if it is a subagent's; whether it was reported; the id of its prompt; the
-   * texts of the replies to it, by the ids of their parts; the newest answer of the model, and the model's window.
+   * texts of the replies to it, by the ids of their parts; the newest answer of the model, and the model's window. Of a
+   * compaction: whether opencode began it, the id and the texts of its summary, and what is added to the system prompt since.
    */
   const sessions = new Map()
   const known = (id) => sessions.get(id) ?? sessions.set(id, { texts: new Map() }).get(id)
@@ -118,6 +119,14 @@ export const Longhaul = async ({ client, directory }) => {
     })
   }
 
+  /** Reports the end of a compaction, whose summary is known now. The answer is added to the requests from then on. */
+  function compacted(id) {
+    const session = known(id)
+    const summary = [...(session.summary?.texts.values() ?? [])].join('\n\n')
+    report('session.compacted', id, { compact_summary: summary })
+    session.added = report('session.start', id, { source: 'compact' }).then(show)
+  }
+
   const on = {
     'session.created': ({ info }) => Object.assign(known(info.id), { isNew: true, parent: info.parentID }),
     'session.idle': ({ sessionID }) => !known(sessionID).parent && known(sessionID).isReported && idle(sessionID),
@@ -126,6 +135,7 @@ export const Longhaul = async ({ client, directory }) => {
       if (!sessionID || known(sessionID).parent || error?.name === 'MessageAbortedError') return
       report('session.error', sessionID, { error: error?.data?.message ?? error?.name })
     },
+    'session.compacted': ({ sessionID }) => known(sessionID).isReported && compacted(sessionID),
     'session.deleted': ({ info }) => {
       if (known(info.id).isReported) report('session.end', info.id, { reason: 'other' })
       sessions.delete(info.id)
@@ -137,11 +147,15 @@ export const Longhaul = async ({ client, directory }) => {
     'permission.replied': ({ sessionID }) => report('permission.replied', root(sessionID)),
     'message.updated': ({ info }) => {
       const session = known(info.sessionID)
+      if (info.summary === true && info.id !== session.summary?.id) session.summary = { id: info.id, texts: new Map() }
       if (info.role === 'assistant' && info.parentID === session.prompt) session.answer = info
     },
     'message.part.updated': ({ part }) => {
-      const { texts, answer } = known(part.sessionID)
+      const session = known(part.sessionID)
+      const { texts, answer, summary } = session
+      if (part.type === 'compaction') session.isAuto = part.auto
       if (part.type === 'text' && answer?.id === part.messageID) texts.set(part.id, part.text)
+      if (part.type === 'text' && summary?.id === part.messageID) summary.texts.set(part.id, part.text)
       if (part.type === 'tool' && part.state?.status === 'error') failed(root(part.sessionID), part)
     },
   }
@@ -153,6 +167,16 @@ export const Longhaul = async ({ client, directory }) => {
     },
     event: async ({ event }) => void on[event.type]?.(event.properties),
     'chat.params': async ({ sessionID, model }) => void (known(sessionID).window = model?.limit?.context),
+    'experimental.session.compacting': async ({ sessionID }) => {
+      const session = known(sessionID)
+      session.added = undefined
+      if (session.isReported) report('session.compacting', sessionID, { trigger: session.isAuto ? 'auto' : 'manual' })
+    },
+    'experimental.chat.system.transform': async ({ sessionID }, { system }) => {
+      const { added } = sessions.get(sessionID) ?? {}
+      const text = added && (await within(LIMIT_MS, added))
+      if (typeof text === 'string') system.push(text)
+    },
     'chat.message': async ({ sessionID }, { message, parts }) => {
       const session = known(sessionID)
       if (session.parent) return

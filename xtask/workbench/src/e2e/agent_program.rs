@@ -37,6 +37,9 @@ pub(crate) struct AgentProgram {
     pub(crate) variables: fn(&str) -> Vec<(&'static str, String)>,
     /// The file that `longhaul install --agent` changes or creates, below the home directory.
     pub(crate) config: &'static str,
+    /// The command that compacts the conversation, what the model is then asked, and a text on the screen when it is done;
+    /// `None` where nothing is given back then.
+    pub(crate) compact: Option<[&'static str; 3]>,
     /// The command that ends it.
     pub(crate) quit: Quit,
 }
@@ -65,6 +68,7 @@ pub(crate) const GEMINI: AgentProgram = AgentProgram {
     },
     variables: |url| vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", "dummy".to_owned())],
     config: ".gemini/settings.json",
+    compact: None,
     quit: Quit::Command("/quit"),
 };
 
@@ -89,6 +93,7 @@ pub(crate) const QWEN: AgentProgram = AgentProgram {
         ]
     },
     config: ".qwen/settings.json",
+    compact: Some(["/compress", "produce the <state_snapshot> XML", "history compressed"]),
     quit: Quit::Command("/quit"),
 };
 
@@ -113,6 +118,7 @@ pub(crate) const OPENCODE: AgentProgram = AgentProgram {
         switches.map(|switch| (switch, "1".to_owned())).to_vec()
     },
     config: ".config/opencode/plugin/longhaul.js",
+    compact: Some(["/compact", "Create a new anchored summary", "A SUMMARY"]),
     quit: Quit::Key("C-c"),
 };
 

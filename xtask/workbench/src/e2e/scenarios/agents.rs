@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use longhaul_fake_model::Rule;
 use serde_json::{Value, json};
 
 use super::super::agent_program::{AgentProgram, GEMINI, OPENCODE, QWEN, Quit};
@@ -17,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Time after which a key without effect is pressed again.
 const AGAIN: Duration = Duration::from_secs(3);
+
+/// The summary of a compaction, which lacks everything.
+const SUMMARY: &str = "<state_snapshot>A SUMMARY</state_snapshot>";
 
 pub(crate) fn gemini(cast: &Cast, home: &Path) -> Result<()> {
     whole_session(cast, home, &GEMINI)
@@ -30,8 +34,8 @@ pub(crate) fn opencode(cast: &Cast, home: &Path) -> Result<()> {
     whole_session(cast, home, &OPENCODE)
 }
 
-/// A session with a tool call, a permission dialog and a reply: tracked at each step, found by search, continued by Claude
-/// Code. Uninstalling leaves the agent's configuration as it was.
+/// A session with a tool call, a permission dialog, a reply and a compaction: tracked at each step, found by search, given
+/// back what the summary lacks, continued by Claude Code. Uninstalling leaves the agent's configuration as it was.
 fn whole_session(cast: &Cast, home: &Path, program: &AgentProgram) -> Result<()> {
     let argv = match program.find(&cast.programs) {
         Ok(argv) => argv,
@@ -40,7 +44,8 @@ fn whole_session(cast: &Cast, home: &Path, program: &AgentProgram) -> Result<()>
             return Ok(());
         }
     };
-    let world = World::new(cast, home, &json!({}), Vec::new())?;
+    let rule = |[_, asked, _]: [&str; 3]| Rule { after: asked.to_owned(), say: SUMMARY.to_owned() };
+    let world = World::new(cast, home, &json!({}), program.compact.map(rule).into_iter().collect())?;
     let config = home.join(program.config);
     for (path, content) in (program.files)(&world.model.url()) {
         let path = home.join(path);
@@ -67,6 +72,19 @@ fn whole_session(cast: &Cast, home: &Path, program: &AgentProgram) -> Result<()>
         row.is_some_and(|row| row["used_tokens"].as_u64() > Some(0)),
         "the monitor does not show its context: {rows}"
     );
+    if let Some([command, _, done]) = program.compact {
+        session.type_text(command)?;
+        session.press_until("Enter", "the compaction", || Ok(session.screen()?.contains(done)))?;
+        session.submit("SAY:the lid is on")?;
+        session.wait("the end of the turn", || Ok(session.status()?.as_deref() == Some("completed")))?;
+        let shown = world.shown("SAY:the lid is on").context("the prompt has not reached the model")?;
+        ensure!(shown.mentions("A SUMMARY"), "the summary was not taken");
+        // Qwen Code escapes the brackets of the frame.
+        let body = shown.body.to_string();
+        let (_, given) = body.rsplit_once("this session's compaction lacks").context("nothing was given back")?;
+        let given = given.split("[More] longhaul detail").next().unwrap_or_default();
+        ensure!(given.contains("note.txt") && given.contains("- echo the jar is blue"), "not given back: {given}");
+    }
     world.longhaul(&["handoff", "write", "--session", &id])?;
     let claude = world.open(&[])?;
     claude.say("SAY:and where now?")?;
@@ -103,11 +121,16 @@ impl<'a> AgentSession<'a> {
         Ok(session)
     }
 
-    /// Types a prompt, and presses Enter until it works on it.
-    fn submit(&self, text: &str) -> Result<()> {
+    /// Types a text, and waits until it is in the input.
+    fn type_text(&self, text: &str) -> Result<()> {
         self.world.tmux(&["send-keys", "-t", &self.pane, "-l", text])?;
         let end: String = text.chars().skip(text.chars().count().saturating_sub(12)).collect();
-        self.wait("the prompt in its input", || Ok(self.screen()?.contains(&end)))?;
+        self.wait("the text in its input", || Ok(self.screen()?.contains(&end)))
+    }
+
+    /// Types a prompt, and presses Enter until it works on it.
+    fn submit(&self, text: &str) -> Result<()> {
+        self.type_text(text)?;
         self.press_until("Enter", "the turn to begin", || {
             Ok(self.status()?.is_some_and(|status| status == "working" || status == "blocked"))
         })
@@ -118,8 +141,7 @@ impl<'a> AgentSession<'a> {
         match self.program.quit {
             Quit::Key(key) => self.press_until(key, "its end", is_gone),
             Quit::Command(command) => {
-                self.world.tmux(&["send-keys", "-t", &self.pane, "-l", command])?;
-                self.wait("the command in its input", || Ok(self.screen()?.contains(command)))?;
+                self.type_text(command)?;
                 self.press_until("Enter", "its end", is_gone)
             }
         }
