@@ -177,24 +177,28 @@ fn files_that_tools_and_commands_changed_are_named_newest_first() {
     let folder = folder();
     let store = open(&folder.path().join("l.db")).unwrap();
     register(&store, "s", "/p");
-    let write = |id: &str, parent: &str, minute: u32, file: &str, error: bool| {
-        let call =
-            json!([{ "type": "tool_use", "id": id, "name": "Write", "input": { "file_path": file, "content": "" } }]);
+    let call = |id: &str, parent: &str, minute: u32, tool: &str, input: &serde_json::Value, error: bool| {
+        let call = json!([{ "type": "tool_use", "id": id, "name": tool, "input": input }]);
         let output = json!([{ "type": "tool_result", "tool_use_id": id, "content": "", "is_error": error }]);
         entry("assistant", id, Some(parent), minute, &call)
             + &entry("user", &format!("{id}-output"), Some(id), minute, &output)
     };
+    let write = |id: &str, parent: &str, minute: u32, file: &str, error: bool| {
+        call(id, parent, minute, "Write", &json!({ "file_path": file, "content": "" }), error)
+    };
+    let patch = json!({ "patch": "*** Begin Patch\n*** Add File: src/new.rs\n+x\n*** Update File: /p/src/a.rs\n+y" });
     let text = entry("user", "ask", None, 0, &json!("ask"))
-        + &write("one", "ask", 1, "/p/src/a.rs", false)
+        + &call("patch", "ask", 0, "apply_patch", &patch, false)
+        + &write("one", "patch-output", 1, "/p/src/a.rs", false)
         + &write("two", "one-output", 2, "/elsewhere/b.rs", false)
         + &write("failed", "two-output", 3, "/p/src/c.rs", true);
     assert!(take_in(&store, "s", &text));
-    assert_eq!(store.changed_files("s", "/p").unwrap(), ["/elsewhere/b.rs", "src/a.rs"]);
+    assert_eq!(store.changed_files("s", "/p").unwrap(), ["/elsewhere/b.rs", "src/a.rs", "src/new.rs"]);
     for (kind, at, name) in [(SnapshotKind::Start, 1, "before.rs"), (SnapshotKind::Prompt, u32::MAX, "by-command.rs")] {
         let mut snapshot = Snapshot::new("s", u64::from(at) * 1000, kind);
         snapshot.work_tree = Some("/p".to_owned());
         snapshot.changed_some = vec![name.to_owned(), "src/a.rs".to_owned()];
         store.add_snapshot(&snapshot).unwrap();
     }
-    assert_eq!(store.changed_files("s", "/p").unwrap(), ["by-command.rs", "src/a.rs", "/elsewhere/b.rs"]);
+    assert_eq!(store.changed_files("s", "/p").unwrap(), ["by-command.rs", "src/a.rs", "/elsewhere/b.rs", "src/new.rs"]);
 }
