@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use longhaul_core::config::NotifyWay;
+use longhaul_store::Schema;
 
 use crate::bundle::Bundle;
 use crate::current_state::{CurrentState, Link, TmuxServer};
@@ -122,7 +123,7 @@ fn edit_users_files(state: &CurrentState, choices: Choices, plan: &mut InstallPl
 /// Returns a message if the database was written by a newer version.
 fn newer_schema(state: &CurrentState) -> Option<String> {
     let known = longhaul_store::SCHEMA;
-    let schema = state.schema.filter(|schema| *schema > known)?;
+    let Some(Schema::Newer(schema)) = state.schema else { return None };
     Some(format!(
         "The database was written by a newer version (schema {schema}; this version knows {known}). It is not changed, and \
          not used until you install the newer version again."

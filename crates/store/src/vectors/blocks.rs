@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{VectorModel, number_of};
 use crate::{RecordId, What};
 
-/// Vectors in a block. The trigger `vector_slots_deleted` in `migrations/13_vectors.sql` has the same number.
+/// Vectors in a block. The trigger `vector_slots_deleted` in `schema.sql` has the same number.
 pub(super) const SLOTS: usize = 128;
 
 /// Numbers that the blocks of one owner can have: a project's blocks begin at its number times this, the shared ones at 0.
