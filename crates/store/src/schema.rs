@@ -112,7 +112,7 @@ pub(crate) fn must_be_current(connection: &Connection, path: &Path) -> Result<()
 pub fn copy_wal_back(path: &Path, patience: Duration) {
     let copied = Connection::open(path).and_then(|connection| {
         connection.busy_timeout(patience)?;
-        connection.pragma_query(None, "wal_checkpoint(TRUNCATE)", |_| Ok(()))
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     });
     // What is left stays in the WAL.
     drop(copied);

@@ -133,6 +133,18 @@ fn a_database_from_before_the_first_release_is_refused_and_left_alone() {
 }
 
 #[test]
+fn the_wal_of_a_database_from_before_the_first_release_is_copied_back() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    let writer = rusqlite::Connection::open(&path).unwrap();
+    writer.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE bookmarks (id INTEGER PRIMARY KEY);").unwrap();
+    let wal = || std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
+    assert!(wal() > 0);
+    crate::copy_wal_back(&path, Duration::from_secs(5));
+    assert_eq!(wal(), 0);
+}
+
+#[test]
 fn the_stored_schema_has_no_comments() {
     let folder = folder();
     let store = open(&folder.path().join("l.db")).unwrap();
