@@ -1,6 +1,6 @@
 //! What is in force in place of a value that cannot be used and was probably to forbid something.
 
-use super::{Config, Names, Warning, WarningKind};
+use super::{Config, Names, Warning};
 
 /// The stricter side of a value, and how a warning says it.
 type Stricter = (fn(&mut Config), &'static str);
@@ -33,7 +33,7 @@ const PRIVATE: [(&str, Stricter); 11] = [
 
 /// Puts the stricter side in force for every value that a warning calls unusable, and says so in the warning.
 pub(super) fn apply(config: &mut Config, warnings: &mut [Warning]) {
-    for warning in warnings.iter_mut().filter(|warning| warning.kind == WarningKind::Unusable) {
+    for warning in warnings.iter_mut() {
         let Some((_, (restrict, instead))) = PRIVATE.iter().find(|(key, _)| *key == warning.key) else { continue };
         restrict(config);
         warning.set_instead(instead);
