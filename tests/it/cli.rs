@@ -154,26 +154,6 @@ fn a_value_is_set_and_unset_and_the_rest_of_the_file_stays() {
 }
 
 #[test]
-fn an_old_spelling_works_and_is_named_by_config_check() {
-    let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"bookmarks":{"midTurn":false,"thresholds":{"minTokens":7}}}"#);
-    assert_snapshot!(show(&sandbox, &["config", "check"]), @r"
-    exit 0
-    bookmarks.midTurn: `midTurn` is the old spelling of `mid_turn`: it still works; rename it
-    bookmarks.thresholds.minTokens: `minTokens` is the old spelling of `min_tokens`: it still works; rename it
-    --
-    ~/data/config.json: no problems, 2 keys in an old spelling
-    ");
-    let shown = sandbox.longhaul(&["config", "show", "--json"]).json();
-    assert_eq!(shown["config"]["bookmarks"]["thresholds"]["min_tokens"], 7);
-    let row = shown["values"].as_array().unwrap().iter().find(|value| value["key"] == "bookmarks.mid_turn").unwrap();
-    assert_eq!((&row["value"], &row["from"]), (&false.into(), &"user".into()));
-    // A session is not interrupted for it.
-    let started = sandbox.hook("longhaul-session-start", payload("SessionStart", json!({})));
-    assert!(!started.stdout.contains("old spelling"), "{started:?}");
-}
-
-#[test]
 fn a_bad_value_is_named_with_its_range_and_a_mistyped_key_with_the_right_one() {
     let sandbox = Sandbox::new();
     sandbox.write_config("\u{feff}{\"continuation\":{\"at\":75,\"max_round\":3},\"worker\":{\"port\":80000}}");

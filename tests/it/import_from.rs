@@ -242,8 +242,7 @@ fn settings_and_bookmarks_of_tav_come_over() {
     fs::write(tav.join("config.json"), config.to_string()).unwrap();
     fs::write(tav.join("state/aaaa.log"), "T 1780000000000 50\nB 1780000001000\nB x\nnonsense\nI 5\nB 1780000002000\n")
         .unwrap();
-    // In the old spelling, which counts as set.
-    let ours = "{\n\t\"bookmarks\": { \"thresholds\": { \"minToolCalls\": 20 } },\n\t\"worker\":{}\n}\n";
+    let ours = "{\n\t\"bookmarks\": { \"thresholds\": { \"min_tool_calls\": 20 } },\n\t\"worker\":{}\n}\n";
     sandbox.write_config(ours);
     let report = &import(&sandbox, &[])[0];
     assert_eq!(report["imported"], json!({ "bookmarks": 2 }), "{report}");
@@ -256,7 +255,7 @@ fn settings_and_bookmarks_of_tav_come_over() {
     assert!(left.contains("min_tool_calls is set to 20 here, not to 30"), "{left}");
     assert!(left.contains("minSeconds cannot be used") && left.contains("responseRatio has no counterpart"), "{left}");
     let text = fs::read_to_string(sandbox.data_dir().join("config.json")).unwrap();
-    assert!(text.contains("\"minToolCalls\": 20") && text.contains("\n\t\"worker\":{}"), "{text}");
+    assert!(text.contains("\"min_tool_calls\": 20") && text.contains("\n\t\"worker\":{}"), "{text}");
     assert_eq!(sandbox.longhaul(&["config", "check"]).status, Some(0), "{text}");
     assert_eq!(sandbox.longhaul(&["bookmarks", "--session", "aaaa", "--json"]).json().as_array().unwrap().len(), 2);
     let again = &import(&sandbox, &[])[0];

@@ -2,8 +2,7 @@
 
 mod answering;
 mod index_damage;
-mod index_moves;
-mod index_terms;
+mod index_rebuild;
 mod long_replies;
 mod marked_words;
 mod quality;

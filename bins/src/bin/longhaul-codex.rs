@@ -77,6 +77,7 @@ fn session_start() {
             jobs::handoff::on_session_start,
             jobs::memory::on_session_start,
             jobs::prompt_recall::on_session_start,
+            jobs::housekeeping::tell_of_replaced_database,
         ],
         &[
             jobs::housekeeping::remove_old_files,

@@ -20,6 +20,7 @@ fn main() {
             jobs::handoff::on_session_start, // the transcript of the old session comes after its handoff
             jobs::memory::on_session_start,  // the page gets the space that is left
             jobs::prompt_recall::on_session_start, // records what was shown, so that it is not shown again
+            jobs::housekeeping::tell_of_replaced_database,
         ],
         &[
             jobs::snapshots::on_session_start,

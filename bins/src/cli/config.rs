@@ -7,7 +7,7 @@ mod trust;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use longhaul_core::config::{Trust, Verdict, WarningKind};
+use longhaul_core::config::{Trust, Verdict};
 use longhaul_core::{Config, Env};
 use longhaul_runtime::project_file::{PROJECT_FILE, ProjectFile};
 
@@ -73,14 +73,8 @@ fn check(env: &Env) -> anyhow::Result<Exit> {
     for warning in &warnings {
         out::line(&longhaul_inject::printable(&warning.to_string()))?;
     }
-    let old = warnings.iter().filter(|warning| warning.kind == WarningKind::OldSpelling).count();
-    let mut problems = warnings.len() - old;
-    let verdict_on_old = match old {
-        0 => String::new(),
-        1 => ", 1 key in an old spelling".to_owned(),
-        old => format!(", {old} keys in an old spelling"),
-    };
-    out::message(&format!("{}: {}{verdict_on_old}", path.display(), verdict(problems, path.exists())));
+    let mut problems = warnings.len();
+    out::message(&format!("{}: {}", path.display(), verdict(problems, path.exists())));
     if let Some(file) = ProjectFile::read(&project_folder(env, None)?) {
         // This checks the values. Whether the file is trusted is shown by `config show`.
         let reading = own.with_project(&file.text, Trust::Trusted);

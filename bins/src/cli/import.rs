@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use longhaul_core::Env;
-use longhaul_core::config::WarningKind;
 use longhaul_import::other_programs::{Mode, Move, Origin, Report, Step};
 use longhaul_runtime::Home;
 use serde_json::{Value, json};
@@ -31,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let folders = folders(env, &args.from)?;
     let (config, warnings) = longhaul_runtime::config(env)?;
-    for warning in warnings.iter().filter(|warning| warning.kind == WarningKind::Unusable) {
+    for warning in &warnings {
         out::message(&format!("longhaul: {warning}"));
     }
     let home = Home::of(env)?;

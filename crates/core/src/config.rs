@@ -1,8 +1,7 @@
 //! The configuration: a partial JSON object over defaults.
 //!
 //! A value that cannot be used is replaced by its default, with a [`Warning`] that names its key; one that protects privacy
-//! by the stricter side (`fail_closed`). A key is spelled like the field that holds it, in snake_case; `old_spelling` lists
-//! the spellings of earlier versions, which still work.
+//! by the stricter side (`fail_closed`). A key is spelled like the field that holds it, in snake_case.
 
 mod bridge_status;
 mod choice_list;
@@ -15,7 +14,6 @@ mod model;
 mod model_price;
 mod notify;
 mod numbers;
-mod old_spelling;
 mod origin;
 mod project;
 mod quiet_hours;
@@ -42,12 +40,11 @@ pub use self::model::{ModelId, Via};
 pub use self::model_price::ModelPrice;
 pub use self::notify::{Notify, NotifyRule, NotifyState, NotifyWay, Ntfy, OtherSession, Topic, Webhook};
 pub use self::numbers::{Limits, Range, Share};
-pub use self::old_spelling::with_current_keys;
 pub use self::origin::{Explained, Explanation, Origin, explain};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 pub use self::quiet_hours::QuietHours;
 use self::setting::settings;
-pub use self::setting::{Key, Names, OneLineText, Setting, Warning, WarningKind};
+pub use self::setting::{Key, Names, OneLineText, Setting, Warning};
 pub use self::sync::{HostName, Sync, SyncAddress};
 pub use self::whole_numbers::{Count, Port};
 
@@ -243,12 +240,11 @@ impl Config {
     ///
     /// Never fails: a value that cannot be used is replaced by its default, or by the stricter side if it protects privacy, and
     /// named in a warning. If the text is no JSON object, or has a key twice, nobody knows what it was to forbid: every job is off, and the only
-    /// warning is about the whole file ([`Warning::is_whole_file`]). A key in the spelling of an earlier version is used, and
-    /// named in a warning of the kind [`WarningKind::OldSpelling`].
+    /// warning is about the whole file ([`Warning::is_whole_file`]).
     pub fn from_json(text: &str) -> (Self, Vec<Warning>) {
         let mut warnings = Vec::new();
         let text = without_byte_order_mark(text);
-        let mut value = match serde_json::from_str::<Value>(text) {
+        let value = match serde_json::from_str::<Value>(text) {
             Ok(value @ Value::Object(_)) => match serde_json::from_str::<repeated_key::WithoutRepeatedKeys>(text) {
                 Ok(_) => value,
                 Err(error) => {
@@ -265,13 +261,12 @@ impl Config {
                 return (Self::closed(), warnings);
             }
         };
-        old_spelling::replace(&mut value, &mut warnings);
         let mut config = Self::read(&value, Self::default(), "", &mut warnings);
         fail_closed::apply(&mut config, &mut warnings);
         (config, warnings)
     }
 
-    /// Returns the JSON Schema of a configuration file. Old spellings are in it, marked as deprecated.
+    /// Returns the JSON Schema of a configuration file.
     pub fn json_schema() -> Value {
         let mut schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -284,7 +279,6 @@ impl Config {
                 properties.insert("$schema".to_owned(), json!({ "type": "string" }));
             }
         }
-        old_spelling::describe(&mut schema);
         schema
     }
 

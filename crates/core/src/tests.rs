@@ -9,7 +9,6 @@ mod event;
 mod invisible;
 mod json_text;
 mod model_price;
-mod old_spelling;
 mod other_agents;
 mod predicates;
 mod private_tags;

@@ -188,12 +188,6 @@ fn labelled_sentence(decision: &str) -> String {
     format!("Decided: {sentence}{end}")
 }
 
-/// Returns a text without the sentences that report edits or announce something.
-pub(crate) fn without_reports(text: &str) -> String {
-    let kept = sentences(text).into_iter().filter(|sentence| statement(sentence) < Statement::Report);
-    kept.collect::<Vec<_>>().join(" ")
-}
-
 /// Returns the first sentence of a text, cut to its length.
 pub(crate) fn first_sentence(text: &str) -> String {
     one_line(sentences(text).first().map_or(text, String::as_str), SENTENCE_CHARS)

@@ -67,8 +67,6 @@ pub struct PageSession {
     pub summary: Summary,
     /// What wrote the summary.
     pub made_by: MadeBy,
-    /// Whether rules of an earlier version made the summary, which does not pair requests with results.
-    pub is_unpaired: bool,
 }
 
 impl PageSession {
@@ -84,7 +82,6 @@ impl PageSession {
             first_prompt: String::new(),
             summary,
             made_by: MadeBy::Rule,
-            is_unpaired: false,
         }
     }
 }

@@ -14,22 +14,20 @@ use std::collections::{BTreeSet, HashMap};
 
 pub(crate) use self::language::WordHasher;
 pub use self::language::{Language, is_stop_word};
+pub(crate) use self::split::is_without_spaces;
 pub use self::split::{Form, Piece, split};
-pub(crate) use self::split::{is_without_spaces, split_as_before};
 use crate::kept_chars::REPLY_CHARS;
 
 /// Maximum number of bytes of a text that are indexed: all of the longest reply, whose characters have up to four bytes.
 const INDEXED_BYTES: usize = 4 * REPLY_CHARS;
 
-/// Number of bytes of a text that are read at once. Earlier versions read no more than the first of these parts, so its
-/// terms and its language must not depend on the others.
+/// Number of bytes of a text that are read at once. The language is that of the first of these parts.
 const PART_BYTES: usize = 256 * 1024;
 
-/// The version of the index: of the terms, and of the rowids that they are stored under. Increase it whenever a term of any text is
-/// no longer made, or the rowids change, because rows are removed from the index by what they were added with. Upkeep then builds
-/// the index of every memory again; until it is complete, the old one is searched as well, unless the rowids differ (`ROWS_SINCE` in
-/// the store). A change that only adds terms needs no new version: removing more than was added does no harm.
-pub const TERMS_VERSION: u32 = 3;
+/// The version of the index: of the terms, and of the rowids that they are stored under. From the first release on, increase it
+/// whenever the terms of any text change, or the rowids: rows are removed from the index by what they were added with. Upkeep then
+/// builds the index of every memory again.
+pub const TERMS_VERSION: u32 = 1;
 
 /// Converts texts to terms, and caches the stems of words.
 #[derive(Debug, Default)]
@@ -48,7 +46,6 @@ impl Terms {
             let mut end = part.len();
             loop {
                 split(part, |piece| self.add(language, &piece, &mut all));
-                split_as_before(part, |piece| self.add(language, &piece, &mut all));
                 if end == text.len() {
                     break;
                 }

@@ -1,5 +1,6 @@
 //! Longhaul's data folder.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -216,22 +217,26 @@ impl Home {
 
     /// Opens the database with mode 0600. Waits for writes of other processes for at most `patience`.
     ///
-    /// A damaged database is renamed, and that is an error. The next call creates a new one.
+    /// A damaged database is renamed, and that is an error. The next call creates a new one. One from before the first release is
+    /// renamed too, and a new one is opened.
     pub fn store(&self, patience: Duration) -> Result<Store, Error> {
         let path = self.database();
         // SQLite would create the file with the mode of the umask. The WAL file gets the mode of the database. An existing file
         // must not be opened here: closing it would release the locks of every connection of this process.
         files::create_if_missing(&path)?;
-        Store::open(&path, patience).map_err(|error| self.judge(error))
+        match Store::open(&path, patience) {
+            Err(StoreError::Unreleased { .. }) => {
+                self.replace_unreleased()?;
+                Store::open(&path, patience)
+            }
+            opened => opened,
+        }
+        .map_err(|error| self.judge(error))
     }
 
     /// Opens the database if it exists.
     pub fn existing_store(&self) -> Result<Option<Store>, Error> {
-        let path = self.database();
-        path.exists()
-            .then(|| Store::open(&path, waiting_times::DATABASE))
-            .transpose()
-            .map_err(|error| self.judge(error))
+        self.database().exists().then(|| self.store(waiting_times::DATABASE)).transpose()
     }
 
     /// Renames the database if the error shows that it is damaged, and returns that as the error.
@@ -253,8 +258,7 @@ impl Home {
     /// again.
     fn set_aside(&self) -> Result<Option<PathBuf>, Error> {
         let path = self.database();
-        let lock = files::open_append(&self.locks().join("database"))?;
-        lock.lock_exclusive().map_err(|source| Error::Write { path: path.clone(), source })?;
+        let _lock = self.lock_database()?;
         // An error caused by a full or read-only disk does not mean that the file is damaged.
         let is_disk = |error: &StoreError| error.is_disk_trouble();
         match Store::open(&path, waiting_times::DATABASE) {
@@ -275,18 +279,52 @@ impl Home {
                 },
             },
         }
-        let free = (1..).map(|n| format!("longhaul.db.damaged-{n}")).find(|name| !self.dir.join(name).exists());
-        let aside = self.dir.join(free.unwrap_or_default());
-        for end in ["-wal", "-shm", ""] {
+        let aside = self.rename_database("damaged")?;
+        // If it cannot be started now, the next session starts it.
+        let _ = salvage::begin(&aside);
+        Ok(Some(aside))
+    }
+
+    /// Renames a database from before the first release, unless another process has just done it, and creates an empty one. The
+    /// next session tells the user.
+    fn replace_unreleased(&self) -> Result<(), Error> {
+        let path = self.database();
+        let _lock = self.lock_database()?;
+        if let Err(StoreError::Unreleased { .. }) = Store::open(&path, waiting_times::DATABASE) {
+            // A process of that version may still write: then the rest is in the WAL, which is renamed with the file.
+            longhaul_store::copy_wal_back(&path, waiting_times::DATABASE);
+            let aside = self.rename_database("before")?;
+            files::replace(&self.replaced_database(), aside.to_string_lossy().as_bytes())?;
+        }
+        files::create_if_missing(&path)
+    }
+
+    /// Returns the file that has the path of a database that was replaced, until the user has been told.
+    pub fn replaced_database(&self) -> PathBuf {
+        self.dir.join("longhaul.db.replaced")
+    }
+
+    /// Locks the database against being renamed by another process.
+    fn lock_database(&self) -> Result<File, Error> {
+        let lock = files::open_append(&self.locks().join("database"))?;
+        lock.lock_exclusive().map_err(|source| Error::Write { path: self.database(), source })?;
+        Ok(lock)
+    }
+
+    /// Renames the database and the files that belong to it, to the first free name with `why`.
+    fn rename_database(&self, why: &str) -> Result<PathBuf, Error> {
+        const ENDS: [&str; 3] = ["-wal", "-shm", ""];
+        let is_free = |name: &String| ENDS.iter().all(|end| !self.dir.join(format!("{name}{end}")).exists());
+        let free = (1..).map(|n| format!("longhaul.db.{why}-{n}")).find(is_free);
+        let (path, aside) = (self.database(), self.dir.join(free.unwrap_or_default()));
+        for end in ENDS {
             let beside = |path: &Path| PathBuf::from(format!("{}{end}", path.display()));
             match std::fs::rename(beside(&path), beside(&aside)) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 renamed => renamed.map_err(|source| Error::Write { path: beside(&aside), source })?,
             }
         }
-        // If it cannot be started now, the next session starts it.
-        let _ = salvage::begin(&aside);
-        Ok(Some(aside))
+        Ok(aside)
     }
 }
 

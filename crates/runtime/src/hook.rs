@@ -14,7 +14,6 @@ use std::time::Duration;
 use longhaul_activity_log::{LogLine, Metrics};
 use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::catalog::{self, Job};
-use longhaul_core::config::WarningKind;
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::{ChainId, Store};
@@ -213,9 +212,7 @@ impl<E: HookEvent<'static>> Hook<E> {
                 return None;
             }
         };
-        // An old spelling still works. `config check` and the doctor report it, but not every session.
-        let unusable = warnings.iter().filter(|warning| warning.kind == WarningKind::Unusable);
-        let config_warnings = unusable.map(ToString::to_string).collect();
+        let config_warnings = warnings.iter().map(ToString::to_string).collect();
         Some(Self {
             event,
             env,

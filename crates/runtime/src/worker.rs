@@ -42,7 +42,6 @@ pub struct WorkerFile {
     /// The start time, in milliseconds since the Unix epoch.
     pub started: u64,
     /// Whether a hook started it for a model. It then ends when there is nothing left to do.
-    #[serde(default)]
     pub for_model: bool,
 }
 

@@ -85,7 +85,7 @@ pub struct CurrentState {
     /// The files of the user's data; `None` if there is none.
     pub data: Option<Vec<PathBuf>>,
     /// The schema of the database, if it can be read.
-    pub schema: Option<u32>,
+    pub schema: Option<longhaul_store::Schema>,
 }
 
 impl CurrentState {

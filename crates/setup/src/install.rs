@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use longhaul_core::config::NotifyWay;
+use longhaul_store::Schema;
 
 use crate::bundle::Bundle;
 use crate::current_state::{CurrentState, Link, TmuxServer};
@@ -112,17 +113,13 @@ fn edit_users_files(state: &CurrentState, choices: Choices, plan: &mut InstallPl
         let (path, text) = tmux_conf_for_line(state);
         edit(plan, path, text, Edit::AddTmuxLine)?;
     }
-    // A line that an earlier version has added is updated without asking.
-    for (path, text) in state.tmux_confs.iter().filter(|(_, text)| tmux_conf::is_outdated(text)) {
-        edit(plan, path, Some(text), Edit::AddTmuxLine)?;
-    }
     Ok(())
 }
 
 /// Returns a message if the database was written by a newer version.
 fn newer_schema(state: &CurrentState) -> Option<String> {
     let known = longhaul_store::SCHEMA;
-    let schema = state.schema.filter(|schema| *schema > known)?;
+    let Some(Schema::Newer(schema)) = state.schema else { return None };
     Some(format!(
         "The database was written by a newer version (schema {schema}; this version knows {known}). It is not changed, and \
          not used until you install the newer version again."
@@ -155,26 +152,16 @@ fn record(state: &CurrentState, bundle: &Bundle, choices: Choices, now: u64) -> 
 }
 
 /// Returns the chords that this installation and earlier ones have added to keybindings.json.
-///
-/// `None` if an earlier version has recorded nothing and nothing is added: that version may have added the chords in the
-/// file.
-fn added_chords(state: &CurrentState, choices: Choices) -> Option<Vec<String>> {
+fn added_chords(state: &CurrentState, choices: Choices) -> Vec<String> {
     let text = state.keybindings.as_ref().ok().filter(|_| choices.keybinding);
     let missing = text.and_then(|text| keybindings::missing_chords(text.as_deref()).ok()).unwrap_or_default();
-    let recorded = match &state.manifest {
-        Some(manifest) => manifest.added_chords.clone(),
-        None => Some(Vec::new()),
-    };
-    if recorded.is_none() && missing.is_empty() {
-        return None;
-    }
-    let mut chords = recorded.unwrap_or_default();
+    let mut chords = state.manifest.as_ref().map(|manifest| manifest.added_chords.clone()).unwrap_or_default();
     for (chord, _) in missing {
         if !chords.contains(&chord) {
             chords.push(chord);
         }
     }
-    Some(chords)
+    chords
 }
 
 /// Binds the chord that submits typed text. A file that cannot be changed is left alone: without the chord, Enter is used.

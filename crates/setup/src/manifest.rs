@@ -41,8 +41,8 @@ pub struct Manifest {
     pub settings_before: Option<Vec<String>>,
     /// Whether the user does not want the chords in keybindings.json.
     pub no_keybinding: bool,
-    /// The chords that were added to keybindings.json; `None` if an earlier version has not recorded it.
-    pub added_chords: Option<Vec<String>>,
+    /// The chords that were added to keybindings.json.
+    pub added_chords: Vec<String>,
     /// Whether the user has answered the question about notifications.
     pub asked_notify: bool,
     /// Folders that did not exist before the first installation, outermost first.

@@ -15,11 +15,6 @@ pub fn line() -> String {
     format!("if-shell '~/.local/bin/longhaul tmux setup' '' \"{notice}\" {MARK}")
 }
 
-/// Returns whether the file has a line that an older version has written.
-pub fn is_outdated(text: &str) -> bool {
-    text.lines().any(|line| is_ours(line) && line.trim() != self::line())
-}
-
 /// Returns whether this file sets tmux up: with the line of `install`, by hand, or by a plugin manager.
 pub fn is_set_up(text: &str) -> bool {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
@@ -31,13 +26,9 @@ pub fn is_set_up(text: &str) -> bool {
     theirs.next().is_some()
 }
 
-/// Returns the file with the line at its end, or instead of an older line; `None` if the file sets tmux up already.
+/// Returns the file with the line at its end; `None` if the file sets tmux up already.
 pub fn with_line(text: Option<&str>) -> Option<String> {
     let text = text.unwrap_or_default();
-    if is_outdated(text) {
-        let renew = |old: &str| if is_ours(old) { format!("{}\n", line()) } else { old.to_owned() };
-        return Some(text.split_inclusive('\n').map(renew).collect());
-    }
     if is_set_up(text) {
         return None;
     }

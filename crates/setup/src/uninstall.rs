@@ -68,7 +68,7 @@ fn restore_keybindings(state: &CurrentState, plan: &mut InstallPlan) -> Result<(
     let path = &state.paths.keybindings;
     match &state.keybindings {
         Ok(text) => {
-            let added = state.manifest.as_ref().and_then(|manifest| manifest.added_chords.clone());
+            let added = state.manifest.as_ref().map(|manifest| manifest.added_chords.clone());
             let remove = Edit::RemoveChords { before: state.keybindings_before.clone(), added };
             edit(plan, path, text.as_deref(), remove)?;
         }

@@ -29,13 +29,10 @@ pub(crate) struct Journal {
     /// The steps, in their order.
     pub(crate) steps: Vec<JournalStep>,
     /// The permissions that folders have in the end: those that are created, and those that change.
-    #[serde(default)]
     pub(crate) folder_modes: BTreeMap<String, u32>,
     /// The permissions that those of them have which exist before.
-    #[serde(default)]
     pub(crate) folders_before: BTreeMap<String, u32>,
     /// Folders that are not removed when they become empty.
-    #[serde(default)]
     pub(crate) kept_folders: Vec<String>,
 }
 

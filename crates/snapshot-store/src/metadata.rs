@@ -33,28 +33,12 @@ pub(crate) struct Metadata {
     pub(crate) rules: Option<String>,
     /// The files of ignore rules in the work tree that were ignored themselves, with their texts.
     pub(crate) hidden_rules: BTreeMap<String, String>,
-    /// The version of this format: from 1 on, the modes of files are those on the disk, whatever the repository says; from 2
-    /// on, the permissions of all folders are known.
-    pub(crate) version: u32,
 }
-
-/// The version of the format that is written.
-pub(crate) const VERSION: u32 = 2;
 
 /// Maximum number of files, and of folders, of which it is stored that they have unusual permissions.
 pub(crate) const MAX_MODES: usize = 50_000;
 
 impl Metadata {
-    /// Returns whether the permissions of all files are known. An earlier version has stored only the first of many.
-    pub(crate) fn has_modes(&self) -> bool {
-        !self.has_no_modes && self.modes.len() < MAX_MODES
-    }
-
-    /// Returns whether the permissions of all folders are known.
-    pub(crate) fn has_folder_modes(&self) -> bool {
-        self.version >= 2 && !self.has_no_folder_modes
-    }
-
     /// Returns the permissions of folders.
     pub(crate) fn folder_modes(&self) -> FolderModes {
         let unusual = self.folder_modes.iter().map(|(path, mode)| (decoded_path(path), *mode)).collect();

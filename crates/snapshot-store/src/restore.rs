@@ -238,9 +238,6 @@ fn plan(place: &Place, git: &PrivateGit, goal: &Goal, now: &Scanned) -> Result<(
     let (target, then) = read_commit(git, &goal.commit).map_err(|_| Error::Gone(goal.snapshot))?;
     let mut changes = compare::changes(git, &now.tree, &target)?;
     changes.retain(|change| goal.selects(&change.path));
-    if then.version == 0 && place.tree.setting("core.filemode") == Some(b"false") {
-        keep_modes(&mut changes);
-    }
     add_permissions(git, &target, goal, now, &then, &mut changes)?;
     let deleted: Vec<&[u8]> =
         changes.iter().filter(|change| change.after.is_none()).map(|change| change.path.as_slice()).collect();
@@ -270,17 +267,6 @@ fn check_selection(place: &Place, git: &PrivateGit, goal: &Goal) -> Result<(), E
     Ok(())
 }
 
-/// Keeps the modes of all files: an earlier version stored those that the repository wanted, not those on the disk.
-fn keep_modes(changes: &mut Vec<Change>) {
-    changes.retain_mut(|change| match (&change.before, &mut change.after) {
-        (Some(before), Some(after)) if !before.is_link() && !after.is_link() => {
-            after.mode = before.mode;
-            before != after
-        }
-        _ => true,
-    });
-}
-
 /// Adds the files whose content is the same and whose permissions differ.
 fn add_permissions(
     git: &PrivateGit,
@@ -290,7 +276,7 @@ fn add_permissions(
     then: &Metadata,
     changes: &mut Vec<Change>,
 ) -> Result<(), Error> {
-    if !then.has_modes() || now.modes.len() >= MAX_MODES {
+    if then.has_no_modes || now.modes.len() >= MAX_MODES {
         return Ok(());
     }
     let known: BTreeSet<&[u8]> = changes.iter().map(|change| change.path.as_slice()).collect();

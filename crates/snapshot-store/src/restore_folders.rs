@@ -50,7 +50,7 @@ fn changes_to(
     then: &Metadata,
     target: &str,
 ) -> Result<Vec<FolderChange>, Error> {
-    if !then.has_folder_modes() || now.folders.modes.len() >= MAX_MODES {
+    if then.has_no_folder_modes || now.folders.modes.len() >= MAX_MODES {
         return Ok(Vec::new());
     }
     let decoded =

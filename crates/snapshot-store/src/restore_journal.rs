@@ -28,7 +28,7 @@ pub(crate) fn journal(
         let after = file_of(&step.after).map(|entry| {
             let known = goal.permissions.get(&step.path).copied();
             let same =
-                before.filter(|_| !then.has_modes() && file_of(&step.before).is_some_and(|old| old.mode == entry.mode));
+                before.filter(|_| then.has_no_modes && file_of(&step.before).is_some_and(|old| old.mode == entry.mode));
             known.or(same).unwrap_or_else(|| permissions(&then.modes, then.umask, &step.path, entry.is_executable()))
         });
         JournalStep::new(step, (before, after))
@@ -39,7 +39,7 @@ pub(crate) fn journal(
     };
     let is_new = |folder: &[u8]| !matches!(files.at(folder), OnDisk::Folder | OnDisk::Repository);
     let modes_then = then.folder_modes();
-    let is_known = |folder: &Vec<u8>| then.has_folder_modes() || modes_then.unusual.contains_key(folder);
+    let is_known = |folder: &Vec<u8>| !then.has_no_folder_modes || modes_then.unusual.contains_key(folder);
     let new = above(&written).into_iter().filter(is_known).filter(|folder| is_new(folder));
     let mut folder_modes: BTreeMap<String, u32> =
         new.map(|folder| (encoded_path(&folder), modes_then.of(&folder))).collect();

@@ -12,7 +12,7 @@ use longhaul_store::{Snapshot, SnapshotKind, Store};
 
 use crate::git_output::object_id;
 use crate::lock::Lock;
-use crate::metadata::{MAX_MODES, Metadata, VERSION, encoded};
+use crate::metadata::{MAX_MODES, Metadata, encoded};
 use crate::place::Place;
 use crate::scan::{Pause, Scanned, scan};
 use crate::{Error, compare, journal};
@@ -191,7 +191,6 @@ fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, 
         empty_folders: scanned.folders.empty.clone(),
         rules: Some(scanned.rules.clone()),
         hidden_rules: scanned.hidden_rules.clone(),
-        version: VERSION,
     };
     let message = serde_json::to_vec(&metadata).map_err(|_| Error::Output)?;
     let date = format!("@{} +0000", event.created_at / 1000);

@@ -129,10 +129,7 @@ pub fn upkeep(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<
 }
 
 fn kept(snapshot: &Snapshot) -> Kept {
-    // An earlier version did not record the size of the first one.
-    let is_unknown = snapshot.changed.is_none() && snapshot.commit.is_some() && snapshot.bytes == 0;
-    let bytes = if is_unknown { u64::MAX } else { snapshot.bytes.max(1) };
-    let mut kept = Kept::new(snapshot.id, Millis(snapshot.created_at), bytes);
+    let mut kept = Kept::new(snapshot.id, Millis(snapshot.created_at), snapshot.bytes.max(1));
     kept.is_pinned = snapshot.is_pinned;
     kept
 }

@@ -6,15 +6,12 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::bridges::{Bridge, all};
-use crate::migrations::STEPS;
 use crate::recall::{IndexProgress, backlog};
+use crate::schema::Schema;
 
-/// The number of the schema that this version knows.
-pub const SCHEMA: u32 = STEPS.len() as u32;
-
-/// Returns the number of the schema of the database at `path`; `None` if it cannot be read.
-pub fn schema_of(path: &Path, wait: Duration) -> Option<u32> {
-    open(path, wait).ok().and_then(|connection| schema(&connection).ok())
+/// Returns the schema of the database at `path`; `None` if it cannot be read.
+pub fn schema_of(path: &Path, wait: Duration) -> Option<Schema> {
+    open(path, wait).ok().and_then(|connection| Schema::of(&connection).ok())
 }
 
 /// The state of a database.
@@ -60,8 +57,4 @@ pub(crate) fn open(path: &Path, wait: Duration) -> rusqlite::Result<Connection> 
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.busy_timeout(wait)?;
     Ok(connection)
-}
-
-fn schema(connection: &Connection) -> rusqlite::Result<u32> {
-    connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }

@@ -1,4 +1,4 @@
-//! The database: the only crate that knows SQLite. It holds the schema, its steps, and every query.
+//! The database: the only crate that knows SQLite. It holds the schema and every query.
 
 mod agents;
 mod batons;
@@ -15,7 +15,6 @@ mod health;
 mod ingest;
 mod lock_queue;
 mod memory;
-mod migrations;
 mod model;
 mod notifications;
 mod pending_replies;
@@ -24,6 +23,7 @@ mod rewinds;
 mod row_ids;
 mod salvage;
 mod sanitizer;
+mod schema;
 mod second_reader;
 mod session_places;
 mod sessions;
@@ -52,7 +52,7 @@ pub use crate::foreign::{
     ClaudeMem, ForeignHead, ForeignObservation, ForeignRecords, ForeignSession, ForeignSummary, OldDetail, OldSession,
     OldTurn, OldTurnSize, Sitting, Throughline,
 };
-pub use crate::health::{Health, SCHEMA, bridges_of, health_of, index_progress_of, schema_of};
+pub use crate::health::{Health, bridges_of, health_of, index_progress_of, schema_of};
 pub use crate::ingest::{BOOKMARK, turn_role};
 pub use crate::memory::{
     Bulk, Content, Hit, KnownProject, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, Order, PageRecord,
@@ -65,6 +65,7 @@ pub use crate::rewinds::Rewind;
 pub use crate::row_ids::ChainId;
 pub use crate::salvage::Salvaged;
 pub use crate::sanitizer::Sanitizer;
+pub use crate::schema::{SCHEMA, Schema, copy_wal_back};
 pub use crate::second_reader::SecondReader;
 pub use crate::sessions::{NewSession, Session};
 pub use crate::snapshots::{Snapshot, SnapshotKind};
@@ -91,6 +92,9 @@ pub enum StoreError {
     /// An older version of the program has written it, and it was opened for reading only.
     #[error("{} was written by an older version (schema {found}, this one knows {known}): the next hook updates it", path.display())]
     TooOld { path: PathBuf, found: u32, known: u32 },
+    /// A version before the first release has written it.
+    #[error("{} was written by a version before the first release: the next session renames it and begins a new one", path.display())]
+    Unreleased { path: PathBuf },
     /// Another program's database is not of the expected form.
     #[error("{} cannot be imported: {problem}", path.display())]
     Foreign { path: PathBuf, problem: String },
@@ -108,7 +112,7 @@ impl StoreError {
         match self {
             Self::Corrupt { .. } => true,
             Self::Open { source, .. } | Self::Statement { source, .. } => is_damage(&source.0),
-            Self::TooNew { .. } | Self::TooOld { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => false,
+            _ => false,
         }
     }
 
@@ -124,7 +128,7 @@ impl StoreError {
             Self::Open { source, .. } | Self::Corrupt { source, .. } | Self::Statement { source, .. } => {
                 matches!(source.0.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
             }
-            Self::TooNew { .. } | Self::TooOld { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => false,
+            _ => false,
         }
     }
 
@@ -152,7 +156,7 @@ impl StoreError {
             Self::Open { source, .. } | Self::Corrupt { source, .. } | Self::Statement { source, .. } => {
                 Some(&source.0)
             }
-            Self::TooNew { .. } | Self::TooOld { .. } | Self::Foreign { .. } | Self::Unreadable { .. } => None,
+            _ => None,
         }
     }
 
@@ -212,7 +216,7 @@ impl Store {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(open)?;
         keep_statements(&connection).map_err(open)?;
         connection.execute_batch(SETTINGS).map_err(open)?;
-        migrations::run(&mut connection, path, patience)?;
+        schema::update(&mut connection, path, patience)?;
         Ok(Self { connection, lock_queue })
     }
 }

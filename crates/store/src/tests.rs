@@ -11,7 +11,6 @@ mod notifications;
 mod second_reader;
 mod session_places;
 mod sync;
-mod upgrade;
 mod vector_scan;
 mod vector_storing;
 mod vectors;
@@ -110,10 +109,47 @@ fn a_schema_that_only_a_reader_finds_old_is_called_old() {
     let store = open(&path).unwrap();
     let read = || Store::open_to_read(&path, Duration::from_secs(5)).map(drop);
     assert!(read().is_ok());
-    store.connection.pragma_update(None, "user_version", 3).unwrap();
-    assert!(matches!(read(), Err(StoreError::TooOld { found: 3, .. })));
+    store.connection.pragma_update(None, "user_version", 0).unwrap();
+    assert!(matches!(read(), Err(StoreError::TooOld { found: 0, .. })));
     store.connection.pragma_update(None, "user_version", 900).unwrap();
     assert!(matches!(read(), Err(StoreError::TooNew { found: 900, .. })));
+}
+
+/// The numbers of versions before the first release began at 1, too.
+#[test]
+fn a_database_from_before_the_first_release_is_refused_and_left_alone() {
+    for version in [2, 23] {
+        let folder = folder();
+        let path = folder.path().join("l.db");
+        let before = format!("CREATE TABLE bookmarks (id INTEGER PRIMARY KEY); PRAGMA user_version = {version};");
+        rusqlite::Connection::open(&path).unwrap().execute_batch(&before).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let error = open(&path).map(drop).unwrap_err();
+        assert!(matches!(error, StoreError::Unreleased { .. }), "{error}");
+        assert!(matches!(Store::open_to_read(&path, Duration::from_secs(5)), Err(StoreError::Unreleased { .. })));
+        assert_eq!(crate::schema_of(&path, Duration::from_secs(5)), Some(crate::Schema::Unreleased));
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn the_wal_of_a_database_from_before_the_first_release_is_copied_back() {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    let writer = rusqlite::Connection::open(&path).unwrap();
+    writer.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE bookmarks (id INTEGER PRIMARY KEY);").unwrap();
+    let wal = || std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
+    assert!(wal() > 0);
+    crate::copy_wal_back(&path, Duration::from_secs(5));
+    assert_eq!(wal(), 0);
+}
+
+#[test]
+fn the_stored_schema_has_no_comments() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%--%'";
+    assert_eq!(store.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }
 
 #[test]

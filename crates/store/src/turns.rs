@@ -3,7 +3,6 @@
 use longhaul_core::Millis;
 use longhaul_core::cut_text::cut_middle;
 use longhaul_memory::SAID_CHARS;
-use longhaul_transcript::{HOOK_RECORDS, is_hook_record};
 use rusqlite::{Row, ToSql};
 
 use crate::row_ids::Time;
@@ -221,23 +220,17 @@ impl Store {
                 })
             })
             .map_err(&failed)?;
-        let mut details: Vec<Detail> = rows.collect::<Result<_, _>>().map_err(failed)?;
-        // Earlier versions stored such records.
-        details.retain(|detail| detail.kind != "system" || !is_hook_record(&detail.name, &detail.text));
-        Ok(details)
+        rows.collect::<Result<_, _>>().map_err(failed)
     }
 }
 
 /// Returns the statement that reads turns, up to its first condition.
 fn turns() -> String {
-    // The names are constants that need no quoting.
-    let hook_records = format!("'{}'", HOOK_RECORDS.join("','"));
     format!(
         "SELECT t.origin_session_id, t.turn_number, t.role, coalesce(u.text, ''), t.created_at, {REPLY},
             coalesce(a.created_at, t.created_at), coalesce(nullif(m.summary, ''), s.summary, ''),
             EXISTS (SELECT 1 FROM details d
-                    WHERE d.origin_session_id = t.origin_session_id AND d.turn_number = t.turn_number
-                    AND coalesce(d.tool_name, '') NOT IN ({hook_records})),
+                    WHERE d.origin_session_id = t.origin_session_id AND d.turn_number = t.turn_number),
             t.chars
          FROM turns t {BODIES}
          LEFT JOIN skeletons s ON s.session_id = t.session_id AND s.origin_session_id = t.origin_session_id

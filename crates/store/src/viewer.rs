@@ -30,13 +30,13 @@ impl Store {
         // Half a megabyte: the system caches the file's pages anyway.
         connection.execute_batch("PRAGMA cache_size = -512; PRAGMA mmap_size = 0;").map_err(open)?;
         // A reader does not update the schema, so it must refuse one that it does not know.
-        crate::migrations::must_be_current(&connection, path)?;
+        crate::schema::must_be_current(&connection, path)?;
         Ok(Self { connection, lock_queue })
     }
 
     /// Returns whether the database has the schema of this version. A newer version may have changed it since it was opened.
     pub fn is_current(&self) -> Result<bool, StoreError> {
-        crate::migrations::is_current(&self.connection).map_err(cannot("read the version of the database"))
+        crate::schema::is_current(&self.connection).map_err(cannot("read the version of the database"))
     }
 
     /// Returns a number that changes when another connection has written.

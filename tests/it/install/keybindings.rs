@@ -154,23 +154,6 @@ fn what_was_declined_stays_declined_in_updates() {
 }
 
 #[test]
-fn an_update_from_a_version_that_bound_nothing_binds_the_chord() {
-    let machine = Machine::new();
-    write(&machine, OTHERS);
-    succeeds(&machine.install("1.0.0", &["--no-keybinding"]));
-    let manifest = machine.sandbox.home().join(".local/lib/longhaul/installed.json");
-    let mut recorded: Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
-    for name in ["no_keybinding", "added_chords"] {
-        recorded.as_object_mut().unwrap().remove(name).unwrap();
-    }
-    fs::write(&manifest, recorded.to_string()).unwrap();
-    update(&machine);
-    assert!(text(&machine).contains("chat:submit"), "{}", text(&machine));
-    succeeds(&machine.longhaul(&["uninstall"]));
-    assert_eq!(text(&machine), OTHERS);
-}
-
-#[test]
 fn a_chord_that_was_bound_because_ours_was_taken_later_goes_with_the_first() {
     let machine = Machine::new();
     succeeds(&machine.install("1.0.0", &[]));

@@ -199,6 +199,38 @@ fn a_database_damaged_further_in_is_set_aside_too() {
 }
 
 #[test]
+fn a_database_from_before_the_first_release_is_set_aside_and_the_user_told_once() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.data_dir()).unwrap();
+    let path = |name: &str| sandbox.data_dir().join(name);
+    fs::write(path("longhaul.db.before-1"), "of an earlier time").unwrap();
+    let old = Connection::open(path("longhaul.db")).unwrap();
+    let fill = "PRAGMA journal_mode = wal; CREATE TABLE bookmarks (id INTEGER PRIMARY KEY, note TEXT); PRAGMA user_version = 23;
+                INSERT INTO bookmarks (note) VALUES ('kept');";
+    old.execute_batch(fill).unwrap();
+    let doctor = sandbox.longhaul(&["doctor"]).stdout;
+    assert!(doctor.contains("was written by a version before the first release"), "{doctor}");
+    // Another program is the first to open it, while one of the version before still has it open.
+    assert_eq!(sandbox.longhaul(&["memory", "save", "a note"]).status, Some(0));
+    let session = Session::new(&sandbox, "s");
+    let reply = session.fire("SessionStart", json!({ "source": "startup" }));
+    let message = reply["systemMessage"].as_str().unwrap_or_default();
+    assert!(message.contains("longhaul.db.before-2") && message.contains("`longhaul memory import`"), "{reply}");
+    let reply = session.fire("SessionStart", json!({ "source": "startup" }));
+    assert!(!reply["systemMessage"].as_str().unwrap_or_default().contains("before"), "{reply}");
+    let doctor = sandbox.longhaul(&["doctor"]).stdout;
+    assert!(doctor.contains("were renamed: longhaul.db.before-1, longhaul.db.before-2"), "{doctor}");
+    drop(old);
+    assert_eq!(fs::read_to_string(path("longhaul.db.before-1")).unwrap(), "of an earlier time");
+    let kept = Connection::open(path("longhaul.db.before-2")).unwrap();
+    assert_eq!(kept.query_row("SELECT note FROM bookmarks", [], |row| row.get::<_, String>(0)).unwrap(), "kept");
+    session.prompt("go");
+    session.bash("t1", "ls", "a");
+    session.stop("done");
+    assert_eq!(titles(&sandbox).len(), 2);
+}
+
+#[test]
 fn a_newer_schema_is_left_alone() {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "s");

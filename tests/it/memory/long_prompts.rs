@@ -1,6 +1,5 @@
 //! Prompts and replies of megabytes: what is stored of them has a limit, and says what was left out.
 
-use rusqlite::Connection;
 use serde_json::json;
 
 use super::{Session, rows};
@@ -49,33 +48,6 @@ fn a_prompt_of_megabytes_is_stored_by_its_two_ends() {
     }
     let bytes: u64 = std::fs::metadata(sandbox.data_dir().join("longhaul.db")).unwrap().len();
     assert!(bytes < 1_000_000, "{bytes}");
-}
-
-/// What a version without a limit has left behind.
-fn store_long(sandbox: &Sandbox) {
-    let session = Session::new(sandbox, "s");
-    session.start("startup");
-    session.prompt("short");
-    session.stop("short, too");
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    let long = long("zanzibar");
-    database.execute("UPDATE sessions SET first_user_prompt = ?1, last_prompt = ?1", [&long]).unwrap();
-    assert!(database.execute("UPDATE bodies SET text = ?1", [&long]).unwrap() > 0);
-    assert!(database.execute("UPDATE turns SET pending_reply = ?1", [&long]).unwrap() > 0);
-}
-
-#[test]
-fn upkeep_and_purge_cut_what_was_stored_without_a_limit() {
-    for args in [&["memory", "upkeep"][..], &["memory", "purge", "--older-than", "0", "--yes"]] {
-        let sandbox = Sandbox::new();
-        store_long(&sandbox);
-        assert!(longest(&sandbox).iter().all(|longest| *longest > 4_000_000));
-        let outcome = sandbox.longhaul(args);
-        assert_eq!(outcome.status, Some(0), "{outcome:?}");
-        check_limits(&sandbox);
-        let kept = rows(&sandbox, "SELECT first_user_prompt FROM sessions WHERE session_id = 's'");
-        assert!(kept[0].starts_with("zanzibar") && kept[0].contains("characters left out"), "{args:?}");
-    }
 }
 
 /// A reply that is within the limit stays as it is, and a handoff shows no more of it than before.

@@ -214,27 +214,6 @@ fn a_session_that_was_killed_is_shown_with_what_it_did() {
     assert!(shown.contains("- P1 2026-03-02 09:00 split the parser into modules → Changed src/parser.rs"), "{shown}");
 }
 
-/// Summaries of an earlier version hold whatever a reply began with, and pair no request with its outcome.
-#[test]
-fn summaries_of_earlier_versions_are_made_again_or_shown_without_their_reports() {
-    let sandbox = at(Sandbox::new(), 0);
-    let session = Session::new(&sandbox, "aaaa");
-    session.prompt("note the new importer in the changelog");
-    session.stop("The importer is new.");
-    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    let old = "Added to CHANGELOG.md. The heading was missing because of a merge. Let me know if you need more.";
-    let sql = "UPDATE session_summaries SET learned = ?1, exchanges = NULL,
-                                            completed = 'Changed CHANGELOG.md. Ran `git diff`'";
-    database.execute(sql, [old]).unwrap();
-    let shown = Session::new(&sandbox, "next").start("startup");
-    assert!(shown.contains("changelog → The importer is new.\n"), "{shown}");
-    // What was said is gone.
-    database.execute_batch("DELETE FROM replies; DELETE FROM bodies; DELETE FROM turns;").unwrap();
-    let shown = Session::new(&sandbox, "next").start("startup");
-    let expected = "changelog → The heading was missing because of a merge. Changed CHANGELOG.md.\n";
-    assert!(shown.contains(expected), "{shown}");
-}
-
 #[test]
 fn commands_alone_make_no_page() {
     let sandbox = at(Sandbox::new(), 0);

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::index_moves::{PROMPTS, fs_used, old_memory};
+use super::index_rebuild::{PROMPTS, fs_used, memory_without_index};
 use super::{memory, sandbox};
 use crate::dice::Dice;
 use crate::memory_meaning::write_model;
@@ -96,7 +96,7 @@ fn check_index(sandbox: &Sandbox, prompts: i64) {
 #[test]
 fn two_hundred_hooks_and_upkeep_lose_nothing_of_each_other() {
     let sandbox = sandbox();
-    old_memory(&sandbox);
+    memory_without_index(&sandbox);
     use_model(&sandbox, "one");
     let are_done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -175,7 +175,7 @@ fn a_full_disk_delays_the_vectors_and_loses_nothing() {
     let sandbox = sandbox();
     let data = sandbox.data_dir();
     let Some(small) = Small::mount(&sandbox, &data, "64m") else { return };
-    old_memory(&sandbox);
+    memory_without_index(&sandbox);
     assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
     use_model(&sandbox, "one");
     let used = fs_used(&data);
@@ -220,7 +220,7 @@ fn run_and_kill(sandbox: &Sandbox, dice: &mut Dice) {
 #[test]
 fn upkeep_killed_at_any_moment_leaves_no_half_written_vector() {
     let sandbox = sandbox();
-    old_memory(&sandbox);
+    memory_without_index(&sandbox);
     let mut dice = Dice(23);
     // The schema is brought up to date first.
     assert_eq!(memory(&sandbox, &["stats"]).status, Some(0));

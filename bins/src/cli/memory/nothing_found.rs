@@ -9,18 +9,18 @@ pub(crate) const EMPTY: &str = "the memory is empty: run `longhaul memory import
 
 /// Returns a message that says what was searched for, and whether filters or an incomplete index may be the reason.
 pub(crate) fn message(store: &Store, wanted: &Wanted) -> String {
-    let passing = if is_narrowed(wanted) { "that passes the filters " } else { "" };
     let index = store.index_progress().ok().filter(|index| !index.is_complete());
     if let Some(index) = index {
         return format!(
-            "nothing found: no record {passing}has every word, which is required until the search index is complete; it \
-             is built to {} %, and `longhaul memory upkeep` completes it",
+            "nothing found, but the search index is not complete: it is built to {} %, and `longhaul memory upkeep` \
+             completes it",
             index.percent()
         );
     }
     if wanted.offset > 0 {
         return format!("nothing found: there are at most {} results", wanted.offset);
     }
+    let passing = if is_narrowed(wanted) { "that passes the filters " } else { "" };
     let query = &wanted.query;
     let any: Vec<String> =
         query.wanted_terms().into_iter().take(12).map(|mut term| term.forms.swap_remove(0)).collect();

@@ -4,7 +4,6 @@ use anyhow::Result;
 use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::memory::salvage::SetAside;
-use longhaul_runtime::memory::upkeep::cut_long_texts;
 use longhaul_store::Store;
 use serde_json::json;
 
@@ -41,7 +40,6 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         Some(days) => {
             confirm(&format!("Delete raw tool text that is older than {days} days?"), args.yes)?;
             let age = days.saturating_mul(DAY_MS.unsigned_abs());
-            cut_long_texts(&store)?;
             format!("{} raw texts", drop_raw(&store, Millis(memory.env.now.0.saturating_sub(age)))?)
         }
         None => {

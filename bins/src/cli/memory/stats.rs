@@ -47,9 +47,7 @@ pub(crate) fn run(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exit>
     if !index.is_complete() {
         let IndexProgress { done, total } = index;
         out::line(&format!("{:14} {:>11}%, {done} of {total} records", "search index", index.percent()))?;
-        out::message(
-            "The search index is being built. Until it is complete, a search finds only records with every word.",
-        );
+        out::message("The search index is being built. Until it is complete, a search does not find everything.");
         out::message("`longhaul memory upkeep` completes it now; every new session also continues it.");
     }
     for (table, size) in sizes.iter().filter(|(_, size)| tables && *size >= stats.bytes / 100) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Config, Warning, with_current_keys};
+use super::{Config, Warning};
 use crate::json_text::{self, JsonFile};
 
 /// Returns the text of the configuration with the value `given` at `key`, and that value; `Err` says why it cannot be set.
@@ -37,7 +37,7 @@ pub fn without_setting(text: Option<&str>, key: &str) -> Result<Option<String>, 
     let (_, warnings) = Config::from_json(&with_key);
     match warnings.into_iter().find(|warning| warning.is_unknown_key()) {
         Some(warning) => Err(format!("{}: {}", warning.key, warning.wrong)),
-        None if is_set(text, key) => Err(format!("{key} is there in an old spelling, or twice: remove it by hand")),
+        None if is_set(text, key) => Err(format!("{key} is there twice: remove it by hand")),
         None => Ok(None),
     }
 }
@@ -50,7 +50,7 @@ pub fn new_problem(before: &str, after: &str) -> Option<Warning> {
 }
 
 fn is_set(text: &str, key: &str) -> bool {
-    let json = with_current_keys(serde_json::from_str(json_text::without_byte_order_mark(text)).unwrap_or_default());
+    let json: Value = serde_json::from_str(json_text::without_byte_order_mark(text)).unwrap_or_default();
     json.pointer(&format!("/{}", path(key).join("/"))).is_some()
 }
 

@@ -1,6 +1,6 @@
 //! What is in force in place of a value that cannot be used and was probably to forbid something.
 
-use super::{Config, Names, Warning, WarningKind, suggestion};
+use super::{Config, Names, Warning, suggestion};
 
 /// The stricter side of a value, and how a warning says it.
 type Stricter = (fn(&mut Config), &'static str);
@@ -34,7 +34,7 @@ const PRIVATE: [(&str, Stricter); 11] = [
 /// Puts the stricter side in force for every value that a warning calls unusable, and for every key that does not exist and may
 /// have been meant for such a value, and says so in the warning.
 pub(super) fn apply(config: &mut Config, warnings: &mut [Warning]) {
-    for warning in warnings.iter_mut().filter(|warning| warning.kind == WarningKind::Unusable) {
+    for warning in warnings.iter_mut() {
         let section = if warning.is_unknown_key() { section_meant(&warning.key) } else { None };
         let key = section.as_ref().unwrap_or(&warning.key);
         let Some((_, (restrict, instead))) = PRIVATE.iter().find(|(private, _)| private == key) else { continue };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Config, ProjectReading, Setting, Trust, Verdict, Warning, with_current_keys};
+use super::{Config, ProjectReading, Setting, Trust, Verdict, Warning};
 use crate::json_text::without_byte_order_mark;
 
 /// Where a value comes from.
@@ -62,7 +62,6 @@ pub fn explain(user: Option<&str>, project: Option<(&str, Trust)>) -> Explanatio
     let (own, warnings) = user.map_or_else(Default::default, Config::from_json);
     let file: Value =
         user.and_then(|text| serde_json::from_str(without_byte_order_mark(text)).ok()).unwrap_or_default();
-    let file = with_current_keys(file);
     let project = project.map(|(text, trust)| own.with_project(text, trust));
     let config = project.as_ref().map_or_else(|| own.clone(), |project| project.config.clone());
     let in_force = config.to_json();

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::{Config, Continuation, Key, Setting, setting, suggestion, with_current_keys};
+use super::{Config, Continuation, Key, Setting, setting, suggestion};
 use crate::json_text::without_byte_order_mark;
 
 /// Whether the user has allowed a project's file with exactly this content.
@@ -149,7 +149,7 @@ impl Config {
         let mut reading = ProjectReading { config: self.clone(), values: Vec::new(), problem: None };
         match serde_json::from_str::<Value>(without_byte_order_mark(text)) {
             Ok(file @ Value::Object(_)) => {
-                read_section(self, &with_current_keys(file), "", trust, &Self::keys(), &mut reading);
+                read_section(self, &file, "", trust, &Self::keys(), &mut reading);
             }
             Ok(_) => reading.problem = Some("is not a JSON object".to_owned()),
             Err(error) => reading.problem = Some(format!("is not JSON ({error})")),

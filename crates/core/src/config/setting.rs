@@ -6,21 +6,10 @@ use serde_json::{Value, json};
 
 use super::{numbers::Range, suggestion};
 
-/// What a [`Warning`] is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WarningKind {
-    /// A value that cannot be used; its default is in force, or the stricter side of it.
-    Unusable,
-    /// A key in the spelling of an earlier version. Its value is in force.
-    OldSpelling,
-}
-
 /// A remark about a key of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warning {
-    /// What the warning is about.
-    pub kind: WarningKind,
     /// The key, such as `bookmarks.thresholds.min_tokens`; empty for the file as a whole.
     pub key: String,
     /// What is wrong, and what is used instead.
@@ -35,7 +24,7 @@ const NO_SUCH_KEY: &str = "no such key";
 impl Warning {
     fn unusable(key: &str, wrong: String, instead: &str) -> Self {
         let problem = format!("{wrong}: {instead}");
-        Self { kind: WarningKind::Unusable, key: key.to_owned(), problem, wrong }
+        Self { key: key.to_owned(), problem, wrong }
     }
 
     /// Returns whether it is about a key that does not exist.
@@ -73,18 +62,6 @@ impl Warning {
     pub(super) fn unknown(path: &str, meant: Option<&str>) -> Self {
         let hint = meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default();
         Self::unusable(path, format!("{NO_SUCH_KEY}{hint}"), "ignored")
-    }
-
-    /// Returns the warning about the key `old`, which is called `new` now.
-    pub(super) fn old_spelling(path: &str, old: &str, new: &str) -> Self {
-        let warning =
-            Self::unusable(path, format!("`{old}` is the old spelling of `{new}`"), "it still works; rename it");
-        Self { kind: WarningKind::OldSpelling, ..warning }
-    }
-
-    /// Returns the warning about the key `old`, which is ignored because the file has `new` too.
-    pub(super) fn both_spellings(path: &str, old: &str, new: &str) -> Self {
-        Self::unusable(path, format!("`{old}` is the old spelling of `{new}`, which is set too"), "ignored")
     }
 }
 

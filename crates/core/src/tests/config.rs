@@ -417,10 +417,8 @@ fn what_cannot_be_set_or_unset_is_refused_with_the_reason() {
     assert!(refused("{}", "worker.port", "99999999").starts_with("worker.port: 99999999 is not"));
     assert!(refused("[1]", "worker.port", "4000").contains("not a JSON object"));
     assert!(refused(r#"{"worker": 1}"#, "worker.port", "4000").contains("has no place"));
-    assert!(refused(r#"{"bookmarks": {"midTurn": true}}"#, "bookmarks.mid_turn", "false").contains("old spelling"));
     assert_eq!(without_setting(Some(r#"{"worker": {}}"#), "worker.port"), Ok(None));
     assert!(without_setting(None, "worker.prot").unwrap_err().contains("did you mean worker.port"));
-    assert!(without_setting(Some(r#"{"bookmarks": {"midTurn": true}}"#), "bookmarks.mid_turn").is_err());
     // What was wrong before is no reason to refuse something else.
     assert!(with_setting(Some(r#"{"nothing": 1}"#), "worker.port", "4000").is_ok());
 }

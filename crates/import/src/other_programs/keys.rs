@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use longhaul_core::config::{new_problem, with_current_keys};
+use longhaul_core::config::new_problem;
 use longhaul_core::{Config, json_text};
 use serde_json::Value;
 
@@ -103,7 +103,7 @@ fn add(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hi
             continue;
         };
         let keys: Vec<&str> = key.split('.').collect();
-        let now = with_current_keys(json_text::from_file(brought.text.as_bytes()).unwrap_or_default());
+        let now: Value = json_text::from_file(brought.text.as_bytes()).unwrap_or_default();
         match (now.pointer(&format!("/{}", keys.join("/"))), json_text::insert(&brought.text, &keys, value)) {
             (Some(set), _) if set == value => brought.left.push(format!("{key} already has that value")),
             (Some(set), _) => brought.left.push(format!("{key} is set to {set} here, not to {value}")),

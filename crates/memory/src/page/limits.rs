@@ -9,7 +9,7 @@ pub const PAGE_RECORDS: usize = 300;
 /// Maximum number of older notes.
 pub const PAGE_NOTES: usize = 12;
 
-/// Maximum number of sessions that are summarized for a page, because their summary is missing or of an earlier version.
+/// Maximum number of sessions that are summarized for a page, because their summary is missing.
 pub const PAGE_NEW_SUMMARIES: usize = 3;
 
 /// A page is not shown if there is room for fewer characters than this.

@@ -3,7 +3,6 @@
 use longhaul_core::record::defuse;
 
 use super::{PageInput, PageSession, moment, shown_host};
-use crate::conclusions::without_reports;
 use crate::exchanges::is_telling;
 use crate::observation::MadeBy;
 use crate::summarize::without_commands;
@@ -31,11 +30,10 @@ pub(super) struct SessionLine {
 
 /// Returns the line of a session, of at most about `chars` characters; `None` if it has neither a request nor a result.
 pub(super) fn session_line(session: &PageSession, input: &PageInput<'_>, chars: usize) -> Option<SessionLine> {
-    let is_by_rule = session.made_by == MadeBy::Rule;
-    let (text, has_result) = if is_by_rule && !session.is_unpaired {
-        if session.summary.exchanges.is_empty() { whole(session, "", chars)? } else { (paired(session, chars), true) }
-    } else {
-        whole(session, &learned(session), chars)?
+    let (text, has_result) = match session.made_by {
+        MadeBy::Rule if session.summary.exchanges.is_empty() => whole(session, "", chars)?,
+        MadeBy::Rule => (paired(session, chars), true),
+        MadeBy::Model | MadeBy::Person => whole(session, session.summary.learned.trim(), chars)?,
     };
     let reader = if session.is_reader { "(this session) " } else { "" };
     let (record, text) = (defuse(&session.record), defuse(&text));
@@ -90,15 +88,6 @@ fn request(session: &PageSession) -> String {
     // The request in a model's summary is that of the whole session.
     let is_whole = session.made_by != MadeBy::Rule && is_telling(&request);
     if !is_whole && (is_telling(&first) || request.is_empty()) { first } else { request }
-}
-
-/// Returns the conclusions of a session that are not paired with a request.
-fn learned(session: &PageSession) -> String {
-    match session.made_by {
-        // Rules of earlier versions took the first sentences of the reply, whatever they contained.
-        MadeBy::Rule => without_reports(&session.summary.learned),
-        MadeBy::Model | MadeBy::Person => session.summary.learned.trim().to_owned(),
-    }
 }
 
 /// Returns the parts of `done` that are not in the line yet.

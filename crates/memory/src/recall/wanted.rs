@@ -1,10 +1,9 @@
 //! The significant words of a query.
 
 use std::collections::HashMap;
-use std::iter;
 
 use super::weights::WEIGHTS;
-use crate::terms::{Form, Language, fold, forms_in, is_stop_word, split, split_as_before};
+use crate::terms::{Form, Language, fold, forms_in, is_stop_word, split};
 
 /// Maximum number of terms that are searched for. A stack trace has hundreds, and its longest words are the most
 /// significant.
@@ -61,29 +60,24 @@ pub fn are_names(terms: &[WantedTerm]) -> bool {
 fn gather(text: &str, languages: &[Language]) -> (Vec<WantedTerm>, Vec<WantedTerm>) {
     let mut telling = Gathered::default();
     let mut others = Gathered::default();
-    let mut pieces: Vec<(String, Form, usize, usize)> = Vec::new();
-    split(text, |piece| pieces.push((piece.text.to_owned(), piece.form, piece.position, piece.start)));
-    // In texts that earlier versions have indexed, such a run of letters is one term.
-    let mut runs: HashMap<usize, String> = HashMap::new();
-    split_as_before(text, |piece| {
-        runs.insert(piece.start, fold(piece.text).into_owned());
-    });
+    let mut pieces: Vec<(String, Form, usize)> = Vec::new();
+    split(text, |piece| pieces.push((piece.text.to_owned(), piece.form, piece.position)));
     // A whole comes after its parts, and begins with the first of them.
     let mut in_whole = vec![false; pieces.len()];
-    for (index, (_, form, position, _)) in pieces.iter().enumerate() {
+    for (index, (_, form, position)) in pieces.iter().enumerate() {
         if *form == Form::Whole {
             for before in (0..index).rev().take_while(|before| pieces[*before].2 >= *position) {
                 in_whole[before] = true;
             }
         }
     }
-    for ((text, form, _, start), is_part) in pieces.into_iter().zip(in_whole) {
+    for ((text, form, _), is_part) in pieces.into_iter().zip(in_whole) {
         let is_stop = is_stop_word(&text) && form != Form::Whole;
         let gathered = if is_stop && !is_part { &mut others } else { &mut telling };
         let forms = match form {
             Form::Word => forms_in(languages, &text),
             Form::Whole => vec![fold(&text).into_owned()],
-            Form::Pair => iter::once(text.clone()).chain(runs.remove(&start).filter(|run| *run != text)).collect(),
+            Form::Pair => vec![text.clone()],
         };
         gathered.add(&text, form, forms, is_part && form == Form::Word);
     }

@@ -37,44 +37,16 @@ pub struct Piece<'a> {
 
 /// Calls `take` with every piece of a text, in order.
 pub fn split(text: &str, take: impl FnMut(Piece<'_>)) {
-    split_with(text, Scripts::All, take, plain_word);
-}
-
-/// Calls `take` with the pieces that earlier versions made of a text in Khmer or Myanmar; with none of any other text.
-///
-/// The index keeps these terms beside the pairs, so that a row that an earlier version has added is removed as a whole.
-pub(crate) fn split_as_before(text: &str, take: impl FnMut(Piece<'_>)) {
-    if !text.is_ascii() && text.chars().any(is_added) {
-        split_with(text, Scripts::WithoutAdded, take, plain_word);
-    }
-}
-
-/// The scripts that are read in pairs of characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scripts {
-    All,
-    /// Without Khmer and Myanmar.
-    WithoutAdded,
-}
-
-impl Scripts {
-    fn has(self, c: char) -> bool {
-        is_unspaced(c) || (self == Self::All && is_added(c))
-    }
+    split_with(text, take, plain_word);
 }
 
 /// Splits a text; `plain_word` finds words that need no further checks, and may find none.
-fn split_with(
-    text: &str,
-    scripts: Scripts,
-    mut take: impl FnMut(Piece<'_>),
-    plain_word: impl Fn(&[u8], usize) -> Option<usize>,
-) {
+fn split_with(text: &str, mut take: impl FnMut(Piece<'_>), plain_word: impl Fn(&[u8], usize) -> Option<usize>) {
     let text: Cow<'_, str> = match text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
         true => text.into(),
         false => text.nfkc().collect::<String>().into(),
     };
-    let mut splitter = Splitter { text: &text, scripts, position: 0, take: &mut take, lower: String::new() };
+    let mut splitter = Splitter { text: &text, position: 0, take: &mut take, lower: String::new() };
     let mut rest = 0;
     while let Some(byte) = text.as_bytes().get(rest) {
         if BYTES[usize::from(*byte)] == ByteKind::Apart {
@@ -84,7 +56,7 @@ fn split_with(
         let Some(c) = text[rest..].chars().next() else { break };
         rest = if let Some(end) = plain_word(text.as_bytes(), rest) {
             splitter.plain(rest, end)
-        } else if scripts.has(c) {
+        } else if is_without_spaces(c) {
             splitter.pairs(rest)
         } else if is_word(c) {
             splitter.compound(rest)
@@ -141,7 +113,6 @@ static BYTES: [ByteKind; 256] = {
 
 struct Splitter<'t, F> {
     text: &'t str,
-    scripts: Scripts,
     position: usize,
     take: &'t mut F,
     lower: String,
@@ -169,7 +140,7 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
     /// Takes a run of characters without spaces, in pairs. Returns its end.
     fn pairs(&mut self, start: usize) -> usize {
         let run = &self.text[start..];
-        let length = run.find(|c| !self.scripts.has(c)).unwrap_or(run.len());
+        let length = run.find(|c| !is_without_spaces(c)).unwrap_or(run.len());
         let run = &run[..length];
         let mut before: Option<usize> = None;
         for (at, c) in run.char_indices() {
@@ -195,11 +166,11 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
         let mut components: Vec<Component> = Vec::new();
         loop {
             let run = &self.text[end..];
-            let length = run.find(|c| !is_word(c) && c != '-' || self.scripts.has(c)).unwrap_or(run.len());
+            let length = run.find(|c| !is_word(c) && c != '-' || is_without_spaces(c)).unwrap_or(run.len());
             let length = run[..length].trim_end_matches('-').len();
             components.push(self.component(end, end + length));
             end += length;
-            let joint = joint(&self.text[end..], self.scripts);
+            let joint = joint(&self.text[end..]);
             if joint == 0 {
                 break;
             }
@@ -281,11 +252,11 @@ struct Component {
 }
 
 /// Returns the length of the separator that joins two words here; 0 if there is none.
-fn joint(text: &str, scripts: Scripts) -> usize {
+fn joint(text: &str) -> usize {
     let length = if text.starts_with("::") || text.starts_with("->") { 2 } else { 1 };
     let is_joint = text.starts_with(['.', '/', '\\', ':']) || length == 2;
     let goes_on =
-        text.get(length..).and_then(|rest| rest.chars().next()).is_some_and(|c| is_word(c) && !scripts.has(c));
+        text.get(length..).and_then(|rest| rest.chars().next()).is_some_and(|c| is_word(c) && !is_without_spaces(c));
     if is_joint && goes_on { length } else { 0 }
 }
 
@@ -319,19 +290,11 @@ fn part_ranges(text: &str) -> Vec<(usize, usize)> {
 
 /// Returns whether a character belongs to a script that does not separate words by spaces.
 pub(crate) fn is_without_spaces(c: char) -> bool {
-    Scripts::All.has(c)
-}
-
-/// Returns whether a character belongs to a word.
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || matches!(c, '\u{300}'..='\u{36f}')
-}
-
-/// Returns whether a character belongs to a script that does not separate words by spaces, and that every version has
-/// read in pairs.
-fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}'           // Thai, Lao
+        | '\u{1000}'..='\u{1049}' | '\u{104c}'..='\u{109f}' // Myanmar, with the signs that join letters
+        | '\u{a9e0}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}'
+        | '\u{1780}'..='\u{17d3}' | '\u{17d7}' | '\u{17db}'..='\u{17ff}' | '\u{19e0}'..='\u{19ff}' // Khmer, likewise
         | '\u{3005}' | '\u{3007}'
         | '\u{3040}'..='\u{30ff}'       // Hiragana, Katakana
         | '\u{31f0}'..='\u{31ff}'
@@ -343,23 +306,16 @@ fn is_unspaced(c: char) -> bool {
         && c != '゠'
 }
 
-/// Returns whether a character belongs to such a script that earlier versions read as words: Khmer or Myanmar, with the
-/// signs that join letters.
-///
-/// They ended a word at such a sign, and left out what was longer than a word can be. Texts that they have indexed keep
-/// those terms until the index is built again: they are found by a whole run of letters, not by a part of it.
-fn is_added(c: char) -> bool {
-    matches!(c,
-        '\u{1000}'..='\u{1049}' | '\u{104c}'..='\u{109f}'                               // Myanmar
-        | '\u{a9e0}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}'
-        | '\u{1780}'..='\u{17d3}' | '\u{17d7}' | '\u{17db}'..='\u{17ff}' | '\u{19e0}'..='\u{19ff}') // Khmer
+/// Returns whether a character belongs to a word.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || matches!(c, '\u{300}'..='\u{36f}')
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Scripts, plain_word, split_with};
+    use super::{plain_word, split_with};
 
     proptest! {
         /// Rows are removed from the index by the terms that they were added with, so the terms must not change.
@@ -369,7 +325,7 @@ mod tests {
         ) {
             let pieces = |plain: fn(&[u8], usize) -> Option<usize>| {
                 let mut all = Vec::new();
-                split_with(&text, Scripts::All, |piece| {
+                split_with(&text, |piece| {
                     all.push((piece.text.to_owned(), piece.form, piece.position, piece.start, piece.end));
                 }, plain);
                 all

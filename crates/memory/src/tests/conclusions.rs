@@ -1,4 +1,4 @@
-use crate::conclusions::{conclusions, joined, without_reports};
+use crate::conclusions::{conclusions, joined};
 
 fn learned(reply: &str) -> Vec<String> {
     conclusions([reply].into_iter()).learned
@@ -105,15 +105,6 @@ fn what_was_done_is_reported_apart() {
     assert_eq!(learned(reply), ["The bank sends field 86 without subfields."]);
     assert_eq!(reported(reply), ["I replaced the unwrap by a fallback that keeps the raw text."]);
     assert_eq!(reported("Done."), [""; 0]);
-}
-
-#[test]
-fn summaries_of_earlier_versions_lose_their_reports() {
-    let old = "Added to CHANGELOG.md. The clock was read twice. All tests pass.";
-    assert_eq!(without_reports(old), "The clock was read twice.");
-    assert_eq!(without_reports("It flies."), "It flies.");
-    let new = "Decided: one clock, no cache. It failed because of the zone.";
-    assert_eq!(without_reports(new), new);
 }
 
 #[test]

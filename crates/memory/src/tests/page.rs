@@ -18,7 +18,6 @@ pub(super) fn session(record: &str, hours_ago: u64, first_prompt: &str, mut summ
         first_prompt: first_prompt.to_owned(),
         summary,
         made_by: MadeBy::Rule,
-        is_unpaired: false,
     }
 }
 
@@ -215,15 +214,6 @@ fn a_session_without_a_result_is_left_out_or_says_so() {
     assert!(text.contains("Shown: 2 sessions"), "{text}");
     let text = shown(&[asked("S3", 1), asked("S1", 3)], &[]);
     assert_eq!(text.matches("(no result recorded)").count(), 2, "{text}");
-}
-
-#[test]
-fn a_summary_of_an_earlier_version_shows_conclusions_without_reports() {
-    let mut old = session("S1", 1, "note the release", came_to("Added to CHANGELOG.md. We use SemVer.", "", ""));
-    old.is_unpaired = true;
-    old.summary.exchanges.clear();
-    let text = shown(&[old], &[]);
-    assert!(text.contains("note the release → We use SemVer.\n"), "{text}");
 }
 
 #[test]

@@ -67,6 +67,22 @@ pub fn welcome(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
+/// Tells the user once that the database of a version before the first release was renamed. It comes last, because an earlier job
+/// may have been the first to open it.
+pub fn tell_of_replaced_database(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    let file = hook.home.replaced_database();
+    // Of two sessions that start at the same time, one removes the file.
+    if let Ok(aside) = bounded_read::text(&file, bounded_read::SMALL)
+        && fs::remove_file(&file).is_ok()
+    {
+        hook.notify(&format!(
+            "longhaul: the database was written by a version before the first release; it was renamed to {aside}, and a new one is \
+             begun. `longhaul memory import` fills it from the transcripts of past sessions"
+        ));
+    }
+    Ok(Flow::Next)
+}
+
 impl Hook<SessionStart> {
     /// Returns whether Claude Code has transcripts of other sessions.
     fn has_past_transcripts(&self) -> bool {

@@ -50,26 +50,19 @@ fn sessions(store: &Store, reader: Reader<'_>) -> Result<Vec<PageSession>, Error
         if has_seen == Some(stored.session.as_str()) {
             continue;
         }
-        let is_stale = stored.is_unpaired || stored.summary.is_none();
-        let made_now = if is_stale && summed_up_now < PAGE_NEW_SUMMARIES {
-            summed_up_now += 1;
-            Some(summary_of(store, &stored.session)?)
-        } else {
-            None
-        };
-        let ((summary, made_by), is_unpaired) = match (made_now, stored.summary) {
-            // The turns may have been deleted since.
-            (Some(new), Some(known)) if new.exchanges.is_empty() => (known, stored.is_unpaired),
-            (Some(new), _) => ((new, MadeBy::Rule), false),
-            (None, Some(known)) => (known, stored.is_unpaired),
-            (None, None) => continue,
+        let (summary, made_by) = match stored.summary {
+            Some(known) => known,
+            None if summed_up_now < PAGE_NEW_SUMMARIES => {
+                summed_up_now += 1;
+                (summary_of(store, &stored.session)?, MadeBy::Rule)
+            }
+            None => continue,
         };
         let mut session = PageSession::new(stored.record.to_string(), stored.at, summary);
         session.is_reader = own == Some(stored.session.as_str());
         session.host = stored.host;
         session.first_prompt = stored.first_prompt;
         session.made_by = made_by;
-        session.is_unpaired = is_unpaired;
         sessions.push(session);
     }
     Ok(sessions)

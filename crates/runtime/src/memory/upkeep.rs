@@ -4,7 +4,6 @@
 use fs2::FileExt;
 use longhaul_core::clock::DAY_MS;
 use longhaul_core::{Config, Env, Millis};
-use longhaul_store::Store;
 
 use crate::{Error, Home, bounded_read, files, process, waiting_times};
 
@@ -98,21 +97,6 @@ pub(crate) fn start() -> Result<(), Error> {
     process::spawn_sibling("longhaul", &args).map(drop)
 }
 
-/// Cuts prompts and replies that were stored before there was a limit. Returns their number.
-pub fn cut_long_texts(store: &Store) -> Result<usize, Error> {
-    /// Each text may be as large as a request, and each transaction must be short.
-    const LONG_AT_ONCE: usize = 20;
-
-    let mut done = 0;
-    loop {
-        let cut = store.cut_long_texts(LONG_AT_ONCE)?;
-        done += cut;
-        if cut < LONG_AT_ONCE {
-            return Ok(done);
-        }
-    }
-}
-
 /// Completes the search index in small transactions. Returns whether it is complete; `None` if another process is
 /// building it.
 ///
@@ -146,9 +130,6 @@ pub fn drop_old_text(env: &Env, home: &Home, config: &Config) -> Result<usize, E
     process::leave_session();
     let kept_ms = config.memory.retention_days.as_millis();
     let Some(store) = home.existing_store()? else { return Ok(0) };
-    if cut_long_texts(&store)? > 0 {
-        store.settle_writes()?;
-    }
     if kept_ms == 0 || !may_delete(home, env.now) {
         return Ok(0);
     }

@@ -15,7 +15,6 @@ pub struct ConfigRecord {
     /// Its text after. If it is another one now, the record is not used.
     after: String,
     /// Whether the folder of the file existed before, if the installation could have created it.
-    #[serde(default)]
     had_folder: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Checks of the settings, and of other programs that do the same jobs. Pure.
 
-use longhaul_core::config::{Warning, WarningKind};
+use longhaul_core::config::Warning;
 
 use super::facts::Facts;
 use super::{Finding, Peer};
@@ -16,10 +16,7 @@ pub(super) fn config(facts: &Facts) -> Vec<Finding> {
         Ok(warnings) if warnings.is_empty() => vec![Finding::ok(check, "no problems")],
         Ok(warnings) => {
             let fix = "correct the value; `longhaul config schema` lists the allowed values";
-            let finding = |warning: &Warning| match warning.kind {
-                WarningKind::Unusable => Finding::warning(check, warning.to_string(), fix),
-                WarningKind::OldSpelling => Finding::note(check, warning.to_string()),
-            };
+            let finding = |warning: &Warning| Finding::warning(check, warning.to_string(), fix);
             warnings.iter().map(finding).collect()
         }
     }

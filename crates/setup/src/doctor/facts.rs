@@ -14,7 +14,7 @@ use longhaul_runtime::memory::salvage::SetAside;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
-use longhaul_store::Health;
+use longhaul_store::{Health, Schema};
 use longhaul_universal_bundle::Location;
 
 use super::agents::AgentFacts;
@@ -63,7 +63,7 @@ pub enum Database {
     /// There is one.
     Found {
         /// Its schema, if that can be read.
-        schema: Option<u32>,
+        schema: Option<Schema>,
         /// Whether it is damaged.
         health: Health,
         /// How much of its search index is built, if that can be read.
@@ -139,6 +139,8 @@ pub struct Facts {
     pub disabled_by: Vec<String>,
     /// Why nothing can be stored.
     pub storage: Option<StorageTrouble>,
+    /// Databases from before the first release that were renamed.
+    pub unreleased: Vec<String>,
     /// The versions in Claude Code's cache.
     pub cached: Vec<String>,
     /// The time and the session of the last hook that ran.
@@ -222,6 +224,7 @@ impl Facts {
             broken_settings,
             disabled_by: disabled_by(env, &files),
             storage: StorageTrouble::look(paths.data.dir()),
+            unreleased: unreleased(paths.data.dir()),
             cached: names(&paths.cache().join(PLUGIN)),
             last_hook: last_hook(&paths.data.sessions()),
             last_transcript: last_transcript(&paths.client_dir),
@@ -285,6 +288,13 @@ fn missing(exe: &Path) -> Vec<&'static str> {
 pub(super) fn written(path: &Path) -> Option<u64> {
     let modified = path.metadata().ok()?.modified().ok()?;
     Some(modified.duration_since(UNIX_EPOCH).ok()?.as_millis() as u64)
+}
+
+/// Returns the databases from before the first release that were renamed.
+fn unreleased(data: &Path) -> Vec<String> {
+    let is_one =
+        |name: &String| name.starts_with("longhaul.db.before-") && !name.ends_with("-wal") && !name.ends_with("-shm");
+    names(data).into_iter().filter(is_one).collect()
 }
 
 /// Returns the time and the session of the last hook. Every hook that does anything appends to its session's log.

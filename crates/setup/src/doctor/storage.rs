@@ -2,7 +2,7 @@
 //! its disk is found in `runtime/src/storage.rs`.
 
 use longhaul_runtime::memory::salvage::SetAside;
-use longhaul_store::{Health, SCHEMA};
+use longhaul_store::{Health, SCHEMA, Schema};
 
 use super::facts::{Database, Facts};
 use super::judge::{NAMED, few};
@@ -32,20 +32,25 @@ pub(super) fn database(facts: &Facts) -> Vec<Finding> {
                 "the next session renames it and creates a new one; or restore a backup of your own",
             )]
         }
-        Database::Found { schema: Some(schema), .. } if *schema > SCHEMA => {
+        Database::Found { schema: Some(Schema::Unreleased), .. } => {
+            let what = format!("{} was written by a version before the first release", file.display());
+            let fix =
+                "start a session, which renames it and begins a new one; then `longhaul memory import` fills that";
+            vec![Finding::warning(check, what, fix)]
+        }
+        Database::Found { schema: Some(Schema::Newer(schema)), .. } => {
             let what = format!("written by a newer version: schema {schema}, this version knows {SCHEMA}");
             vec![Finding::broken(check, what, "install the newer version again; nothing is lost")]
         }
-        Database::Found { schema, index: Some(index), .. } if !index.is_complete() => {
-            let schema = schema.unwrap_or_default();
+        Database::Found { index: Some(index), .. } if !index.is_complete() => {
             let what = format!(
-                "no damage, schema {schema}; {} % of the search index is built: until it is complete, a search finds only records with every word",
+                "no damage; {} % of the search index is built: until it is complete, a search does not find everything",
                 index.percent()
             );
             vec![Finding::warning(check, what, "run `longhaul memory upkeep`; every new session also continues it")]
         }
         Database::Found { schema, .. } => {
-            let schema = schema.unwrap_or_default();
+            let schema = if let Some(Schema::Known(schema)) = schema { *schema } else { 0 };
             let until = if schema < SCHEMA { ", updated by the next session" } else { "" };
             vec![Finding::ok(check, format!("no damage, schema {schema}{until}"))]
         }
@@ -62,6 +67,13 @@ pub(super) fn database(facts: &Facts) -> Vec<Finding> {
                 Finding::warning(check, what, format!("run `longhaul memory salvage {path}`"))
             }
         });
+    }
+    if !facts.unreleased.is_empty() {
+        let what =
+            format!("databases from before the first release were renamed: {}", few(facts.unreleased.iter().cloned()));
+        let dir = facts.paths.data.dir().display();
+        let fix = format!("`longhaul memory import` fills the new one from the transcripts; then delete them in {dir}");
+        found.push(Finding::warning(check, what, fix));
     }
     found
 }

@@ -1,4 +1,4 @@
-use crate::tmux_conf::{is_outdated, is_set_up, line, with_line, without_line};
+use crate::tmux_conf::{is_set_up, line, with_line, without_line};
 
 #[track_caller]
 fn there_and_back(text: &str) {
@@ -15,17 +15,6 @@ fn the_line_is_added_once_and_taken_back() {
     there_and_back("set -g mouse on\n");
     there_and_back("set -g mouse on\nset -g prefix C-a");
     there_and_back("# run-shell 'longhaul tmux setup'\n");
-}
-
-#[test]
-fn a_line_of_an_older_version_is_replaced_where_it_stands() {
-    let old =
-        "set -g mouse on\nrun-shell '~/.local/bin/longhaul tmux setup' # by longhaul install\nset -g prefix C-a\n";
-    assert!(is_set_up(old) && is_outdated(old));
-    let new = with_line(Some(old)).unwrap();
-    assert_eq!(new, format!("set -g mouse on\n{}\nset -g prefix C-a\n", line()));
-    assert!(!is_outdated(&new));
-    assert_eq!(without_line(&new).unwrap(), "set -g mouse on\nset -g prefix C-a\n");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Folders: repositories among them, their permissions, and empty ones.
 
 use super::*;
-use crate::metadata::{MAX_MODES, Metadata};
 
 #[test]
 fn a_git_folder_in_the_work_tree_is_not_touched_whatever_its_name() {
@@ -256,23 +255,4 @@ fn an_interrupted_change_of_permissions_is_finished_or_taken_back() {
     world.undo();
     assert_eq!(mode(&world.top().join("a")), 0o500);
     assert_eq!(fs::read(world.top().join("a/file")).unwrap(), b"2");
-}
-
-#[test]
-fn the_permissions_of_folders_are_not_known_of_an_earlier_version_or_if_there_are_too_many() {
-    let metadata = Metadata { version: 1, ..Metadata::default() };
-    assert!(!metadata.has_folder_modes());
-    let metadata = Metadata { version: 2, ..Metadata::default() };
-    assert!(metadata.has_folder_modes());
-    assert!(!Metadata { has_no_folder_modes: true, ..metadata }.has_folder_modes());
-}
-
-#[test]
-fn permissions_of_which_only_some_are_stored_are_not_used() {
-    let mut metadata = Metadata::default();
-    assert!(metadata.has_modes());
-    metadata.modes = (0..MAX_MODES).map(|number| (number.to_string(), 0o664)).collect();
-    assert!(!metadata.has_modes(), "an earlier version stored the first ones");
-    let metadata = Metadata { has_no_modes: true, ..Metadata::default() };
-    assert!(!metadata.has_modes());
 }

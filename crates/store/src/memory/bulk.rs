@@ -2,8 +2,7 @@
 //!
 //! A trigger makes a full-text index write its pages with every row, which takes longer than everything else in an import.
 //! Here the triggers are off, and [`Bulk::write`] adds what a transaction has inserted to the indexes at its end. The
-//! statements in [`INDEXES`] and [`COUNT_OBSERVATIONS`] do what the triggers `…_inserted` and `…_words_inserted` do in the
-//! schema (`migrations/6_memory.sql`, `migrations/12_passages.sql`): a change of one requires a change of the other. The test
+//! statements in [`INDEXES`] and [`COUNT_OBSERVATIONS`] do what the triggers `…_inserted` do in `schema.sql`: a change of one requires a change of the other. The test
 //! `bulk_writes_leave_what_the_triggers_leave` compares them.
 
 use longhaul_core::Millis;
@@ -12,42 +11,19 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::summaries::write_summary;
-use crate::recall::backlog::keeps_words;
 use crate::{SETTINGS, Store, StoreError, cannot};
 
-/// For each index its table, its name, and the statement that adds the rows behind `?1` to it.
-const INDEXES: [(Table, &str, &str); 5] = [
+/// For each index its table, and the statement that adds the rows behind `?1` to it.
+const INDEXES: [(Table, &str); 2] = [
     (
         Table::Prompts,
-        "prompt_words",
-        "INSERT INTO prompt_words (rowid, prompt, scope)
-         SELECT id, prompt, scope FROM user_prompts WHERE id > ?1 ORDER BY id",
-    ),
-    (
-        Table::Prompts,
-        "prompt_trigrams",
         "INSERT INTO prompt_trigrams (rowid, prompt, mark)
          SELECT id, prompt, mark FROM user_prompts WHERE id > ?1 ORDER BY id",
     ),
     (
         Table::Observations,
-        "observation_words",
-        "INSERT INTO observation_words (rowid, title, narrative, facts, files_read, files_modified, scope)
-         SELECT id, title, narrative, facts, files_read, files_modified, scope FROM observations
-         WHERE id > ?1 ORDER BY id",
-    ),
-    (
-        Table::Observations,
-        "observation_trigrams",
         "INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
          SELECT id, title, files_read, files_modified, mark FROM observations WHERE id > ?1 ORDER BY id",
-    ),
-    (
-        Table::Summaries,
-        "summary_words",
-        "INSERT INTO summary_words (rowid, request, investigated, learned, completed, next_steps, scope)
-         SELECT id, request, investigated, learned, completed, next_steps, scope FROM session_summaries
-         WHERE id > ?1 ORDER BY id",
     ),
 ];
 
@@ -61,7 +37,6 @@ const COUNT_OBSERVATIONS: &str = "UPDATE projects SET observations = observation
 enum Table {
     Prompts,
     Observations,
-    Summaries,
 }
 
 impl Store {
@@ -167,16 +142,12 @@ impl<'a> BulkWrite<'a> {
 
     /// Adds the rows that the transaction has inserted to the indexes and the counts.
     pub(crate) fn index_new_rows(&self) -> rusqlite::Result<()> {
-        let keeps_words = keeps_words(self.connection)?;
-        for (table, index, sql) in INDEXES {
-            if keeps_words || !index.ends_with("_words") {
-                let last = match table {
-                    Table::Prompts => self.last_prompt,
-                    Table::Observations => self.last_observation,
-                    Table::Summaries => self.last_summary,
-                };
-                self.connection.prepare_cached(sql)?.execute([last])?;
-            }
+        for (table, sql) in INDEXES {
+            let last = match table {
+                Table::Prompts => self.last_prompt,
+                Table::Observations => self.last_observation,
+            };
+            self.connection.prepare_cached(sql)?.execute([last])?;
         }
         self.connection.prepare_cached(COUNT_OBSERVATIONS)?.execute([self.last_observation]).map(drop)
     }

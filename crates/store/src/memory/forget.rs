@@ -110,13 +110,13 @@ impl Store {
     }
 
     /// Overwrites what deletions have left: pages that were freed before may still hold old text, and so may the WAL and
-    /// indexes that are no longer written.
+    /// an index that was replaced.
     ///
     /// While another process reads, the WAL is copied back by a later commit.
     pub fn overwrite_forgotten(&self) -> Result<(), StoreError> {
         let failed = cannot("overwrite what was forgotten");
         self.connection.execute_batch("PRAGMA secure_delete = on;").map_err(&failed)?;
-        let cleaned = self.clean_old_indexes();
+        let cleaned = self.drop_replaced_index();
         let done = give_back(&self.connection, None).and_then(|()| self.empty_wal().map(drop));
         self.connection.execute_batch("PRAGMA secure_delete = fast;").map_err(&failed)?;
         cleaned.and(done.map_err(failed))

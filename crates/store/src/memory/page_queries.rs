@@ -41,8 +41,6 @@ pub struct PageSession {
     pub first_prompt: String,
     /// What it came to, and who put that into words; `None` where no turn of it has ended.
     pub summary: Option<(Summary, MadeBy)>,
-    /// Whether its summary was made by a version that did not pair requests with outcomes.
-    pub is_unpaired: bool,
 }
 
 /// An observation in one line.
@@ -130,13 +128,7 @@ fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<O
         )?
         .query_row((id, project), |row| {
             let exchanges: Option<String> = row.get(8)?;
-            Ok((
-                row.get(0)?,
-                millis(row.get(1)?),
-                summary(row, exchanges.as_deref())?,
-                maker(row, 7)?,
-                exchanges.is_none(),
-            ))
+            Ok((row.get(0)?, millis(row.get(1)?), summary(row, exchanges.as_deref())?, maker(row, 7)?))
         })
         .optional()?;
     let of_prompt = |end: &str| {
@@ -151,25 +143,16 @@ fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<O
     let prompt = if summary.is_none() || first.is_none() { of_prompt("ASC")? } else { None };
     let first_prompt = first.or_else(|| prompt.as_ref().map(|(_, _, text)| text.clone())).unwrap_or_default();
     Ok(match (summary, prompt) {
-        (Some((id, at, summary, made_by, has_none)), _) => {
+        (Some((id, at, summary, made_by)), _) => {
             let record = RecordId { what: What::Summary, id };
-            let is_unpaired = has_none && made_by == MadeBy::Rule;
             let host = host_of(connection, record.what, record.id)?;
-            Some(PageSession {
-                session,
-                host,
-                record,
-                at,
-                first_prompt,
-                summary: Some((summary, made_by)),
-                is_unpaired,
-            })
+            Some(PageSession { session, host, record, at, first_prompt, summary: Some((summary, made_by)) })
         }
         (None, Some((id, at, _))) => {
             let record = RecordId { what: What::Prompt, id };
             let at = of_prompt("DESC")?.map_or(at, |(_, last, _)| last);
             let host = host_of(connection, record.what, record.id)?;
-            Some(PageSession { session, host, record, at, first_prompt, summary: None, is_unpaired: false })
+            Some(PageSession { session, host, record, at, first_prompt, summary: None })
         }
         (None, None) => None,
     })

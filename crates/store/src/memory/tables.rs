@@ -1,23 +1,15 @@
-//! The tables of the records with their indexes, and how a record is read while searching.
+//! The tables of the records, and how a record is read for a line.
 
 use rusqlite::Row;
 
 use super::What;
 
-/// A table of records with its indexes.
+/// A table of records.
 pub(crate) struct RecordTable {
     /// What its records are.
     pub(crate) what: What,
     /// The name of the table.
     pub(crate) table: &'static str,
-    /// The index of its words.
-    pub(crate) words: &'static str,
-    /// The columns that are searched.
-    pub(crate) texts: &'static str,
-    /// The index of its trigrams.
-    pub(crate) trigrams: Option<&'static str>,
-    /// How many matches are read at most, the last stored first. Reading them is most of what a search costs.
-    pub(crate) most: usize,
     /// What [`Candidate::read`] reads, of `t`.
     pub(crate) columns: &'static str,
 }
@@ -27,29 +19,17 @@ pub(crate) const RECORD_TABLES: [RecordTable; 3] = [
     RecordTable {
         what: What::Prompt,
         table: "user_prompts",
-        words: "prompt_words",
-        texts: "{prompt}",
-        trigrams: Some("prompt_trigrams"),
-        most: 300,
         columns: "t.id, t.session_id, t.project_id, t.prompt_number, t.created_at, '', t.prompt, '', ''",
     },
     RecordTable {
         what: What::Observation,
         table: "observations",
-        words: "observation_words",
-        texts: "{title narrative facts files_read files_modified}",
-        trigrams: Some("observation_trigrams"),
-        most: 1_000,
         columns: "t.id, t.session_id, t.project_id, t.prompt_number, t.created_at, t.kind, t.title, t.narrative || ' ' || t.facts,
                   t.files_read || ' ' || t.files_modified",
     },
     RecordTable {
         what: What::Summary,
         table: "session_summaries",
-        words: "summary_words",
-        texts: "{request investigated learned completed next_steps}",
-        trigrams: None,
-        most: 300,
         columns: "t.id, t.session_id, t.project_id, t.prompt_number, t.created_at, '', t.request,
                   t.investigated || ' ' || t.learned || ' ' || t.completed || ' ' || t.next_steps, ''",
     },
@@ -64,7 +44,7 @@ pub(crate) fn record_table(what: What) -> &'static RecordTable {
     }
 }
 
-/// A record that may answer a search.
+/// A record, as a line shows it.
 pub(crate) struct Candidate {
     pub(crate) what: What,
     pub(crate) id: i64,
@@ -77,7 +57,6 @@ pub(crate) struct Candidate {
     pub(crate) text: String,
     /// JSON arrays of paths.
     pub(crate) files: String,
-    pub(crate) score: f64,
 }
 
 impl Candidate {
@@ -94,7 +73,6 @@ impl Candidate {
             title: row.get(6)?,
             text: row.get(7)?,
             files: row.get(8)?,
-            score: 0.0,
         })
     }
 }

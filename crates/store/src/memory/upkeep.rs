@@ -4,7 +4,6 @@ use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::millis;
-use super::tables::RECORD_TABLES;
 use crate::recall::backlog;
 use crate::{Store, StoreError, cannot};
 
@@ -13,6 +12,9 @@ const PAGES: usize = 1_000;
 
 /// The index of passages.
 const PASSAGES: &str = "passage_terms";
+
+/// The full-text indexes.
+const INDEXES: [&str; 3] = ["prompt_trigrams", "observation_trigrams", PASSAGES];
 
 /// Number of records that are added to a rebuilt index at a time.
 const REBUILT_AT_ONCE: usize = 1_000;
@@ -118,9 +120,8 @@ impl Store {
 
     /// Rewrites the whole file without free pages and without deleted text, in the mode in which it can shrink.
     pub fn vacuum(&self) -> Result<(), StoreError> {
-        let indexes = indexes(&self.connection).map_err(cannot("vacuum the database"))?;
         let optimize: String =
-            indexes.iter().map(|index| format!("INSERT INTO {index} ({index}) VALUES ('optimize');")).collect();
+            INDEXES.iter().map(|index| format!("INSERT INTO {index} ({index}) VALUES ('optimize');")).collect();
         let failed = cannot("vacuum the database");
         self.connection
             .execute_batch(&format!("{optimize} PRAGMA auto_vacuum = incremental; VACUUM;"))
@@ -137,7 +138,7 @@ impl Store {
             .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
             .map_err(&failed)?;
         problems.retain(|problem| problem != "ok");
-        for index in indexes(&self.connection).map_err(&failed)? {
+        for index in INDEXES {
             // The index of passages has no text to be compared with.
             let how = if index == PASSAGES { Check::Alone } else { Check::WithText };
             match check(&self.connection, index, how) {
@@ -180,7 +181,7 @@ pub(crate) enum Check {
 
 /// Rebuilds every full-text index that is damaged, except that of passages.
 pub(crate) fn rebuild_damaged(connection: &Connection, how: Check) -> rusqlite::Result<()> {
-    for index in indexes(connection)?.into_iter().filter(|index| *index != PASSAGES) {
+    for index in INDEXES.into_iter().filter(|index| *index != PASSAGES) {
         match check(connection, index, how) {
             Err(error) if crate::is_damage(&error) => {
                 connection.execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])?;
@@ -199,21 +200,6 @@ fn check(connection: &Connection, index: &str, how: Check) -> rusqlite::Result<(
     };
     let sql = format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', {level})");
     connection.execute(&sql, []).map(drop)
-}
-
-/// Returns the full-text indexes that exist.
-fn indexes(connection: &Connection) -> rusqlite::Result<Vec<&'static str>> {
-    let all =
-        RECORD_TABLES.iter().flat_map(|table| std::iter::once(table.words).chain(table.trigrams)).chain([PASSAGES]);
-    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
-    let mut known = connection.prepare(sql)?;
-    let mut there = Vec::new();
-    for index in all {
-        if known.exists([index])? {
-            there.push(index);
-        }
-    }
-    Ok(there)
 }
 
 /// Returns free pages to the file system, at most `most`.

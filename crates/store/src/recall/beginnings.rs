@@ -6,9 +6,6 @@
 
 use rusqlite::Connection;
 
-use super::index_tables::has_old;
-use super::old_rows::VOCABULARY as OLD_VOCABULARY;
-
 /// A beginning with this many characters is left to FTS5 if too many words begin with it.
 const LEFT_TO_FTS5: usize = 3;
 
@@ -22,9 +19,8 @@ const ROWS_OF_WORD: usize = 16;
 const VOCABULARY: &str = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.passage_vocabulary
                           USING fts5vocab ('main', 'passage_terms', 'instance')";
 
-/// Selects the words from one on, in the index and in one of another version.
+/// Selects the words from one on.
 const WORDS_FROM: &str = "SELECT term FROM temp.passage_vocabulary WHERE term >= ?1";
-const OLD_WORDS_FROM: &str = "SELECT term FROM temp.old_passage_vocabulary WHERE term >= ?1";
 
 /// Returns the expression that matches any of the words, or what begins with any of them.
 pub(super) fn any_of(connection: &Connection, words: &[String], is_prefix: bool) -> rusqlite::Result<String> {
@@ -56,19 +52,7 @@ fn quoted(word: &str) -> String {
 /// Returns words of the index that begin with a text and are longer, in the order of their bytes, up to the limit.
 fn words_beginning_with(connection: &Connection, beginning: &str) -> rusqlite::Result<Vec<String>> {
     connection.execute_batch(VOCABULARY)?;
-    let mut words = words_from(connection, WORDS_FROM, beginning)?;
-    if has_old(connection)? {
-        connection.execute_batch(OLD_VOCABULARY)?;
-        words.extend(words_from(connection, OLD_WORDS_FROM, beginning)?);
-        words.sort_unstable();
-        words.dedup();
-        words.truncate(WORDS);
-    }
-    Ok(words)
-}
-
-fn words_from(connection: &Connection, sql: &str, beginning: &str) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = connection.prepare_cached(WORDS_FROM)?;
     let mut words: Vec<String> = Vec::new();
     // No word has a control character, so this is after the text itself and before every longer word.
     let mut from = format!("{beginning}\u{1}");

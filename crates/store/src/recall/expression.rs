@@ -17,13 +17,13 @@ const MOST_MONTHS: i64 = 36;
 /// Filters, and required and excluded words.
 pub(super) struct Strict<'a> {
     pub(super) project: Option<i64>,
-    session: Option<i64>,
+    pub(super) session: Option<i64>,
     without_session: Option<i64>,
     hosts: Option<HostFilter>,
     kinds: &'a [Kind],
     what: &'a [What],
-    from: i64,
-    to: i64,
+    pub(super) from: i64,
+    pub(super) to: i64,
     /// In lower case.
     pub(super) file: Option<String>,
     required: Vec<Phrase>,

@@ -3,18 +3,21 @@
 //! The index does not store the text, so a row is removed by the terms that it was added with. They are computed from
 //! the record again before it changes.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use longhaul_memory::Terms;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::index_tables::has_old;
 use super::key::Key;
-use super::{backlog, index_state, old_rows, replies};
+use super::{backlog, index_state, replies};
 use crate::What;
 use crate::sync::host_row_of;
+
+/// Finds rows, the newest first.
+const FIND: &str = "SELECT rowid FROM passage_terms
+                    WHERE passage_terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid LIMIT ?4";
 
 /// Adds the terms of a row.
 const INSERT: &str = "INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)";
@@ -103,11 +106,6 @@ pub(crate) fn remove(connection: &Connection, what: What, id: i64) -> rusqlite::
     if what == What::Prompt {
         replies::unlink_all(connection, id)?;
     }
-    if has_old(connection)?
-        && let Some(record) = read(connection, what, id)?
-    {
-        old_rows::note(connection, record.key.row(0))?;
-    }
     match before_change(connection, what, id)? {
         Some(old) => delete(connection, old.key.row(0), &old.terms),
         None => Ok(()),
@@ -173,6 +171,17 @@ pub(crate) fn what_term(what: What) -> &'static str {
     }
 }
 
+/// Returns the rows of a range that match an expression, the newest first.
+pub(super) fn rows(
+    connection: &Connection,
+    expression: &str,
+    range: &RangeInclusive<i64>,
+    limit: usize,
+) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached(FIND)?;
+    statement.query_map((expression, range.start(), range.end(), limit as i64), |row| row.get(0))?.collect()
+}
+
 /// Reads a record in the form of the index.
 fn read(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<Indexed>> {
     read_of(connection, what, id, host_row_of(connection, what, id)?)
@@ -232,29 +241,5 @@ pub(crate) fn delete(connection: &Connection, row: i64, terms: &str) -> rusqlite
         return Ok(());
     }
     let sql = "INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', ?1, ?2)";
-    // FTS5 takes it for damage if more terms are removed than all rows have together.
-    let terms: Cow<'_, str> = match terms.chars().any(is_in_added_script) {
-        true => present(connection, row, terms)?.into(),
-        false => terms.into(),
-    };
     connection.prepare_cached(sql)?.execute((row, terms)).map(drop)
-}
-
-/// Returns whether earlier versions may have added fewer terms of a text with such a character: Khmer and Myanmar are among
-/// these scripts.
-fn is_in_added_script(c: char) -> bool {
-    matches!(c, '\u{1000}'..='\u{19ff}' | '\u{a9e0}'..='\u{aa7f}')
-}
-
-/// Returns those of some terms that a row has.
-fn present(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<String> {
-    let sql = "SELECT 1 FROM passage_terms WHERE passage_terms MATCH '\"' || ?1 || '\"' AND rowid = ?2";
-    let mut has = connection.prepare_cached(sql)?;
-    let mut present = Vec::new();
-    for term in terms.split(' ') {
-        if has.exists((term, row))? {
-            present.push(term);
-        }
-    }
-    Ok(present.join(" "))
 }

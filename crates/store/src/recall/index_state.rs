@@ -2,29 +2,15 @@
 //!
 //! The index does not store the text: a row is removed by the terms that it was added with. If those are of another
 //! version, or the index is damaged, it is not written until upkeep replaces it by a new one. Until then, searches use it
-//! as it is. An index of another version is searched until the new one is complete.
+//! as it is.
 
 use longhaul_memory::TERMS_VERSION;
 use rusqlite::Connection;
 
-use super::key::ROWS_SINCE;
 use crate::{Store, StoreError, cannot};
 
 /// The version of a damaged index.
 const DAMAGED: u32 = 0;
-
-/// The state of the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum IndexState {
-    /// Rows can be added and removed.
-    Current,
-    /// Its terms are of another version.
-    OtherTerms,
-    /// Its terms are of another version, and its rows have other numbers: it is of no use.
-    OtherRows,
-    /// It, or another full-text index, is damaged.
-    Damaged,
-}
 
 impl Store {
     /// Records that a full-text index is damaged, so that upkeep builds it again. Returns whether that was not recorded
@@ -38,19 +24,10 @@ impl Store {
     }
 }
 
-pub(crate) fn of(connection: &Connection) -> rusqlite::Result<IndexState> {
+pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT terms_version FROM passage_index";
     let version: u32 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-    Ok(match version {
-        TERMS_VERSION => IndexState::Current,
-        DAMAGED => IndexState::Damaged,
-        old if old < ROWS_SINCE => IndexState::OtherRows,
-        _ => IndexState::OtherTerms,
-    })
-}
-
-pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(of(connection)? == IndexState::Current)
+    Ok(version == TERMS_VERSION)
 }
 
 /// Records that the index has only terms of this version, as a new one does.

@@ -10,9 +10,6 @@ use std::ops::RangeInclusive;
 
 use crate::What;
 
-/// The first version of the terms ([`TERMS_VERSION`](longhaul_memory::TERMS_VERSION)) whose index has these rowids.
-pub(crate) const ROWS_SINCE: u32 = 3;
-
 pub(crate) const PART_BITS: u32 = 12;
 const ID_BITS: u32 = 30;
 const PROJECT_BITS: u32 = 19;

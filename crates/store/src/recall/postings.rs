@@ -14,9 +14,8 @@ use rusqlite::Connection;
 
 use super::beginnings::any_of;
 use super::expression::Strict;
-use super::index::table;
+use super::index::{rows, table};
 use super::key::{Key, range, range_of_others};
-use super::searched_indexes::SearchedIndexes;
 use crate::What;
 
 /// Maximum number of rows read for all terms of a query.
@@ -71,15 +70,8 @@ pub(super) fn read(
 ) -> rusqlite::Result<Postings> {
     let limit = (ROWS / wanted.len().max(1)).clamp(ROWS_OF_TERM.0, ROWS_OF_TERM.1);
     let scope = strict.expression(None, None);
-    let index = Index {
-        connection,
-        searched: SearchedIndexes::open(connection)?,
-        strict,
-        scope: &scope,
-        wanted: wanted.len(),
-        limit,
-        last: LastIds::read(connection)?,
-    };
+    let index =
+        Index { connection, strict, scope: &scope, wanted: wanted.len(), limit, last: LastIds::read(connection)? };
     let (mut terms, mut lists, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for term in wanted {
         let mut term = term.clone();
@@ -154,7 +146,6 @@ impl LastIds {
 
 struct Index<'a> {
     connection: &'a Connection,
-    searched: SearchedIndexes<'a>,
     strict: &'a Strict<'a>,
     scope: &'a str,
     /// Number of wanted terms.
@@ -181,7 +172,7 @@ impl Index<'_> {
 
     fn read(&self, any: &str, range: &RangeInclusive<i64>) -> rusqlite::Result<List> {
         let expression = self.strict.without_session(and(any, self.scope));
-        let rows = self.searched.rows(&expression, range, self.limit)?;
+        let rows = rows(self.connection, &expression, range, self.limit)?;
         let is_cut = rows.len() == self.limit;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).collect();
         // The parts of a record are adjacent.
@@ -243,7 +234,7 @@ pub(super) const IS_NOTE: &str = "(\"=knote\" OR \"=kdecision\")";
 
 /// Returns the notes and decisions of a project that were stored last, the newest first.
 pub(crate) fn newest_notes(connection: &Connection, project: i64, most: usize) -> rusqlite::Result<Vec<i64>> {
-    let rows = SearchedIndexes::open(connection)?.rows(IS_NOTE, &range(Some(project), What::Observation), most)?;
+    let rows = rows(connection, IS_NOTE, &range(Some(project), What::Observation), most)?;
     let mut ids: Vec<i64> = rows.into_iter().map(|row| Key::of_row(row).id()).collect();
     ids.dedup();
     Ok(ids)

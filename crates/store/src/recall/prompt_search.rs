@@ -11,7 +11,6 @@ use super::expression::Strict;
 use super::order::{Asked, rank};
 use super::prompt_terms::{Index, last_prompts};
 use super::ranked::Ranked;
-use super::searched_indexes::SearchedIndexes;
 use super::{SearchQuery, backlog, meaning};
 use crate::memory::millis;
 use crate::memory::session_row::project_number;
@@ -83,7 +82,7 @@ impl Store {
     /// `near` returns the records that are near in meaning, the most similar first; none without a model. It is called when
     /// the words have been searched for, so that another thread can compute it meanwhile.
     ///
-    /// Returns none until the index of passages, or one of another version, is complete.
+    /// Returns none until the index of passages is complete.
     pub fn passages_for_prompt(
         &self,
         search: &PromptSearch<'_>,
@@ -98,7 +97,7 @@ fn find(
     search: &PromptSearch<'_>,
     near: impl FnOnce() -> Vec<(RecordId, f32)>,
 ) -> rusqlite::Result<Vec<PromptPassage>> {
-    if !backlog::finds_all(connection)? {
+    if !backlog::is_empty(connection)? {
         return Ok(Vec::new());
     }
     let Some(project) = project_number(connection, search.project_key)? else { return Ok(Vec::new()) };
@@ -107,7 +106,7 @@ fn find(
         .query_row([search.session], |row| row.get(0))
         .optional()?;
     let own_prompts = own.map_or(Ok(HashSet::new()), |own| last_prompts(connection, own))?;
-    let index = Index { connection, searched: SearchedIndexes::open(connection)?, project, own_prompts };
+    let index = Index { connection, project, own_prompts };
     let found = index.read(&search.question.terms)?;
     let query = SearchQuery {
         project_key: Some(search.project_key),

@@ -7,9 +7,9 @@ use longhaul_memory::WantedTerm;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::candidate::Candidate;
+use super::index::rows;
 use super::key::{Key, range};
 use super::postings::IS_NOTE;
-use super::searched_indexes::SearchedIndexes;
 use crate::What;
 
 /// How many rows of the index all terms read together.
@@ -55,7 +55,6 @@ struct Keys {
 /// The index of a project's passages, without those of the prompt's own session.
 pub(super) struct Index<'a> {
     pub(super) connection: &'a Connection,
-    pub(super) searched: SearchedIndexes<'a>,
     pub(super) project: i64,
     /// The prompts of the session itself.
     pub(super) own_prompts: HashSet<i64>,
@@ -113,7 +112,7 @@ impl Index<'_> {
 
     /// Returns the records that an expression finds, the last stored first. The session's own passages are not among them.
     fn keys(&self, expression: &str, range: &RangeInclusive<i64>, limit: usize) -> rusqlite::Result<Keys> {
-        let rows = self.searched.rows(expression, range, limit)?;
+        let rows = rows(self.connection, expression, range, limit)?;
         let is_cut = rows.len() >= limit;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).collect();
         // The parts of a record are neighbours.

@@ -5,7 +5,6 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::backlog::{self, Room};
 use super::index::{NewTerms, change, delete, insert, scope, terms};
 use super::key::{Key, LAST_PART};
-use super::old_rows;
 use crate::sync::host_row_of;
 use crate::{What, forgotten_prompts};
 
@@ -239,7 +238,6 @@ fn linked(connection: &Connection, origin: &str, turn: i64, said: &str) -> rusql
 
 fn unlink(connection: &Connection, origin: &str, turn: i64, link: &Link, before: &str) -> rusqlite::Result<()> {
     let row = link.key.row(link.part);
-    old_rows::note(connection, row)?;
     if !link.is_queued(connection)? {
         delete(connection, row, &terms(&link.scope, [before]))?;
     }

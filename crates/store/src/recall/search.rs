@@ -11,14 +11,13 @@ use rusqlite::{Connection, OptionalExtension};
 use super::beginnings::any_of;
 use super::candidate::Candidate;
 use super::expression::Strict;
+use super::index::rows;
 use super::key::{Key, range};
 use super::order::{Asked, rank};
 use super::ranked::Ranked;
-use super::searched_indexes::SearchedIndexes;
-use super::{NearRecords, backlog, meaning, postings, strict};
-use crate::memory::{millis, records, word_search};
-use crate::rewinds::is_taken_back;
-use crate::sync::{HostFilter, host_of};
+use super::{NearRecords, meaning, postings, strict, trigrams};
+use crate::memory::{millis, records};
+use crate::sync::host_of;
 use crate::{Hit, Order, RecordId, Score, ScoreParts, Store, StoreError, What};
 
 /// Number of records that are read and ranked.
@@ -75,8 +74,7 @@ impl Store {
     /// Returns the results of a search by words.
     ///
     /// Plain words are not required. The cost is bounded, however many records there are: common words only rank the
-    /// records that rarer ones select. Until the index of passages is complete, the older indexes are searched, which
-    /// require every word.
+    /// records that rarer ones select.
     pub fn search(&self, query: &SearchQuery<'_>) -> Result<Vec<Hit>, StoreError> {
         self.search_with_meaning(query, NearRecords::default)
     }
@@ -106,19 +104,6 @@ fn find(
     query: &SearchQuery<'_>,
     lazy_near: &dyn Deref<Target = NearRecords>,
 ) -> rusqlite::Result<Vec<Hit>> {
-    // While a damaged index is built again, there are no older ones, so it is searched as it is.
-    if !backlog::is_empty(connection)? && backlog::keeps_words(connection)? {
-        let mut found = Vec::new();
-        for hit in word_search::find(connection, query)? {
-            if query.query.is_none_or(|query| query.terms.is_empty()) || !is_hit_taken_back(connection, &hit)? {
-                found.push(hit);
-            }
-        }
-        if let Some(hosts) = HostFilter::of(connection, query.from_host)? {
-            found.retain(|hit| hosts.has_name(hit.host.as_deref()));
-        }
-        return Ok(found);
-    }
     let Some(strict) = Strict::new(connection, query)? else { return Ok(Vec::new()) };
     let wanted = query.query.map(Query::wanted_terms).unwrap_or_default();
     // A text without any word, such as an emoji, matches nothing.
@@ -140,14 +125,6 @@ fn find(
     let shown = found.into_iter().skip(query.offset).take(query.limit);
     let is_question = wanted.len() >= QUESTION && !strict.has_required();
     shown.map(|one| hit(connection, &one, is_question, required.as_mut())).collect()
-}
-
-/// Returns whether a rewind took back what a result is about.
-fn is_hit_taken_back(connection: &Connection, hit: &Hit) -> rusqlite::Result<bool> {
-    let Some(session) = hit.session.as_deref() else { return Ok(false) };
-    let sql = "SELECT id FROM sessions WHERE session_id = ?1";
-    let row: Option<i64> = connection.prepare_cached(sql)?.query_row([session], |row| row.get(0)).optional()?;
-    row.map_or(Ok(false), |session| is_taken_back(connection, session, hit.prompt_number))
 }
 
 /// Returns the looker for wanted and required words together, for snippets; `None` if nothing is required.
@@ -210,7 +187,7 @@ impl Searcher<'_> {
         let mut looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
         if candidates.is_empty() && !found.unknown.is_empty() {
             // Only parts of words remain, which are in the trigrams of prompts, titles and paths.
-            let parts = word_search::having_parts(self.connection, self.query, &found.unknown)?;
+            let parts = trigrams::having_parts(self.connection, self.strict, &found.unknown)?;
             candidates = self.read(&parts)?;
             if !candidates.is_empty() {
                 return Ok(self.by_time_if_asked(candidates));
@@ -241,7 +218,7 @@ impl Searcher<'_> {
         let expression = self.strict.without_session(self.strict.expression(Some(What::Prompt), None));
         let range = range(self.strict.project, What::Prompt);
         let known: HashSet<Key> = candidates.iter().map(Candidate::key).collect();
-        let rows = SearchedIndexes::open(self.connection)?.rows(&expression, &range, CANDIDATES)?;
+        let rows = rows(self.connection, &expression, &range, CANDIDATES)?;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).filter(|key| !known.contains(key)).collect();
         keys.dedup();
         candidates.extend(self.read(&keys)?);
@@ -252,7 +229,7 @@ impl Searcher<'_> {
     /// of the file.
     fn add_observations_of_file(&self, candidates: &mut Vec<Candidate>, file: &str) -> rusqlite::Result<()> {
         let known: HashSet<Key> = candidates.iter().map(Candidate::key).collect();
-        let ids = word_search::files_like(self.connection, self.strict.project, file)?.unwrap_or_default();
+        let ids = trigrams::files_like(self.connection, self.strict.project, file)?.unwrap_or_default();
         let keys: Vec<Key> = ids.into_iter().take(MOST).map(|id| Key::new(0, What::Observation, id)).collect();
         candidates.extend(self.read(&keys)?.into_iter().filter(|one| !known.contains(&one.key())));
         Ok(())

@@ -7,10 +7,9 @@ use rusqlite::Connection;
 use super::SearchQuery;
 use super::candidate::Candidate;
 use super::expression::Strict;
-use super::index::table;
+use super::index::{rows, table};
 use super::key::{Key, range};
-use super::searched_indexes::SearchedIndexes;
-use crate::memory::word_search::files_like;
+use super::trigrams::files_like;
 use crate::{Order, What};
 
 /// Maximum number of records of a type that are read, the newest first.
@@ -31,8 +30,7 @@ pub(super) fn gather(
         Some(file) => files_like(connection, strict.project, file)?,
         None => None,
     };
-    let searched = SearchedIndexes::open(connection)?;
-    let gatherer = Gatherer { connection, searched, strict, what, words, files };
+    let gatherer = Gatherer { connection, strict, what, words, files };
     let by_time = query.order != Order::Relevance || words.is_empty();
     if !by_time || !gatherer.finds_many()? {
         let found = gatherer.month(None)?;
@@ -59,7 +57,6 @@ pub(super) fn gather(
 
 struct Gatherer<'a> {
     connection: &'a Connection,
-    searched: SearchedIndexes<'a>,
     strict: &'a Strict<'a>,
     what: What,
     words: &'a str,
@@ -74,7 +71,7 @@ impl Gatherer<'_> {
         if expression.is_empty() || !self.strict.is_decided_by_index() {
             return Ok(false);
         }
-        let rows = self.searched.rows(&expression, &range(self.strict.project, self.what), MOST * ROWS_PER_RECORD)?;
+        let rows = rows(self.connection, &expression, &range(self.strict.project, self.what), MOST * ROWS_PER_RECORD)?;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).filter(|key| key.what() == self.what).collect();
         keys.dedup();
         Ok(keys.len() >= MOST)
@@ -109,7 +106,7 @@ impl Gatherer<'_> {
                 let files: Option<HashSet<&i64>> = files.as_ref().map(|files| files.iter().collect());
                 let range = range(self.strict.project, self.what);
                 // More rows than needed, because some may not match.
-                for row in self.searched.rows(expression, &range, MOST * 20)? {
+                for row in rows(self.connection, expression, &range, MOST * 20)? {
                     let key = Key::of_row(row);
                     let is_known = found.last().is_some_and(|last: &Candidate| last.key() == key);
                     if key.what() != self.what || is_known || files.as_ref().is_some_and(|all| !all.contains(&key.id()))

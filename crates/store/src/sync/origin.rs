@@ -37,7 +37,6 @@ pub(crate) fn host_row_of(connection: &Connection, what: What, id: i64) -> rusql
 /// Which hosts a search is limited to.
 #[derive(Debug)]
 pub(crate) struct HostFilter {
-    name: String,
     /// Rows of other hosts.
     others: Vec<i64>,
     /// Whether what was made here counts.
@@ -54,7 +53,7 @@ impl HostFilter {
             statement.query_map([&name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
         let others = hosts.iter().filter(|(_, is_own)| !is_own).map(|(id, _)| *id).collect();
         let is_own = name == "here" || hosts.iter().any(|(_, is_own)| *is_own);
-        Ok(Some(Self { name, others, is_own }))
+        Ok(Some(Self { others, is_own }))
     }
 
     /// Returns whether no host has the name.
@@ -70,11 +69,6 @@ impl HostFilter {
     /// Returns whether a record of a host counts; `None` is this host.
     pub(crate) fn has(&self, host: Option<i64>) -> bool {
         host.map_or(self.is_own, |host| self.others.contains(&host))
-    }
-
-    /// Returns whether a record of a host with this name counts; `None` is this host.
-    pub(crate) fn has_name(&self, host: Option<&str>) -> bool {
-        host.map_or(self.is_own, |host| self.name == host)
     }
 }
 

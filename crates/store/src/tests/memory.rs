@@ -1,14 +1,14 @@
 mod bulk;
 mod forgetting;
 mod import_from;
-mod index_versions;
+mod index_rebuild;
 mod page;
 mod recalling;
 mod salvaging;
 mod search_with_meaning;
 mod searching;
 mod segments;
-mod upgrade;
+mod transcripts;
 
 use std::path::PathBuf;
 

@@ -191,13 +191,6 @@ fn a_project_with_many_prompts_has_its_own_blocks() {
                      WHERE substr(b.keys, s.slot % 128 * 16 + 9, 8) = zeroblob(8)";
         assert_eq!(memory.count(slots), 0, "{text}");
     }
-    // A block of its own to which an earlier version has added another project is left.
-    let foreign = "UPDATE vector_blocks SET keys = CAST(substr(keys, 1, 4) || x'02000000' || substr(keys, 9) AS BLOB)
-                   WHERE block = (SELECT max(block) FROM vector_blocks)";
-    assert_eq!(memory.store.connection.execute(foreign, []).unwrap(), 1);
-    ask(&mut memory, "s1", 1);
-    memory.catch_up(2 * DAY);
-    assert_eq!(blocks_of_first_project(&memory).0, blocks + 1);
 }
 
 #[test]

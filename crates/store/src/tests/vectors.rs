@@ -186,7 +186,9 @@ fn a_reply_that_comes_later_is_part_of_the_vector() {
             "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
              VALUES ('s1', 's1', 1, 'u1', 'user', 1001);
              INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-             VALUES ('s1', 's1', 1, 'assistant', '{reply}', 1, 1005);"
+             VALUES ('s1', 's1', 1, 'assistant', '{reply}', 1, 1005);
+             INSERT INTO replies (origin_session_id, turn_number, prompt_id, part) VALUES ('s1', 1, {}, 1);",
+            prompt.id
         ))
         .unwrap();
     assert_eq!(memory.catch_up(3_000), 3);

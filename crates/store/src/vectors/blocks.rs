@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{VectorModel, number_of};
 use crate::{RecordId, What};
 
-/// Vectors in a block. The trigger `vector_slots_deleted` in `migrations/13_vectors.sql` has the same number.
+/// Vectors in a block. The trigger `vector_slots_deleted` in `schema.sql` has the same number.
 pub(super) const SLOTS: usize = 128;
 
 /// Numbers that the blocks of one owner can have: a project's blocks begin at its number times this, the shared ones at 0.
@@ -113,11 +113,7 @@ impl OpenBlock {
             .query_row((model.id, first, first + NUMBERS - 1), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?;
         let Some((number, keys, vectors)) = last else { return Ok(Self::empty(model, owner, first)) };
-        // An earlier version adds the vectors of all projects to the block with the highest number.
-        let is_own = |key: &[u8]| owner.is_none_or(|owner| Key::read(key).is_none_or(|key| key.project == owner));
-        let is_usable =
-            keys.len() == SLOTS * KEY && vectors.len() == SLOTS * model.dims && keys.chunks_exact(KEY).all(is_own);
-        if !is_usable {
+        if keys.len() != SLOTS * KEY || vectors.len() != SLOTS * model.dims {
             return Ok(Self::empty(model, owner, number + 1));
         }
         let used = keys.chunks_exact(KEY).rposition(|key| Key::read(key).is_some());

@@ -85,36 +85,19 @@ pub(super) fn read_parts(
 /// Reads a prompt with every reply up to the next prompt of the session.
 fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result<Option<Read>> {
     let sql = format!(
-        "SELECT t.project_id, {FOLDER}, t.prompt, t.created_at, s.session_id,
+        "SELECT t.project_id, {FOLDER}, t.prompt, t.created_at,
                 (SELECT n.created_at FROM user_prompts n
                  WHERE n.session_id = t.session_id AND n.prompt_number > t.prompt_number
                  ORDER BY n.prompt_number LIMIT 1)
          FROM user_prompts t JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1"
     );
-    type Row = (i64, String, String, i64, String, Option<i64>);
-    let read =
-        |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?));
+    type Row = (i64, String, String, i64, Option<i64>);
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
     let found: Option<Row> = connection.prepare_cached(&sql)?.query_row([id], read).optional()?;
-    let Some((project, folder, prompt, at, session, next)) = found else { return Ok(None) };
+    let Some((project, folder, prompt, at, next)) = found else { return Ok(None) };
     let is_open = next.is_none() && at >= open_since;
     let replied = replies::to_prompt(connection, id)?;
-    if !replied.is_empty() {
-        return Ok(Some((project, folder, format!("{prompt}\n{replied}"), is_open)));
-    }
-    // Until the index of passages is built, a memory of an earlier version has no links from prompts to replies. A reply is
-    // never older than its prompt.
-    let sql = "SELECT b.text FROM turns t
-               JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
-                            AND b.turn_number = t.turn_number AND b.role = 'assistant'
-               WHERE t.origin_session_id = ?1 AND t.replaced = 0 AND b.created_at >= ?2 AND b.created_at < ?3
-               ORDER BY t.turn_number LIMIT 8";
-    let mut statement = connection.prepare_cached(sql)?;
-    let replies = statement.query_map((session, at, next.unwrap_or(i64::MAX)), |row| row.get::<_, String>(0))?;
-    let mut text = prompt;
-    for reply in replies {
-        text.push('\n');
-        text.push_str(&reply?);
-    }
+    let text = if replied.is_empty() { prompt } else { format!("{prompt}\n{replied}") };
     Ok(Some((project, folder, text, is_open)))
 }
 

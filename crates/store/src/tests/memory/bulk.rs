@@ -2,17 +2,14 @@
 
 use longhaul_core::Millis;
 use longhaul_memory::{MadeBy, Summary};
-use rusqlite::Connection;
 
 use super::Shelf;
 use super::import_from::{moved, turns};
-use crate::migrations::STEPS;
-use crate::tests::{folder, new_session, open};
+use crate::tests::open;
 use crate::{Moved, Store};
 
 /// The indexes that triggers maintain.
-const INDEXES: [&str; 5] =
-    ["prompt_words", "prompt_trigrams", "observation_words", "observation_trigrams", "summary_words"];
+const INDEXES: [&str; 2] = ["prompt_trigrams", "observation_trigrams"];
 
 /// Copies every row of the attached database `source` that is not there yet, with the triggers on.
 const COPY: &str = "
@@ -43,9 +40,6 @@ fn indexed(store: &Store) -> Vec<String> {
     };
     let mut found = texts("SELECT project_key || ' ' || observations FROM projects ORDER BY 1");
     for index in INDEXES {
-        if connection.prepare(&format!("SELECT 1 FROM {index}")).is_err() {
-            continue;
-        }
         let vocabulary = format!("CREATE VIRTUAL TABLE temp.{index}_terms USING fts5vocab(main, {index}, instance)");
         connection.execute_batch(&vocabulary).unwrap();
         let sql = format!("SELECT '{index} ' || term || ' ' || doc FROM temp.{index}_terms ORDER BY 1");
@@ -55,8 +49,9 @@ fn indexed(store: &Store) -> Vec<String> {
 }
 
 /// Imports turns and notes in the bulk mode, copies the same rows by triggers, and compares the indexes.
-#[track_caller]
-fn check(mut shelf: Shelf) {
+#[test]
+fn bulk_writes_leave_what_the_triggers_leave() {
+    let mut shelf = Shelf::new();
     let summary = Summary::new("by rule");
     shelf.store.remember_prompt("s1", None, "asked before", Millis(5)).unwrap();
     shelf.store.write_summary("s1", 1, &summary, MadeBy::Rule, Millis(5)).unwrap();
@@ -75,43 +70,4 @@ fn check(mut shelf: Shelf) {
     let (bulk, by_triggers) = (indexed(&shelf.store), indexed(&by_triggers));
     assert!(bulk.iter().any(|line| line.starts_with("observation_trigrams")), "{bulk:?}");
     assert_eq!(bulk, by_triggers);
-}
-
-#[test]
-fn bulk_writes_leave_what_the_triggers_leave() {
-    check(Shelf::new());
-}
-
-#[test]
-fn bulk_writes_maintain_the_indexes_of_words_while_there_are_any() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
-    // A database that has records when the index of passages is added keeps the older indexes until that is built.
-    let connection = Connection::open(&path).unwrap();
-    for step in &STEPS[..11] {
-        connection.execute_batch(step).unwrap();
-    }
-    connection
-        .execute_batch(
-            "INSERT INTO sessions (session_id, project, project_key, project_path, created_at)
-                 VALUES ('old', 'p', '/p', '/p', 1);
-             INSERT INTO projects (project_key, name) VALUES ('/p', 'p');
-             INSERT INTO user_prompts (session_id, project_id, prompt_number, prompt, created_at)
-                 VALUES (1, 1, 1, 'an older prompt', 1);
-             PRAGMA user_version = 11;",
-        )
-        .unwrap();
-    drop(connection);
-    let store = open(&path).unwrap();
-    store.register_session(&new_session("s1")).unwrap();
-    assert!(indexed(&store).iter().any(|line| line.starts_with("prompt_words older")));
-    store
-        .connection
-        .execute_batch(
-            "DROP TABLE temp.prompt_words_terms; DROP TABLE temp.prompt_trigrams_terms;
-        DROP TABLE temp.observation_words_terms; DROP TABLE temp.observation_trigrams_terms;
-        DROP TABLE temp.summary_words_terms;",
-        )
-        .unwrap();
-    check(Shelf { folder, store });
 }

@@ -2,7 +2,6 @@ use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Summary};
 
 use super::{Shelf, call, run};
-use crate::recall::Key;
 use crate::{NewBookmark, NewNote, NewObservation, RecordId, What};
 
 /// A word that is nowhere by chance. Indexes keep words in small letters, and share the beginnings of neighbours.
@@ -177,23 +176,4 @@ fn a_vacuum_changes_nothing_that_is_stored() {
     assert_eq!(shelf.store.page_records("/p", 500, 0).unwrap(), page);
     shelf.store.rebuild_indexes().unwrap();
     shelf.is_sound();
-}
-
-/// An earlier version has made fewer terms of some texts. If that is all that there is, FTS5 would remove more than the
-/// index has.
-#[test]
-fn a_record_that_was_indexed_with_fewer_terms_is_forgotten() {
-    let shelf = Shelf::new();
-    shelf.store.remember_prompt("s1", Some("p1"), "one កម្ពុជា zyqxsecretzyqx four", Millis(50)).unwrap();
-    let id = shelf.count("SELECT id FROM user_prompts");
-    let row = Key::new(shelf.count("SELECT project_id FROM user_prompts"), What::Prompt, id).row(0);
-    let fewer = format!(
-        "INSERT INTO passage_terms (passage_terms) VALUES ('delete-all');
-         INSERT INTO passage_terms (rowid, terms) VALUES ({row}, 'one {SECRET}');"
-    );
-    shelf.store.connection.execute_batch(&fewer).unwrap();
-    assert!(shelf.store.forget(RecordId { what: What::Prompt, id }).unwrap());
-    assert!(!shelf.has_secret());
-    shelf.is_sound();
-    assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'one'"), 0);
 }

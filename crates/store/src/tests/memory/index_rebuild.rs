@@ -1,12 +1,12 @@
-//! An index with terms of another version is searched until a new one is built in its place.
+//! An index that is damaged, or has terms of another version, is built again in small steps.
 
 use longhaul_core::Millis;
-use longhaul_memory::{PromptQuestion, Query};
+use longhaul_memory::{Kind, PromptQuestion, Query};
 
 use super::forgetting::SECRET;
-use super::{Shelf, open};
-use crate::recall::Key;
-use crate::{PromptSearch, RecordId, SearchQuery, What};
+use super::{Shelf, call, open};
+use crate::recall::key::Key;
+use crate::{PromptSearch, RecordId, SearchQuery, StoreError, What};
 
 /// Number of prompts, each with a reply.
 const PROMPTS: i64 = 9;
@@ -29,15 +29,15 @@ fn add_prompt(shelf: &Shelf, n: i64, prompt: &str, reply: &str) {
     shelf.store.keep_reply("s1", &format!("hook:{n}"), Some(prompt), reply, Millis(at + 5)).unwrap();
 }
 
-/// Makes the index one of another version, with a term of each prompt that this version does not make.
-fn make_old(shelf: &Shelf, version: u32) {
-    let connection = &shelf.store.connection;
+/// Makes the index one that is to be built again, with a term of each prompt that its text does not have.
+fn make_damaged(shelf: &Shelf) {
     for n in 1..=PROMPTS {
         let end = if n == SECRET_ONE { SECRET } else { "nothing" };
         let sql = "INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)";
-        connection.execute(sql, (Key::new(1, What::Prompt, n).row(0), format!("oldterm{end}"))).unwrap();
+        let row = Key::new(1, What::Prompt, n).row(0);
+        shelf.store.connection.execute(sql, (row, format!("oldterm{end}"))).unwrap();
     }
-    connection.execute("UPDATE passage_index SET terms_version = ?1", [version]).unwrap();
+    assert!(shelf.store.mark_index_damaged().unwrap());
 }
 
 fn found(shelf: &Shelf, text: &str) -> Vec<i64> {
@@ -71,7 +71,7 @@ fn check_complete(shelf: &Shelf) {
     assert!(shelf.store.index_progress().unwrap().is_complete());
     shelf.is_sound();
     let left = "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%\\_passage%' ESCAPE '\\'";
-    assert_eq!(shelf.count(left), 0, "the old index is gone");
+    assert_eq!(shelf.count(left), 0, "the replaced index is gone");
     assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'oldterm*'"), 0);
     let rows = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH '\"=wp\"'";
     let expected = "SELECT (SELECT count(*) FROM user_prompts) + (SELECT count(*) FROM replies)";
@@ -79,35 +79,31 @@ fn check_complete(shelf: &Shelf) {
 }
 
 #[test]
-fn everything_is_found_at_every_step() {
+fn it_is_built_in_steps_and_its_progress_grows() {
     let mut shelf = filled();
-    make_old(&shelf, 999);
-    let (mut steps, mut last) = (0, 0);
-    loop {
-        (1..=PROMPTS).for_each(|n| check_found(&shelf, n, true));
+    make_damaged(&shelf);
+    let (mut steps, mut last) = (1, 0);
+    while step(&mut shelf) {
         let progress = shelf.store.index_progress().unwrap().percent();
         assert!(progress >= last, "{progress} % after {last} %");
         last = progress;
         steps += 1;
-        if !step(&mut shelf) {
-            break;
-        }
     }
     assert!(steps > 10, "{steps} steps");
+    (1..=PROMPTS).for_each(|n| check_found(&shelf, n, true));
     check_complete(&shelf);
 }
 
 #[test]
 fn what_is_forgotten_at_any_step_is_gone_from_both_indexes() {
-    for steps in 0..16 {
+    for steps in 0..14 {
         let mut shelf = filled();
-        make_old(&shelf, 999);
+        make_damaged(&shelf);
         for _ in 0..steps {
             step(&mut shelf);
         }
         assert!(shelf.store.forget(RecordId { what: What::Prompt, id: SECRET_ONE }).unwrap());
         assert!(!shelf.has_secret(), "after {steps} steps");
-        (1..=PROMPTS).for_each(|n| check_found(&shelf, n, n != SECRET_ONE));
         while step(&mut shelf) {}
         (1..=PROMPTS).for_each(|n| check_found(&shelf, n, n != SECRET_ONE));
         check_complete(&shelf);
@@ -118,12 +114,12 @@ fn what_is_forgotten_at_any_step_is_gone_from_both_indexes() {
 fn what_is_stored_meanwhile_is_found() {
     for steps in 1..14 {
         let mut shelf = filled();
-        make_old(&shelf, 999);
+        make_damaged(&shelf);
         for _ in 0..steps {
             step(&mut shelf);
         }
         add_prompt(&shelf, PROMPTS + 1, "which zeppelin10 is new?", "harbour10");
-        check_found(&shelf, PROMPTS + 1, true);
+        assert_eq!(found(&shelf, "+zeppelin10"), [PROMPTS + 1], "after {steps} steps");
         // One more reply to an older prompt.
         let at = Millis(20_000_900);
         shelf.store.keep_reply("s1", "hook:later", Some("which zeppelin2 carries nothing?"), "lighthouse", at).unwrap();
@@ -135,49 +131,42 @@ fn what_is_stored_meanwhile_is_found() {
 }
 
 #[test]
-fn a_second_change_of_the_terms_begins_anew() {
-    for steps in 0..16 {
+fn a_second_damage_begins_anew() {
+    for steps in 1..14 {
         let mut shelf = filled();
-        make_old(&shelf, 999);
+        make_damaged(&shelf);
         for _ in 0..steps {
             step(&mut shelf);
         }
-        shelf.store.connection.execute("UPDATE passage_index SET terms_version = 998", []).unwrap();
-        loop {
-            (1..=PROMPTS).for_each(|n| check_found(&shelf, n, true));
-            if !step(&mut shelf) {
-                break;
-            }
-        }
+        assert!(shelf.store.mark_index_damaged().unwrap());
+        while step(&mut shelf) {}
+        (1..=PROMPTS).for_each(|n| check_found(&shelf, n, true));
         check_complete(&shelf);
     }
 }
 
 #[test]
-fn an_index_with_other_rows_is_not_kept() {
-    let mut shelf = filled();
-    make_old(&shelf, 1);
-    step(&mut shelf);
-    assert_eq!(shelf.count("SELECT count(*) FROM sqlite_schema WHERE name = 'old_passage_terms'"), 0);
-    while step(&mut shelf) {}
-    (1..=PROMPTS).for_each(|n| check_found(&shelf, n, true));
-    check_complete(&shelf);
-}
-
-/// A memory from before the index has sessions whose replies are not linked to their prompts.
-#[test]
-fn the_turns_of_a_session_are_linked_in_several_transactions() {
-    let mut shelf = filled();
-    let before = "INSERT INTO passage_terms (passage_terms) VALUES ('delete-all'); DELETE FROM replies;
-                  UPDATE passage_backlog SET todo = 9, total = 9 WHERE source = 'user_prompts';
-                  UPDATE passage_backlog SET todo = 1, total = 1 WHERE source = 'sessions';";
-    shelf.store.connection.execute_batch(before).unwrap();
-    let rows = |shelf: &Shelf| shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH '\"=wp\"'");
-    let mut last = 0;
-    while step(&mut shelf) {
-        assert!(rows(&shelf) <= last + 2, "{} rows after {last}", rows(&shelf));
-        last = rows(&shelf);
+fn damage_is_told_from_other_failures() {
+    let shelf = Shelf::new();
+    let ids: Vec<String> = (0..200).map(|n| format!("t{n}")).collect();
+    let calls: Vec<_> = ids.iter().map(|id| call(id, Kind::Change, "Edited", 5)).collect();
+    shelf.take("s1", &calls);
+    shelf.store.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let Shelf { folder, store } = shelf;
+    drop(store);
+    let path = folder.path().join("l.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The header and the schema stay; every other page is rubbish.
+    let whole = bytes.len();
+    bytes[40_960..whole].fill(0x5a);
+    std::fs::write(&path, &bytes).unwrap();
+    match open(&path) {
+        Err(error) => assert!(error.is_corrupt(), "{error:?}"),
+        Ok(store) => {
+            let damage = store.integrity_check();
+            assert!(damage.as_ref().map_or_else(StoreError::is_corrupt, |found| !found.is_empty()), "{damage:?}");
+        }
     }
-    (1..=PROMPTS).for_each(|n| check_found(&shelf, n, true));
-    check_complete(&shelf);
+    std::fs::write(&path, "not a database at all, but long enough to have a header: ".repeat(20)).unwrap();
+    assert!(matches!(open(&path), Err(StoreError::Corrupt { .. })));
 }

@@ -1,0 +1,747 @@
+-- Times are in milliseconds since the epoch, unless a column says otherwise. Short where it can be: every hook that opens the
+-- database reads all of it.
+
+-- ## Sessions that run
+
+-- Who is alive now. One row per session, one session per pane.
+CREATE TABLE agents (
+    session_id     TEXT PRIMARY KEY,
+    status         TEXT NOT NULL CHECK (status IN ('working', 'blocked', 'idle', 'completed')),
+    previous       TEXT,             -- the status before this one
+    reason         TEXT,             -- why it is blocked
+    wants          TEXT,             -- what the open permission dialog asks for
+    cwd            TEXT,
+    project_name   TEXT NOT NULL,
+    git_branch     TEXT,
+    prompt_summary TEXT,
+    prompt_ms      INTEGER,          -- the time of the last prompt
+    agent_type     TEXT,             -- teammate or worktree; NULL for the user's own sessions
+    tmux_socket    TEXT,
+    tmux_pane      TEXT,
+    tmux_target    TEXT,
+    agent_client   TEXT NOT NULL DEFAULT 'claude',
+    pid            INTEGER,
+    subagent_count INTEGER NOT NULL DEFAULT 0 CHECK (subagent_count >= 0),
+    task_count     INTEGER NOT NULL DEFAULT 0,
+    stopped        INTEGER NOT NULL DEFAULT 0, -- the turn has ended, and subagents still run
+    failed         INTEGER NOT NULL DEFAULT 0, -- the turn ended in an error, which stays shown until the next prompt
+    asked_by       TEXT,             -- the subagent whose dialog is open; NULL for the main loop's
+    permission_at  INTEGER,          -- when it last asked for permission, in seconds
+    started_at     INTEGER NOT NULL, -- seconds
+    updated_at     INTEGER NOT NULL, -- seconds, when the status last changed
+    touched_ms     INTEGER NOT NULL  -- when a hook last changed the row
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX agents_by_pane ON agents (tmux_socket, tmux_pane);
+
+-- Where a session runs, so that it can be reopened after its tmux server has died. A session that ends has no row.
+CREATE TABLE session_places (
+    session_id      TEXT PRIMARY KEY,
+    agent_client    TEXT NOT NULL,
+    pid             INTEGER,
+    pid_started     TEXT,             -- as the system reports it
+    folder          TEXT,             -- in which it was started, without links
+    folder_owner    INTEGER,          -- user id
+    config_dir      TEXT,             -- CLAUDE_CONFIG_DIR, where it is set
+    transcript      TEXT,
+    permission_mode TEXT,
+    model           TEXT,             -- at its start
+    tmux_socket     TEXT,
+    server_pid      INTEGER,
+    server_started  TEXT,             -- as the system reports it
+    tmux_session    TEXT,
+    window_index    INTEGER,
+    pane_index      INTEGER,
+    window_name     TEXT,
+    names_itself    INTEGER,          -- whether tmux names the window after the running program
+    seen_ms         INTEGER NOT NULL,
+    project_name    TEXT NOT NULL,
+    -- From the row of agents, when that is removed:
+    git_branch      TEXT,
+    prompt_summary  TEXT,
+    agent_type      TEXT,
+    status          TEXT
+) STRICT, WITHOUT ROWID;
+
+-- Rows of agents are removed in several ways. What they say is kept for the list of sessions to reopen.
+CREATE TRIGGER agents_removed BEFORE DELETE ON agents BEGIN
+    UPDATE session_places
+    SET git_branch = OLD.git_branch, prompt_summary = OLD.prompt_summary, agent_type = OLD.agent_type,
+        status = OLD.status, seen_ms = max(seen_ms, OLD.touched_ms)
+    WHERE session_id = OLD.session_id;
+END;
+
+-- How full a session's context is, as the client itself told its status line. The newest row of a model tells its window.
+CREATE TABLE context (
+    session_id    TEXT PRIMARY KEY,
+    model         TEXT,
+    window_tokens INTEGER,
+    used_tokens   INTEGER,          -- NULL before the first reply
+    used_percent  REAL,
+    rate_limits   TEXT,             -- JSON as the client sent it; subscriptions only
+    recorded_ms   INTEGER NOT NULL  -- when the values last changed
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX context_by_model ON context (model, recorded_ms);
+
+-- Clients that run our module: they can be asked, and nothing need be typed.
+CREATE TABLE bridges (
+    client_pid INTEGER PRIMARY KEY,
+    plugin     TEXT NOT NULL,
+    heard_ms   INTEGER NOT NULL, -- when it was last heard of
+    errand     TEXT,             -- what it is to do when its turn ends, until it takes it
+    trouble    TEXT              -- what it could not do last
+) STRICT;
+
+-- The log of notifications: one row for each change of a session and each way. The key allows each of them once.
+CREATE TABLE notifications (
+    session_id TEXT NOT NULL,
+    at_ms      INTEGER NOT NULL,  -- when the session changed
+    state      TEXT NOT NULL,     -- blocked, completed, failed or limit
+    way        TEXT NOT NULL,
+    result     TEXT NOT NULL CHECK (result IN ('waiting', 'sending', 'sent', 'suppressed', 'failed')),
+    why        TEXT,              -- why it was suppressed, or has failed
+    project    TEXT,
+    text       TEXT,              -- what was sent
+    ended_ms   INTEGER,           -- when the result was known
+    PRIMARY KEY (session_id, at_ms, state, way)
+) STRICT, WITHOUT ROWID;
+
+-- ## Bookmarks and snapshots
+
+CREATE TABLE bookmarks (
+    id             INTEGER PRIMARY KEY,
+    session_id     TEXT NOT NULL,
+    created_at     INTEGER NOT NULL, -- as in the activity log
+    prompt_id      TEXT,
+    note           TEXT,
+    cwd            TEXT,
+    git_commit     TEXT,
+    git_dirty      INTEGER,          -- NULL where git did not answer in time
+    context_tokens INTEGER
+) STRICT;
+
+CREATE INDEX bookmarks_by_session ON bookmarks (session_id, created_at);
+
+CREATE TABLE snapshots (
+    id            INTEGER PRIMARY KEY,
+    session_id    TEXT NOT NULL,
+    created_at    INTEGER NOT NULL,  -- of a bookmark, the same as in bookmarks
+    kind          TEXT NOT NULL,     -- start, prompt, bookmark or restore
+    prompt_id     TEXT,
+    pinned        INTEGER NOT NULL,  -- whether it is dropped last
+    work_tree     TEXT,              -- the folder; NULL outside of a repository
+    tree_key      TEXT,              -- identifies the work tree in LONGHAUL_HOME/snapshots
+    commit_id     TEXT,              -- in the private store; NULL where no snapshot was taken
+    tree_id       TEXT,              -- the files
+    head          TEXT,              -- the commit that was checked out
+    branch        TEXT,
+    under_way     TEXT,              -- a merge or rebase that was not finished
+    index_tree    TEXT,              -- what was staged
+    left_out      INTEGER NOT NULL DEFAULT 0,
+    left_out_some TEXT,              -- the first of them, for the list
+    files         INTEGER,           -- changed since the snapshot of this work tree before it; NULL for the first
+    changed_some  TEXT,              -- the first of them, as a JSON list
+    added         INTEGER,
+    removed       INTEGER,
+    bytes         INTEGER NOT NULL DEFAULT 0,
+    took_ms       INTEGER,
+    skipped       TEXT               -- why no snapshot was taken
+) STRICT;
+
+CREATE UNIQUE INDEX snapshots_by_event ON snapshots (session_id, created_at, kind);
+
+-- ## Handoff
+
+-- The lasting record of a session.
+CREATE TABLE sessions (
+    id                INTEGER PRIMARY KEY,
+    session_id        TEXT NOT NULL UNIQUE, -- the client's own, in the form that names files
+    project           TEXT NOT NULL,
+    project_key       TEXT NOT NULL,
+    project_path      TEXT NOT NULL,
+    first_user_prompt TEXT,
+    last_prompt       TEXT,                 -- for a turn whose transcript cannot be read
+    prompt_counter    INTEGER NOT NULL DEFAULT 0,
+    status            TEXT NOT NULL DEFAULT 'initialized' CHECK (status IN ('initialized', 'active', 'completed')),
+    end_reason        TEXT,
+    inherits          TEXT,                 -- whom it would inherit, until its first prompt
+    merged_into       TEXT,
+    client_pid        INTEGER NOT NULL DEFAULT 0,
+    transcript_path   TEXT,
+    read_offset       INTEGER NOT NULL DEFAULT 0, -- how far the transcript has been read,
+    read_mark         INTEGER NOT NULL DEFAULT 0, -- what stood just before that,
+    read_turn         TEXT,                       -- the turn that ran there,
+    read_tip          TEXT,                       -- and the last entry
+    spool_offset      INTEGER NOT NULL DEFAULT 0, -- how far the hook's own notes have been read
+    shown_records     INTEGER NOT NULL DEFAULT 0, -- records of memory that it began with
+    compaction        TEXT,                 -- what is given back to it after the compaction that runs, as JSON
+    host_id           INTEGER,              -- the host on which it ran; NULL for this one
+    forgotten_at      INTEGER,              -- what was before is not to be remembered again
+    created_at        INTEGER NOT NULL,
+    completed_at      INTEGER
+) STRICT;
+
+CREATE INDEX sessions_by_project ON sessions (project_key, created_at);
+
+-- The entries of a transcript, to know what a rewind took back.
+CREATE TABLE links (
+    session_id TEXT NOT NULL,
+    uuid       TEXT NOT NULL,
+    position   INTEGER NOT NULL,
+    parent     TEXT,
+    turn       TEXT,
+    PRIMARY KEY (session_id, uuid)
+) STRICT, WITHOUT ROWID;
+
+-- Turns, numbered within the session that they were in at first.
+CREATE TABLE turns (
+    session_id        TEXT NOT NULL,
+    origin_session_id TEXT NOT NULL,
+    turn_number       INTEGER NOT NULL,
+    turn_id           TEXT NOT NULL,
+    role              TEXT NOT NULL,
+    interrupted       INTEGER NOT NULL DEFAULT 0,
+    failure           TEXT,
+    replaced          INTEGER NOT NULL DEFAULT 0, -- a rewind took it back
+    pending_reply     TEXT,                       -- from the hook itself, until the transcript has it
+    hidden            INTEGER NOT NULL DEFAULT 0, -- its reply ends inside a private passage
+    chars             INTEGER NOT NULL DEFAULT 0, -- of everything in it
+    created_at        INTEGER NOT NULL,
+    PRIMARY KEY (origin_session_id, turn_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX turns_by_number ON turns (origin_session_id, turn_number);
+CREATE INDEX turns_by_session ON turns (session_id, created_at, turn_number);
+-- Replies that the transcript has not brought yet: at most a few, in however long a session.
+CREATE INDEX turns_pending ON turns (origin_session_id) WHERE pending_reply IS NOT NULL;
+-- A search leaves out what a rewind took back.
+CREATE INDEX turns_taken_back ON turns (origin_session_id) WHERE replaced > 0;
+-- Every end of a turn looks for a rewind that was not reported; 2 is UNREPORTED in rewinds.rs.
+CREATE INDEX turns_with_unreported_rewind ON turns (origin_session_id) WHERE replaced = 2;
+
+-- Second layer: what was said, word for word.
+CREATE TABLE bodies (
+    session_id        TEXT NOT NULL,
+    origin_session_id TEXT NOT NULL,
+    turn_number       INTEGER NOT NULL,
+    role              TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
+    text              TEXT NOT NULL,
+    token_count       INTEGER NOT NULL,
+    created_at        INTEGER NOT NULL,
+    UNIQUE (session_id, origin_session_id, turn_number, role)
+) STRICT;
+
+-- First layer: one line a turn.
+CREATE TABLE skeletons (
+    session_id        TEXT NOT NULL,
+    origin_session_id TEXT NOT NULL,
+    turn_number       INTEGER NOT NULL,
+    role              TEXT NOT NULL,
+    summary           TEXT NOT NULL,
+    created_at        INTEGER NOT NULL,
+    UNIQUE (session_id, origin_session_id, turn_number, role)
+) STRICT;
+
+-- Third layer: kept, never injected, fetched on demand.
+CREATE TABLE details (
+    session_id        TEXT NOT NULL,
+    origin_session_id TEXT NOT NULL,
+    turn_number       INTEGER NOT NULL,
+    tool_name         TEXT,
+    input_text        TEXT,
+    output_text       TEXT,
+    token_count       INTEGER NOT NULL,
+    kind              TEXT NOT NULL CHECK (kind IN ('tool_input', 'tool_output', 'system', 'image', 'thinking')),
+    is_error          INTEGER NOT NULL DEFAULT 0,
+    subagent          INTEGER NOT NULL DEFAULT 0, -- made by a subagent; the session's own are also in its transcript
+    source_id         TEXT NOT NULL,
+    created_at        INTEGER NOT NULL,
+    UNIQUE (session_id, origin_session_id, source_id)
+) STRICT;
+
+CREATE INDEX details_by_turn ON details (origin_session_id, turn_number);
+
+CREATE TABLE handoff_batons (
+    project_path TEXT NOT NULL,
+    client_pid   INTEGER NOT NULL, -- 0 where unknown
+    session_id   TEXT NOT NULL,
+    trigger      TEXT NOT NULL,
+    created_at   INTEGER NOT NULL,
+    PRIMARY KEY (project_path, client_pid)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE injection_log (
+    id             INTEGER PRIMARY KEY,
+    session_id     TEXT NOT NULL,
+    event_type     TEXT NOT NULL,
+    predecessor    TEXT,
+    reason         TEXT,
+    turns_injected INTEGER NOT NULL DEFAULT 0,
+    chars          INTEGER NOT NULL DEFAULT 0,
+    tokens_saved   INTEGER NOT NULL DEFAULT 0,
+    created_at     INTEGER NOT NULL
+) STRICT;
+
+-- ## Continuation
+
+-- A chain of sessions that carry one task on, and where it stands.
+CREATE TABLE continuations (
+    id           INTEGER PRIMARY KEY,
+    session_id   TEXT NOT NULL,             -- the session that the chain has come to
+    project_path TEXT NOT NULL,
+    client_pid   INTEGER NOT NULL DEFAULT 0, -- 0 where unknown
+    place        TEXT,                      -- the terminal, by the name of its lock
+    state        TEXT NOT NULL CHECK (state IN ('armed', 'asked', 'clearing', 'prompting', 'done', 'failed', 'cancelled')),
+    round        INTEGER NOT NULL DEFAULT 0,
+    nonce        TEXT NOT NULL DEFAULT '',
+    asked_at     INTEGER NOT NULL DEFAULT 0,
+    fired        TEXT NOT NULL DEFAULT '[]', -- the limits that have fired in this session
+    attempt      INTEGER NOT NULL DEFAULT 0,
+    since        INTEGER NOT NULL,
+    deadline     INTEGER NOT NULL DEFAULT 0,
+    paused       INTEGER NOT NULL DEFAULT 0,
+    lifts        INTEGER NOT NULL DEFAULT 0, -- how often it went on by itself after the account's limit
+    by_prompt    INTEGER NOT NULL DEFAULT 0, -- whether the question was put as a prompt
+    stuck_in     TEXT,
+    reason       TEXT NOT NULL DEFAULT '',
+    untold       TEXT,                      -- what the user is yet to be told
+    taken        TEXT,                      -- the step that somebody is at: the client's module, or whoever types
+    created_at   INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX continuations_by_session ON continuations (session_id, since);
+CREATE INDEX continuations_open ON continuations (since) WHERE state IN ('asked', 'clearing', 'prompting');
+
+-- Every step of every chain.
+CREATE TABLE continuation_steps (
+    id              INTEGER PRIMARY KEY,
+    continuation_id INTEGER NOT NULL REFERENCES continuations (id) ON DELETE CASCADE,
+    session_id      TEXT NOT NULL,
+    round           INTEGER NOT NULL,
+    state           TEXT NOT NULL,
+    attempt         INTEGER NOT NULL,
+    reason          TEXT NOT NULL,
+    at              INTEGER NOT NULL,
+    deadline        INTEGER NOT NULL
+) STRICT;
+
+-- What each round handed over.
+CREATE TABLE continuation_handoffs (
+    id              INTEGER PRIMARY KEY, -- rounds are counted anew after a person's prompt
+    continuation_id INTEGER NOT NULL REFERENCES continuations (id) ON DELETE CASCADE,
+    round           INTEGER NOT NULL,
+    session_id      TEXT NOT NULL, -- the session that wrote it
+    front           TEXT NOT NULL, -- its front matter, with whatever keys it has
+    body            TEXT NOT NULL,
+    remaining       TEXT NOT NULL, -- what was left to do, in a form that can be compared
+    at              INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX continuation_handoffs_by_chain ON continuation_handoffs (continuation_id, id);
+
+-- ## Memory
+
+-- Projects by number, which is short enough to stand in every row and index.
+CREATE TABLE projects (
+    id           INTEGER PRIMARY KEY,
+    project_key  TEXT NOT NULL UNIQUE,
+    name         TEXT NOT NULL,
+    observations INTEGER NOT NULL DEFAULT 0 -- how many, kept by triggers: counting a million takes too long for a hook
+) STRICT;
+
+-- Ids, no more, of prompts of which nothing may be kept, and of the subagents that they started.
+CREATE TABLE private_ids (
+    session_id TEXT NOT NULL,
+    id         TEXT NOT NULL,
+    PRIMARY KEY (session_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- When prompts that were forgotten had been asked. What is said for one of them later belongs to no other prompt, and is not
+-- kept.
+CREATE TABLE forgotten_prompts (
+    session_id INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (session_id, created_at)
+) STRICT, WITHOUT ROWID;
+
+-- Numbers are never given twice: somebody may still ask for one that was forgotten.
+--
+-- `mark` exists in the index of trigrams only. It says which project a row belongs to, so that a search within a project costs
+-- what it finds and not what it leaves out. It is three characters of the private use area, which makes it exactly one trigram.
+CREATE TABLE user_prompts (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id    INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    project_id    INTEGER NOT NULL REFERENCES projects (id),
+    prompt_number INTEGER NOT NULL,
+    prompt_id     TEXT,
+    prompt        TEXT NOT NULL,
+    model_at      INTEGER, -- when a model was done with it, or it was given up
+    created_at    INTEGER NOT NULL,
+    mark          TEXT GENERATED ALWAYS AS
+                  (char(57344, 57344 + project_id / 6400, 57344 + project_id % 6400)) VIRTUAL,
+    UNIQUE (session_id, prompt_number)
+) STRICT;
+
+CREATE INDEX user_prompts_by_project ON user_prompts (project_id, created_at);
+-- A prompt is looked for by its id with every prompt that is imported: without an index each look reads all prompts of the
+-- session.
+CREATE INDEX user_prompts_by_id ON user_prompts (session_id, prompt_id, created_at);
+CREATE INDEX user_prompts_without_model ON user_prompts (created_at) WHERE model_at IS NULL;
+
+CREATE TABLE observations (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id     INTEGER REFERENCES sessions (id) ON DELETE CASCADE, -- NULL for a note that no session made
+    project_id     INTEGER NOT NULL REFERENCES projects (id),
+    prompt_number  INTEGER NOT NULL,
+    tool_use_id    TEXT UNIQUE,                -- NULL for notes
+    kind           TEXT NOT NULL,
+    tool_name      TEXT NOT NULL,
+    title          TEXT NOT NULL,
+    narrative      TEXT NOT NULL,
+    facts          TEXT NOT NULL,              -- JSON array
+    files_read     TEXT NOT NULL,              -- JSON array
+    files_modified TEXT NOT NULL,              -- JSON array
+    command_key    TEXT,                       -- what makes two commands the same
+    fold_key       INTEGER,                    -- what makes two calls the same
+    repeats        INTEGER NOT NULL DEFAULT 0, -- how often it came again
+    made_by        TEXT NOT NULL CHECK (made_by IN ('rule', 'model', 'person')),
+    created_at     INTEGER NOT NULL,
+    mark           TEXT GENERATED ALWAYS AS
+                   (char(57344, 57344 + project_id / 6400, 57344 + project_id % 6400)) VIRTUAL,
+    CHECK (session_id IS NOT NULL OR kind = 'note')
+) STRICT;
+
+CREATE INDEX observations_by_session ON observations (session_id, created_at);
+CREATE INDEX observations_by_project ON observations (project_id, created_at);
+CREATE INDEX observations_by_command ON observations (session_id, command_key) WHERE command_key IS NOT NULL;
+
+-- Calls that have no row of their own: repeats of one that has, and, where that is NULL, calls that are to be forgotten.
+CREATE TABLE folded_calls (
+    tool_use_id    TEXT PRIMARY KEY,
+    observation_id INTEGER REFERENCES observations (id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX folded_calls_by_observation ON folded_calls (observation_id);
+
+CREATE TABLE session_summaries (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id    INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    project_id    INTEGER NOT NULL REFERENCES projects (id),
+    prompt_number INTEGER NOT NULL,
+    request       TEXT NOT NULL,
+    investigated  TEXT NOT NULL,
+    learned       TEXT NOT NULL,
+    completed     TEXT NOT NULL,
+    next_steps    TEXT NOT NULL,
+    exchanges     TEXT, -- what was asked in some turns and what came of each, the most important first, as JSON; NULL unless a rule made it
+    made_by       TEXT NOT NULL CHECK (made_by IN ('rule', 'model', 'person')),
+    created_at    INTEGER NOT NULL,
+    UNIQUE (session_id, prompt_number)
+) STRICT;
+
+CREATE INDEX session_summaries_by_project ON session_summaries (project_id, created_at);
+
+-- What has come over from another program, by the name that it had there. It comes over once: what is forgotten here stays
+-- forgotten, although it is still there.
+CREATE TABLE moved_in (
+    origin TEXT NOT NULL, -- the program
+    key    TEXT NOT NULL, -- the record in it
+    PRIMARY KEY (origin, key)
+) STRICT, WITHOUT ROWID;
+
+-- ## Search
+
+-- Trigrams, for parts of words. Only which row has which: where in it would take three times the room, and a match is
+-- compared with the text anyway.
+CREATE VIRTUAL TABLE prompt_trigrams USING fts5 (
+    prompt, mark,
+    content = 'user_prompts', content_rowid = 'id', columnsize = 0, detail = none, tokenize = 'trigram'
+);
+CREATE VIRTUAL TABLE observation_trigrams USING fts5 (
+    title, files_read, files_modified, mark,
+    content = 'observations', content_rowid = 'id', columnsize = 0, detail = none, tokenize = 'trigram'
+);
+
+-- Terms of prompts with their replies, observations and summaries, as longhaul_memory::Terms makes them: each once per
+-- row, without positions. The rowid says what a row is of (see recall/key.rs), so that a search in a project reads that
+-- project's rows and no others. Terms that begin with = say where a row belongs.
+--
+-- The index is kept by code, not by triggers: SQLite cannot make the terms.
+CREATE VIRTUAL TABLE passage_terms USING fts5 (
+    terms, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '.='"
+);
+
+-- What is deleted leaves the indexes at once, instead of being marked as deleted until a merge.
+INSERT INTO prompt_trigrams (prompt_trigrams, rank) VALUES ('secure-delete', 1);
+INSERT INTO observation_trigrams (observation_trigrams, rank) VALUES ('secure-delete', 1);
+INSERT INTO passage_terms (passage_terms, rank) VALUES ('secure-delete', 1);
+
+-- Which version of the terms the index of passages holds; 0 where it is damaged. An index of another version than the program's
+-- is emptied and built again by `memory upkeep`.
+CREATE TABLE passage_index (
+    terms_version INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO passage_index (terms_version) VALUES (0);
+
+-- What the index of passages does not have while it is built again: of each table the rows up to this id. `memory upkeep` works
+-- downwards.
+CREATE TABLE passage_backlog (
+    source TEXT PRIMARY KEY,
+    todo   INTEGER NOT NULL, -- the rows up to this id are not in the index yet
+    total  INTEGER NOT NULL  -- what `todo` was at first
+) STRICT, WITHOUT ROWID;
+
+-- Which prompt a turn's replies belong to. There is a row exactly where the replies are in the index.
+CREATE TABLE replies (
+    origin_session_id TEXT NOT NULL,
+    turn_number       INTEGER NOT NULL,
+    prompt_id         INTEGER NOT NULL REFERENCES user_prompts (id),
+    part              INTEGER NOT NULL, -- from 1, within the prompt
+    PRIMARY KEY (origin_session_id, turn_number)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX replies_by_prompt ON replies (prompt_id, part);
+
+-- Before a row goes or changes, its trigrams go: the index reads there which they are.
+CREATE TRIGGER user_prompts_inserted AFTER INSERT ON user_prompts BEGIN
+    INSERT INTO prompt_trigrams (rowid, prompt, mark) VALUES (new.id, new.prompt, new.mark);
+END;
+CREATE TRIGGER user_prompts_deleted BEFORE DELETE ON user_prompts BEGIN
+    DELETE FROM prompt_trigrams WHERE rowid = old.id;
+END;
+-- What was asked is never put into other words.
+CREATE TRIGGER user_prompts_kept BEFORE UPDATE OF session_id, project_id, prompt, created_at ON user_prompts BEGIN
+    SELECT raise(ABORT, 'a prompt is never changed');
+END;
+
+CREATE TRIGGER observations_inserted AFTER INSERT ON observations BEGIN
+    INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
+    VALUES (new.id, new.title, new.files_read, new.files_modified, new.mark);
+    UPDATE projects SET observations = observations + 1 WHERE id = new.project_id;
+END;
+CREATE TRIGGER observations_deleted BEFORE DELETE ON observations BEGIN
+    DELETE FROM observation_trigrams WHERE rowid = old.id;
+    UPDATE projects SET observations = observations - 1 WHERE id = old.project_id;
+END;
+-- Words may change, what happened may not.
+CREATE TRIGGER observations_kept
+BEFORE UPDATE OF session_id, project_id, kind, files_read, files_modified, created_at ON observations BEGIN
+    SELECT raise(ABORT, 'an observation only changes its words');
+END;
+CREATE TRIGGER observations_changing BEFORE UPDATE OF title, narrative, facts ON observations BEGIN
+    DELETE FROM observation_trigrams WHERE rowid = old.id;
+END;
+CREATE TRIGGER observations_changed AFTER UPDATE OF title, narrative, facts ON observations BEGIN
+    INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
+    VALUES (new.id, new.title, new.files_read, new.files_modified, new.mark);
+END;
+
+-- ## Vectors: what records are about, as numbers that a model has computed
+
+-- Only vectors of the same model compare.
+CREATE TABLE vector_models (
+    id   INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    dims INTEGER NOT NULL
+) STRICT;
+
+-- How far a model has come: everything from `lowest` to `highest` has been looked at.
+CREATE TABLE vector_ranges (
+    model_id INTEGER NOT NULL REFERENCES vector_models (id) ON DELETE CASCADE,
+    what     INTEGER NOT NULL, -- 0 prompt, 1 observation, 2 summary
+    lowest   INTEGER NOT NULL,
+    highest  INTEGER NOT NULL,
+    PRIMARY KEY (model_id, what)
+) STRICT, WITHOUT ROWID;
+
+-- Where each vector stands. A long record has several parts.
+CREATE TABLE vector_slots (
+    what      INTEGER NOT NULL,
+    record_id INTEGER NOT NULL,
+    model_id  INTEGER NOT NULL REFERENCES vector_models (id),
+    part      INTEGER NOT NULL,
+    slot      INTEGER NOT NULL,
+    PRIMARY KEY (what, record_id, model_id, part)
+) STRICT, WITHOUT ROWID;
+
+-- 128 vectors side by side, because reading a row for each takes longer than comparing it. A key has 16 bytes.
+CREATE TABLE vector_blocks (
+    model_id INTEGER NOT NULL REFERENCES vector_models (id),
+    block    INTEGER NOT NULL,
+    keys     BLOB NOT NULL,
+    vectors  BLOB NOT NULL,
+    PRIMARY KEY (model_id, block)
+) STRICT;
+
+-- Records whose vectors are to be computed again: their words have changed, or their reply is still to come.
+CREATE TABLE vector_redo (
+    model_id  INTEGER NOT NULL REFERENCES vector_models (id) ON DELETE CASCADE,
+    what      INTEGER NOT NULL,
+    record_id INTEGER NOT NULL,
+    bytes     INTEGER, -- of the text that the vectors were computed from; NULL where it has changed
+    PRIMARY KEY (what, record_id, model_id)
+) STRICT, WITHOUT ROWID;
+
+-- A vector goes with its record, its bytes included.
+CREATE TRIGGER vector_slots_deleted AFTER DELETE ON vector_slots BEGIN
+    UPDATE vector_blocks SET
+        keys = CAST(substr(keys, 1, old.slot % 128 * 16) || zeroblob(16) || substr(keys, old.slot % 128 * 16 + 17) AS BLOB),
+        vectors = CAST(substr(vectors, 1, old.slot % 128 * (length(vectors) / 128)) || zeroblob(length(vectors) / 128)
+                       || substr(vectors, (old.slot % 128 + 1) * (length(vectors) / 128) + 1) AS BLOB)
+    WHERE model_id = old.model_id AND block = old.slot / 128;
+END;
+CREATE TRIGGER user_prompts_vectors AFTER DELETE ON user_prompts BEGIN
+    DELETE FROM vector_slots WHERE what = 0 AND record_id = old.id;
+    DELETE FROM vector_redo WHERE what = 0 AND record_id = old.id;
+END;
+CREATE TRIGGER observations_vectors AFTER DELETE ON observations BEGIN
+    DELETE FROM vector_slots WHERE what = 1 AND record_id = old.id;
+    DELETE FROM vector_redo WHERE what = 1 AND record_id = old.id;
+END;
+CREATE TRIGGER session_summaries_vectors AFTER DELETE ON session_summaries BEGIN
+    DELETE FROM vector_slots WHERE what = 2 AND record_id = old.id;
+    DELETE FROM vector_redo WHERE what = 2 AND record_id = old.id;
+END;
+CREATE TRIGGER observations_vectors_changed AFTER UPDATE OF title, narrative, facts ON observations BEGIN
+    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 1, new.id, NULL FROM vector_slots
+    WHERE what = 1 AND record_id = new.id;
+END;
+CREATE TRIGGER session_summaries_vectors_changed AFTER UPDATE ON session_summaries BEGIN
+    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 2, new.id, NULL FROM vector_slots
+    WHERE what = 2 AND record_id = new.id;
+END;
+
+-- ## Better words from a model
+
+-- A prompt is asked about once, together with what was observed for it and what it came to.
+
+-- What was spent, by local day.
+CREATE TABLE model_days (
+    day               TEXT PRIMARY KEY, -- YYYY-MM-DD
+    requests          INTEGER NOT NULL DEFAULT 0,
+    tokens_in         INTEGER NOT NULL DEFAULT 0,
+    tokens_out        INTEGER NOT NULL DEFAULT 0,
+    tokens_unreported INTEGER NOT NULL DEFAULT 0 -- of requests whose end nobody has seen: what they could have cost
+) STRICT, WITHOUT ROWID;
+
+-- Requests that are under way. One that is left behind by a worker that was killed counts as spent.
+CREATE TABLE model_reservations (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    prompt_id INTEGER NOT NULL, -- the row of user_prompts, which may be forgotten meanwhile
+    day       TEXT NOT NULL,
+    tokens    INTEGER NOT NULL
+) STRICT;
+
+-- Prompts for which it has failed, and when it is tried again. A prompt with many observations is asked about in several
+-- requests. After the first, the prompt counts as dealt with (`model_at`), and its row here says that the others are still to come.
+CREATE TABLE model_failures (
+    prompt_id INTEGER PRIMARY KEY REFERENCES user_prompts (id) ON DELETE CASCADE,
+    attempts  INTEGER NOT NULL,
+    next_at   INTEGER NOT NULL,
+    asked_to  INTEGER -- observations up to this id have been asked about
+) STRICT;
+
+-- What went wrong last, at most one row; gone with the next success.
+CREATE TABLE model_trouble (
+    id    INTEGER PRIMARY KEY CHECK (id = 1),
+    at    INTEGER NOT NULL,
+    error TEXT NOT NULL
+) STRICT;
+
+-- ## Sync
+
+-- Hosts of the circle, this one included.
+CREATE TABLE sync_hosts (
+    id          INTEGER PRIMARY KEY,
+    host        BLOB NOT NULL UNIQUE,
+    name        TEXT NOT NULL DEFAULT '',
+    is_own      INTEGER NOT NULL DEFAULT 0, -- whether it is this host, now or before it got a new id
+    head        INTEGER NOT NULL DEFAULT 0, -- the highest idx in sync_log
+    confirmed   INTEGER NOT NULL DEFAULT 0, -- of an own host, the highest idx that the engine has
+    epoch       INTEGER NOT NULL DEFAULT 0, -- the highest number of a key that a record of the host was encrypted with
+    clock_ahead INTEGER NOT NULL DEFAULT 0, -- how far its clock is ahead
+    seen_at     INTEGER                     -- when it last exchanged
+) STRICT;
+
+-- The circle that this database belongs to; no row without sync.
+CREATE TABLE sync_self (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    circle     BLOB NOT NULL,
+    host_id    INTEGER NOT NULL REFERENCES sync_hosts (id),
+    machine    TEXT NOT NULL,              -- identifies the machine, so that a copy of the database is noticed
+    epoch      INTEGER NOT NULL DEFAULT 0, -- the highest number of a key that the engine had: a lower one is not used any more
+    damaged_at INTEGER NOT NULL DEFAULT 0, -- when records that could not be read were last fetched again
+    joined_at  INTEGER NOT NULL
+) STRICT;
+
+-- Projects that are shared, and those of other hosts that are not shared here.
+CREATE TABLE sync_projects (
+    id           INTEGER PRIMARY KEY,
+    project      BLOB NOT NULL,
+    project_key  TEXT UNIQUE,                -- NULL for a project of other hosts only
+    name         TEXT NOT NULL,
+    is_shared    INTEGER NOT NULL,
+    since        INTEGER NOT NULL DEFAULT 0, -- what is older is not shared
+    -- Rows up to these numbers have been looked at:
+    prompts      INTEGER NOT NULL DEFAULT 0,
+    observations INTEGER NOT NULL DEFAULT 0,
+    summaries    INTEGER NOT NULL DEFAULT 0,
+    bookmarks    INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- The records of every host, without gaps. The texts are in the tables of the memory.
+CREATE TABLE sync_log (
+    host_id   INTEGER NOT NULL REFERENCES sync_hosts (id),
+    idx       INTEGER NOT NULL,
+    record_id BLOB NOT NULL,
+    time      INTEGER NOT NULL,
+    entity    BLOB,                        -- NULL where it is not known, and of a forgetting
+    version   INTEGER NOT NULL DEFAULT 0,
+    state     INTEGER NOT NULL DEFAULT 0,  -- see sync/log.rs
+    project   BLOB,                        -- which project a record waits for
+    content   BLOB,                        -- encrypted, of a record that waits; of an own forgetting, its entities as JSON
+    PRIMARY KEY (host_id, idx)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sync_log_by_entity ON sync_log (entity) WHERE entity IS NOT NULL;
+CREATE INDEX sync_log_open ON sync_log (state, record_id) WHERE state > 0;
+
+-- Which row of the memory is which entity.
+CREATE TABLE sync_entities (
+    entity    BLOB PRIMARY KEY,
+    what      INTEGER,            -- 0 prompt, 1 observation, 2 summary, 3 bookmark; NULL where only its tombstone is known
+    row_id    INTEGER,            -- NULL where it was forgotten
+    host_id   INTEGER NOT NULL REFERENCES sync_hosts (id), -- where it was made
+    version   INTEGER NOT NULL,
+    record_id BLOB NOT NULL,      -- of this version
+    digest    BLOB,               -- of an own one: changes with its content
+    forgotten INTEGER NOT NULL DEFAULT 0 -- 1: here, and the tombstone is not in the log yet; 2: it is in the log; 3: here only
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sync_entities_by_row ON sync_entities (what, row_id) WHERE row_id IS NOT NULL;
+CREATE INDEX sync_entities_forgotten ON sync_entities (forgotten) WHERE forgotten = 1;
+
+-- Whatever deletes a record deletes it everywhere if this machine has made it, and else only here: only its writer may have it
+-- forgotten by others.
+CREATE TRIGGER user_prompts_forgotten AFTER DELETE ON user_prompts BEGIN
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 0 AND row_id = old.id;
+END;
+CREATE TRIGGER observations_forgotten AFTER DELETE ON observations BEGIN
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 1 AND row_id = old.id;
+END;
+CREATE TRIGGER session_summaries_forgotten AFTER DELETE ON session_summaries BEGIN
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 2 AND row_id = old.id;
+END;
+CREATE TRIGGER bookmarks_forgotten AFTER DELETE ON bookmarks BEGIN
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 3 AND row_id = old.id;
+END;
