@@ -57,7 +57,7 @@ fn turn(number: usize) -> String {
         entry => Some(uuid(entry - 1)),
     };
     let call = format!("toolu_{number:08x}");
-    let command = if number % 2 == 0 { "make check".to_owned() } else { format!("make part-{number}") };
+    let command = if number.is_multiple_of(2) { "make check".to_owned() } else { format!("make part-{number}") };
     let contents = [
         ("user", json!(format!("question {number} about the parser"))),
         ("assistant", json!([{ "type": "tool_use", "id": call, "name": "Bash", "input": { "command": command } }])),
