@@ -34,7 +34,7 @@ const PATH_CHARS: usize = 300;
 const SAID_CHARS: usize = 200;
 
 /// The number of prompts at the end of the session that are given back, whatever they say.
-const LAST_PROMPTS: usize = 6;
+const LAST_PROMPTS: usize = 7;
 
 /// The number of corrections, files and decisions that are kept.
 const CORRECTIONS: usize = 10;
@@ -276,22 +276,24 @@ impl CompactionFacts {
         self.running = tasks.take(RUNNING).map(line).collect();
     }
 
-    /// Removes prompts that a text contains word for word: those that an agent keeps beside the summary. Of the request at hand, the
-    /// beginning stays.
+    /// Removes prompts that a text contains word for word: those that an agent keeps beside the summary.
     pub fn leave_out_prompts(&mut self, kept: &str) {
         let kept = Contents::of(kept);
-        self.lacks_request &= !self.at_hand.iter().all(|prompt| kept.have(prompt));
-        for prompt in self.at_hand.iter_mut().filter(|prompt| kept.have(prompt)) {
-            *prompt = one_line(prompt, SAID_CHARS);
+        for prompts in [&mut self.at_hand, &mut self.told, &mut self.earlier] {
+            prompts.retain(|prompt| !kept.have(prompt));
         }
-        self.told.retain(|prompt| !kept.have(prompt));
-        self.earlier.retain(|prompt| !kept.have(prompt));
+        self.lacks_request &= !self.at_hand.is_empty();
     }
 
-    /// Removes what a summary contains word for word.
+    /// Removes what a summary contains word for word. Of the request at hand, the beginning stays.
     pub fn leave_out(&mut self, summary: &str) {
-        self.leave_out_prompts(summary);
         let contents = Contents::of(summary);
+        self.lacks_request &= !self.at_hand.iter().all(|prompt| contents.have(prompt));
+        for prompt in self.at_hand.iter_mut().filter(|prompt| contents.have(prompt)) {
+            *prompt = one_line(prompt, SAID_CHARS);
+        }
+        self.told.retain(|prompt| !contents.have(prompt));
+        self.earlier.retain(|prompt| !contents.have(prompt));
         self.decisions.retain(|decision| !contents.have(decision));
         // A summary may say that a command succeeds which has failed since.
         self.commands.retain(|command| command.is_failing() || !contents.quote(&command.text));

@@ -30,11 +30,13 @@ pub fn compaction_facts(store: &Store, session: &Session, turn: CompactedTurn<'_
     let id = session.session.as_str();
     let turns = store.newest_words(id, TURNS)?;
     let says_something = |text: &str| text.chars().any(char::is_alphanumeric);
-    // The turn that runs. A bookmark is set in it and begins no other.
-    let running = turns.iter().rposition(|turn| turn.role != BOOKMARK).filter(|_| !turn.has_ended);
+    // The turn that runs. A bookmark is set in it and begins no other, and `/compact` begins none.
+    let is_side = |turn: &TurnWords| turn.role == BOOKMARK || turn.asked.trim_start().starts_with("/compact");
+    let running = turns.iter().rposition(|turn| !is_side(turn)).filter(|_| !turn.has_ended);
     let is_request = |at: usize, turn: &TurnWords| match turn.role.as_str() {
         "user" => true,
-        // `/compact` is no request, unlike a command that the model has answered or works on.
+        // Unlike a command of the client's own, such as `/compact`, one that the model has answered or works on is a request.
+        "command" if is_side(turn) => false,
         "command" => Some(at) == running || !turn.replied.trim().is_empty(),
         _ => false,
     };

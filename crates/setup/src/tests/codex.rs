@@ -21,7 +21,7 @@ fn every_event_has_one_plain_command() {
     let stop = &file["hooks"]["Stop"];
     let command = "/home/dev/.local/bin/longhaul hook --codex stop";
     assert_eq!(*stop, json!([{ "hooks": [{ "type": "command", "command": command, "timeout": 5 }] }]));
-    assert_eq!(file["hooks"].as_object().unwrap().len(), 6);
+    assert_eq!(file["hooks"].as_object().unwrap().len(), 7);
 }
 
 #[test]
