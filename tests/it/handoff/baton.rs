@@ -314,8 +314,8 @@ fn without_automatic_handoff_only_a_baton_of_the_user_is_taken() {
         .collect();
     assert_eq!(written, [("old".into(), "session_end".into()), ("last".into(), "tl".into())]);
     let log = last.longhaul(&["handoff", "log"]).stdout;
-    assert!(log.contains(&format!("written   next of process {} ← old  session_end", client.pid())), "{log}");
-    assert!(log.contains("written   next in the project ← last  tl"), "{log}");
+    assert!(log.contains(&format!("written    next of process {} ← old  session_end", client.pid())), "{log}");
+    assert!(log.contains("written    next in the project ← last  tl"), "{log}");
 }
 
 /// Checks that every session of the log was found by a baton.
