@@ -117,7 +117,7 @@ fn the_cooldown_ends_to_the_millisecond() {
 
 #[test]
 fn an_injection_can_be_confirmed_for_five_seconds() {
-    let (config, _) = Config::from_json(r#"{"bookmarks": {"thresholds": {"cooldownSeconds": 0}}}"#);
+    let (config, _) = Config::from_json(r#"{"bookmarks": {"thresholds": {"cooldown_seconds": 0}}}"#);
     let decide = |log: String| {
         decide(Situation::ToolCall, &config.bookmarks, true, &measure(log.as_bytes(), TailStart::LogStart), NOW)
     };
@@ -129,7 +129,7 @@ fn an_injection_can_be_confirmed_for_five_seconds() {
 
 #[test]
 fn without_any_work_no_threshold_is_met() {
-    let none = r#"{"bookmarks": {"thresholds": {"minTokens": 0, "minToolCalls": 0, "minSeconds": 0}}}"#;
+    let none = r#"{"bookmarks": {"thresholds": {"min_tokens": 0, "min_tool_calls": 0, "min_seconds": 0}}}"#;
     let thresholds = Config::from_json(none).0.bookmarks.thresholds;
     assert_eq!(meets_any_threshold(&measure(b"P 1\n", TailStart::LogStart), &thresholds), None);
     let met = meets_any_threshold(&measure(b"T 1 0\n", TailStart::LogStart), &thresholds);
