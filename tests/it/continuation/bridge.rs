@@ -218,7 +218,7 @@ fn a_module_that_is_silent_is_not_waited_for_and_comes_too_late() {
     stage.standin.wait_for_session_change(DEADLINE * 2);
     stage.wait_for_state("done");
     let report = json!({ "session": first, "reason": "answer", "usage": usage(FULL) });
-    tell(&stage.sandbox, pid, "turn", report);
+    assert_eq!(deeds(&tell(&stage.sandbox, pid, "turn", report)), [Value::Null; 0]);
     assert_eq!(stage.prompts(), ["count to ten", "and on", "/clear", PROMPT], "typed, as without a module");
 }
 

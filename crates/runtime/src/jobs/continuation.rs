@@ -123,6 +123,8 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if met.act == PlanAction::Show {
         let (terminal_lock, client) = (hook.own_terminal_lock(), hook.env.client_pid.unwrap_or_default());
         store.move_chain(id, client, terminal_lock.as_deref())?;
+        // What was left to the module for the session before: it may report that one's last turn only now.
+        store.take_errand(client)?;
         if let Some(handoff) = store.newest_handoff(id)? {
             let room = hook.room().min(HANDOFF_CHARS);
             let file = hook.home.handoff_file(&handoff.session);
