@@ -89,7 +89,7 @@ pub struct ChainUpdate {
 
 const COLUMNS: &str =
     "id, session_id, project_path, client_pid, place, state, round, nonce, asked_at, fired, attempt, since,
-                       deadline, paused, stuck_in, reason, created_at, lifts, by_prompt";
+                       deadline, paused, stuck_in, reason, created_at, lifts, question";
 
 impl Store {
     /// Returns the chain that is in `session` now.
@@ -275,7 +275,7 @@ fn write(connection: &Connection, id: ChainId, plan: &Plan) -> rusqlite::Result<
     connection.execute(
         "UPDATE continuations SET session_id = :session, state = :state, round = :round, nonce = :nonce,
              asked_at = :asked, fired = :fired, attempt = :attempt, since = :since, deadline = :deadline,
-             paused = :paused, lifts = :lifts, by_prompt = :question, stuck_in = :stuck, reason = :reason
+             paused = :paused, lifts = :lifts, question = :question, stuck_in = :stuck, reason = :reason
          WHERE id = :id",
         named_params! {
             ":id": id,
@@ -318,7 +318,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Chain> {
     plan.deadline = time("deadline")?;
     plan.paused = row.get("paused")?;
     plan.lifts = count(row, "lifts")?;
-    plan.question = Question::from_number(row.get("by_prompt")?).unwrap_or_default();
+    plan.question = Question::from_number(row.get("question")?).unwrap_or_default();
     plan.stuck_in = state("stuck_in")?;
     plan.reason = row.get("reason")?;
     Ok(Chain {

@@ -302,7 +302,7 @@ CREATE TABLE continuations (
     deadline     INTEGER NOT NULL DEFAULT 0,
     paused       INTEGER NOT NULL DEFAULT 0,
     lifts        INTEGER NOT NULL DEFAULT 0, -- how often it went on by itself after the account's limit
-    by_prompt    INTEGER NOT NULL DEFAULT 0, -- whether the question was put as a prompt
+    question     INTEGER NOT NULL DEFAULT 0, -- how the handoff was asked for: the number of `Question`
     stuck_in     TEXT,
     reason       TEXT NOT NULL DEFAULT '',
     untold       TEXT,                      -- what the user is yet to be told

@@ -130,7 +130,7 @@ fn a_plan_with_anything_in_its_row_holds_nothing_up() {
         "attempt = 99999999999",
         "since = -9223372036854775807, deadline = 9223372036854775807",
         "client_pid = -5",
-        "paused = 7, by_prompt = -1, lifts = -1",
+        "paused = 7, question = -1, lifts = -1",
         "stuck_in = 'nowhere', nonce = ''",
     ] {
         let sandbox = Sandbox::new();
