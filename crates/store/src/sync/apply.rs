@@ -85,7 +85,7 @@ pub(super) fn apply(
     entry: &Entry,
 ) -> rusqlite::Result<Applied> {
     let connection = intake.connection;
-    let known = entities::find_for(connection, entry.entity, host.row, entry.version)?;
+    let known = entities::find_for(connection, entry.entity, host.row)?;
     if let Some(known) = &known
         && let Some(state) = entities::state_if_forgotten(known)
     {

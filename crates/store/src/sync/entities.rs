@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::circle::{HostRow, is_own_host};
 use super::intake_transaction::IntakeHost;
-use super::log::{DONE, ERASE};
+use super::log::{DAMAGED, DONE, ERASE};
 use crate::memory::forget;
 
 /// The table that an entity is in. The numbers are stored.
@@ -84,19 +84,15 @@ pub(super) fn find(connection: &Connection, entity: EntityId) -> rusqlite::Resul
     connection.prepare_cached(&sql)?.query_row([entity.as_bytes()], read).optional()
 }
 
-/// Finds an entity by its id for a host that has a record of this version of it.
-///
-/// A tombstone of another host does not count, unless that host has written a version that is not older: else it could keep away
-/// what it has not written.
+/// Finds an entity by its id for a host that has a record of it. A tombstone of another host does not count: that one has only its
+/// own records forgotten.
 pub(super) fn find_for(
     connection: &Connection,
     entity: EntityId,
     writer: HostRow,
-    version: u32,
 ) -> rusqlite::Result<Option<Known>> {
     let Some(known) = find(connection, entity)? else { return Ok(None) };
-    let may_count = known.forgotten != BURIED || (known.table.is_some() && known.version >= version);
-    let counts = may_count || is_same_machine(connection, known.host, writer)?;
+    let counts = known.forgotten != BURIED || is_same_machine(connection, known.host, writer)?;
     Ok(counts.then_some(known))
 }
 
@@ -161,12 +157,15 @@ pub(super) fn bury(
     record: RecordId,
 ) -> rusqlite::Result<Option<bool>> {
     let known = find(connection, entity)?;
-    let mut had_row = false;
+    let (mut had_row, mut of_others) = (false, OfOthers::default());
     if let Some(known) = &known {
         if !may_forget(connection, host, known)? {
             return Ok(None);
         }
         if let (Some(table), Some(row)) = (known.table, known.row) {
+            if !host.is_own {
+                of_others = OfOthers::beside(connection, table, row, host.row)?;
+            }
             had_row = delete_row(connection, table, row)?;
         }
     }
@@ -182,8 +181,59 @@ pub(super) fn bury(
     } else {
         // Others may have written records of it: they are not this host's to forget.
         erase_of_host(connection, entity, host.row)?;
+        of_others.fetch_again(connection, entity, host.row)?;
     }
     Ok(Some(had_row))
+}
+
+/// What other hosts have written that is deleted with a row of a host: their versions of it, which the newest one has replaced, and
+/// the summaries of its session. They are not that host's to forget.
+#[derive(Default)]
+struct OfOthers {
+    summaries: Vec<EntityId>,
+    call: Option<String>,
+}
+
+impl OfOthers {
+    fn beside(connection: &Connection, table: EntityTable, row: i64, host: HostRow) -> rusqlite::Result<Self> {
+        let (name, call) = match table {
+            EntityTable::Prompts => ("user_prompts", "NULL"),
+            EntityTable::Observations => ("observations", "tool_use_id"),
+            EntityTable::Summaries | EntityTable::Bookmarks => return Ok(Self::default()),
+        };
+        let sql = format!(
+            "SELECT e.entity FROM session_summaries s JOIN sync_entities e ON e.what = 2 AND e.row_id = s.id
+             WHERE s.session_id = (SELECT session_id FROM {name} WHERE id = ?1) AND e.host_id <> ?2"
+        );
+        let mut statement = connection.prepare_cached(&sql)?;
+        let summaries = statement.query_map((row, host), |row| row.get(0).map(EntityId::from_bytes))?;
+        let sql = format!("SELECT {call} FROM {name} WHERE id = ?1");
+        let call = connection.prepare_cached(&sql)?.query_row([row], |row| row.get(0)).optional()?.flatten();
+        Ok(Self { summaries: summaries.collect::<Result<_, _>>()?, call })
+    }
+
+    /// Has it fetched and taken in again, as far as it was deleted.
+    fn fetch_again(&self, connection: &Connection, entity: EntityId, host: HostRow) -> rusqlite::Result<()> {
+        let mut lost = vec![entity];
+        for summary in &self.summaries {
+            let sql = "DELETE FROM sync_entities WHERE entity = ?1 AND row_id IS NULL";
+            if connection.prepare_cached(sql)?.execute([summary.as_bytes()])? > 0 {
+                lost.push(*summary);
+            }
+        }
+        let mut to_fetch = 0;
+        for entity in &lost {
+            let sql = "UPDATE sync_log SET state = ?3 WHERE entity = ?1 AND host_id <> ?2 AND state = ?4
+                           AND host_id NOT IN (SELECT id FROM sync_hosts WHERE is_own)";
+            to_fetch += connection.prepare_cached(sql)?.execute((entity.as_bytes(), host, DAMAGED, DONE))?;
+        }
+        if to_fetch > 0 {
+            let sql = "DELETE FROM folded_calls WHERE tool_use_id = ?1 AND observation_id IS NULL";
+            connection.prepare_cached(sql)?.execute([&self.call])?;
+            connection.prepare_cached("UPDATE sync_self SET damaged_at = 0")?.execute([])?;
+        }
+        Ok(())
+    }
 }
 
 /// Records that an entity that has just come was forgotten here before. One that this machine has made is to be forgotten

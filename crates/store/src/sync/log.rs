@@ -14,7 +14,7 @@ pub(super) const WAITS: i64 = 1;
 pub(super) const NEWER: i64 = 2;
 /// It was forgotten: its payload is to be erased in the engine.
 pub(super) const ERASE: i64 = 3;
-/// It could not be read. It is fetched again from time to time.
+/// It could not be read, or is needed again. It is fetched again from time to time.
 pub(super) const DAMAGED: i64 = 4;
 /// It has waited, and its project is shared here by now.
 pub(super) const READY: i64 = 5;

@@ -70,7 +70,7 @@ impl<'a> LogWriter<'a> {
         match to_log {
             ToLog::Add(candidate) => self.add_row(table, candidate),
             ToLog::Delete { entity, row } => {
-                let known = entities::find_for(self.connection, *entity, self.own, u32::MAX)?;
+                let known = entities::find_for(self.connection, *entity, self.own)?;
                 if known.as_ref().and_then(entities::state_if_forgotten).is_some() {
                     entities::delete_row(self.connection, table, *row)?;
                 }
@@ -81,7 +81,7 @@ impl<'a> LogWriter<'a> {
 
     fn add_row(&mut self, table: EntityTable, candidate: &Candidate) -> rusqlite::Result<bool> {
         let Candidate { row, entity, before, digest } = *candidate;
-        let known = entities::find_for(self.connection, entity, self.own, u32::MAX)?;
+        let known = entities::find_for(self.connection, entity, self.own)?;
         let is_live = known.as_ref().is_none_or(|known| known.forgotten == LIVE);
         if !is_live || known.map(|known| (known.version, known.record)) != before {
             // Another process was faster. What is left to do is found the next time.

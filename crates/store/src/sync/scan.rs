@@ -256,7 +256,7 @@ impl TableScan<'_> {
             None => (content.entity(row), None),
         };
         if before.is_none()
-            && let Some(other) = entities::find_for(connection, entity, self.host, u32::MAX)?
+            && let Some(other) = entities::find_for(connection, entity, self.host)?
         {
             let is_forgotten = entities::state_if_forgotten(&other).is_some();
             return Ok(if is_forgotten { Looked::ToLog(ToLog::Delete { entity, row }) } else { Looked::Nothing });
