@@ -67,12 +67,11 @@ fn after_a_hundred_passages_every_value_is_empty() {
     assert_eq!((kept, &value["a"][119], &value["b"], &value["n"]), (100, &json!(""), &json!(""), &json!(1)));
 }
 
+/// With a cost that grew with the square of the length, this would not end before the runner stops it.
 #[test]
 fn many_signs_cost_little() {
     let raw = json!("<p".repeat(500_000)).to_string();
-    let began = std::time::Instant::now();
     assert_eq!(strip_json(&raw), raw);
-    assert!(began.elapsed().as_millis() < 2_000);
 }
 
 fn text() -> impl Strategy<Value = String> {
