@@ -18,7 +18,7 @@ use longhaul_core::catalog::Job;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_handoff::BatonTrigger;
 use longhaul_handoff::bridge::{BridgeAction, StatusFacts, answer, step, step_name};
-use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State, notices};
+use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State, texts};
 use longhaul_store::{Chain, ChainUpdate, ContextUse, NewChain, StepTaker, Store};
 use longhaul_tracker::turn_ended;
 use serde::Deserialize;
@@ -246,7 +246,7 @@ impl<'a> Desk<'a> {
                 start_injector(&met.chain)?;
                 Ok(self.step(store, &course, &met.chain)?.into_iter().collect())
             }
-            PlanAction::Notify(message) => Ok(vec![BridgeAction::Toast(notices::not_continued(&message))]),
+            PlanAction::Notify(message) => Ok(vec![BridgeAction::Toast(texts::not_continued(&message))]),
             _ => Ok(Vec::new()),
         }
     }
@@ -316,7 +316,7 @@ impl<'a> Desk<'a> {
         let Some(session) = &self.session else { return Ok(None) };
         let Some(pending) = store.pending_message(session.as_str(), self.client_pid, None)? else { return Ok(None) };
         let is_ours = pending.client_pid == self.client_pid && store.take_message(pending.chain)?;
-        Ok(is_ours.then(|| notices::not_continued(&pending.message)))
+        Ok(is_ours.then(|| texts::not_continued(&pending.message)))
     }
 
     /// Returns the line under the prompt, which Claude Code shows with a warning sign, unless it is switched off.
@@ -331,7 +331,7 @@ impl<'a> Desk<'a> {
             .iter()
             .any(|baton| baton.session == session.as_str() && baton.trigger == BatonTrigger::Continuation.as_str());
         let failed = self.chain(store)?.filter(|chain| chain.plan.state == State::Failed);
-        facts.problems = failed.map(|chain| notices::not_continued(&chain.plan.reason)).into_iter().collect();
+        facts.problems = failed.map(|chain| texts::not_continued(&chain.plan.reason)).into_iter().collect();
         Ok(vec![BridgeAction::Status(facts.line(&parts))])
     }
 

@@ -1,7 +1,7 @@
 //! Asks for a handoff when the context use becomes known only after the Stop event of the turn.
 
 use longhaul_handoff::bridge::BridgeAction;
-use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, notices};
+use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, texts};
 use longhaul_inject::Terminal;
 use longhaul_store::{ChainUpdate, NewChain, Store};
 
@@ -43,7 +43,7 @@ impl Desk<'_> {
         match met {
             Some(ChainUpdate { act: PlanAction::Ask(_), chain, .. }) => self.step(store, &course, &chain),
             Some(ChainUpdate { act: PlanAction::Notify(message), .. }) => {
-                Ok(Some(BridgeAction::Toast(notices::not_continued(&message))))
+                Ok(Some(BridgeAction::Toast(texts::not_continued(&message))))
             }
             Some(_) | None => Ok(None),
         }

@@ -1,5 +1,5 @@
 //! Types the text that a chain waits for, and waits until the events of Claude Code confirm it. How often it is typed
-//! is decided in `handoff/src/continuation/plan.rs`. Also waits for the end of the account's rate limit (`rate_limit.rs` there).
+//! is decided in `handoff/src/continuation.rs`. Also waits for the end of the account's rate limit (`continuation/occasion.rs` there).
 
 use std::fs::File;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! Continues a task beyond the context limit without a person: at which events. The messages to the user are in
-//! `handoff/src/continuation/notices.rs`.
+//! `handoff/src/continuation/texts.rs`.
 
 use longhaul_core::Reply;
 use longhaul_core::catalog::Job;
@@ -9,7 +9,7 @@ use longhaul_core::event::{
 };
 use longhaul_handoff::BatonTrigger;
 use longhaul_handoff::continuation::{
-    EXPIRES_MS, HANDOFF_CHARS, Occasion, Plan, PlanAction, State, TurnEnd, is_rate_limit, notices, page,
+    EXPIRES_MS, HANDOFF_CHARS, Occasion, Plan, PlanAction, State, TurnEnd, is_rate_limit, page, texts,
 };
 use longhaul_store::{Chain, ChainUpdate, NewChain, Store};
 
@@ -73,7 +73,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     };
     if let PlanAction::Ask(question) = met.act {
         hook.answer(Reply::block(question));
-        let notice = if is_open { notices::asked_once_more(&met.chain.plan.reason) } else { notices::asked(share) };
+        let notice = if is_open { texts::asked_once_more(&met.chain.plan.reason) } else { texts::asked(share) };
         hook.notify(&format!("longhaul: {notice}"));
         // The turn continues, so the following jobs must not treat it as ended.
         return Ok(Flow::Done);
@@ -129,7 +129,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
             let room = hook.room().min(HANDOFF_CHARS);
             let file = hook.home.handoff_file(&handoff.session);
             hook.show(&page(&handoff.body, &handoff.session, handoff.round, room, &file.to_string_lossy()));
-            hook.notify(&format!("longhaul: {}", notices::goes_on(handoff.round)));
+            hook.notify(&format!("longhaul: {}", texts::goes_on(handoff.round)));
             hook.handed_over = Some(handoff.body);
         }
     }
@@ -256,7 +256,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let pending = store.pending_message(session.as_str(), client, self.terminal_lock().as_deref())?;
         let Some(pending) = pending else { return Ok(()) };
         if self.is_left_to(pending.client_pid) && store.take_message(pending.chain)? {
-            self.notify(&format!("longhaul: {}", notices::not_continued_yet(&pending.message)));
+            self.notify(&format!("longhaul: {}", texts::not_continued_yet(&pending.message)));
         }
         Ok(())
     }
@@ -342,14 +342,14 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
         match &met.act {
             PlanAction::Nothing | PlanAction::Ask(_) | PlanAction::Show | PlanAction::TypeAgain => {}
-            PlanAction::Notify(message) => self.notify(&format!("longhaul: {}", notices::not_continued(message))),
+            PlanAction::Notify(message) => self.notify(&format!("longhaul: {}", texts::not_continued(message))),
             PlanAction::Clear(handoff) => {
                 keep_file(&self.home, self.event.common().session.as_str(), handoff)?;
                 if self.config.handoff.enabled {
                     self.write_baton(store, BatonTrigger::Continuation)?;
                 }
                 if !course.can_type {
-                    self.notify(&format!("longhaul: {}", notices::CLEAR_BY_HAND));
+                    self.notify(&format!("longhaul: {}", texts::CLEAR_BY_HAND));
                 }
             }
         }

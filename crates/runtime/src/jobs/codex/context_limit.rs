@@ -1,9 +1,9 @@
 //! Near the limit of Codex's context: writes the baton, informs the user, and perhaps continues in a new session. The
-//! message is in `handoff/src/continuation/notices.rs`.
+//! message is in `handoff/src/continuation/texts.rs`.
 
 use longhaul_core::event::Stop;
 use longhaul_handoff::BatonTrigger;
-use longhaul_handoff::continuation::notices;
+use longhaul_handoff::continuation::texts;
 
 use crate::continuation::settings;
 use crate::handoff::Project;
@@ -37,6 +37,6 @@ pub fn near_limit(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     let goes_on = settings.enabled && codex_continuation::start(hook)?;
-    hook.notify(&format!("longhaul: {}", notices::near_limit_of_codex(fill.share(), goes_on)));
+    hook.notify(&format!("longhaul: {}", texts::near_limit_of_codex(fill.share(), goes_on)));
     Ok(Flow::Next)
 }

@@ -1,9 +1,13 @@
 use longhaul_core::{Config, Millis};
+use proptest::prelude::*;
 
 use crate::baton::TTL_MS;
-use crate::continuation::{EXPIRES_MS, Occasion, Plan, PlanAction, PlanOutcome, PlanRules, State, TurnEnd, WindowUse};
+use crate::continuation::{
+    ATTEMPTS, EXPIRES_MS, HELD_UP_MS, LIFTS, Occasion, Plan, PlanAction, PlanOutcome, PlanRules, State, TurnEnd,
+    WindowUse, is_rate_limit, lifted_at, texts,
+};
 
-pub(super) const PROMPT: &str = "Go on.";
+const PROMPT: &str = "Go on.";
 
 pub(super) fn rules() -> PlanRules<'static> {
     PlanRules { limits: &[0.75], max_rounds: 10, step_ms: 60_000, prompt: PROMPT, can_type: true, remaining: &[] }
@@ -32,7 +36,7 @@ impl Story {
         self.meet_by(occasion, &rules())
     }
 
-    pub(super) fn meet_by(&mut self, occasion: &Occasion<'_>, rules: &PlanRules<'_>) -> PlanAction {
+    fn meet_by(&mut self, occasion: &Occasion<'_>, rules: &PlanRules<'_>) -> PlanAction {
         self.now += 1_000;
         let PlanOutcome { plan, act } = self.plan.meet(occasion, rules, Millis(self.now));
         self.plan = plan;
@@ -352,4 +356,305 @@ fn states_are_stored_by_name() {
         assert_eq!(State::from_stored(state.as_str()), Some(state));
     }
     assert_eq!(State::from_stored("lost"), None);
+}
+
+/// Anything that can happen, in short.
+#[derive(Debug, Clone)]
+enum Happening {
+    TurnEnd { again: bool, tokens: Option<u64>, others_run: bool, reply: u8 },
+    Measured(u64),
+    Cleared(u8),
+    Restarted(u8),
+    Prompted(u8, bool),
+    Ended(bool),
+    RateLimited,
+    Lifted,
+    Undelivered,
+    Overtaken,
+    Passed,
+    Resumed,
+    Cancelled,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        4 => (any::<bool>(), proptest::option::of(0_u64..220_000), any::<bool>(), 0_u8..4).prop_map(
+            |(again, tokens, others_run, reply)| Happening::TurnEnd { again, tokens, others_run, reply }
+        ),
+        2 => (0_u64..220_000).prop_map(Happening::Measured),
+        2 => (0_u8..3).prop_map(Happening::Cleared),
+        1 => (0_u8..3).prop_map(Happening::Restarted),
+        2 => (0_u8..3, any::<bool>()).prop_map(|(session, ours)| Happening::Prompted(session, ours)),
+        1 => any::<bool>().prop_map(Happening::Ended),
+        1 => Just(Happening::RateLimited),
+        1 => Just(Happening::Lifted),
+        2 => Just(Happening::Undelivered),
+        1 => Just(Happening::Overtaken),
+        2 => Just(Happening::Passed),
+        1 => Just(Happening::Resumed),
+        1 => Just(Happening::Cancelled),
+    ]
+}
+
+proptest! {
+    /// From any state, whatever happens: bounds hold, and `/clear` is wanted only after a fresh handoff.
+    #[test]
+    fn whatever_happens_the_bounds_hold(
+        events in proptest::collection::vec((happening(), 0_u64..2_000_000), 1..60),
+        state in 0_usize..State::ALL.len(),
+    ) {
+        let rules = PlanRules { max_rounds: 3, ..rules() };
+        let sessions = ["a", "b", "c"];
+        let mut plan = Plan { state: State::ALL[state], nonce: "lh-0".to_owned(), ..Plan::new("a", Millis(1)) };
+        let mut now = 1;
+        let mut accepted = plan.state == State::Clearing;
+        for (number, (event, later)) in events.into_iter().enumerate() {
+            now += later;
+            let nonce = format!("lh-{}", number + 1);
+            let (yes, no, stale) = (handoff(&plan.nonce, true), handoff(&plan.nonce, false), handoff("lh-x", true));
+            let session_now = plan.session.clone();
+            let occasion = match &event {
+                Happening::TurnEnd { again, tokens, others_run, reply } => Occasion::TurnEnded(TurnEnd {
+                    again: *again,
+                    fill: tokens.map(|tokens| WindowUse { tokens, window: 200_000 }),
+                    others_run: *others_run,
+                    reply: [yes.as_str(), no.as_str(), stale.as_str(), "x"][usize::from(*reply)],
+                    nonce: &nonce,
+                    ..TurnEnd::default()
+                }),
+                Happening::Measured(tokens) => {
+                    Occasion::Measured { fill: WindowUse { tokens: *tokens, window: 200_000 }, nonce: &nonce }
+                }
+                Happening::Cleared(session) => Occasion::Cleared { session: sessions[usize::from(*session)] },
+                Happening::Restarted(session) => Occasion::Restarted { session: sessions[usize::from(*session)] },
+                Happening::Prompted(session, ours) => Occasion::Prompted {
+                    session: sessions[usize::from(*session)],
+                    prompt: if *ours { PROMPT } else { "else" },
+                },
+                Happening::Ended(clear) => Occasion::Ended { session: &session_now, reason: if *clear { "clear" } else { "other" } },
+                Happening::RateLimited => Occasion::RateLimited,
+                Happening::Lifted => Occasion::Lifted,
+                Happening::Overtaken => Occasion::Overtaken,
+                Happening::Undelivered => Occasion::Undelivered { why: "x" },
+                Happening::Passed => Occasion::Passed,
+                Happening::Resumed => Occasion::Resumed,
+                Happening::Cancelled => Occasion::Cancelled,
+            };
+            let before = plan;
+            let PlanOutcome { plan: after, act } = before.meet(&occasion, &rules, Millis(now));
+
+            prop_assert!(after.round <= rules.max_rounds.max(before.round));
+            prop_assert!(after.attempt <= ATTEMPTS);
+            // A reply that is no handoff is asked about once more.
+            if matches!(act, PlanAction::Ask(_)) && before.state != State::Asked {
+                let fill = match &occasion {
+                    Occasion::TurnEnded(turn) => turn.fill.filter(|_| !turn.again && !turn.others_run),
+                    Occasion::Measured { fill, .. } => Some(*fill).filter(|_| after.waits_for_typing()),
+                    _ => None,
+                };
+                prop_assert!(fill.is_some_and(|fill| fill.reaches(0.75)));
+            }
+            // The handoff tells of everything up to this moment, and of nothing after it.
+            let reported_twice = before.state == State::Clearing
+                && matches!(&occasion, Occasion::TurnEnded(turn) if turn.again && turn.reply == yes);
+            if matches!(&occasion, Occasion::TurnEnded(_) | Occasion::Prompted { .. } | Occasion::Overtaken) && !reported_twice {
+                accepted = false;
+            }
+            if let PlanAction::Clear(document) = &act {
+                prop_assert_eq!(before.state, State::Asked);
+                prop_assert_eq!(document.nonce.as_deref(), Some(before.nonce.as_str()));
+                let most = if before.paused { HELD_UP_MS } else { EXPIRES_MS };
+                prop_assert!(document.goes_on && now - before.since.0 <= most);
+                accepted = true;
+            }
+            // Typing `/clear` is possible in one state only, and that is never come by without a handoff.
+            if after.text(&rules).as_deref() == Some("/clear") {
+                prop_assert!(accepted);
+            }
+            let most = if after.paused { HELD_UP_MS } else { EXPIRES_MS };
+            prop_assert!(!after.state.is_open() || now - after.since.0 <= most);
+            plan = after;
+        }
+        // However it came to this: the next hook after its time finds it closed.
+        let most = if plan.paused { HELD_UP_MS } else { EXPIRES_MS };
+        let closed = plan.meet(&Occasion::Passed, &rules, Millis(now + most + 1)).plan;
+        prop_assert!(!closed.state.is_open());
+    }
+}
+
+#[test]
+fn a_user_who_steps_in_cancels_it() {
+    let typed = Occasion::Prompted { session: "a", prompt: "no, wait" };
+    let exit = Occasion::Ended { session: "a", reason: "prompt_input_exit" };
+    let new_exit = Occasion::Ended { session: "b", reason: "clear" };
+    let cleared = Occasion::Cleared { session: "c" };
+    for (name, mut story, occasion) in [
+        ("asked, typed", Story::asked(), &typed),
+        ("clearing, typed", Story::clearing(), &typed),
+        ("prompting, typed", Story::prompting(), &typed),
+        ("asked, left", Story::asked(), &exit),
+        ("clearing, left", Story::clearing(), &exit),
+        ("prompting, left", Story::prompting(), &new_exit),
+        ("asked, cleared", Story::asked(), &cleared),
+        ("asked, by hand", Story::asked(), &Occasion::Cancelled),
+    ] {
+        assert_eq!(story.meet(occasion), PlanAction::Nothing, "{name}");
+        assert_eq!(story.plan.state, State::Cancelled, "{name}");
+    }
+}
+
+#[test]
+fn a_step_is_tried_twice() {
+    for mut story in [Story::clearing(), Story::prompting()] {
+        let stuck = story.plan.state;
+        assert_eq!(story.meet(&Occasion::Undelivered { why: "no echo" }), PlanAction::TypeAgain);
+        assert_eq!((story.plan.state, story.plan.deadline), (stuck, Millis(story.now + 60_000)));
+        let PlanAction::Notify(said) = story.meet(&Occasion::Undelivered { why: "no echo" }) else { panic!("says so") };
+        assert!(said.contains("no echo"), "{said}");
+        assert_eq!((story.plan.state, story.plan.stuck_in), (State::Failed, Some(stuck)));
+        assert_eq!(story.meet(&Occasion::Resumed), PlanAction::TypeAgain);
+        assert_eq!(story.plan.state, stuck);
+    }
+}
+
+#[test]
+fn what_has_gone_on_by_other_means_is_not_resumed() {
+    let mut story = Story::clearing();
+    story.meet(&Occasion::Undelivered { why: "no echo" });
+    story.meet(&Occasion::Undelivered { why: "no echo" });
+    story.meet(&Occasion::Prompted { session: "a", prompt: "then do this" });
+    assert_eq!(story.meet(&Occasion::Resumed), PlanAction::Nothing);
+    assert_eq!(story.plan.state, State::Failed);
+}
+
+#[test]
+fn a_step_without_progress_expires() {
+    for mut story in [Story::asked(), Story::clearing(), Story::prompting()] {
+        story.now += EXPIRES_MS - 2_000;
+        assert_eq!(story.meet(&Occasion::Passed), PlanAction::Nothing);
+        assert!(story.plan.state.is_open());
+        story.now += 2_000;
+        assert_eq!(story.meet(&Occasion::Passed), PlanAction::Nothing);
+        assert_eq!(story.plan.state, State::Failed);
+        assert!(story.plan.reason.ends_with("nothing happened for 15 minutes"), "{}", story.plan.reason);
+    }
+}
+
+#[test]
+fn after_a_crash_whoever_is_in_the_pane_goes_on() {
+    for mut story in [Story::clearing(), Story::prompting()] {
+        assert_eq!(story.meet(&Occasion::Restarted { session: "c" }), PlanAction::Show);
+        assert_eq!((story.plan.state, story.plan.session.as_str()), (State::Prompting, "c"));
+    }
+    let mut late = Story::prompting();
+    late.now += EXPIRES_MS;
+    assert_eq!(late.meet(&Occasion::Restarted { session: "c" }), PlanAction::Nothing);
+    assert_eq!(late.plan.state, State::Failed);
+}
+
+#[test]
+fn a_used_up_limit_holds_it_up_until_it_is_resumed() {
+    let mut story = Story::asked();
+    story.meet(&Occasion::RateLimited);
+    story.now += EXPIRES_MS;
+    assert_eq!(story.meet(&Occasion::Passed), PlanAction::Nothing);
+    assert!(story.plan.paused && story.plan.state == State::Asked);
+    assert!(!story.plan.waits_for_typing() || story.plan.paused);
+    assert_eq!(story.meet(&Occasion::Resumed), PlanAction::TypeAgain);
+    assert!(story.plan.waits_for_typing());
+    let question = story.plan.text(&rules()).unwrap();
+    assert_eq!(question, "Please reply with the handoff that was asked for (nonce: lh-1).");
+    story.meet(&Occasion::Prompted { session: "a", prompt: &question });
+    assert_eq!(story.plan.state, State::Asked);
+    // The model has as long as for the first question, and nothing is typed meanwhile.
+    assert_eq!(story.plan.deadline.since(story.plan.since), EXPIRES_MS);
+    assert!(!story.plan.waits_for_typing());
+    // This turn is one of its own: no hook has blocked before it.
+    let reply = handoff("lh-1", true);
+    assert!(matches!(story.meet(&Occasion::TurnEnded(TurnEnd { reply: &reply, ..full() })), PlanAction::Clear(_)));
+}
+
+#[test]
+fn a_limit_that_comes_back_at_once_is_not_waited_for_for_ever() {
+    let mut story = Story::asked();
+    for _ in 0..LIFTS {
+        story.meet(&Occasion::RateLimited);
+        assert_eq!(story.meet(&Occasion::Lifted), PlanAction::TypeAgain);
+    }
+    story.meet(&Occasion::RateLimited);
+    assert_eq!(story.meet(&Occasion::Lifted), PlanAction::Nothing);
+    assert!(story.plan.paused, "a person can still resume it");
+    story.now += HELD_UP_MS;
+    story.meet(&Occasion::Passed);
+    assert_eq!(story.plan.state, State::Failed);
+}
+
+#[test]
+fn a_user_who_stops_the_answer_stops_the_plan() {
+    let reply = handoff("lh-1", true);
+    let mut story = Story::asked();
+    story.meet(&Occasion::TurnEnded(TurnEnd { again: true, by_user: true, reply: &reply, ..full() }));
+    assert_eq!((story.plan.state, story.plan.reason.as_str()), (State::Armed, "the user stopped the turn"));
+}
+
+#[test]
+fn only_a_plan_that_runs_is_held_up_or_tried_again() {
+    let mut idle = Story::new();
+    assert_eq!(idle.meet(&Occasion::RateLimited), PlanAction::Nothing);
+    assert!(!idle.plan.paused);
+    assert_eq!(idle.meet(&Occasion::Undelivered { why: "no echo" }), PlanAction::Nothing);
+    let mut held = Story::clearing();
+    held.meet(&Occasion::RateLimited);
+    let before = held.plan.clone();
+    assert_eq!(held.meet(&Occasion::RateLimited), PlanAction::Nothing);
+    assert_eq!(held.meet(&Occasion::Undelivered { why: "no echo" }), PlanAction::Nothing);
+    assert_eq!(held.plan, before);
+}
+
+#[test]
+fn a_plan_is_stuck_where_a_user_can_resume_it() {
+    let mut story = Story::clearing();
+    assert!(!story.plan.is_stuck());
+    story.meet(&Occasion::RateLimited);
+    assert!(story.plan.is_stuck());
+    story.meet(&Occasion::Resumed);
+    assert!(!story.plan.is_stuck());
+    story.meet(&Occasion::Undelivered { why: "no echo" });
+    story.meet(&Occasion::Undelivered { why: "no echo" });
+    assert!(story.plan.is_stuck());
+    story.meet(&Occasion::Prompted { session: "a", prompt: "then do this" });
+    assert!(!story.plan.is_stuck());
+}
+
+#[test]
+fn the_limit_is_lifted_when_the_last_one_that_is_used_up_ends() {
+    let limits = |five: f64, seven: f64| {
+        format!(
+            r#"{{"five_hour":{{"used_percentage":{five},"resets_at":20}},"seven_day":{{"used_percentage":{seven},"resets_at":90}}}}"#
+        )
+    };
+    assert_eq!(lifted_at(&limits(100.0, 50.0)), Some(Millis(20_000)));
+    assert_eq!(lifted_at(&limits(99.0, 99.0)), Some(Millis(90_000)));
+    assert_eq!(lifted_at(&limits(98.9, 99.0)), Some(Millis(90_000)));
+    assert_eq!(lifted_at(&limits(98.9, 98.9)), Some(Millis(20_000)), "none is used up: the next one");
+    assert_eq!(lifted_at(r#"{"five_hour":{"used_percentage":100}}"#), None);
+    assert_eq!(lifted_at("[]"), None);
+}
+
+#[test]
+fn only_a_rate_limit_pauses() {
+    assert!(is_rate_limit("rate_limit") && is_rate_limit("rate_limit_error"));
+    assert!(!is_rate_limit("overloaded") && !is_rate_limit(""));
+}
+
+#[test]
+fn messages_name_the_reason_and_the_next_step() {
+    assert_eq!(texts::asked(0.756), "the context is 76 % full; asked for a handoff");
+    assert_eq!(texts::goes_on(2), "goes on from the handoff, round 2");
+    assert_eq!(texts::not_continued("a loop"), "not continued: a loop");
+    let yet = texts::not_continued_yet("a loop");
+    assert_eq!(yet, "not continued: a loop; `longhaul continuation resume` tries again");
+    let codex = |goes_on| texts::near_limit_of_codex(0.5, goes_on);
+    assert_eq!(codex(true), "the context is 50 % full; the baton is written: a new session goes on in a moment");
+    assert!(codex(false).ends_with("the baton is written: type /new, and the new session goes on from here"));
 }
