@@ -5,11 +5,9 @@
 //! then are the oldest lines left out, and their number is shown. The command that shows a turn's details stands once, at
 //! the end.
 
-use longhaul_core::budget::{CONTEXT_CHARS, chars_of_tokens, tokens};
 use longhaul_core::clock::{date_of, time_of};
-use longhaul_core::cut_text::cut_middle;
-use longhaul_core::invisible::visible;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
+use longhaul_core::text::{CONTEXT_CHARS, chars_of_tokens, cut_middle, tokens, visible};
 use longhaul_core::{Millis, counted, one_line, short_session};
 
 use crate::baton::agent_of;

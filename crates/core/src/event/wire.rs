@@ -88,10 +88,10 @@ pub struct EventWire<'a> {
     pub(super) user_requested_camel: Option<bool>,
     /// Cursor's version, which only Cursor sends.
     #[serde(borrow)]
-    pub(super) cursor_version: Option<&'a RawValue>,
+    cursor_version: Option<&'a RawValue>,
     /// The session's id, as Copilot and Grok name it.
     #[serde(borrow, rename = "sessionId")]
-    pub(super) session_id_camel: Option<&'a RawValue>,
+    session_id_camel: Option<&'a RawValue>,
     /// The time of the event, which Copilot, Gemini CLI and Qwen Code send.
     #[serde(borrow)]
     pub(super) timestamp: Option<&'a RawValue>,

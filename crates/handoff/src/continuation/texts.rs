@@ -1,9 +1,8 @@
 //! The texts of a continuation: for the model, the questions for a handoff, and the handoff as the next session is shown it;
 //! for the user, the messages about it.
 
-use longhaul_core::cut_text::cut_middle;
-use longhaul_core::invisible::visible;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
+use longhaul_core::text::{cut_middle, visible};
 use longhaul_core::{one_line, short_session};
 
 use crate::continuation::document::{is_headed, parts};

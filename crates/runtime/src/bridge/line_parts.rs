@@ -1,5 +1,5 @@
 //! Which parts of the line under the prompt are shown now. Their text is in `handoff/src/bridge.rs`, their list in
-//! `core/src/config/bridge_status.rs`.
+//! `core/src/config/lists.rs`.
 
 use longhaul_core::config::StatusPart;
 

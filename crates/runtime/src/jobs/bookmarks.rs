@@ -8,8 +8,7 @@ use std::path::Path;
 use longhaul_activity_log::{BookmarkVerdict, LogLine, Metrics, Situation, decide};
 use longhaul_core::Reply;
 use longhaul_core::catalog::Job;
-use longhaul_core::event::bookmark_prompt::is_list_command;
-use longhaul_core::event::predicates::{in_subagent, is_compaction};
+use longhaul_core::event::predicates::{in_subagent, is_compaction, is_list_command};
 use longhaul_core::event::{HookEvent, PostToolUse, Stop, SubagentStart, SubagentStop, UserPromptSubmit};
 use longhaul_inject::Terminal;
 

@@ -2,8 +2,7 @@
 //! restores a snapshot at the user's command. The command and the messages are in `snapshot/src/restore_command.rs`.
 
 use longhaul_core::clock::time_of;
-use longhaul_core::event::bookmark_prompt::{bookmark_note, is_list_command};
-use longhaul_core::event::predicates::{in_subagent, is_task_notification};
+use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_list_command, is_task_notification};
 use longhaul_core::event::{HookEvent, PreCompact, SessionStart, StartSource, Stop, UserPromptSubmit};
 use longhaul_core::{Millis, Reply, one_line};
 use longhaul_snapshot::{

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use longhaul_activity_log::LogLine;
 use longhaul_core::Status;
-use longhaul_core::event::bookmark_prompt::bookmark_note;
-use longhaul_core::event::predicates::{in_subagent, is_compaction, is_task_notification};
+use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_compaction, is_task_notification};
 use longhaul_core::event::{
     EventName, HookEvent, Notification, PermissionRequest, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart,
     Stop, StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,

@@ -3,8 +3,7 @@
 
 use longhaul_activity_log::LogLine;
 use longhaul_core::event::UserPromptSubmit;
-use longhaul_core::event::bookmark_prompt::{bookmark_note, is_bookmark_command};
-use longhaul_core::event::predicates::{in_subagent, is_task_notification};
+use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_bookmark_command, is_task_notification};
 use longhaul_core::{Reply, Status};
 use longhaul_store::NewBookmark;
 
