@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use anyhow::{Context, Result, anyhow, bail};
 use longhaul_core::{Env, short_session};
 use longhaul_runtime::{Home, git_branch};
-use longhaul_snapshot::{RestorePlan, left_out_line, plan_lines, plan_size, shown_path};
 use longhaul_snapshot_store::{
-    Error, Place, Prepared, announce, limits, prepare, prepare_undo, serve_requests, unfinished,
+    Error, Place, Prepared, RestorePlan, announce, left_out_line, limits, plan_lines, plan_size, prepare, prepare_undo,
+    serve_requests, shown_path, unfinished,
 };
 use longhaul_store::Snapshot;
 

@@ -12,8 +12,7 @@ use longhaul_core::{Env, Millis, SessionId, one_line, short_session};
 use longhaul_handoff::{TimeQuery, date_of, parse_time_query};
 use longhaul_inject::printable;
 use longhaul_runtime::{Home, midnight, utc_offset_seconds};
-use longhaul_snapshot::ChangeCount;
-use longhaul_snapshot_store::{Error, Place, recover, unfinished};
+use longhaul_snapshot_store::{ChangeCount, Error, Place, recover, unfinished};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde_json::json;
 
@@ -170,7 +169,10 @@ pub(crate) fn finish_interrupted(env: &Env, place: &Place) -> Result<()> {
     let what = if done.snapshot == 0 { "The undo of a restore" } else { "A restore" };
     out::message(&format!("{what} of this work tree was interrupted. It is finished now."));
     for path in done.conflicts {
-        out::message(&format!("Not touched, because it was changed since: {}", longhaul_snapshot::shown_path(&path)));
+        out::message(&format!(
+            "Not touched, because it was changed since: {}",
+            longhaul_snapshot_store::shown_path(&path)
+        ));
     }
     Ok(())
 }

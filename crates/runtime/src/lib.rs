@@ -33,6 +33,7 @@ mod process;
 mod program_lines;
 pub mod project_file;
 pub mod reopen;
+mod restore_command;
 mod running_subagents;
 pub mod search_process;
 mod session_file;
@@ -59,10 +60,9 @@ pub mod worker;
 
 pub use crate::activity::{ActivityLog, Ticket};
 pub use crate::agent_call::AgentCall;
-pub use crate::client_records::records as running_clients;
+pub use crate::client_records::{is_headless, records as running_clients};
 pub use longhaul_store::Sanitizer;
 
-pub use crate::client_records::is_headless;
 pub use crate::clock_and_env::{env, has_display, local_days, midnight, now, utc_offset_seconds};
 pub use crate::codex::turns_left_out as codex_turns_left_out;
 pub use crate::deadline::Deadline;
@@ -88,9 +88,9 @@ pub use crate::storage::StorageTrouble;
 pub use crate::tied_child::{Ended, GuardError, guard, run_guarded};
 pub use crate::tracker::Tracker;
 pub use crate::transcript_file::{TranscriptFile, transcript_place};
-pub use crate::typing::{ContinueOutcome, continue_session};
 pub use crate::typing::{
-    DialogOutcome, DialogPane, Order, Outcome, PromptOutcome, Receipt, SeenDialog, ignores_chord, inject, send_prompt,
+    ContinueOutcome, DialogOutcome, DialogPane, Order, Outcome, PromptOutcome, Receipt, SeenDialog, continue_session,
+    ignores_chord, inject, send_prompt,
 };
 pub use crate::unread_output::{run_shown, run_silently};
 pub use crate::usage::how_full;

@@ -3,9 +3,10 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
+use crate::paths::{Change, parse_changes};
+use crate::summary::{ChangeCount, count_changes};
 use longhaul_core::Env;
 use longhaul_runtime::git::PrivateGit;
-use longhaul_snapshot::{Change, ChangeCount, count_changes, parse_changes};
 
 use crate::Error;
 use crate::git_output::listed_paths;

@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use crate::left_out::{Limits, MAX_FILES};
 use longhaul_core::{Config, Env, Millis};
 use longhaul_runtime::{ErrorLog, Home, bounded_read, files, leave_session, waiting_times};
-use longhaul_snapshot::{Limits, MAX_FILES};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::lock::Lock;
-use crate::place::{Place, remove};
+use crate::place::{Lock, Place, remove};
 use crate::take::{Event, describe, prepared, take_locked};
 use crate::{Error, Skip, journal, upkeep};
 

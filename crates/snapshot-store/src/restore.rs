@@ -1,25 +1,23 @@
 //! Restores a snapshot: plans it, writes the plan down, carries it out, and finishes or takes back what was interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
 use longhaul_runtime::git::PrivateGit;
-use longhaul_runtime::waiting_times;
-use longhaul_snapshot::{Change, Disk, Entry, LeftOut, Limits, OnDisk, RestorePlan, Step, decoded_path, is_selected};
+use longhaul_runtime::{bounded_read, waiting_times};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
-use crate::disk::Files;
-use crate::git_output::{Contents, listed_files};
-use crate::ignored_files::{ignored_then, refuse_ignored};
-use crate::journal;
-use crate::lock::Lock;
-use crate::metadata::{MAX_MODES, Metadata};
-use crate::place::Place;
-use crate::restore_folders::folder_changes;
-use crate::restore_journal::journal;
-use crate::restore_objects::{check_objects, store_trees, sync_objects};
-use crate::restore_steps::{carry_out, remove_temporary_files, states};
+use crate::disk::{Files, sync_many};
+use crate::folders::folder_changes;
+use crate::git_output::{Contents, listed_files, object_id};
+use crate::journal::{self, carry_out, journal, remove_temporary_files, states};
+use crate::left_out::{LeftOut, Limits};
+use crate::paths::{Change, Entry, decoded_path, is_selected};
+use crate::place::{Lock, MAX_MODES, Metadata, Place, folders};
+use crate::restore_plan::{Disk, OnDisk, RestorePlan, Step};
+use crate::rules::{ignored_then, refuse_ignored};
 use crate::scan::{Pause, Scanned, scan};
 use crate::take::{Event, add_snapshots, prepared, read_commit};
 use crate::{Error, compare};
@@ -300,4 +298,66 @@ fn add_permissions(
     }
     changes.extend(found);
     Ok(())
+}
+
+// The objects that a restore needs: those that it writes, and those with which it can be taken back.
+
+/// After this time, the system has written a file to the disk of its own accord.
+const WRITTEN: Duration = Duration::from_secs(120);
+
+/// Checks that everything that a restore writes is in the store or the repository.
+fn check_objects(git: &PrivateGit, steps: &[Step]) -> Result<(), Error> {
+    let ids: BTreeSet<&str> = steps.iter().filter_map(|step| Some(step.after.as_ref()?.id.as_str())).collect();
+    let list: Vec<&str> = ids.into_iter().collect();
+    let found = git.run(&["cat-file", "--batch-check=%(objecttype)"], list.join("\n").as_bytes())?;
+    let found = String::from_utf8_lossy(&found);
+    let missing = list.iter().zip(found.lines()).find(|(_, kind)| *kind != "blob");
+    match missing {
+        Some((id, _)) => Err(longhaul_runtime::Error::MissingObject { id: (*id).to_owned() }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Writes the trees of the present state to the store, also those that the repository has: it may prune them before the
+/// restore is taken back. Returns git that does the same with everything else.
+fn store_trees(git: &PrivateGit, tree: &str) -> Result<PrivateGit, Error> {
+    let own = PrivateGit { borrowed: None, ..git.clone() };
+    let written = object_id(&own.run(&["write-tree", "--missing-ok"], b"")?)?;
+    if written == tree { Ok(own) } else { Err(Error::Output) }
+}
+
+/// Shows that the objects of the present state are on the disk.
+#[derive(Debug)]
+pub(crate) struct Synced(());
+
+/// Waits until the objects of the present state are on the disk, before that state is changed: contents, trees and the commit.
+///
+/// git itself does not wait for any of them.
+pub(crate) fn sync_objects(place: &Place) -> Result<Synced, Error> {
+    let young = young_objects(place);
+    let folder = bounded_read::open_dir(&place.objects());
+    if folder.is_ok_and(|folder| sync_many(&folder, young.len()).unwrap_or(false)) {
+        return Ok(Synced(()));
+    }
+    for path in young {
+        let synced = bounded_read::open(&path).and_then(|file| file.sync_all());
+        match synced {
+            // It was packed meanwhile.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            synced => synced.map_err(Error::change(&path))?,
+        }
+    }
+    Ok(Synced(()))
+}
+
+/// Returns the files of objects that were written or used a short time ago.
+pub(crate) fn young_objects(place: &Place) -> Vec<PathBuf> {
+    let is_young = |path: &PathBuf| {
+        let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file);
+        let modified = found.and_then(|found| found.modified().ok());
+        // The clock may have been set back since.
+        modified.is_some_and(|at| at.elapsed().map_or(true, |age| age < WRITTEN))
+    };
+    let entries = folders(&place.objects()).into_iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+    entries.flatten().flatten().map(|entry| entry.path()).filter(is_young).collect()
 }

@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::left_out::{LeftOut, Limits};
+use crate::summary::ChangeCount;
 use longhaul_core::Env;
 use longhaul_runtime::git::{self, PrivateGit};
 use longhaul_runtime::{files, waiting_times};
-use longhaul_snapshot::{ChangeCount, LeftOut, Limits};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
 use crate::git_output::object_id;
-use crate::lock::Lock;
-use crate::metadata::{MAX_MODES, Metadata, encoded};
-use crate::place::Place;
+use crate::place::{Lock, MAX_MODES, Metadata, Place, encoded};
 use crate::scan::{Pause, Scanned, scan};
 use crate::{Error, compare, journal};
 

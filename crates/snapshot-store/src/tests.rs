@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use crate::left_out::Limits;
 use longhaul_core::{Env, Millis, Platform};
 use longhaul_runtime::Home;
-use longhaul_snapshot::Limits;
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use tempfile::TempDir;
 
 use super::*;
 
+mod decisions;
 mod folders;
 mod forgotten;
 mod random_trees;
 mod repositories;
 mod restoring;
-mod rule_files;
-mod rules_of_then;
+mod rules;
 mod taking_back;
 mod untouched_repository;
 mod upkeep;

@@ -4,7 +4,7 @@ use longhaul_core::one_line;
 use longhaul_core::text::tokens_of_chars;
 use longhaul_memory::Kind;
 use longhaul_runtime::memory::folder_of;
-use longhaul_snapshot::{encoded_path, shown_path};
+use longhaul_snapshot_store::{encoded_path, shown_path};
 use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionOverview, Snapshot, What};
 use serde_json::{Value, json};
 

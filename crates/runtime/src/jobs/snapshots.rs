@@ -1,14 +1,14 @@
 //! Starts snapshots of the work tree in the background, reports after a rewind that the files have not gone back, and
-//! restores a snapshot at the user's command. The command and the messages are in `snapshot/src/restore_command.rs`.
+//! restores a snapshot at the user's command.
 
+use crate::restore_command::{
+    RESTORE_DISABLED, RESTORE_IN_BACKGROUND, RESTORE_IN_TERMINAL, RESTORE_USAGE, restore_arguments, restore_command,
+    rewind_message,
+};
 use longhaul_core::clock::time_of;
 use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_list_command, is_task_notification};
 use longhaul_core::event::{HookEvent, PreCompact, SessionStart, StartSource, Stop, UserPromptSubmit};
 use longhaul_core::{Millis, Reply, one_line};
-use longhaul_snapshot::{
-    RESTORE_DISABLED, RESTORE_IN_BACKGROUND, RESTORE_IN_TERMINAL, RESTORE_USAGE, restore_arguments, restore_command,
-    rewind_message,
-};
 
 use crate::{Error, Flow, Hook, clock_and_env, git, process, waiting_times};
 

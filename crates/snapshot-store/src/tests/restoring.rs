@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::journal::{self, Journal};
-use crate::restore_objects::sync_objects;
-use longhaul_snapshot::{KeptReason, Refusal};
+use crate::restore::sync_objects;
+use crate::restore_plan::{KeptReason, Refusal};
 
 #[test]
 fn what_no_snapshot_holds_is_not_overwritten_and_not_deleted() {

@@ -110,7 +110,7 @@ impl LeftOut {
 }
 
 /// Maximum number of files of a work tree. A larger one has no snapshots.
-pub const MAX_FILES: u64 = 500_000;
+pub(crate) const MAX_FILES: u64 = 500_000;
 
 /// The limits of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,7 +193,7 @@ const SECRET_NAMES: [&str; 18] = [
 const NO_SECRET_NAMES: [&str; 6] = ["*.example", "*.sample", "*.template", "*.dist", "*.pub", "*.rs"];
 
 /// Returns whether the name of a file looks like that of a secret. Such a file is stored only if git tracks it.
-pub fn looks_secret(path: &[u8]) -> bool {
+pub(crate) fn looks_secret(path: &[u8]) -> bool {
     let name = last_name(path).to_ascii_lowercase();
     let is_like = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern.as_bytes(), &name));
     is_like(&SECRET_NAMES) && !is_like(&NO_SECRET_NAMES)

@@ -1,14 +1,15 @@
-//! Paths inside a work tree: bytes, with `/` between the names, relative to the top.
+//! Paths inside a work tree, which are bytes, with `/` between the names, relative to the top; and the differences between
+//! two trees.
 
 use std::fmt::Write;
 
 /// Returns the folders above `path`, the outermost first, without the top of the work tree.
-pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
 }
 
 /// Returns whether `path` is `folder` or lies below it.
-pub fn is_below(path: &[u8], folder: &[u8]) -> bool {
+pub(crate) fn is_below(path: &[u8], folder: &[u8]) -> bool {
     let folder = folder.strip_suffix(b"/").unwrap_or(folder);
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
@@ -21,7 +22,7 @@ pub fn is_selected(path: &[u8], selected: &[Vec<u8>]) -> bool {
 /// Returns whether a name of the path is `.git`, in any case, or one that a file system may treat as `.git`.
 ///
 /// Nothing with such a name is ever read or written, so that no restore can change a repository.
-pub fn names_git(path: &[u8]) -> bool {
+pub(crate) fn names_git(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/').any(|name| {
         // Windows and macOS ignore some characters, and know a file by a second, short name.
         let plain: String = String::from_utf8_lossy(name)
@@ -100,4 +101,75 @@ pub fn decoded_path(text: &str) -> Vec<u8> {
 
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+// The differences between two trees.
+
+/// The mode of a symbolic link in a tree.
+const LINK: u32 = 0o120_000;
+
+/// The mode of an executable file in a tree.
+const EXECUTABLE: u32 = 0o100_755;
+
+/// A file or link in a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// The mode, as git stores it.
+    pub mode: u32,
+    /// The id of the object that holds the content.
+    pub id: String,
+}
+
+impl Entry {
+    /// Returns whether it is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.mode == LINK
+    }
+
+    /// Returns whether it is an executable file.
+    pub fn is_executable(&self) -> bool {
+        self.mode == EXECUTABLE
+    }
+}
+
+/// A path that differs between two trees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The path.
+    pub path: Vec<u8>,
+    /// What it is in the first tree; `None` if it is not there.
+    pub before: Option<Entry>,
+    /// What it is in the second tree; `None` if it is not there.
+    pub after: Option<Entry>,
+}
+
+/// The output of git is not what it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ParseError;
+
+/// Parses the output of `git diff-tree -r -z --raw --no-renames`. Entries that are neither files nor links are skipped.
+pub(crate) fn parse_changes(raw: &[u8]) -> Result<Vec<Change>, ParseError> {
+    let mut fields = raw.split(|byte| *byte == 0);
+    let mut changes = Vec::new();
+    while let Some(head) = fields.next().filter(|head| !head.is_empty()) {
+        let path = fields.next().filter(|path| !path.is_empty()).ok_or(ParseError)?;
+        let head = head.strip_prefix(b":").and_then(|head| str::from_utf8(head).ok()).ok_or(ParseError)?;
+        let words: Vec<&str> = head.split(' ').collect();
+        let [before, after, old, new, _] = words[..] else { return Err(ParseError) };
+        let (before, after) = (entry(before, old)?, entry(after, new)?);
+        if before.is_some() || after.is_some() {
+            changes.push(Change { path: path.to_owned(), before, after });
+        }
+    }
+    Ok(changes)
+}
+
+/// Returns the entry with the octal mode `mode`; `None` for an entry that is not there, or is a submodule.
+fn entry(mode: &str, id: &str) -> Result<Option<Entry>, ParseError> {
+    let mode = u32::from_str_radix(mode, 8).map_err(|_| ParseError)?;
+    let is_stored = matches!(mode & 0o170_000, 0o100_000 | LINK);
+    if is_stored && !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(ParseError);
+    }
+    Ok(is_stored.then(|| Entry { mode, id: id.to_owned() }))
 }

@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::change::{Change, Entry};
-use crate::folder_modes::FolderChange;
+use crate::folders::FolderChange;
 use crate::left_out::LeftOut;
-use crate::paths::{ancestors, is_below, names_git};
+use crate::paths::{Change, Entry, ancestors, is_below, names_git};
 
 /// What is at a path of the work tree, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The lines about snapshots that several commands print: what changed, what was left out, what a restore does and keeps. A
 //! command's own messages are in its file (`bins/src/cli/restore.rs`), the report after a rewind in
-//! `runtime/src/jobs/snapshots.rs`.
+//! `runtime/src/snapshots.rs`.
 
-use longhaul_core::counted;
+use longhaul_core::{Millis, counted};
 
-use crate::folder_modes::FolderChange;
+use crate::folders::FolderChange;
 use crate::left_out::LeftOut;
 use crate::paths::shown_path;
 use crate::restore_plan::{KeptReason, RestorePlan, Step, StepKind};
@@ -31,7 +31,7 @@ impl ChangeCount {
 }
 
 /// Sums up the output of `git diff-tree -r -z --numstat --no-renames`. A binary file counts as a file without lines.
-pub fn count_changes(numstat: &[u8]) -> ChangeCount {
+pub(crate) fn count_changes(numstat: &[u8]) -> ChangeCount {
     let mut count = ChangeCount::default();
     for record in numstat.split(|byte| *byte == 0) {
         let mut fields = record.splitn(3, |byte| *byte == b'\t');
@@ -55,7 +55,7 @@ pub fn left_out_line(left_out: &[LeftOut], most: usize) -> Option<String> {
 }
 
 /// Returns one line about the files that a restore keeps although the snapshot does not hold them.
-pub fn kept_line(kept: &[(Vec<u8>, KeptReason)], most: usize) -> Option<String> {
+fn kept_line(kept: &[(Vec<u8>, KeptReason)], most: usize) -> Option<String> {
     (!kept.is_empty()).then(|| {
         let name = |(path, reason): &(Vec<u8>, KeptReason)| {
             let why = match reason {
@@ -77,7 +77,7 @@ fn and_more(total: usize, shown: usize) -> String {
 }
 
 /// Returns one line about a step: `write`, `create` or `delete`, and the path.
-pub fn step_line(step: &Step) -> String {
+pub(crate) fn step_line(step: &Step) -> String {
     let what = match step.kind() {
         StepKind::Delete => "delete",
         StepKind::Write => "write ",
@@ -140,7 +140,7 @@ pub fn plan_size(plan: &RestorePlan) -> String {
 }
 
 /// Returns a number of bytes compactly: `950 B`, `12 KB`, `1.5 GB`.
-pub fn bytes_text(bytes: u64) -> String {
+pub(crate) fn bytes_text(bytes: u64) -> String {
     const UNITS: [(&str, u64); 3] = [("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)];
     let unit = UNITS.into_iter().find(|(_, size)| bytes >= *size);
     unit.map_or_else(
@@ -151,4 +151,57 @@ pub fn bytes_text(bytes: u64) -> String {
             if (number * 10.0).round() < 100.0 { format!("{number:.1} {name}") } else { format!("{number:.0} {name}") }
         },
     )
+}
+
+// Which snapshots are dropped, and in which order. How long and how much is kept is a setting (`snapshots` in
+// `core/src/config.rs`).
+
+/// A snapshot, as far as its age and size matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub(crate) struct Kept {
+    /// Its number.
+    pub id: i64,
+    /// When it was taken.
+    pub at: Millis,
+    /// How many bytes it added to the store; `u64::MAX` if that is not known.
+    pub bytes: u64,
+    /// Whether it goes last: a bookmark with a note, or the state before a restore.
+    pub is_pinned: bool,
+}
+
+impl Kept {
+    /// Returns a snapshot that is not pinned.
+    pub(crate) fn new(id: i64, at: Millis, bytes: u64) -> Self {
+        Self { id, at, bytes, is_pinned: false }
+    }
+}
+
+/// Returns the numbers of the snapshots that are dropped.
+///
+/// Dropped are those that are older than `max_age_ms` (0: none) and not pinned. If the store is `excess` bytes too large,
+/// more follow: the oldest first, until they have added that many bytes. Pinned ones follow only if nothing else is dropped:
+/// otherwise the store is to be measured again first. The newest snapshot always stays, and no age is counted beyond it: the
+/// clock may be ahead.
+pub(crate) fn retention(snapshots: &[Kept], now: Millis, max_age_ms: u64, excess: u64) -> Vec<i64> {
+    let mut order: Vec<&Kept> = snapshots.iter().collect();
+    order.sort_by_key(|kept| (kept.is_pinned, kept.at, kept.id));
+    let newest = snapshots.iter().max_by_key(|kept| (kept.at, kept.id));
+    let now = newest.map_or(now, |newest| now.min(newest.at));
+    let newest = newest.map(|kept| kept.id);
+    let mut has_dropped_others = false;
+    let mut freed = 0_u64;
+    let mut dropped = Vec::new();
+    for kept in order.into_iter().filter(|kept| Some(kept.id) != newest) {
+        if kept.is_pinned && has_dropped_others {
+            break;
+        }
+        let is_old = max_age_ms > 0 && !kept.is_pinned && now.since(kept.at) > max_age_ms;
+        if is_old || freed < excess {
+            freed = freed.saturating_add(kept.bytes);
+            has_dropped_others |= !kept.is_pinned;
+            dropped.push(kept.id);
+        }
+    }
+    dropped
 }
