@@ -7,11 +7,10 @@ use longhaul_tracker::{
     may_be_interrupted, reconcile, render, reopen_offer, scan, stale_agents, transition,
 };
 
-use super::session_place::{Place, launched_by};
-use super::{Logged, Tracker, seconds, user_options_cache};
+use super::{Logged, Place, Tracker, cache_options, launched_by, seconds};
 use crate::tmux::{Client, Server, ServerOptions, server_pid, window_of_pane};
 use crate::{
-    ActivityLog, Error, SessionRecord, bounded_read, client_records, clock_and_env, files, process, reopen, usage,
+    ActivityLog, Error, SessionRecord, bounded_read, client_records, clock_and_env, context, files, process, reopen,
     waiting_times,
 };
 
@@ -25,7 +24,7 @@ impl Tracker<'_> {
                     // A server that has ended shows nothing, but its sessions must not stay listed.
                     Err(error) => return self.tidy_after_server().and(Err(error)),
                 };
-                user_options_cache::save(self.home, server, &read.options)?;
+                cache_options(self.home, server, &read.options)?;
                 self.offer_reopen(server, &read)?;
                 Some(read.status)
             }
@@ -137,7 +136,7 @@ impl Tracker<'_> {
     fn was_interrupted(&self, agent: &Agent, session: &SessionId, last_hook: Millis) -> bool {
         let transcript = || SessionRecord::load(self.home, session).and_then(|record| record.transcript);
         may_be_interrupted(agent, last_hook, self.env.now)
-            && transcript().is_some_and(|path| usage::ends_in_interrupt(&path))
+            && transcript().is_some_and(|path| context::ends_in_interrupt(&path))
     }
 
     /// Marks completed sessions as seen that the user has had on the screen for `seconds`.

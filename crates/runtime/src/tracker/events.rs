@@ -1,5 +1,5 @@
 //! Which events change the row of a session. The state machine, and which notifications ask the user, are in
-//! `tracker/src/state.rs`; what is shown of a prompt and of a dialog, in `tracker/src/agent.rs` and `wants.rs`.
+//! `tracker/src/state.rs`; what is shown of a prompt and of a dialog, in `agent.rs` and `state.rs` there.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
