@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fs2::FileExt as _;
 use longhaul_activity_log::{
@@ -15,7 +16,10 @@ use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, StartSource, Stop, SubagentStop};
 use longhaul_core::{Config, Millis, SessionId, Status};
 
-use crate::{Error, Flow, Home, Hook, SessionRecord, bounded_read, files, waiting_times};
+use crate::{Error, Flow, Home, Hook, SessionRecord, bounded_read, files};
+
+/// How long to wait for a line of the activity log without a newline, until it is complete.
+const LOG_LINE_COMPLETE: Duration = Duration::from_millis(3);
 
 /// Number of bytes read from the end of a log at first. They nearly always contain the whole window.
 const FIRST_TAIL: usize = 4 * 1024;
@@ -89,7 +93,7 @@ impl ActivityLog {
     /// twice.
     fn is_torn(&self) -> bool {
         let Some(length) = self.length_if_torn() else { return false };
-        std::thread::sleep(waiting_times::LOG_LINE_COMPLETE);
+        std::thread::sleep(LOG_LINE_COMPLETE);
         self.length_if_torn() == Some(length)
     }
 

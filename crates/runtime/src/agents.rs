@@ -2,7 +2,7 @@
 //! jobs then see what Claude Code would have sent.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use longhaul_agents::{Agent, Payload, ReportedUse, UsageSource, find, newest_use};
 use longhaul_core::event::{EventName, HookEvent, utf8};
@@ -13,6 +13,9 @@ use longhaul_tracker::client_name;
 use crate::hook::{JobFn, MARGIN, answer, answer_even_after_a_panic};
 use crate::jobs::privacy::is_wholly_private;
 use crate::{Deadline, Error, ErrorLog, Home, Hook, bounded_read, clock_and_env, files, process, stdin};
+
+/// How long to wait for the database, while another agent waits for the context use to be stored.
+const DATABASE_FOR_AGENT: Duration = Duration::from_millis(500);
 
 /// Number of bytes read from the end of an agent's transcript for the newest use of the context.
 const MAX_TAIL: usize = 256 * 1024;
@@ -147,7 +150,7 @@ fn record_use(home: &Home, session: &SessionId, usage: ReportedUse, env: &Env) -
         rate_limits: None,
         recorded_at: env.now,
     };
-    home.store(crate::waiting_times::DATABASE_FOR_AGENT)?.record_context(&context)?;
+    home.store(DATABASE_FOR_AGENT)?.record_context(&context)?;
     Ok(())
 }
 

@@ -13,13 +13,21 @@ use longhaul_core::{Reply, Status};
 use longhaul_inject::{Terminal, TypeWhen, TypingDecision};
 use longhaul_store::NewBookmark;
 
+use crate::hook::ANSWER_AFTER_COMMAND;
 use crate::injector::When;
 use crate::memory::{Spool, noted_bookmark};
 use crate::typing::{Typist, is_received, shows_another_session};
 use crate::{
     ActivityLog, Error, Flow, Hook, Order, Receipt, SessionRecord, Ticket, client_records, context, git, process,
-    tracker, waiting_times,
+    tracker,
 };
+
+/// During a turn, no bookmark is typed if the hook has less time left than this.
+const MID_TURN_NEEDED: Duration = Duration::from_millis(1_500);
+
+/// How long to wait for the receipt of a bookmark during a turn. The hook waits for it so that the next tool call finds
+/// the bookmark in the log.
+const MID_TURN_RECEIPT: Duration = Duration::from_millis(800);
 
 /// The answer to the slash command if the list takes longer than a prompt may.
 const LIST_IN_TERMINAL: &str = "That takes longer than a prompt may: run `longhaul bookmarks` in a terminal.";
@@ -31,7 +39,7 @@ pub fn on_list_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error>
         return Ok(Flow::Next);
     }
     let args = ["bookmarks", "--session", hook.event.common.session.as_str()].map(str::to_owned);
-    let limit = hook.deadline.left().saturating_sub(waiting_times::ANSWER_AFTER_COMMAND);
+    let limit = hook.deadline.left().saturating_sub(ANSWER_AFTER_COMMAND);
     let listed = process::ask_sibling("longhaul", &args, Path::new("/"), limit)?;
     hook.answer(Reply::end(listed.as_deref().unwrap_or(LIST_IN_TERMINAL).trim()));
     Ok(Flow::Done)
@@ -127,7 +135,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Returns why nothing can be typed into a terminal whose screen cannot be read. The injector could neither take the
     /// snapshot nor tell the user.
     fn why_unreadable(&self, order: &Order) -> Option<String> {
-        if !may_be_unreadable(&order.terminal) || self.deadline.left() < waiting_times::MID_TURN_NEEDED {
+        if !may_be_unreadable(&order.terminal) || self.deadline.left() < MID_TURN_NEEDED {
             return None;
         }
         Typist::new(&self.env, &self.home, order).decide().err()
@@ -195,7 +203,7 @@ const NOTE: &str = "This message is an automatic bookmark set by the user's tool
 /// Types a bookmark if the pane allows it now. Otherwise the next call tries again. Where nothing can be typed, the files get a
 /// snapshot without a bookmark.
 pub(crate) fn bookmark(hook: &mut Hook<PostToolUse<'static>>, log: &ActivityLog) -> Result<(), Error> {
-    if hook.deadline.left() < waiting_times::MID_TURN_NEEDED {
+    if hook.deadline.left() < MID_TURN_NEEDED {
         return Ok(());
     }
     let Some(order) = order(hook) else { return hook.snapshot_instead(Situation::ToolCall, log, None) };
@@ -230,7 +238,7 @@ pub(crate) fn bookmark(hook: &mut Hook<PostToolUse<'static>>, log: &ActivityLog)
             log.append(&[LogLine::GivenUp { at: hook.env.now }])?;
         }
         hook.log.write(&format!("session {}: no bookmark: {problem}", order.session));
-    } else if is_received(&order, Receipt::Bookmark, log, ticket, waiting_times::MID_TURN_RECEIPT)? {
+    } else if is_received(&order, Receipt::Bookmark, log, ticket, MID_TURN_RECEIPT)? {
         typist.note_received();
     } else {
         typist.note_not_received();

@@ -24,8 +24,15 @@ use crate::handoff::Project;
 use crate::tracker::Logged;
 use crate::{
     Error, ErrorLog, Home, SessionRecord, Tracker, client_records, context, home, hook, process, statusline, typing,
-    waiting_times,
 };
+
+/// How long to wait for the SessionStart hook of a new session, for the bridge. The bridge itself waits a little
+/// longer.
+const SESSION_START_FOR_BRIDGE: Duration = Duration::from_secs(4);
+
+/// How long to wait for the database, while the module inside Claude Code waits for an answer. The module gives up
+/// after five seconds.
+const DATABASE_FOR_BRIDGE: Duration = Duration::from_secs(2);
 
 /// The errand for a compaction.
 pub(crate) const COMPACT: &str = "compact";
@@ -121,7 +128,7 @@ impl<'a> Desk<'a> {
             }
             return Ok(Vec::new());
         }
-        let store = self.home.store(waiting_times::DATABASE_FOR_BRIDGE)?;
+        let store = self.home.store(DATABASE_FOR_BRIDGE)?;
         let plugin = self.report.plugin.as_deref().unwrap_or("longhaul");
         match event {
             BridgeEvent::Start => {
@@ -196,9 +203,7 @@ impl<'a> Desk<'a> {
     fn await_start(&self, store: &Store) -> Result<(), Error> {
         let started = Instant::now();
         let is_clearing = |chain: Chain| chain.plan.state == State::Clearing;
-        while started.elapsed() < waiting_times::SESSION_START_FOR_BRIDGE
-            && self.open_chain(store)?.is_some_and(is_clearing)
-        {
+        while started.elapsed() < SESSION_START_FOR_BRIDGE && self.open_chain(store)?.is_some_and(is_clearing) {
             std::thread::sleep(LOOK_EVERY);
         }
         Ok(())

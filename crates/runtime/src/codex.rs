@@ -28,6 +28,26 @@ use crate::memory::{clean_prompt, recorded_call, store_calls};
 use crate::session_file::TranscriptFile;
 use crate::{Deadline, Error, ErrorLog, Flow, Home, Hook, SessionRecord, context, files, home, process, waiting_times};
 
+/// How long to wait for one screen of Codex, until it is read.
+const CODEX_SCREEN_READ: Duration = Duration::from_millis(300);
+
+/// How long to wait for the prompt of an event, on the screens of Codex. Codex draws it a moment before or after the
+/// hook starts.
+const CODEX_PROMPT_ON_SCREEN: Duration = Duration::from_millis(600);
+
+/// How long to wait for one command of tmux, for a continuation in Codex.
+const TMUX_FOR_CODEX: Duration = Duration::from_secs(2);
+
+/// How long to wait for Codex, until `/clear` has had its effect. Afterwards the command is typed again.
+const CODEX_CLEARS: Duration = Duration::from_secs(3);
+
+/// How long to wait for Codex, until it shows what was typed, and until it has started the session.
+const CODEX_SHOWS: Duration = Duration::from_secs(10);
+
+/// How long to wait for the input of Codex, while it is in use. Afterwards the continuation is given up, and the baton
+/// stays.
+const CODEX_INPUT_FREE: Duration = Duration::from_secs(60);
+
 /// Time between two looks at the screens.
 const BETWEEN_SCREENS: Duration = Duration::from_millis(40);
 
@@ -117,7 +137,7 @@ fn own_window(
     recorded: Option<u32>,
     deadline: Deadline,
 ) -> Option<Place> {
-    let patience = Deadline::after(waiting_times::CODEX_PROMPT_ON_SCREEN.min(deadline.left() / 4));
+    let patience = Deadline::after(CODEX_PROMPT_ON_SCREEN.min(deadline.left() / 4));
     let mut known: Vec<CodexWindow> = windows.iter().filter_map(window).collect();
     while let Some(prompt) = prompt {
         for (window, place) in known.iter_mut().zip(windows.iter().filter(|place| place.pid.is_some())) {
@@ -143,7 +163,7 @@ fn window(place: &Place) -> Option<CodexWindow> {
 fn screen(place: &Place) -> Option<String> {
     let socket = tmux_socket(place.tmux.as_deref()?)?;
     let pane = TmuxPane { socket: socket.to_owned(), pane: place.pane.clone()? };
-    let shown = process::run(&pane.inspect(), waiting_times::CODEX_SCREEN_READ).ok()?;
+    let shown = process::run(&pane.inspect(), CODEX_SCREEN_READ).ok()?;
     parse_inspection(&shown).map(|inspection| inspection.screen)
 }
 
@@ -370,7 +390,7 @@ pub(crate) fn deliver_continuation(
     let Some(_lock) = typist.lock(&home)? else { return Ok(()) };
     let store = home.store(waiting_times::DATABASE)?;
     let rollout = store.session(session.as_str())?.and_then(|session| session.transcript);
-    let until = Instant::now() + waiting_times::CODEX_SHOWS;
+    let until = Instant::now() + CODEX_SHOWS;
     // Codex refuses commands until the turn is over, and the Stop hook is a part of it.
     while rollout.as_deref().is_some_and(|path| !context::is_turn_over(Path::new(path))) && Instant::now() < until {
         std::thread::sleep(BETWEEN_LOOKS);
@@ -379,7 +399,7 @@ pub(crate) fn deliver_continuation(
         log.write(&format!("session {session}: not continued: {why}; type /new in Codex, the new session goes on"));
         return Ok(());
     }
-    let until = Instant::now() + waiting_times::CODEX_SHOWS;
+    let until = Instant::now() + CODEX_SHOWS;
     while store.session(session.as_str())?.is_some_and(|session| session.merged_into.is_none()) {
         if Instant::now() > until {
             log.write(&format!("session {session}: the prompt was typed, but no session has continued this one"));
@@ -411,9 +431,9 @@ impl Typist {
         let mut cleared = Ok(());
         // The window may get to know a moment later that the turn is over.
         for _ in 0..ATTEMPTS {
-            self.wait("the input is not empty, or not shown", waiting_times::CODEX_INPUT_FREE, is_free)?;
+            self.wait("the input is not empty, or not shown", CODEX_INPUT_FREE, is_free)?;
             self.submit(COMMAND)?;
-            cleared = self.wait("Codex has not started a new session", waiting_times::CODEX_CLEARS, is_fresh);
+            cleared = self.wait("Codex has not started a new session", CODEX_CLEARS, is_fresh);
             if cleared.is_ok() {
                 break;
             }
@@ -425,18 +445,16 @@ impl Typist {
     /// Types a text, and submits it if the input shows exactly that. Otherwise it is erased again.
     fn submit(&self, text: &str) -> Result<(), String> {
         let failed = |error: Error| error.chain();
-        process::run(&self.pane.type_text(text), waiting_times::TMUX_FOR_CODEX).map_err(failed)?;
-        let shown = self.wait(&format!("the input does not show {text:?}"), waiting_times::CODEX_SHOWS, |state, _| {
-            state.holds(text)
-        });
+        process::run(&self.pane.type_text(text), TMUX_FOR_CODEX).map_err(failed)?;
+        let shown = self.wait(&format!("the input does not show {text:?}"), CODEX_SHOWS, |state, _| state.holds(text));
         if let Err(why) = shown {
             // What was typed must not stay. Keys go only to an input that is shown.
             if matches!(self.look(), Some((ScreenState::Input { draft: Some(_), .. }, _))) {
-                process::run(&self.pane.erase(text.chars().count()), waiting_times::TMUX_FOR_CODEX).map_err(failed)?;
+                process::run(&self.pane.erase(text.chars().count()), TMUX_FOR_CODEX).map_err(failed)?;
             }
             return Err(why);
         }
-        process::run(&self.pane.press_enter(), waiting_times::TMUX_FOR_CODEX).map(drop).map_err(failed)
+        process::run(&self.pane.press_enter(), TMUX_FOR_CODEX).map(drop).map_err(failed)
     }
 
     fn wait(&self, why: &str, patience: Duration, is: impl Fn(&ScreenState, &str) -> bool) -> Result<(), String> {
@@ -458,7 +476,7 @@ impl Typist {
 
     /// Returns the state of the screen and the screen; `None` if the pane does not show this client any more.
     fn look(&self) -> Option<(ScreenState, String)> {
-        let shown = process::run(&self.pane.inspect(), waiting_times::TMUX_FOR_CODEX).ok()?;
+        let shown = process::run(&self.pane.inspect(), TMUX_FOR_CODEX).ok()?;
         let inspection = parse_inspection(&shown)?;
         let is_own = process::client_runs_below(inspection.pid?, Some(self.pid)) && process::is_alive(self.pid);
         is_own.then(|| (codex_screen_state(&inspection), inspection.screen))

@@ -16,10 +16,13 @@ use std::time::Duration;
 use longhaul_core::Env;
 
 use self::work_tree::core_worktree;
-use crate::{Error, Home, bounded_read, files, process, waiting_times};
+use crate::{Error, Home, bounded_read, files, process};
 
 pub use self::private_git::{Printed, PrivateGit};
 pub use self::work_tree::{NoWorkTree, WorkTree, version};
+
+/// How long to wait for git, in a hook. In a huge work tree the result is not worth a longer wait.
+const GIT_IN_HOOK: Duration = Duration::from_millis(700);
 
 // Runs git so that it cannot execute anything that a repository names.
 //
@@ -46,7 +49,7 @@ pub(crate) fn is_dirty(home: &Home, dir: &Path) -> Option<bool> {
     let mut command = command(&own.dir, &work_tree);
     command.env("GIT_INDEX_FILE", index).env("GIT_OBJECT_DIRECTORY", objects);
     command.args(["status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"]);
-    let (status, changes, _) = process::finish(command, "git", waiting_times::GIT_IN_HOOK).ok()?;
+    let (status, changes, _) = process::finish(command, "git", GIT_IN_HOOK).ok()?;
     status.success().then_some(!changes.is_empty())
 }
 

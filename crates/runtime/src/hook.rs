@@ -20,7 +20,18 @@ use crate::jobs::privacy;
 use crate::jobs::prompt_recall::SearchedPrompt;
 use crate::memory::upkeep;
 use crate::storage::SharedStore;
-use crate::{ActivityLog, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, files, home, stdin, waiting_times};
+use crate::{ActivityLog, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, files, home, stdin};
+
+/// What `/longhaul:restore` and `/longhaul:bookmarks` leave for the answer, after the command line has done its work.
+pub(crate) const ANSWER_AFTER_COMMAND: Duration = Duration::from_millis(300);
+
+/// All waits of the end of a turn for the database together: nobody types yet, and the state of the session depends on
+/// it.
+const DATABASE_FOR_TURN_END: Duration = Duration::from_millis(1_500);
+
+/// How long to wait for the database, all waits of a hook together, while the user waits for a prompt to be sent or for
+/// a turn to end.
+const DATABASE_FOR_PROMPT: Duration = Duration::from_millis(600);
 
 /// One call of a hook, as its jobs see it.
 #[derive(Debug)]
@@ -246,8 +257,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         let mut patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
         // The user waits for these. What cannot be stored is in the spool, or is read from the transcript later.
         let most = match E::NAME {
-            EventName::UserPromptSubmit => Some(waiting_times::DATABASE_FOR_PROMPT),
-            EventName::Stop => Some(waiting_times::DATABASE_FOR_TURN_END),
+            EventName::UserPromptSubmit => Some(DATABASE_FOR_PROMPT),
+            EventName::Stop => Some(DATABASE_FOR_TURN_END),
             _ => None,
         };
         patience = most.map_or(patience, |most| patience.min(most));

@@ -15,9 +15,12 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 use rustix::time::Timespec;
 
+use crate::Error;
 use crate::tied_child::NOT_PASSED_ON;
 use crate::tmux::check_socket;
-use crate::{Error, waiting_times};
+
+/// How long to wait for `ps`, where there is no `/proc`.
+const PS: Duration = Duration::from_millis(500);
 
 /// The search path for programs if `PATH` contains no absolute folder.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -277,7 +280,7 @@ pub fn tty(pid: u32) -> Option<String> {
     }
     let step =
         TerminalCommand { argv: ["ps", "-o", "tty=", "-p", &pid.to_string()].map(str::to_owned).to_vec(), stdin: None };
-    let name = run(&step, waiting_times::PS).ok()?;
+    let name = run(&step, PS).ok()?;
     Some(name.trim()).filter(|name| !name.is_empty() && !name.starts_with('?')).map(|name| format!("/dev/{name}"))
 }
 
@@ -326,7 +329,7 @@ pub(crate) fn command_line(pid: u32) -> Vec<String> {
         argv: ["ps", "-o", "args=", "-p", &pid.to_string()].map(str::to_owned).to_vec(),
         stdin: None,
     };
-    run(&step, waiting_times::PS).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
+    run(&step, PS).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
 }
 
 /// Reads `/proc/<pid>/stat`; `None` for a zombie, which nobody may ever wait for. The name in it may contain spaces and
@@ -384,7 +387,7 @@ pub(crate) fn all() -> Vec<Process> {
     }
     let step =
         TerminalCommand { argv: ["ps", "-axo", "pid=,ppid=,stat=,args="].map(str::to_owned).to_vec(), stdin: None };
-    let listing = run(&step, waiting_times::PS).unwrap_or_default();
+    let listing = run(&step, PS).unwrap_or_default();
     listing.lines().filter_map(process_of_ps).collect()
 }
 

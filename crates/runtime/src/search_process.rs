@@ -30,7 +30,23 @@ use crate::files::FileIdentity;
 use crate::memory::meaning::{Meaning, near_prompt};
 use crate::memory::recalled_text::{Prompt, RecalledText, recall_for_prompt};
 use crate::shown_records::ShownRecords;
-use crate::{Error, Home, files, home, process, utc_offset_seconds, waiting_times};
+use crate::{Error, Home, files, home, process, utc_offset_seconds};
+
+/// How long hooks start no search process, after one that could not listen on its socket.
+const SEARCH_PROCESS_AGAIN: Duration = Duration::from_secs(10 * 60);
+
+/// Interval at which the search process checks whether its executable and its socket are still there.
+const SEARCH_PROCESS_CHECKED: Duration = Duration::from_secs(5);
+
+/// The search process ends after this time without a prompt.
+const SEARCH_PROCESS_IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// How long to wait for the search process, in a hook: afterwards the hook searches by itself. A search takes a few
+/// milliseconds.
+const SEARCH_PROCESS: Duration = Duration::from_millis(150);
+
+/// How long to wait for the database, in the search process, for which a hook waits.
+const DATABASE_FOR_SEARCH_PROCESS: Duration = Duration::from_millis(50);
 
 /// Returns whether the settings allow a search process.
 pub(crate) fn is_wanted(config: &Config) -> bool {
@@ -90,7 +106,7 @@ impl ProcessFiles {
     fn has_failed(&self) -> bool {
         let failed = fs::metadata(self.failure()).and_then(|file| file.modified());
         // A time in the future, by a clock that was set back, does not count.
-        failed.is_ok_and(|failed| failed.elapsed().is_ok_and(|since| since < waiting_times::SEARCH_PROCESS_AGAIN))
+        failed.is_ok_and(|failed| failed.elapsed().is_ok_and(|since| since < SEARCH_PROCESS_AGAIN))
     }
 }
 
@@ -186,8 +202,8 @@ fn connected(path: &Path) -> io::Result<UnixStream> {
     rustix::io::ioctl_fioclex(&socket)?;
     let stream = UnixStream::from(socket);
     // Before anything is sent: macOS refuses it when both ends have finished.
-    stream.set_write_timeout(Some(waiting_times::SEARCH_PROCESS))?;
-    stream.set_read_timeout(Some(waiting_times::SEARCH_PROCESS))?;
+    stream.set_write_timeout(Some(SEARCH_PROCESS))?;
+    stream.set_read_timeout(Some(SEARCH_PROCESS))?;
     stream.set_nonblocking(true)?;
     connect(&stream, &address)?;
     stream.set_nonblocking(false)?;
@@ -221,8 +237,8 @@ pub fn serve(env: &Env, home: &Home) -> Result<(), Error> {
     // Before the first prompt comes. A hook that meets the same error reports it.
     let _ = searcher.open_again();
     let mut asked = Instant::now();
-    while asked.elapsed() < waiting_times::SEARCH_PROCESS_IDLE && unchanged.iter().all(FileIdentity::is_unchanged) {
-        let Some(stream) = next(&listener, waiting_times::SEARCH_PROCESS_CHECKED) else {
+    while asked.elapsed() < SEARCH_PROCESS_IDLE && unchanged.iter().all(FileIdentity::is_unchanged) {
+        let Some(stream) = next(&listener, SEARCH_PROCESS_CHECKED) else {
             if !searcher.is_wanted() {
                 break;
             }
@@ -273,7 +289,7 @@ fn next(listener: &UnixListener, limit: Duration) -> Option<UnixStream> {
         Err(error) => {
             // Otherwise a hook that cannot be accepted, because too many files are open, would keep a processor busy.
             if error.kind() != io::ErrorKind::WouldBlock {
-                thread::sleep(waiting_times::SEARCH_PROCESS);
+                thread::sleep(SEARCH_PROCESS);
             }
             None
         }
@@ -285,7 +301,7 @@ struct NoAnswer;
 
 /// Answers a hook. Returns whether it has sent a prompt.
 fn answer(searcher: &mut Searcher<'_>, mut stream: UnixStream) -> Result<bool, NoAnswer> {
-    let limit = Some(waiting_times::SEARCH_PROCESS);
+    let limit = Some(SEARCH_PROCESS);
     // macOS refuses this if the hook has gone; reading then ends at once.
     let _ = stream.set_read_timeout(limit).and_then(|()| stream.set_write_timeout(limit));
     // A hook that did not wait, or that has only checked whether the process listens, gets no answer.
@@ -385,7 +401,7 @@ impl Searcher<'_> {
         let database = FileIdentity::without_content(&path);
         // A damaged database is left to the hooks.
         let open = || -> Result<Store, Error> {
-            let store = Store::open_to_read(&path, waiting_times::DATABASE_FOR_SEARCH_PROCESS)?;
+            let store = Store::open_to_read(&path, DATABASE_FOR_SEARCH_PROCESS)?;
             store.set_cache(CACHE)?;
             Ok(store)
         };

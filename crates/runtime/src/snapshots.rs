@@ -1,12 +1,18 @@
 //! Starts snapshots of the work tree in the background, reports after a rewind that the files have not gone back, and
 //! restores a snapshot at the user's command.
 
+use std::time::Duration;
+
 use longhaul_core::clock::time_of;
 use longhaul_core::event::predicates::{bookmark_note, in_subagent, is_list_command, is_task_notification};
 use longhaul_core::event::{HookEvent, PreCompact, SessionStart, StartSource, Stop, UserPromptSubmit};
 use longhaul_core::{Millis, Reply, counted, one_line};
 
-use crate::{Error, Flow, Hook, clock_and_env, git, process, waiting_times};
+use crate::hook::ANSWER_AFTER_COMMAND;
+use crate::{Error, Flow, Hook, clock_and_env, git, process};
+
+/// The most time for counting the files that differ from a snapshot, after a rewind.
+const COUNT_AFTER_REWIND: Duration = Duration::from_secs(2);
 
 /// Takes a first snapshot of a session.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -75,7 +81,7 @@ pub fn on_restore_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Err
     let (args, is_now) = restore_arguments(&hook.event.common.session.to_string(), &words);
     let cwd = hook.event.common.cwd.clone().or(hook.project_dir()).filter(|dir| dir.is_dir());
     let Some(cwd) = cwd else { return Ok(Flow::Next) };
-    let limit = hook.deadline.left().saturating_sub(waiting_times::ANSWER_AFTER_COMMAND);
+    let limit = hook.deadline.left().saturating_sub(ANSWER_AFTER_COMMAND);
     let answer = match process::ask_sibling("longhaul", &args, &cwd, limit)? {
         Some(text) => text,
         None if is_now => RESTORE_IN_BACKGROUND.to_owned(),
@@ -117,7 +123,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         cwd: &std::path::Path,
     ) -> Result<Option<String>, Error> {
         let args = ["diff", &snapshot.to_string(), "--json", "--session", session].map(str::to_owned);
-        let limit = waiting_times::COUNT_AFTER_REWIND.min(self.deadline.left() / 2);
+        let limit = COUNT_AFTER_REWIND.min(self.deadline.left() / 2);
         let files = match process::ask_sibling("longhaul", &args, cwd, limit)? {
             Some(text) => match serde_json::from_str::<Vec<serde::de::IgnoredAny>>(&text) {
                 Ok(files) => Some(files.len()),

@@ -13,7 +13,11 @@ use longhaul_core::{Env, json_text};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
-use crate::{Deadline, Error, bounded_read, process, waiting_times};
+use crate::{Deadline, Error, bounded_read, process};
+
+/// How long to wait for the output of the user's command after it has ended. A process that it left running may still hold
+/// the pipe.
+const USER_STATUS_LINE_OUTPUT: Duration = Duration::from_millis(50);
 
 /// A running command.
 #[derive(Debug)]
@@ -57,10 +61,10 @@ impl Relay {
         let mut printed = Vec::new();
         let mut last_wait = false;
         loop {
-            let left = if last_wait { waiting_times::USER_STATUS_LINE_OUTPUT } else { self.deadline.left() };
+            let left = if last_wait { USER_STATUS_LINE_OUTPUT } else { self.deadline.left() };
             // The end of the pipe shows the end of the command. The child is checked only if another process holds the
             // pipe.
-            match self.output.recv_timeout(left.min(waiting_times::USER_STATUS_LINE_OUTPUT)) {
+            match self.output.recv_timeout(left.min(USER_STATUS_LINE_OUTPUT)) {
                 Ok(bytes) => printed.extend(bytes),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) if last_wait || self.deadline.left().is_zero() => break,

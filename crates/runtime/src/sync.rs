@@ -23,7 +23,16 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::git::{WorkTree, root_commit};
-use crate::{Error, Flow, Home, Hook, bounded_read, files, process, waiting_times};
+use crate::{Error, Flow, Home, Hook, bounded_read, files, process};
+
+/// How long to wait for a command that prints a secret. A password manager may ask the user to unlock it.
+const SECRET_COMMAND: Duration = Duration::from_secs(60);
+
+/// How long to wait for `hostname`, where there is no `/proc`.
+const HOST_NAME: Duration = Duration::from_secs(2);
+
+/// How long to wait for git, for finding the root commit of a project.
+const GIT_ROOT_COMMIT: Duration = Duration::from_secs(30);
 
 /// The executable that exchanges records.
 pub const EXECUTABLE: &str = "longhaul-sync";
@@ -230,7 +239,7 @@ pub fn host_name() -> String {
     let kernel = bounded_read::text(Path::new("/proc/sys/kernel/hostname"), bounded_read::SMALL).ok();
     let name = kernel.or_else(|| {
         let step = TerminalCommand { argv: vec!["hostname".to_owned()], stdin: None };
-        process::run(&step, waiting_times::HOST_NAME).ok()
+        process::run(&step, HOST_NAME).ok()
     });
     let name = name.unwrap_or_default();
     name.trim().split('.').next().unwrap_or_default().to_owned()
@@ -255,10 +264,10 @@ pub enum ProjectOrigin {
 
 /// Returns the origin of the repository around `dir`; `None` if it has no remote, no commit, or only a part of its history.
 pub fn project_origin(env: &Env, home: &Home, dir: &Path) -> Option<ProjectOrigin> {
-    let tree = WorkTree::around(env, dir, waiting_times::GIT_ROOT_COMMIT).ok()?;
+    let tree = WorkTree::around(env, dir, GIT_ROOT_COMMIT).ok()?;
     let url = tree.setting("remote.origin.url").or_else(|| tree.setting("remote.upstream.url"))?;
     let url = String::from_utf8(url.to_vec()).ok().filter(|url| !url.is_empty())?;
-    Some(ProjectOrigin::Remote { url, root_commit: root_commit(home, dir, waiting_times::GIT_ROOT_COMMIT)? })
+    Some(ProjectOrigin::Remote { url, root_commit: root_commit(home, dir, GIT_ROOT_COMMIT)? })
 }
 
 // The address of the engine and the key of the circle: from files of mode 0600, or from commands of the user.
@@ -365,7 +374,7 @@ fn of_command(argv: &Names, origin: &str) -> Result<Option<Secret>, Error> {
         return Ok(None);
     }
     let step = TerminalCommand { argv: argv.0.clone(), stdin: None };
-    let output = process::run_bounded(&step, MAX_OUTPUT, waiting_times::SECRET_COMMAND)?;
+    let output = process::run_bounded(&step, MAX_OUTPUT, SECRET_COMMAND)?;
     let text = String::from_utf8_lossy(&output).trim().to_owned();
     if text.is_empty() {
         let message = format!("{origin} printed nothing");

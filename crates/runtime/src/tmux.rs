@@ -18,11 +18,17 @@ use longhaul_tracker::{LivePane, OPTIONS, Options, Pane, escape};
 
 use self::window::{print_window, window_of};
 use crate::process::{self, Started};
-use crate::{Deadline, Error, waiting_times};
+use crate::{Deadline, Error};
 
 pub use self::window::{OpenedWindow, PaneState};
 
 pub(crate) use self::window::{server_pid, window_of_pane};
+
+/// How long to wait for a tmux server, in a hook: a server that hangs must not hold up the hook.
+pub(crate) const PATIENCE_IN_HOOK: Duration = Duration::from_millis(800);
+
+/// How long to wait for a tmux server, where no hook waits. A loaded machine needs more than [`PATIENCE_IN_HOOK`] now and then.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Separates two values in the output of tmux. A control character is not possible: newer versions print it as `\037`.
 const SEPARATOR: &str = "=-longhaul-=";
@@ -42,17 +48,17 @@ impl Server {
     /// Returns the server that `$TMUX` names; `None` outside tmux.
     pub fn of(env: &Env) -> Option<Self> {
         let socket = tmux_socket(env.tmux.as_deref()?)?;
-        Some(Self { socket: socket.to_owned(), deadline: None, limit: waiting_times::TMUX_IN_HOOK })
+        Some(Self { socket: socket.to_owned(), deadline: None, limit: PATIENCE_IN_HOOK })
     }
 
     /// Returns the server with a socket, for a process that no hook waits for.
     pub fn at(socket: &str) -> Self {
-        Self { socket: socket.to_owned(), deadline: None, limit: waiting_times::TMUX }
+        Self { socket: socket.to_owned(), deadline: None, limit: PATIENCE }
     }
 
     /// Returns the same server with a longer time limit per call, for commands that no hook waits for.
     pub fn patient(self) -> Self {
-        Self { limit: waiting_times::TMUX, ..self }
+        Self { limit: PATIENCE, ..self }
     }
 
     /// Returns the same server with another time limit per call.

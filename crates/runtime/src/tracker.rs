@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fs2::FileExt;
 use longhaul_activity_log::LogLine;
@@ -32,6 +32,13 @@ use crate::files::{self, word};
 use crate::notifications::{self, Question};
 use crate::tmux::Server;
 use crate::{ActivityLog, Deadline, Error, Home, bounded_read, git, process, waiting_times};
+
+/// Interval at which the lock of tmux's display is tried again.
+const DISPLAY_LOCK_TRIED: Duration = Duration::from_millis(2);
+
+/// How long to wait for a tmux server, in the hook of a prompt, for which the user waits. Afterwards another process
+/// shows what has changed.
+const TMUX_FOR_PROMPT: Duration = Duration::from_millis(250);
 
 /// Whether a change of status is already in the activity log of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +99,7 @@ impl<'a> Tracker<'a> {
 
     /// Waits less for tmux, because the user waits for the hook. What cannot be shown in time is left to another process.
     pub(crate) fn hasty(mut self) -> Self {
-        self.server = self.server.map(|server| server.within(waiting_times::TMUX_FOR_PROMPT));
+        self.server = self.server.map(|server| server.within(TMUX_FOR_PROMPT));
         self.is_hasty = true;
         self
     }
@@ -478,7 +485,7 @@ impl Tracker<'_> {
                     let program = "another process that shows something in tmux".to_owned();
                     return Err(Error::TimedOut { program, ms: limit.as_millis() as u64 });
                 }
-                Err(_) => std::thread::sleep(waiting_times::DISPLAY_LOCK_TRIED),
+                Err(_) => std::thread::sleep(DISPLAY_LOCK_TRIED),
             }
         }
     }

@@ -17,13 +17,22 @@ use serde::{Deserialize, Serialize};
 use crate::hook::Deadline;
 use crate::{
     ActivityLog, Error, Home, SessionRecord, Ticket, bounded_read, client_records, clock_and_env, files, process,
-    waiting_times,
 };
 
 pub use self::answer_dialog::{DialogOutcome, DialogPane, SeenDialog};
 pub use self::send_prompt::{ContinueOutcome, PromptOutcome, continue_session, send_prompt};
 
 pub(crate) use self::typist::{Superseded, Typist};
+
+/// How long to wait for a tmux server, for the preview of a pane. A person waits, and the next preview is a second
+/// away.
+const TMUX_FOR_PREVIEW: Duration = Duration::from_secs(2);
+
+/// Interval at which a pane that cannot be typed into is inspected again.
+const PANE_INSPECTED_AGAIN: Duration = Duration::from_millis(150);
+
+/// A draft of the user must be unchanged for this long before it is stashed, because the user may still be typing it.
+const DRAFT_UNCHANGED: Duration = Duration::from_secs(2);
 
 /// The event in the log that confirms a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +198,7 @@ pub(crate) fn submit_patiently(typist: &Typist<'_>, superseded: Superseded<'_>) 
             }
             return Ok(Submitted::No(format!("waited {} s: {why}", order.patience.as_secs())));
         }
-        std::thread::sleep(waiting_times::PANE_INSPECTED_AGAIN);
+        std::thread::sleep(PANE_INSPECTED_AGAIN);
     }
 }
 
@@ -251,7 +260,7 @@ struct Draft {
 impl Draft {
     fn has_rested(&mut self, text: &str) -> bool {
         match &self.seen {
-            Some((seen, since)) if seen == text => since.elapsed() >= waiting_times::DRAFT_UNCHANGED,
+            Some((seen, since)) if seen == text => since.elapsed() >= DRAFT_UNCHANGED,
             Some(_) | None => {
                 self.seen = Some((text.to_owned(), Instant::now()));
                 false
@@ -337,7 +346,7 @@ fn read_keybindings(env: &Env) -> Option<(String, u64, u64)> {
 
 /// Returns what a pane shows now; `None` if it does not exist.
 pub fn inspect_pane(pane: &TmuxPane) -> Result<Option<Inspection>, Error> {
-    process::run(&pane.inspect(), waiting_times::TMUX_FOR_PREVIEW).map(|stdout| parse_inspection(&stdout))
+    process::run(&pane.inspect(), TMUX_FOR_PREVIEW).map(|stdout| parse_inspection(&stdout))
 }
 
 /// Returns the rows of a captured screen without escape sequences and control characters, without the empty rows at the end.

@@ -18,8 +18,13 @@ use longhaul_core::{Env, Millis, Platform};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-use crate::waiting_times::{WORKER_LOCK, WORKER_START_OR_STOP};
 use crate::{Error, Home, bounded_read, files, process};
+
+/// How long to wait for the worker's lock. A process that only checks whether a worker runs holds it for less.
+const WORKER_LOCK: Duration = Duration::from_millis(300);
+
+/// How long to wait for the worker's start, until it answers, and its end. A loaded machine takes seconds for either.
+const WORKER_START_OR_STOP: Duration = Duration::from_secs(10);
 
 /// The name of the executable.
 const EXECUTABLE: &str = "longhaul-worker";

@@ -3,13 +3,13 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::paths::{Change, parse_changes};
-use crate::summary::{ChangeCount, count_changes};
 use longhaul_core::Env;
 use longhaul_runtime::git::PrivateGit;
 
 use crate::Error;
 use crate::git_output::listed_paths;
+use crate::paths::{Change, parse_changes};
+use crate::summary::{ChangeCount, count_changes};
 
 /// A file that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]

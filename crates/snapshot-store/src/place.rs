@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_runtime::git::{NoWorkTree, PrivateGit, WorkTree};
-use longhaul_runtime::{Home, bounded_read, files, waiting_times};
+use longhaul_runtime::{Home, bounded_read, files};
 use rustix::io::FdFlags;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -20,6 +20,13 @@ use crate::folders::FolderModes;
 use crate::left_out::{LeftOut, LeftOutReason};
 use crate::paths::{decoded_path, encoded_path};
 use crate::{Error, Skip, git_output};
+
+/// How long to wait for the lock of a work tree's snapshots, in the background: another process takes a snapshot or packs them, or
+/// is about to end.
+pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long to wait for git, for finding the work tree of a folder.
+const FIND_WORK_TREE: Duration = Duration::from_secs(10);
 
 /// Attributes that switch off every conversion, so that the bytes of a file are stored as they are. They come before
 /// those of the work tree.
@@ -55,7 +62,7 @@ impl Place {
     pub fn find(env: &Env, home: &Home, dir: &Path) -> Result<Self, Error> {
         let read = |source| longhaul_runtime::Error::Read { path: dir.to_owned(), source };
         let dir = dir.canonicalize().map_err(read)?;
-        let tree = WorkTree::around(env, &dir, waiting_times::FIND_WORK_TREE).map_err(|why| match why {
+        let tree = WorkTree::around(env, &dir, FIND_WORK_TREE).map_err(|why| match why {
             NoWorkTree::Failed(error) => Error::from(error),
             why => Skip::NoWorkTree(why.to_string()).into(),
         })?;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
+use longhaul_runtime::bounded_read;
 use longhaul_runtime::git::PrivateGit;
-use longhaul_runtime::{bounded_read, waiting_times};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
 use crate::disk::{Files, sync_many};
@@ -21,6 +21,12 @@ use crate::rules::{ignored_then, refuse_ignored};
 use crate::scan::{Pause, Scanned, scan};
 use crate::take::{Event, add_snapshots, prepared, read_commit};
 use crate::{Error, compare};
+
+/// How long to wait for the lock, for a restore: a snapshot is being taken.
+const SNAPSHOT_LOCK_FOR_RESTORE: Duration = Duration::from_secs(60);
+
+/// The most time for each part of a restore, in which git reads and writes objects.
+const RESTORE_PART: Duration = Duration::from_secs(600);
 
 /// A restore that was planned and not begun.
 #[derive(Debug)]
@@ -142,10 +148,10 @@ pub fn recover(env: &Env, place: &Place) -> Result<Option<Recovery>, Error> {
     if !journal::exists(&place.dir) {
         return Ok(None);
     }
-    let _lock = Lock::take(&prepared(place)?.dir, waiting_times::SNAPSHOT_LOCK_FOR_RESTORE)?;
+    let _lock = Lock::take(&prepared(place)?.dir, SNAPSHOT_LOCK_FOR_RESTORE)?;
     let Some(journal) = journal::unfinished(place) else { return Ok(None) };
     place.prepare(env)?;
-    let git = place.git(Instant::now() + waiting_times::RESTORE_PART);
+    let git = place.git(Instant::now() + RESTORE_PART);
     let files = journal.files(place)?;
     let states = states(&git, &files, &journal, Contents::Read)?;
     let conflicts = carry_out(&git, &files, &journal, &states)?;
@@ -154,9 +160,9 @@ pub fn recover(env: &Env, place: &Place) -> Result<Option<Recovery>, Error> {
 }
 
 fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<Prepared, Error> {
-    let lock = Lock::take(&prepared(place)?.dir, waiting_times::SNAPSHOT_LOCK_FOR_RESTORE)?;
+    let lock = Lock::take(&prepared(place)?.dir, SNAPSHOT_LOCK_FOR_RESTORE)?;
     place.prepare(env)?;
-    let git = place.git(Instant::now() + waiting_times::RESTORE_PART);
+    let git = place.git(Instant::now() + RESTORE_PART);
     if let Some(journal) = journal::unfinished(place) {
         remove_temporary_files(place, &journal)?;
     }
@@ -185,7 +191,7 @@ impl Prepared {
     pub fn carry_out(mut self, env: &Env, store: &Store, limits: &Limits, session: &str) -> Result<Restored, Error> {
         let started = Instant::now();
         let place = &self.place;
-        let git = place.git(started + waiting_times::RESTORE_PART);
+        let git = place.git(started + RESTORE_PART);
         let (_lock, scanned) = match self.held.take() {
             Some(held) => held,
             None => self.scan_again(env, &git, limits)?,
@@ -217,7 +223,7 @@ impl Prepared {
     /// Takes the lock and scans the work tree. It is an error if the plan is no longer right.
     fn scan_again(&self, env: &Env, git: &PrivateGit, limits: &Limits) -> Result<(Lock, Scanned), Error> {
         let place = &self.place;
-        let lock = Lock::take(&prepared(place)?.dir, waiting_times::SNAPSHOT_LOCK_FOR_RESTORE)?;
+        let lock = Lock::take(&prepared(place)?.dir, SNAPSHOT_LOCK_FOR_RESTORE)?;
         place.prepare(env)?;
         let scanned = scan(place, git, env, limits, Pause::Ignore)?;
         let (plan, _) = plan(place, git, &self.goal, &scanned)?;

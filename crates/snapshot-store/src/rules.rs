@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use longhaul_runtime::git::PrivateGit;
-use longhaul_runtime::{bounded_read, files, waiting_times};
+use longhaul_runtime::{bounded_read, files};
 use sha2::{Digest, Sha256};
 
 use crate::folders::is_repository;
@@ -17,6 +17,9 @@ use crate::paths::{ancestors, decoded_path, encoded_path, names_git};
 use crate::place::{Metadata, Place, TemporaryFolder};
 use crate::restore_plan::{Refusal, RestorePlan};
 use crate::{Error, Skip};
+
+/// How long to wait for git, for finding out whether a folder is ignored.
+const GIT_IGNORED_FOLDER: Duration = Duration::from_secs(5);
 
 /// Returns the ignore rules that are not in the work tree, without comments, in the form in which they are stored.
 pub(crate) fn outer_rules(place: &Place) -> String {
@@ -158,8 +161,7 @@ pub(crate) fn search(git: &PrivateGit) -> Result<(), Error> {
 }
 
 fn is_ignored(git: &PrivateGit, folder: &[u8]) -> bool {
-    let soon =
-        PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::GIT_IGNORED_FOLDER), ..git.clone() };
+    let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + GIT_IGNORED_FOLDER), ..git.clone() };
     !folder.is_empty() && ignored_of(&soon, &[folder]).is_ok_and(|ignored| !ignored.is_empty())
 }
 

@@ -6,11 +6,11 @@ use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
 use longhaul_runtime::git::{Printed, PrivateGit, WorkTree};
-use longhaul_runtime::{bounded_read, files, waiting_times};
+use longhaul_runtime::{bounded_read, files};
 use serde::{Deserialize, Serialize};
 
 use crate::folders::{self, Folders, is_repository, own_folders};
@@ -21,6 +21,10 @@ use crate::place::{Place, remove, remove_temporary_objects, usual_permissions};
 use crate::rules::{self, HiddenRules, NotAllowed, hidden_rules, ignored_of, outer_rules};
 use crate::upkeep::size;
 use crate::{Error, Skip};
+
+/// How long to wait for git, for listing the files of a work tree. After this time, it is checked whether a file stops
+/// git, which lists the files of most work trees in much less.
+const LIST_FILES: Duration = Duration::from_secs(3);
 
 /// How long a work tree that exceeds a limit is not scanned again.
 const PAUSE_MS: u64 = 10 * 60 * 1000;
@@ -338,7 +342,7 @@ fn list_in_time(git: &PrivateGit, is_new: bool) -> Result<Listed, Error> {
 }
 
 fn in_time(git: &PrivateGit) -> PrivateGit {
-    PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::LIST_FILES), ..git.clone() }
+    PrivateGit { deadline: git.deadline.min(Instant::now() + LIST_FILES), ..git.clone() }
 }
 
 /// Returns how many bytes the files have whose content is not in the store or the repository yet.

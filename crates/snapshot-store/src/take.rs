@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::left_out::{LeftOut, Limits};
-use crate::summary::ChangeCount;
 use longhaul_core::Env;
+use longhaul_runtime::files;
 use longhaul_runtime::git::{self, PrivateGit};
-use longhaul_runtime::{files, waiting_times};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
 use crate::git_output::object_id;
+use crate::left_out::{LeftOut, Limits};
 use crate::place::{Lock, MAX_MODES, Metadata, Place, encoded};
 use crate::scan::{Pause, Scanned, scan};
+use crate::summary::ChangeCount;
 use crate::{Error, compare, journal};
+
+/// The most time for counting the changed lines of a snapshot. Of a larger difference, only the files are counted.
+const COUNT_CHANGED_LINES: Duration = Duration::from_secs(10);
 
 /// How many files that were left out are stored as text for the list.
 const LISTED: usize = 5;
@@ -168,8 +171,7 @@ fn count(git: &PrivateGit, before: &str, after: &str) -> (ChangeCount, Vec<Strin
     if before == after {
         return Default::default();
     }
-    let soon =
-        PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::COUNT_CHANGED_LINES), ..git.clone() };
+    let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + COUNT_CHANGED_LINES), ..git.clone() };
     compare::count_and_name(&soon, before, after, LISTED_CHANGES)
         .or_else(|_| compare::count_files(git, before, after).map(|count| (count, Vec::new())))
         .unwrap_or_default()

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use crate::left_out::Limits;
 use longhaul_core::{Env, Millis, Platform};
 use longhaul_runtime::Home;
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use tempfile::TempDir;
 
 use super::*;
+use crate::left_out::Limits;
 
 mod decisions;
 mod folders;

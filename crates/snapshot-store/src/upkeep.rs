@@ -10,14 +10,20 @@ use std::time::{Duration, Instant, SystemTime};
 use longhaul_core::{Config, Env, Millis};
 use longhaul_runtime::git::PrivateGit;
 use longhaul_runtime::memory::upkeep::may_delete;
-use longhaul_runtime::{Home, bounded_read, files, waiting_times};
+use longhaul_runtime::{Home, bounded_read, files};
 use longhaul_store::{Snapshot, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::place::{Lock, Place, folders, remove, remove_temporary_files, snapshots_dir};
+use crate::place::{LOCK_PATIENCE, Lock, Place, folders, remove, remove_temporary_files, snapshots_dir};
 use crate::summary::{Kept, retention};
 use crate::take::read_commit;
 use crate::{Error, journal};
+
+/// The most time for packing new objects after a snapshot.
+const PACK_NEW_OBJECTS: Duration = Duration::from_secs(60);
+
+/// The most time for packing all snapshots of a work tree.
+const PACK_SNAPSHOTS: Duration = Duration::from_secs(600);
 
 /// Number of files in [`SAMPLE`] from which on the store is packed: about 2,000 objects in all.
 const MANY: usize = 32;
@@ -75,10 +81,7 @@ pub(crate) fn clear_failure(place: &Place) {
 pub(crate) fn pack_if_many(place: &Place) {
     let count = |name: &str| std::fs::read_dir(place.objects().join(name)).map_or(0, Iterator::count);
     if SAMPLE.into_iter().map(count).sum::<usize>() >= MANY {
-        let git = PrivateGit {
-            git_dir: place.repository_dir.clone(),
-            ..place.git(Instant::now() + waiting_times::PACK_NEW_OBJECTS)
-        };
+        let git = PrivateGit { git_dir: place.repository_dir.clone(), ..place.git(Instant::now() + PACK_NEW_OBJECTS) };
         // If it fails, upkeep tries again.
         let _ = pack_loose(&git);
     }
@@ -233,7 +236,7 @@ fn git_of(dir: &Path) -> PrivateGit {
         work_tree: dir.to_owned(),
         objects: dir.join("objects"),
         borrowed: Some(borrowed).filter(|objects| objects.is_dir()),
-        deadline: Instant::now() + waiting_times::PACK_SNAPSHOTS,
+        deadline: Instant::now() + PACK_SNAPSHOTS,
     }
 }
 
@@ -276,7 +279,7 @@ fn forget_last_restore(git: &PrivateGit, store: &Store, tree: &Path, commits: &B
 fn lock_all(trees: &[PathBuf]) -> Result<Option<Vec<Lock>>, Error> {
     let mut locks = Vec::new();
     for tree in trees {
-        match Lock::take(tree, waiting_times::SNAPSHOT_LOCK) {
+        match Lock::take(tree, LOCK_PATIENCE) {
             Ok(lock) => locks.push(lock),
             Err(Error::Locked) => return Ok(None),
             Err(error) => return Err(error),

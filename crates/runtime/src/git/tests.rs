@@ -1,4 +1,3 @@
-use super::{GitVersion, branch, commit, identity};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -8,6 +7,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::tempdir;
 
 use super::work_tree::{NoWorkTree, WorkTree, core_worktree};
+use super::{GitVersion, branch, commit, identity};
 
 const HASH: &str = "0123456789abcdef0123456789abcdef01234567";
 

@@ -1,6 +1,5 @@
 //! Tests against a real server. The screen of a client is tested in the integration tests.
 
-use super::{Server, check_socket, client, folder_problem, is_trusted, words};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::net::UnixListener;
@@ -9,6 +8,8 @@ use std::time::{Duration, Instant};
 use longhaul_core::{Env, Millis, Platform};
 use longhaul_tracker::Options;
 use tempfile::TempDir;
+
+use super::{Server, check_socket, client, folder_problem, is_trusted, words};
 
 /// A server for one test; killed when dropped.
 struct Private {
@@ -22,7 +23,7 @@ impl Private {
         let server = Server {
             socket: dir.path().join("tmux").to_str().unwrap().to_owned(),
             deadline: None,
-            limit: crate::waiting_times::TMUX_IN_HOOK,
+            limit: crate::tmux::PATIENCE_IN_HOOK,
         };
         let mut step = server.step(&[words(["new-session", "-d", "-s", "main", "-x", "80", "-y", "24", "sleep 3600"])]);
         step.argv.splice(1..1, words(["-f", "/dev/null"]));
@@ -116,7 +117,7 @@ fn the_status_is_set_without_an_attached_client() {
     let nowhere = Server {
         socket: tmux.dir.path().join("nothing").to_str().unwrap().to_owned(),
         deadline: None,
-        limit: crate::waiting_times::TMUX_IN_HOOK,
+        limit: crate::tmux::PATIENCE_IN_HOOK,
     };
     assert!(nowhere.set_status("x", None).is_err());
 }

@@ -1,5 +1,7 @@
 //! Corrects what no hook reports and what tmux does not show, every few seconds by tmux, or by a command.
 
+use std::time::Duration;
+
 use longhaul_activity_log::LogLine;
 use longhaul_core::{Millis, SessionId, Status};
 use longhaul_tracker::{
@@ -11,8 +13,10 @@ use super::{Logged, Place, Tracker, cache_options, launched_by, seconds};
 use crate::tmux::{Client, Server, ServerOptions, server_pid, window_of_pane};
 use crate::{
     ActivityLog, Error, SessionRecord, bounded_read, client_records, clock_and_env, context, files, process, reopen,
-    waiting_times,
 };
+
+/// Minimum interval between two searches for dead sessions.
+const DEAD_SESSIONS_SEARCHED: Duration = Duration::from_secs(10);
 
 impl Tracker<'_> {
     /// Corrects what no hook reports, clears sessions that the user has seen, and shows the result.
@@ -174,7 +178,7 @@ impl Tracker<'_> {
         let path = self.home.dir().join("tmux").join(format!("reaped-{server}"));
         let last = files::modified(&path).unwrap_or_default();
         // The time of the file is the system's. With a fixed test clock, the interval would never end.
-        let due = clock_and_env::clock().0.abs_diff(last.0) >= waiting_times::DEAD_SESSIONS_SEARCHED.as_millis() as u64;
+        let due = clock_and_env::clock().0.abs_diff(last.0) >= DEAD_SESSIONS_SEARCHED.as_millis() as u64;
         due && files::replace(&path, b"").is_ok()
     }
 

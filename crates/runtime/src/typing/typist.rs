@@ -12,7 +12,28 @@ use longhaul_inject::{
 };
 
 use crate::typing::{self, Order};
-use crate::{Error, Home, client_records, files, process, waiting_times};
+use crate::{Error, Home, client_records, files, process};
+
+/// How long to wait for one call of tmux, screen or another terminal.
+pub(super) const TERMINAL_CALL: Duration = Duration::from_millis(1_500);
+
+/// A client is observed for at least this long before it counts as ignoring the chord.
+const CHORD_LEAST_OBSERVED: Duration = Duration::from_millis(700);
+
+/// What a hook needs after a chord without effect, to erase the text and to press Enter.
+const AFTER_CHORD: Duration = Duration::from_millis(1_200);
+
+/// How long to wait for a client with an unproven chord, until it has emptied its input. A busy client needs more time.
+const CHORD_SUBMITS: Duration = Duration::from_millis(3_000);
+
+/// Enter is not pressed if less time than this is left, because Claude Code would no longer wait for the hook.
+const ENTER_MARGIN: Duration = Duration::from_millis(300);
+
+/// How long to wait for typed text, until the input shows that it was erased.
+const TYPED_TEXT_ERASED: Duration = Duration::from_millis(1_000);
+
+/// How long to wait for typed text, until it appears in the input.
+const TYPED_TEXT_SHOWN: Duration = Duration::from_millis(1_000);
 
 /// Returns whether a text is no longer wanted.
 pub(crate) type Superseded<'a> = &'a dyn Fn() -> Result<bool, Error>;
@@ -201,7 +222,7 @@ impl<'a> Typist<'a> {
 
     fn wait_for_echo(&self, pane: &dyn Pane) -> Result<(), String> {
         let started = Instant::now();
-        while started.elapsed() < waiting_times::TYPED_TEXT_SHOWN {
+        while started.elapsed() < TYPED_TEXT_SHOWN {
             let look = self.look(pane)?;
             if look == ScreenState::Unsafe(UnsafeScreen::Dialog) && !self.could_answer_a_dialog() {
                 return Err("a dialog opened meanwhile".to_owned());
@@ -225,7 +246,7 @@ impl<'a> Typist<'a> {
             ClientActivity::Busy | ClientActivity::Idle | ClientActivity::Unknown => {}
         }
         self.no_turn_began()?;
-        if self.order.deadline.is_some_and(|deadline| deadline.left() < waiting_times::ENTER_MARGIN) {
+        if self.order.deadline.is_some_and(|deadline| deadline.left() < ENTER_MARGIN) {
             return Err("the hook's time is up".to_owned());
         }
         Ok(())
@@ -262,7 +283,7 @@ impl<'a> Typist<'a> {
         let is_stashed = || matches!(self.look(pane), Ok(ScreenState::Input { draft: None, stashed: true, .. }));
         let started = Instant::now();
         while !is_stashed() {
-            if started.elapsed() > waiting_times::TYPED_TEXT_SHOWN {
+            if started.elapsed() > TYPED_TEXT_SHOWN {
                 return Err("the draft could not be stashed".to_owned());
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -282,10 +303,7 @@ impl<'a> Typist<'a> {
     }
 
     pub(super) fn run(&self, step: &TerminalCommand) -> Result<String, String> {
-        let limit = self
-            .order
-            .deadline
-            .map_or(waiting_times::TERMINAL_CALL, |deadline| waiting_times::TERMINAL_CALL.min(deadline.left()));
+        let limit = self.order.deadline.map_or(TERMINAL_CALL, |deadline| TERMINAL_CALL.min(deadline.left()));
         process::run(step, limit).map_err(|error| error.chain())
     }
 }
@@ -337,9 +355,7 @@ impl Typist<'_> {
     /// Checks that the chord has emptied the input. If the client ignores the chord, Enter is used from then on.
     fn see_submitted(&self, pane: &dyn Pane, chord: &SubmitChord) -> Result<(), String> {
         let started = Instant::now();
-        let limit = self.order.deadline.map_or(waiting_times::CHORD_SUBMITS, |deadline| {
-            deadline.left().saturating_sub(waiting_times::AFTER_CHORD)
-        });
+        let limit = self.order.deadline.map_or(CHORD_SUBMITS, |deadline| deadline.left().saturating_sub(AFTER_CHORD));
         loop {
             match self.look(pane)? {
                 // The marker may be shown in the input as a suggestion or a queued message, so only the draft counts.
@@ -355,7 +371,7 @@ impl Typist<'_> {
                 ScreenState::Input { .. } | ScreenState::Unsafe(_) => break,
             }
         }
-        if started.elapsed() < waiting_times::CHORD_LEAST_OBSERVED {
+        if started.elapsed() < CHORD_LEAST_OBSERVED {
             self.note_left();
             return Ok(());
         }
@@ -363,7 +379,7 @@ impl Typist<'_> {
         self.key.replace(SubmitKey::Enter);
         self.take_back_or_note(pane);
         let erased = Instant::now();
-        while erased.elapsed() < waiting_times::TYPED_TEXT_ERASED
+        while erased.elapsed() < TYPED_TEXT_ERASED
             && matches!(self.look(pane), Ok(ScreenState::Input { draft: Some(_), .. }))
         {
             std::thread::sleep(Duration::from_millis(5));

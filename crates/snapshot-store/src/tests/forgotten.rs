@@ -1,10 +1,11 @@
 //! What is no longer listed is deleted, whatever else is wrong.
 
+use longhaul_core::Config;
+use longhaul_runtime::git::PrivateGit;
+
 use super::upkeep::upkeep_at;
 use super::*;
 use crate::upkeep::keep_only;
-use longhaul_core::Config;
-use longhaul_runtime::git::PrivateGit;
 
 /// A repository with a snapshot that holds a secret, which is no longer listed, and one that is.
 struct Forgotten {
