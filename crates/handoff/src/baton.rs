@@ -233,3 +233,5 @@ impl fmt::Display for NoBaton {
         f.write_str(self.as_str())
     }
 }
+
+impl std::error::Error for NoBaton {}

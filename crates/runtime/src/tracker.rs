@@ -145,7 +145,7 @@ impl<'a> Tracker<'a> {
         reason: Option<&str>,
         logged: Logged,
     ) -> Result<(), Error> {
-        let Some(transition) = transition(trigger) else { return Ok(()) };
+        let transition = transition(trigger);
         match self.store.change_status(session.as_str(), &transition, reason, self.env.now)? {
             Some(change) => self.announce(&change, logged),
             None => Ok(()),
@@ -154,7 +154,7 @@ impl<'a> Tracker<'a> {
 
     /// Applies Claude Code's late notification that it waits for the user.
     pub(crate) fn notified(&self, session: &SessionId, reason: Option<&str>) -> Result<(), Error> {
-        let Some(transition) = transition(Trigger::Notified) else { return Ok(()) };
+        let transition = transition(Trigger::Notified);
         let now = self.env.now;
         match self.store.change_status_unless_asked_lately(session.as_str(), &transition, reason, now)? {
             Some(change) => self.announce(&change, Logged::NotYet),
@@ -164,7 +164,7 @@ impl<'a> Tracker<'a> {
 
     /// Records that the user sees a pane. Returns whether that changed a status.
     pub fn seen(&self, pane: &Pane) -> Result<bool, Error> {
-        let Some(transition) = transition(Trigger::Seen) else { return Ok(false) };
+        let transition = transition(Trigger::Seen);
         let change = self.store.change_status_in_pane(pane, &transition, self.env.now)?;
         if let Some(change) = &change {
             self.announce(change, Logged::NotYet)?;
@@ -174,7 +174,7 @@ impl<'a> Tracker<'a> {
 
     /// Applies the trigger of a tool call. Adds the session if it has no row yet.
     pub(crate) fn tool_used(&mut self, common: &Common, trigger: Trigger, logged: Logged) -> Result<(), Error> {
-        let Some(transition) = transition(trigger) else { return Ok(()) };
+        let transition = transition(trigger);
         let session = common.session.as_str();
         let change = match common.agent_id.as_deref() {
             Some(agent) => self.store.change_status_asked_by(session, agent, &transition, self.env.now)?,
@@ -207,7 +207,7 @@ impl<'a> Tracker<'a> {
 
     /// Records that a dialog asks for permission.
     pub(crate) fn ask_permission(&mut self, common: &Common, reason: &str, wants: Option<&str>) -> Result<(), Error> {
-        let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
+        let transition = transition(Trigger::PermissionRequested);
         let asked = Asked { by: common.agent_id.as_deref(), reason, wants };
         match self.store.ask_permission(common.session.as_str(), &transition, &asked, self.env.now)? {
             // The session is blocked already, and its scripts have run. Only the user may not know of this dialog.
@@ -279,7 +279,7 @@ impl<'a> Tracker<'a> {
         place.agent_type = Some(TEAMMATE.to_owned());
         let added = self.store.add_agent(&place.sighting(self.env.now), Status::Idle, None)?;
         let is_new = self.store.note_teammate(session.as_str())?;
-        let Some(transition) = transition(Trigger::TeammateIdle) else { return Ok(()) };
+        let transition = transition(Trigger::TeammateIdle);
         match self.store.change_status(session.as_str(), &transition, None, self.env.now)? {
             Some(change) => self.announce(&change, Logged::NotYet),
             // It is no longer counted, even if its status is unchanged.

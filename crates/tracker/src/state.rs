@@ -22,8 +22,6 @@ pub enum Trigger {
     Notified,
     /// The turn ended.
     Stopped,
-    /// The turn ended, and subagents still run.
-    StoppedWhileOthersRun,
     /// The turn ended in an error.
     Failed,
     /// A subagent has returned.
@@ -46,14 +44,13 @@ pub enum Trigger {
 
 impl Trigger {
     /// Every trigger.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 15] = [
         Self::Prompt,
         Self::ToolUsed,
         Self::SubagentToolUsed,
         Self::PermissionRequested,
         Self::Notified,
         Self::Stopped,
-        Self::StoppedWhileOthersRun,
         Self::Failed,
         Self::SubagentReturned,
         Self::TeammateIdle,
@@ -94,32 +91,6 @@ pub fn notified_dialog(kind: Option<&str>) -> Option<NotifiedDialog> {
     }
 }
 
-/// Returns the status that `trigger` changes `status` to, or `None` where it changes nothing.
-///
-/// `None` for a tool call while working is the hot path: the caller must then use neither the database nor tmux.
-pub fn next(status: Status, trigger: Trigger) -> Option<Status> {
-    use Status::{Blocked, Completed, Idle, Working};
-    let to = match (trigger, status) {
-        (Trigger::Prompt | Trigger::ToolUsed | Trigger::ClientBusy, _) => Working,
-        (Trigger::SubagentToolUsed | Trigger::SubagentReturned, Blocked) => Working,
-        (Trigger::PermissionRequested | Trigger::Notified | Trigger::Failed, Working) => Blocked,
-        (Trigger::ClientWaiting, _) => Blocked,
-        (Trigger::ClientInDialog, Working) => Blocked,
-        (Trigger::Stopped, Working | Blocked) => Completed,
-        (Trigger::ClientIdleAfterStop, Working | Blocked) => Completed,
-        (Trigger::ClientIdle, Working | Blocked) => Idle,
-        (Trigger::TeammateIdle, _) => Idle,
-        (Trigger::Seen, Completed) => Idle,
-        (Trigger::SubagentToolUsed | Trigger::SubagentReturned, Working | Idle | Completed)
-        | (Trigger::PermissionRequested | Trigger::Notified | Trigger::Failed, Blocked | Idle | Completed)
-        | (Trigger::ClientInDialog, Blocked | Idle | Completed)
-        | (Trigger::Stopped | Trigger::ClientIdleAfterStop | Trigger::ClientIdle, Idle | Completed)
-        | (Trigger::Seen, Working | Blocked | Idle)
-        | (Trigger::StoppedWhileOthersRun, Working | Blocked | Idle | Completed) => return None,
-    };
-    (to != status).then_some(to)
-}
-
 /// The statuses that a trigger changes, and the status that they become.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -130,13 +101,35 @@ pub struct Transition {
     pub to: Status,
 }
 
-/// Returns the transition of `trigger`, or `None` where it never changes anything.
+/// Returns the transition of `trigger`. The condition of the database statement is made from it.
+pub fn transition(trigger: Trigger) -> Transition {
+    let (from, to) = rule(trigger);
+    Transition { from: from.iter().copied().filter(|status| *status != to).collect(), to }
+}
+
+/// Returns the status that `trigger` changes `status` to, or `None` where it changes nothing.
 ///
-/// The condition of the database statement is made from it, so that the statement always agrees with [`next`].
-pub fn transition(trigger: Trigger) -> Option<Transition> {
-    let to = Status::ALL.into_iter().find_map(|status| next(status, trigger))?;
-    let from = Status::ALL.into_iter().filter(|status| next(*status, trigger).is_some()).collect();
-    Some(Transition { from, to })
+/// `None` for a tool call while working is the hot path: the caller must then use neither the database nor tmux.
+pub fn next(status: Status, trigger: Trigger) -> Option<Status> {
+    let (from, to) = rule(trigger);
+    (status != to && from.contains(&status)).then_some(to)
+}
+
+/// Returns the statuses in which a trigger counts, and the status that it leads to.
+fn rule(trigger: Trigger) -> (&'static [Status], Status) {
+    use Status::{Blocked, Completed, Idle, Working};
+    match trigger {
+        Trigger::Prompt | Trigger::ToolUsed | Trigger::ClientBusy => (&Status::ALL, Working),
+        Trigger::SubagentToolUsed | Trigger::SubagentReturned => (&[Blocked], Working),
+        Trigger::PermissionRequested | Trigger::Notified | Trigger::Failed | Trigger::ClientInDialog => {
+            (&[Working], Blocked)
+        }
+        Trigger::ClientWaiting => (&Status::ALL, Blocked),
+        Trigger::Stopped | Trigger::ClientIdleAfterStop => (&[Working, Blocked], Completed),
+        Trigger::ClientIdle => (&[Working, Blocked], Idle),
+        Trigger::TeammateIdle => (&Status::ALL, Idle),
+        Trigger::Seen => (&[Completed], Idle),
+    }
 }
 
 // What a permission dialog asks for, in words, and the reason for which a session is blocked.

@@ -1,7 +1,5 @@
 //! The handoff that the model writes: front matter followed by sections.
 
-use std::fmt;
-
 use longhaul_core::Millis;
 use saphyr::{LoadableYamlNode, ScalarOwned, YamlOwned};
 
@@ -23,28 +21,21 @@ pub struct Document {
 }
 
 /// Why a text is not a handoff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Malformed {
     /// It has no front matter.
+    #[error("it has no front matter")]
     NoFrontMatter,
     /// The front matter is not YAML, or not a mapping.
+    #[error("its front matter is not YAML")]
     NotYaml,
     /// The front matter has no valid `continue`.
+    #[error("its front matter does not say `continue: true` or `continue: false`")]
     NoVerdict,
     /// There is no text after the front matter.
+    #[error("there is nothing below its front matter")]
     NoBody,
-}
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoFrontMatter => "it has no front matter",
-            Self::NotYaml => "its front matter is not YAML",
-            Self::NoVerdict => "its front matter does not say `continue: true` or `continue: false`",
-            Self::NoBody => "there is nothing below its front matter",
-        })
-    }
 }
 
 impl Document {

@@ -113,7 +113,7 @@ impl Tracker<'_> {
             };
             if let Some(trigger) = trigger {
                 let reason = record.and_then(|record| record.waiting_for.as_deref());
-                let Some(transition) = transition(trigger) else { continue };
+                let transition = transition(trigger);
                 let change = self.store.change_status_if_untouched(&agent, &transition, reason, self.env.now)?;
                 if let Some(change) = change {
                     self.announce(&change, Logged::NotYet)?;
