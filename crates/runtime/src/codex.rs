@@ -53,7 +53,7 @@ const BETWEEN_SCREENS: Duration = Duration::from_millis(40);
 
 /// The process and the tmux pane of a Codex session.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Place {
+pub(crate) struct ClientPane {
     pid: Option<u32>,
     tmux: Option<String>,
     pane: Option<String>,
@@ -74,8 +74,8 @@ pub(crate) fn env(mut env: Env) -> Env {
         Some(pid) if is_server(pid) => {
             std::env::current_dir().ok().and_then(|dir| only_window(&dir)).unwrap_or_default()
         }
-        pid if clients.iter().any(|(_, client)| *client != "codex") => Place { pid, ..Place::default() },
-        pid => Place { pid, tmux: env.tmux.take(), pane: env.tmux_pane.take() },
+        pid if clients.iter().any(|(_, client)| *client != "codex") => ClientPane { pid, ..ClientPane::default() },
+        pid => ClientPane { pid, tmux: env.tmux.take(), pane: env.tmux_pane.take() },
     };
     env.project_dir = None;
     env.client_session = None;
@@ -85,7 +85,7 @@ pub(crate) fn env(mut env: Env) -> Env {
 }
 
 /// Sets the window in which the session runs.
-pub(crate) fn settle(env: &mut Env, place: Place) {
+pub(crate) fn settle(env: &mut Env, place: ClientPane) {
     env.client_pid = place.pid;
     env.tmux = place.tmux;
     env.tmux_pane = place.pane;
@@ -94,7 +94,7 @@ pub(crate) fn settle(env: &mut Env, place: Place) {
 /// Returns the Codex windows that were opened in a folder, if they share a server that has started this hook.
 ///
 /// A window may consist of two processes: an interpreter, and Codex itself. Only one of them is listed.
-fn windows_in(dir: &Path) -> Vec<Place> {
+fn windows_in(dir: &Path) -> Vec<ClientPane> {
     let above = process::ancestors(std::process::id());
     let codex = above.iter().find(|process| client_name(process) == Some("codex"));
     if codex.is_none_or(|codex| !is_server(codex.pid)) {
@@ -103,22 +103,22 @@ fn windows_in(dir: &Path) -> Vec<Place> {
     all_windows_in(dir)
 }
 
-fn only_window(dir: &Path) -> Option<Place> {
+fn only_window(dir: &Path) -> Option<ClientPane> {
     let mut found = all_windows_in(dir);
     let only = found.pop();
     only.filter(|_| found.is_empty())
 }
 
-fn all_windows_in(dir: &Path) -> Vec<Place> {
+fn all_windows_in(dir: &Path) -> Vec<ClientPane> {
     let all = process::all();
     let windows = all.iter().filter(|process| process.name == "codex" && !is_server(process.pid));
     let here = windows.filter(|process| process::current_dir(process.pid).is_some_and(|cwd| cwd == dir));
-    let mut found: BTreeMap<String, Place> = BTreeMap::new();
+    let mut found: BTreeMap<String, ClientPane> = BTreeMap::new();
     for process in here {
         let (tmux, pane) = (process::variable(process.pid, "TMUX"), process::variable(process.pid, "TMUX_PANE"));
         // Outside tmux, every process counts.
         let key = pane.clone().zip(tmux.clone()).map_or_else(|| process.pid.to_string(), |(pane, tmux)| pane + &tmux);
-        found.insert(key, Place { pid: Some(process.pid), tmux, pane });
+        found.insert(key, ClientPane { pid: Some(process.pid), tmux, pane });
     }
     found.into_values().collect()
 }
@@ -131,12 +131,12 @@ fn is_server(pid: u32) -> bool {
 ///
 /// `prompt` was just submitted in it. `recorded` is the process of the window in which the session was found last.
 fn own_window(
-    windows: &[Place],
+    windows: &[ClientPane],
     own: &str,
     prompt: Option<&str>,
     recorded: Option<u32>,
     deadline: Deadline,
-) -> Option<Place> {
+) -> Option<ClientPane> {
     let patience = Deadline::after(CODEX_PROMPT_ON_SCREEN.min(deadline.left() / 4));
     let mut known: Vec<CodexWindow> = windows.iter().filter_map(window).collect();
     while let Some(prompt) = prompt {
@@ -152,7 +152,7 @@ fn own_window(
     windows.iter().find(|place| place.pid == Some(pid)).cloned()
 }
 
-fn window(place: &Place) -> Option<CodexWindow> {
+fn window(place: &ClientPane) -> Option<CodexWindow> {
     let pid = place.pid?;
     let words = process::command_line(pid);
     let mut window = CodexWindow::new(pid);
@@ -160,7 +160,7 @@ fn window(place: &Place) -> Option<CodexWindow> {
     Some(window)
 }
 
-fn screen(place: &Place) -> Option<String> {
+fn screen(place: &ClientPane) -> Option<String> {
     let socket = tmux_socket(place.tmux.as_deref()?)?;
     let pane = TmuxPane { socket: socket.to_owned(), pane: place.pane.clone()? };
     let shown = process::run(&pane.inspect(), CODEX_SCREEN_READ).ok()?;

@@ -405,8 +405,19 @@ pub(crate) fn answer_even_after_a_panic(log: ErrorLog) {
 
 // What happens after a job has failed: whether it runs again, and from where.
 
-/// The values that are restored before a job runs again: reply, errand, inherited session and handoff.
-type Progress = (Reply, Option<ChainId>, Option<String>, Option<String>);
+/// What the jobs so far have answered, and what they tell the jobs after them. It is restored before a job runs again.
+///
+/// A search for a prompt is not part of it: it does not use the database that failed, and cannot be begun twice.
+struct Progress {
+    reply: Reply,
+    errand: Option<ChainId>,
+    asks_by_bridge: bool,
+    inherited: Option<String>,
+    awaits_window: bool,
+    was_cleared: bool,
+    handed_over: Option<String>,
+    has_turn_end_to_show: bool,
+}
 
 /// Whether a failed job runs again.
 enum Retry {
@@ -417,14 +428,25 @@ enum Retry {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns the values that a job changes here and that a second run would change again.
     fn progress(&self) -> Progress {
-        let Self { reply, errand, inherited, handed_over, .. } = self;
-        (reply.clone(), *errand, inherited.clone(), handed_over.clone())
+        Progress {
+            reply: self.reply.clone(),
+            errand: self.errand,
+            asks_by_bridge: self.asks_by_bridge,
+            inherited: self.inherited.clone(),
+            awaits_window: self.awaits_window,
+            was_cleared: self.was_cleared,
+            handed_over: self.handed_over.clone(),
+            has_turn_end_to_show: self.has_turn_end_to_show,
+        }
     }
 
     fn go_back_to(&mut self, before: Progress) {
-        (self.reply, self.errand, self.inherited, self.handed_over) = before;
+        let Progress { reply, errand, asks_by_bridge, inherited, awaits_window, was_cleared, handed_over, .. } = before;
+        (self.reply, self.errand, self.asks_by_bridge) = (reply, errand, asks_by_bridge);
+        (self.inherited, self.handed_over) = (inherited, handed_over);
+        (self.awaits_window, self.was_cleared) = (awaits_window, was_cleared);
+        self.has_turn_end_to_show = before.has_turn_end_to_show;
     }
 
     /// Logs an error. Returns whether the job should run again because a damaged database was repaired or replaced.

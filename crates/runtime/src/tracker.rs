@@ -121,7 +121,7 @@ impl<'a> Tracker<'a> {
 
     /// Adds a session that starts.
     pub(crate) fn begin(&mut self, common: &Common, status: Status, reason: Option<&str>) -> Result<(), Error> {
-        let place = Place::of(self.env, common);
+        let place = SeenSession::of(self.env, common);
         if !self.store.add_agent(&place.sighting(self.env.now), status, reason)? {
             return Ok(());
         }
@@ -130,7 +130,7 @@ impl<'a> Tracker<'a> {
 
     /// Records a prompt.
     pub(crate) fn prompt(&mut self, common: &Common, origin: PromptOrigin, summary: Option<&str>) -> Result<(), Error> {
-        let place = Place::of(self.env, common);
+        let place = SeenSession::of(self.env, common);
         match self.store.note_prompt(&place.sighting(self.env.now), origin, summary)? {
             Some(change) => self.announce(&change, Logged::Already),
             None => Ok(()),
@@ -271,10 +271,10 @@ impl<'a> Tracker<'a> {
 
     /// Marks `session`, which may differ from the session of the event, as an idle teammate.
     pub(crate) fn teammate_idle(&mut self, common: &Common, session: &SessionId) -> Result<(), Error> {
-        let mut place = Place::of(self.env, common);
+        let mut place = SeenSession::of(self.env, common);
         if *session != common.session {
             // The pane belongs to the session of the event.
-            place = Place { session: session.clone(), pane: None, pid: None, ..place };
+            place = SeenSession { session: session.clone(), pane: None, pid: None, ..place };
         }
         place.agent_type = Some(TEAMMATE.to_owned());
         let added = self.store.add_agent(&place.sighting(self.env.now), Status::Idle, None)?;
@@ -343,8 +343,8 @@ fn seconds(at: Millis) -> u64 {
 
 // Where a session runs, as its hook or a scan reports it.
 
-/// Where a session runs, according to its hook.
-struct Place {
+/// A session, and where it runs.
+struct SeenSession {
     session: SessionId,
     cwd: Option<String>,
     project: String,
@@ -354,7 +354,7 @@ struct Place {
     pid: Option<u32>,
 }
 
-impl Place {
+impl SeenSession {
     fn of(env: &Env, common: &Common) -> Self {
         let pane = match Terminal::detect(env) {
             Ok(Terminal::Tmux(pane)) => Some(Pane { socket: pane.socket, id: pane.pane }),

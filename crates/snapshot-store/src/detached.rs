@@ -10,8 +10,8 @@ use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::left_out::{Limits, MAX_FILES};
-use crate::place::{LOCK_PATIENCE, Lock, Place, remove};
-use crate::take::{Event, describe, prepared, take_locked};
+use crate::place::{LOCK_PATIENCE, Place, remove};
+use crate::take::{Event, describe, take_locked};
 use crate::{Error, Skip, journal, upkeep};
 
 /// The most time for taking a snapshot. The first one of a large work tree reads every file, perhaps while the machine
@@ -108,7 +108,7 @@ pub fn serve(env: &Env, home: &Home, config: &Config, place: &Place, log: &Error
     // A request that arrives while the lock is held is seen by the check after its release.
     let started = Instant::now();
     while !waiting(place).is_empty() {
-        let Some(lock) = Lock::try_take(&prepared(place)?.dir)? else {
+        let Some(lock) = place.try_lock()? else {
             // A process that takes a snapshot also serves this request. After one that was killed, its git may hold the
             // lock for a moment and serves nothing.
             if started.elapsed() >= LOCK_PATIENCE {

@@ -17,7 +17,7 @@ use crate::disk::Files;
 use crate::git_output::listed_paths;
 use crate::paths::{ancestors, decoded_path, encoded_path, names_git};
 use crate::place::{MAX_MODES, Metadata};
-use crate::restore::Goal;
+use crate::restore::{Destination, Goal};
 use crate::restore_plan::{Disk, OnDisk, Step};
 use crate::scan::Scanned;
 
@@ -157,9 +157,9 @@ pub(crate) fn folder_changes(
     then: &Metadata,
     target: &str,
 ) -> Result<Vec<FolderChange>, Error> {
-    let mut changes = match &goal.folders {
-        Some(folders) => taken_back(files, folders),
-        None => changes_to(git, goal, now, then, target)?,
+    let mut changes = match goal.to {
+        Destination::BeforeRestore => taken_back(files, &goal.folders),
+        Destination::Snapshot(_) => changes_to(git, goal, now, then, target)?,
     };
     changes.retain(|change| is_own(files, &change.path) && is_plain(files, &change.path));
     Ok(changes)

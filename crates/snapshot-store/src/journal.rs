@@ -15,7 +15,7 @@ use crate::folders::closed_folders;
 use crate::git_output::{Contents, hashes, target_hashes};
 use crate::paths::{Entry, ancestors, decoded_path, encoded_path};
 use crate::place::{Metadata, Place, permissions, remove};
-use crate::restore::{Goal, Synced};
+use crate::restore::{Destination, Goal, Synced};
 use crate::restore_plan::{Disk, OnDisk, RestorePlan, Step, StepKind};
 use crate::scan::Scanned;
 
@@ -25,8 +25,8 @@ const MAX: u64 = 1 << 30;
 /// A restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Journal {
-    /// The number of the snapshot that is restored; 0 if it is the state before another restore.
-    pub(crate) snapshot: i64,
+    /// The state to which it leads.
+    pub(crate) to: Destination,
     /// The commit of the snapshot that was taken before.
     pub(crate) before: String,
     /// When it began, in milliseconds since the epoch.
@@ -208,7 +208,7 @@ pub(crate) fn journal(
     existed.extend(above(&written));
     let kept_folders = above(&deleted).intersection(&existed).map(|folder| encoded_path(folder)).collect();
     Journal {
-        snapshot: goal.snapshot,
+        to: goal.to,
         before,
         started_at: env.now.0,
         temporary: format!(".longhaul-restore-{}-{}", env.now.0, std::process::id()),

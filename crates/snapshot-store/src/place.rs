@@ -104,8 +104,25 @@ impl Place {
         }
     }
 
+    /// Creates the folder of the work tree, which holds the lock.
+    pub(crate) fn create_dir(&self) -> Result<(), Error> {
+        Ok(files::create_dir(&self.dir)?)
+    }
+
+    /// Takes the lock of the work tree; waits for another process at most `patience`.
+    pub(crate) fn lock(&self, patience: Duration) -> Result<Lock, Error> {
+        self.create_dir()?;
+        Lock::take(&self.dir, patience)
+    }
+
+    /// Takes the lock of the work tree; returns `None` if another process holds it.
+    pub(crate) fn try_lock(&self) -> Result<Option<Lock>, Error> {
+        self.create_dir()?;
+        Lock::try_take(&self.dir)
+    }
+
     /// Creates or updates the store's folders and its configuration.
-    pub fn prepare(&self, env: &Env) -> Result<(), Error> {
+    pub(crate) fn set_up(&self, env: &Env) -> Result<(), Error> {
         let format = match self.tree.is_sha256 {
             false => "[core]\n\trepositoryformatversion = 0\n",
             true => "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n",

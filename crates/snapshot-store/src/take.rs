@@ -11,7 +11,7 @@ use longhaul_store::{Snapshot, SnapshotKind, Store};
 
 use crate::git_output::object_id;
 use crate::left_out::{LeftOut, Limits};
-use crate::place::{Lock, MAX_MODES, Metadata, Place, encoded};
+use crate::place::{MAX_MODES, Metadata, Place, encoded};
 use crate::scan::{Pause, Scanned, scan};
 use crate::summary::ChangeCount;
 use crate::{Error, compare, journal};
@@ -62,7 +62,7 @@ pub fn take(
     patience: Duration,
     limit: Duration,
 ) -> Result<Vec<Snapshot>, Error> {
-    let lock = Lock::take(&prepared(place)?.dir, patience)?;
+    let lock = place.lock(patience)?;
     if journal::exists(&place.dir) {
         return Err(Error::Unfinished);
     }
@@ -71,7 +71,7 @@ pub fn take(
     taken
 }
 
-/// Returns the tree of the present files, what is left out of it, and git to read it with. Nothing is listed.
+/// Returns the tree of the present files, and what is left out of it. No snapshot is stored.
 pub fn now_tree(
     env: &Env,
     place: &Place,
@@ -79,16 +79,10 @@ pub fn now_tree(
     patience: Duration,
     limit: Duration,
 ) -> Result<(String, Vec<LeftOut>), Error> {
-    let _lock = Lock::take(&prepared(place)?.dir, patience)?;
-    place.prepare(env)?;
+    let _lock = place.lock(patience)?;
+    place.set_up(env)?;
     let scanned = scan(place, &place.git(Instant::now() + limit), env, limits, Pause::Ignore)?;
     Ok((scanned.tree, scanned.left_out))
-}
-
-/// Creates the folder of the lock.
-pub(crate) fn prepared(place: &Place) -> Result<&Place, Error> {
-    files::create_dir(&place.dir)?;
-    Ok(place)
 }
 
 /// Takes a snapshot as [`take`] does. The lock must be held.
@@ -101,7 +95,7 @@ pub(crate) fn take_locked(
     limit: Duration,
 ) -> Result<Vec<Snapshot>, Error> {
     let started = Instant::now();
-    place.prepare(env)?;
+    place.set_up(env)?;
     let git = place.git(started + limit);
     let scanned = scan(place, &git, env, limits, Pause::Respect)?;
     add_snapshots(place, store, &git, &scanned, events, started)
@@ -185,10 +179,10 @@ fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, 
         created_at: event.created_at,
         left_out: encoded(&scanned.left_out),
         has_no_modes: scanned.modes.len() >= MAX_MODES,
-        modes: few(&scanned.modes),
+        modes: all_or_none(&scanned.modes),
         umask: scanned.umask,
         has_no_folder_modes: scanned.folders.modes.len() >= MAX_MODES,
-        folder_modes: few(&scanned.folders.modes),
+        folder_modes: all_or_none(&scanned.folders.modes),
         empty_folders: scanned.folders.empty.clone(),
         rules: Some(scanned.rules.clone()),
         hidden_rules: scanned.hidden_rules.clone(),
@@ -200,7 +194,7 @@ fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, 
 }
 
 /// Returns permissions as they are stored: all of them, or none if there are too many.
-fn few(modes: &BTreeMap<String, u32>) -> BTreeMap<String, u32> {
+fn all_or_none(modes: &BTreeMap<String, u32>) -> BTreeMap<String, u32> {
     if modes.len() < MAX_MODES { modes.clone() } else { BTreeMap::new() }
 }
 

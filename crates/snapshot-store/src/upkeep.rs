@@ -105,8 +105,11 @@ pub fn upkeep(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<
     for round in 0..ROUNDS {
         let excess = store_size(home).bytes.saturating_sub(settings.max_store.0);
         let snapshots = store.snapshots(None)?;
-        let kept: Vec<Kept> =
-            snapshots.iter().filter(|one| one.commit.is_some() || one.skipped.is_some()).map(kept).collect();
+        let kept: Vec<Kept> = snapshots
+            .iter()
+            .filter(|snapshot| snapshot.commit.is_some() || snapshot.skipped.is_some())
+            .map(kept)
+            .collect();
         let drop = if may_delete(home, env.now) {
             retention(&kept, env.now, settings.max_age_days.as_millis(), excess)
         } else {
@@ -189,7 +192,8 @@ fn tidy(dir: &Path, store: &Store, max_store: u64) -> Result<Tidied, Error> {
     let mut trees = folders(&dir.join("trees"));
     let Some(_locks) = lock_all(&trees)? else { return Ok(Tidied::Later) };
     let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let is_own = |one: &Snapshot| one.tree_key.as_deref().and_then(|key| key.split('/').next()) == Some(&name);
+    let is_own =
+        |snapshot: &Snapshot| snapshot.tree_key.as_deref().and_then(|key| key.split('/').next()) == Some(&name);
     let own: Vec<Snapshot> = store.snapshots(None)?.into_iter().filter(is_own).collect();
     remove_gone_trees(&mut trees, &own)?;
     if trees.iter().any(|tree| journal::exists(tree)) {
@@ -197,20 +201,21 @@ fn tidy(dir: &Path, store: &Store, max_store: u64) -> Result<Tidied, Error> {
     }
     let is_young = |path: &Path| modified(path).is_some_and(|at| at >= began);
     remove_temporary_files(&dir.join("objects"), |path| !is_young(path));
-    let is_unused = own.iter().all(|one| one.commit.is_none()) && !trees.iter().any(|tree| has_requests(tree));
+    let is_unused =
+        own.iter().all(|snapshot| snapshot.commit.is_none()) && !trees.iter().any(|tree| has_requests(tree));
     if is_unused && !references(dir)?.iter().any(|(path, _)| is_young(path)) {
         std::fs::remove_dir_all(dir).map_err(Error::change(dir))?;
         return Ok(Tidied::All);
     }
     let git = git_of(dir);
-    let commits: BTreeSet<&str> = own.iter().filter_map(|one| one.commit.as_deref()).collect();
+    let commits: BTreeSet<&str> = own.iter().filter_map(|snapshot| snapshot.commit.as_deref()).collect();
     for tree in &trees {
         forget_last_restore(&git, store, tree, &commits)?;
     }
     let undo = trees.iter().filter_map(|tree| journal::before_of(tree)).collect::<BTreeSet<String>>();
     let has_removed = remove_references(dir, &commits, &undo, is_young)?;
     let pinned: BTreeSet<String> =
-        own.iter().filter(|one| one.is_pinned).filter_map(|one| one.commit.clone()).collect();
+        own.iter().filter(|snapshot| snapshot.is_pinned).filter_map(|snapshot| snapshot.commit.clone()).collect();
     if git.borrowed.as_ref().is_none_or(|borrowed| size(borrowed) <= max_store / COPIED) {
         copy_borrowed(&git, &pinned)?;
     }
@@ -305,7 +310,8 @@ fn remove_gone_trees(trees: &mut Vec<PathBuf>, own: &[Snapshot]) -> Result<(), E
             return true;
         }
         let name = tree.file_name().unwrap_or_default().to_string_lossy();
-        let is_of_tree = |one: &Snapshot| one.tree_key.as_deref().and_then(|key| key.split('/').nth(1)) == Some(&name);
+        let is_of_tree =
+            |snapshot: &Snapshot| snapshot.tree_key.as_deref().and_then(|key| key.split('/').nth(1)) == Some(&name);
         if own.iter().any(is_of_tree) || journal::exists(tree) {
             let _ = std::fs::remove_dir_all(tree.join("requests"));
             removed = remove(&tree.join("index"));
@@ -409,7 +415,7 @@ fn copy_borrowed(git: &PrivateGit, pinned: &BTreeSet<String>) -> Result<(), Erro
 /// Looks for objects of the newest snapshots that the repository has pruned. The files are then read again.
 fn check_newest(git: &PrivateGit, own: &[Snapshot], dir: &Path) -> Result<(), Error> {
     let mut newest: BTreeMap<&str, &Snapshot> = BTreeMap::new();
-    for snapshot in own.iter().filter(|one| one.commit.is_some()) {
+    for snapshot in own.iter().filter(|snapshot| snapshot.commit.is_some()) {
         newest.insert(snapshot.tree_key.as_deref().unwrap_or_default(), snapshot);
     }
     for (key, snapshot) in newest {

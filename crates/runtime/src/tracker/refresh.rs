@@ -9,7 +9,7 @@ use longhaul_tracker::{
     may_be_interrupted, reconcile, render, reopen_offer, scan, stale_agents, transition,
 };
 
-use super::{Logged, Place, Tracker, cache_options, launched_by, seconds};
+use super::{Logged, SeenSession, Tracker, cache_options, launched_by, seconds};
 use crate::tmux::{Client, Server, ServerOptions, server_pid, window_of_pane};
 use crate::{
     ActivityLog, Error, SessionRecord, bounded_read, client_records, clock_and_env, context, files, process, reopen,
@@ -220,10 +220,10 @@ impl Tracker<'_> {
 
     fn add(&mut self, found: &FoundSession) -> Result<(), Error> {
         let Some(session) = SessionId::new(&found.session) else { return Ok(()) };
-        let place = Place {
+        let place = SeenSession {
             pane: found.pane.clone(),
             pid: Some(found.pid),
-            ..Place::in_dir(
+            ..SeenSession::in_dir(
                 session,
                 found.cwd.as_deref().map(std::path::Path::new),
                 launched_by(None, Some(found.pid)).as_deref(),
