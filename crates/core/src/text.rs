@@ -5,6 +5,7 @@
 //! emoji).
 
 use std::borrow::Cow;
+use std::error::Error;
 
 /// The beginning of the note that stands where text was left out.
 pub const NOTE_START: &str = "[… ";
@@ -138,6 +139,18 @@ fn is_plain_line(text: &str) -> bool {
         is_word
     });
     is_plain && (text.is_empty() || before != b' ')
+}
+
+/// Returns an error and its causes on one line, with a colon between them.
+pub fn error_chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
 }
 
 // Numbers as text: `2 files`, `1,234,567`.

@@ -80,6 +80,8 @@ mod tests;
 use std::io;
 use std::path::PathBuf;
 
+use longhaul_core::text::error_chain;
+
 /// The errors of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -172,13 +174,6 @@ impl Error {
 
     /// Returns the message and its causes on one line.
     pub fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
-        text
+        error_chain(self)
     }
 }

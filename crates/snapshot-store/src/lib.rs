@@ -40,6 +40,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use longhaul_core::text::error_chain;
+
 use crate::summary::bytes_text;
 
 /// Why a snapshot could not be taken, compared or restored.
@@ -94,11 +96,7 @@ impl From<longhaul_store::StoreError> for Error {
 impl Error {
     /// Returns the message and its causes on one line.
     pub fn chain(&self) -> String {
-        match self {
-            Self::Runtime(error) => error.chain(),
-            Self::Change { source, .. } => format!("{self}: {source}"),
-            error => error.to_string(),
-        }
+        error_chain(self)
     }
 
     pub(crate) fn change(path: &Path) -> impl Fn(io::Error) -> Self {
