@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 16] = [
+const PURE: [&str; 15] = [
     "core",
     "agents",
     "activity-log",
@@ -18,7 +18,6 @@ const PURE: [&str; 16] = [
     "memory",
     "notify",
     "reopen",
-    "snapshot",
     "sync",
     "tracker",
     "transcript",

@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
-use longhaul_core::invisible::is_invisible;
 use longhaul_core::record::{CLOSE, OPEN};
+use longhaul_core::text::is_invisible;
 use serde_json::{Value, json};
 
 use crate::past::{Past, holding};

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use longhaul_core::invisible::is_invisible;
 use longhaul_core::record::{CLOSE, OPEN, frame};
+use longhaul_core::text::is_invisible;
 use serde_json::{Value, json};
 
 use crate::past::Past;

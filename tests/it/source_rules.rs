@@ -18,11 +18,8 @@ const SOURCES: [&str; 9] = [
 
 /// Git runs programs that a repository names; this module closes every way to do so. The others use its commands, and
 /// name the program in their errors.
-const MAY_START_GIT: [&str; 3] = [
-    "crates/runtime/src/git/closed.rs",
-    "crates/runtime/src/git/private_git.rs",
-    "crates/runtime/src/git/work_tree.rs",
-];
+const MAY_START_GIT: [&str; 3] =
+    ["crates/runtime/src/git.rs", "crates/runtime/src/git/private_git.rs", "crates/runtime/src/git/work_tree.rs"];
 
 /// Who may start a program at all. All but the last two, which become another executable of ours, go through the first.
 const MAY_START_PROGRAMS: [&str; 3] =

@@ -1,12 +1,8 @@
 //! `Notification`: the session waits for an answer. This event comes later than `PermissionRequest`.
 
 use longhaul_core::event::Notification;
-use longhaul_runtime::{Hook, jobs};
+use longhaul_runtime::{Hook, continuation, tracker};
 
 fn main() {
-    Hook::<Notification>::run(&[
-        jobs::tracker::on_notification,
-        jobs::continuation::on_notification,
-        jobs::continuation::carry_on,
-    ]);
+    Hook::<Notification>::run(&[tracker::on_notification, continuation::on_notification, continuation::carry_on]);
 }

@@ -1,8 +1,8 @@
 //! `PermissionRequest`: the session waits for an answer.
 
 use longhaul_core::event::PermissionRequest;
-use longhaul_runtime::{Hook, jobs};
+use longhaul_runtime::{Hook, tracker};
 
 fn main() {
-    Hook::<PermissionRequest<'static>>::run(&[jobs::tracker::on_permission]);
+    Hook::<PermissionRequest<'static>>::run(&[tracker::on_permission]);
 }

@@ -1,13 +1,13 @@
 //! `PostToolUse`: the hot path. Counts and records the call; sometimes sets a bookmark in the running turn.
 
 use longhaul_core::event::PostToolUse;
-use longhaul_runtime::{Hook, jobs};
+use longhaul_runtime::{Hook, activity, bookmarks, jobs, tracker};
 
 fn main() {
     Hook::<PostToolUse<'static>>::run(&[
-        jobs::activity::on_tool_use,
-        jobs::tracker::on_tool_use,
+        activity::on_tool_use,
+        tracker::on_tool_use,
         jobs::memory::on_tool_use,
-        jobs::bookmarks::on_tool_use,
+        bookmarks::on_tool_use,
     ]);
 }

@@ -2,12 +2,12 @@
 //! work.
 
 use longhaul_core::event::PreCompact;
-use longhaul_runtime::{Hook, jobs};
+use longhaul_runtime::{Hook, activity, jobs, snapshots};
 
 fn main() {
     Hook::<PreCompact>::run(&[
-        jobs::activity::on_compact,
-        jobs::snapshots::on_compact,
+        activity::on_compact,
+        snapshots::on_compact,
         jobs::handoff::on_compact,
         jobs::compaction::collect,
     ]);

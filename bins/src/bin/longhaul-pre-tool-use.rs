@@ -1,8 +1,8 @@
 //! `PreToolUse` of `Agent` and `Task`: no new subagents when the context is nearly full.
 
 use longhaul_core::event::PreToolUse;
-use longhaul_runtime::{Hook, jobs};
+use longhaul_runtime::{Hook, context};
 
 fn main() {
-    Hook::<PreToolUse<'static>>::run(&[jobs::context_guard::on_agent_launch]);
+    Hook::<PreToolUse<'static>>::run(&[context::on_agent_launch]);
 }

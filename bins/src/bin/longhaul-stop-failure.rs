@@ -1,12 +1,8 @@
 //! `StopFailure`: the turn ended in an error.
 
 use longhaul_core::event::StopFailure;
-use longhaul_runtime::{Hook, jobs};
+use longhaul_runtime::{Hook, continuation, tracker};
 
 fn main() {
-    Hook::<StopFailure>::run(&[
-        jobs::tracker::on_failure,
-        jobs::continuation::on_failure,
-        jobs::continuation::carry_on,
-    ]);
+    Hook::<StopFailure>::run(&[tracker::on_failure, continuation::on_failure, continuation::carry_on]);
 }

@@ -1,8 +1,8 @@
 //! `TaskCompleted`: a task is done.
 
 use longhaul_core::event::TaskCompleted;
-use longhaul_runtime::{Hook, jobs};
+use longhaul_runtime::{Hook, tracker};
 
 fn main() {
-    Hook::<TaskCompleted>::run(&[jobs::tracker::on_task_completed]);
+    Hook::<TaskCompleted>::run(&[tracker::on_task_completed]);
 }

@@ -8,8 +8,7 @@ use jiff::tz::TimeZone;
 use longhaul_core::{Env, short_session};
 use longhaul_inject::printable;
 use longhaul_runtime::{Home, waiting_times};
-use longhaul_snapshot::ChangeCount;
-use longhaul_snapshot_store::{counts, stored_git};
+use longhaul_snapshot_store::{ChangeCount, counts, stored_git};
 use longhaul_store::{Bookmark, Snapshot, SnapshotKind, Store, from_host};
 use serde_json::json;
 

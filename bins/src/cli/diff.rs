@@ -6,8 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow};
 use longhaul_core::Env;
 use longhaul_runtime::{Home, waiting_times};
-use longhaul_snapshot::{encoded_path, is_selected};
-use longhaul_snapshot_store::{Error, file_changes, limits, now_tree, show_diff};
+use longhaul_snapshot_store::{Error, encoded_path, file_changes, is_selected, limits, now_tree, show_diff};
 use longhaul_store::Snapshot;
 use serde_json::json;
 

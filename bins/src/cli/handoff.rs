@@ -2,7 +2,7 @@
 //! is.
 
 use anyhow::{Context, bail};
-use longhaul_core::budget::CONTEXT_CHARS;
+use longhaul_core::text::CONTEXT_CHARS;
 use longhaul_core::{Config, Env, SessionId, counted, short_session};
 use longhaul_handoff::{BatonTrigger, date_of, time_of};
 use longhaul_runtime::compaction::{CompactedTurn, compaction_facts, compaction_footer};

@@ -4,7 +4,7 @@ mod arguments;
 
 use anyhow::{Context, Result, anyhow};
 use longhaul_core::Env;
-use longhaul_core::cut_text::cut_middle;
+use longhaul_core::text::cut_middle;
 use longhaul_memory::Query;
 use longhaul_runtime::memory::ANSWER_TOKENS;
 use longhaul_store::{Content, RecordId, What};

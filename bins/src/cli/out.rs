@@ -2,8 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use longhaul_core::budget::CHARS_PER_TOKEN;
-use longhaul_core::invisible::visible;
+use longhaul_core::text::{CHARS_PER_TOKEN, visible};
 use longhaul_core::{Env, record};
 use serde::Serialize;
 

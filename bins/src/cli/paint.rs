@@ -1,7 +1,7 @@
 //! Text for a terminal: measures, cuts and colours it, and removes control characters. Also from which percentage on a use
 //! of the context or of a rate limit is yellow or red (`level`), in the status line, the monitor and the view.
 
-pub(crate) use longhaul_core::budget::round_tokens as tokens;
+pub(crate) use longhaul_core::text::round_tokens as tokens;
 use unicode_width::UnicodeWidthChar;
 
 /// The meaning of a colour.

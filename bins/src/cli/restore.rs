@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use anyhow::{Context, Result, anyhow, bail};
 use longhaul_core::{Env, short_session};
 use longhaul_runtime::{Home, git_branch};
-use longhaul_snapshot::{RestorePlan, left_out_line, plan_lines, plan_size, shown_path};
 use longhaul_snapshot_store::{
-    Error, Place, Prepared, announce, limits, prepare, prepare_undo, serve_requests, unfinished,
+    Destination, Error, Place, Prepared, RestorePlan, announce, left_out_line, limits, plan_lines, plan_size, prepare,
+    prepare_undo, serve_requests, shown_path, unfinished,
 };
 use longhaul_store::Snapshot;
 
@@ -55,7 +55,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let store = home.existing_store()?.context("no snapshot was taken yet")?;
     let (session, from_session) = (args.session.as_deref(), args.from_session.as_deref());
     let choice = Choice { env, store: &store, place: &place, session, from_session };
-    if args.undo && unfinished(&place) == Some(0) {
+    if args.undo && unfinished(&place) == Some(Destination::BeforeRestore) {
         // To undo what was half undone would lead to a state that never existed.
         if args.dry_run {
             bail!("{}", interrupted(&place));

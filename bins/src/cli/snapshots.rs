@@ -12,8 +12,7 @@ use longhaul_core::{Env, Millis, SessionId, one_line, short_session};
 use longhaul_handoff::{TimeQuery, date_of, parse_time_query};
 use longhaul_inject::printable;
 use longhaul_runtime::{Home, midnight, utc_offset_seconds};
-use longhaul_snapshot::ChangeCount;
-use longhaul_snapshot_store::{Error, Place, recover, unfinished};
+use longhaul_snapshot_store::{ChangeCount, Destination, Error, Place, recover, unfinished};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde_json::json;
 
@@ -167,10 +166,16 @@ pub(crate) fn finish_interrupted(env: &Env, place: &Place) -> Result<()> {
     let recovered =
         recover(env, place).map_err(|error| anyhow::anyhow!("{}. {}", error.chain(), interrupted(place)))?;
     let Some(done) = recovered else { return Ok(()) };
-    let what = if done.snapshot == 0 { "The undo of a restore" } else { "A restore" };
+    let what = match done.to {
+        Destination::BeforeRestore => "The undo of a restore",
+        Destination::Snapshot(_) => "A restore",
+    };
     out::message(&format!("{what} of this work tree was interrupted. It is finished now."));
     for path in done.conflicts {
-        out::message(&format!("Not touched, because it was changed since: {}", longhaul_snapshot::shown_path(&path)));
+        out::message(&format!(
+            "Not touched, because it was changed since: {}",
+            longhaul_snapshot_store::shown_path(&path)
+        ));
     }
     Ok(())
 }
@@ -178,8 +183,10 @@ pub(crate) fn finish_interrupted(env: &Env, place: &Place) -> Result<()> {
 /// Returns the message about a restore that was interrupted.
 pub(crate) fn interrupted(place: &Place) -> String {
     match unfinished(place) {
-        Some(0) | None => "The undo of a restore was interrupted: `longhaul restore --undo` finishes it.".to_owned(),
-        Some(number) => format!(
+        Some(Destination::BeforeRestore) | None => {
+            "The undo of a restore was interrupted: `longhaul restore --undo` finishes it.".to_owned()
+        }
+        Some(Destination::Snapshot(number)) => format!(
             "The restore of snapshot {number} was interrupted: `longhaul restore NUMBER` finishes it first, \
              `longhaul restore --undo` undoes it."
         ),

@@ -1,5 +1,5 @@
 //! The decisions of the context guard: when to compact, and when to deny new subagents, with what text. Typing is in
-//! `runtime/src/jobs/context_guard.rs`.
+//! `runtime/src/context.rs`.
 
 use longhaul_core::Millis;
 use longhaul_core::config::Guard;

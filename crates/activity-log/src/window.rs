@@ -1,6 +1,6 @@
 //! The window since the last bookmark, measured from the end of the log.
 
-use longhaul_core::budget::tokens_of_chars;
+use longhaul_core::text::tokens_of_chars;
 use longhaul_core::{Millis, Status};
 
 use crate::LogLine;

@@ -1,8 +1,6 @@
-//! Local dates and times from a UTC offset, without a calendar library.
+//! Points in time, local dates and times from a UTC offset, and timestamps, without a calendar library.
 
 use std::fmt;
-
-use crate::time::Millis;
 
 /// The number of milliseconds in a day.
 pub const DAY_MS: i64 = 86_400_000;
@@ -82,4 +80,74 @@ pub fn date_of(at: Millis, offset_seconds: i32) -> Date {
 pub fn time_of(at: Millis, offset_seconds: i32) -> String {
     let seconds = local(at, offset_seconds).rem_euclid(DAY_MS) / 1000;
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+// Points in time.
+
+/// Milliseconds since the Unix epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// Returns the milliseconds from `earlier` to `self`; 0 where `earlier` is later, as after the clock was set back.
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+// Parsing timestamps such as `2026-11-14T23:45:24.215Z`. This runs for every line of a transcript.
+
+/// Parses an ISO 8601 time with date, time, optional fraction and zone (`Z` or `±HH:MM`).
+///
+/// Returns `None` for anything else, and for times before 1970. A day may be up to 31 in every month: the clients write
+/// valid dates, and the result is only used to sort and to show entries.
+pub fn parse_timestamp(text: &str) -> Option<Millis> {
+    let (date, time) = text.split_at_checked(10)?;
+    let time = time.strip_prefix(['T', 't', ' '])?;
+    let mut date = date.split('-');
+    let (year, month, day) = (field(date.next()?, 9999)?, field(date.next()?, 12)?, field(date.next()?, 31)?);
+    if month < 1 || day < 1 || date.next().is_some() {
+        return None;
+    }
+    let zone_at = time.find(['Z', 'z', '+', '-'])?;
+    let (time, zone) = time.split_at_checked(zone_at)?;
+    let (whole, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let mut clock = whole.split(':');
+    let (hour, minute, second) = (field(clock.next()?, 23)?, field(clock.next()?, 59)?, field(clock.next()?, 60)?);
+    if clock.next().is_some() {
+        return None;
+    }
+    let date = Date { year: year as i32, month: month as u8, day: day as u8 };
+    let ms =
+        date.days() * DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000 + thousandths(fraction)? - zone_ms(zone)?;
+    u64::try_from(ms).ok().map(Millis)
+}
+
+/// Parses up to four digits, with a value of at most `max`.
+fn field(text: &str, max: i64) -> Option<i64> {
+    let digits = text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| digits && *number <= max)
+}
+
+fn thousandths(fraction: &str) -> Option<i64> {
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits = fraction.bytes().chain(std::iter::repeat(b'0')).take(3);
+    Some(digits.fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+}
+
+fn zone_ms(zone: &str) -> Option<i64> {
+    if zone.eq_ignore_ascii_case("z") {
+        return Some(0);
+    }
+    let sign = if zone.starts_with('-') { -1 } else { 1 };
+    let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+    Some(sign * (field(hours, 23)? * 60 + field(minutes, 59)?) * 60_000)
 }

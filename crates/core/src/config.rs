@@ -3,25 +3,13 @@
 //! A value that cannot be used is replaced by its default, with a [`Warning`] that names its key; one that protects privacy
 //! by the stricter side (`fail_closed`). A key is spelled like the field that holds it, in snake_case.
 
-mod bridge_status;
-mod choice_list;
-mod durations;
-mod edit;
-mod embeddings;
-mod fail_closed;
-mod hosts;
+mod lists;
 mod model;
-mod model_price;
 mod notify;
 mod numbers;
-mod origin;
 mod project;
-mod quiet_hours;
-mod repeated_key;
 mod setting;
-mod suggestion;
 mod sync;
-mod whole_numbers;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,23 +18,17 @@ use serde_json::{Map, Value, json};
 
 use crate::json_text::without_byte_order_mark;
 
-pub use self::bridge_status::{StatusPart, StatusParts};
-pub use self::choice_list::{Choice, ChoiceList};
-pub use self::durations::{Days, Milliseconds, Minutes, Seconds};
-pub use self::edit::{new_problem, with_setting, without_setting};
-pub use self::embeddings::{FilePath, Url};
-pub use self::hosts::Hosts;
-pub use self::model::{ModelId, Via};
-pub use self::model_price::ModelPrice;
-pub use self::notify::{Notify, NotifyRule, NotifyState, NotifyWay, Ntfy, OtherSession, Topic, Webhook};
-pub use self::numbers::{Limits, Range, Share};
-pub use self::origin::{Explained, Explanation, Origin, explain};
+pub use self::lists::{Choice, ChoiceList, Hosts, StatusPart, StatusParts};
+pub use self::model::{FilePath, ModelId, ModelPrice, Url, Via};
+pub use self::notify::{Notify, NotifyRule, NotifyState, NotifyWay, Ntfy, OtherSession, QuietHours, Topic, Webhook};
+pub use self::numbers::{Count, Days, Limits, Milliseconds, Minutes, Port, Range, Seconds, Share};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
-pub use self::quiet_hours::QuietHours;
 use self::setting::settings;
-pub use self::setting::{Key, Names, OneLineText, Setting, Warning};
+pub use self::setting::{
+    Explained, Explanation, Key, Names, OneLineText, Origin, Setting, Warning, explain, new_problem, with_setting,
+    without_setting,
+};
 pub use self::sync::{HostName, Sync, SyncAddress};
-pub use self::whole_numbers::{Count, Port};
 
 settings! {
     /// Everything that a user can set.
@@ -245,7 +227,7 @@ impl Config {
         let mut warnings = Vec::new();
         let text = without_byte_order_mark(text);
         let value = match serde_json::from_str::<Value>(text) {
-            Ok(value @ Value::Object(_)) => match serde_json::from_str::<repeated_key::WithoutRepeatedKeys>(text) {
+            Ok(value @ Value::Object(_)) => match serde_json::from_str::<setting::WithoutRepeatedKeys>(text) {
                 Ok(_) => value,
                 Err(error) => {
                     warnings.push(Warning::whole_file(&format!("is ambiguous ({error})")));
@@ -262,7 +244,7 @@ impl Config {
             }
         };
         let mut config = Self::read(&value, Self::default(), "", &mut warnings);
-        fail_closed::apply(&mut config, &mut warnings);
+        project::apply(&mut config, &mut warnings);
         (config, warnings)
     }
 

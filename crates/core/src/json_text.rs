@@ -88,11 +88,13 @@ fn put_into(
 }
 
 /// Why a file cannot be edited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotEditable {
     /// It is not JSON: it has comments, is cut off, or has another format.
+    #[error("it is not JSON")]
     NotJson,
     /// It is JSON, but not an object.
+    #[error("it is JSON, but not an object")]
     NotObject,
 }
 
@@ -326,7 +328,8 @@ impl List {
 }
 
 /// The name that two members of an object have.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("two members are named {0:?}")]
 pub struct DuplicateName(pub String);
 
 struct Members;

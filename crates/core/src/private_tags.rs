@@ -169,6 +169,6 @@ fn skip_sequences(text: &str) -> &str {
     text
 }
 
-pub(crate) fn has_prefix_ignoring_case(text: &str, prefix: &str) -> bool {
+fn has_prefix_ignoring_case(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }

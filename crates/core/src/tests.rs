@@ -1,22 +1,13 @@
-mod bookmark_prompt;
-mod budget;
 mod catalog;
 mod clock;
 mod config;
-mod cut_text;
 mod env;
 mod event;
-mod invisible;
 mod json_text;
-mod model_price;
-mod other_agents;
-mod predicates;
-mod private_tags;
 mod project_config;
 mod record;
 mod reply;
-mod secret_address;
-mod timestamp;
+mod text;
 
 use crate::{Millis, OTHER_AGENTS, SessionId, Status, short_session};
 

@@ -1,5 +1,6 @@
 //! The baton: a record of the session that the project's next session continues.
 
+use std::cmp::Reverse;
 use std::fmt;
 
 use longhaul_core::Millis;
@@ -112,3 +113,125 @@ pub fn baton_command(prompt: &str) -> Option<BatonTrigger> {
 pub(crate) fn agent_of(session: &str) -> &str {
     session.split_once(':').map_or("claude", |(agent, _)| agent)
 }
+
+// Choosing the baton that a starting session takes.
+
+/// Whether the client process that left a baton is running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientProcess {
+    /// It is running.
+    Alive,
+    /// It has ended.
+    Gone,
+    /// Its process id is not known.
+    Unknown,
+}
+
+/// A baton of the project, with the state of the client process that left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatonOffer {
+    /// The baton.
+    pub baton: Baton,
+    /// The state of the process `baton.client_pid`.
+    pub client: ClientProcess,
+}
+
+/// The session that starts and takes a baton.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BatonTaker<'a> {
+    /// The session's id.
+    pub session: &'a str,
+    /// The process id of its client (`CLAUDE_PID`); 0 where unknown.
+    pub client_pid: u32,
+    /// The current time.
+    pub now: Millis,
+    /// Whether only batons that the user asked for are taken.
+    pub only_on_purpose: bool,
+}
+
+impl<'a> BatonTaker<'a> {
+    /// Returns the session that starts at `now`, in a client whose process id is unknown.
+    pub fn new(session: &'a str, now: Millis) -> Self {
+        Self { session, client_pid: 0, now, only_on_purpose: false }
+    }
+}
+
+/// Why no baton was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoBaton {
+    /// There is none for this session.
+    None,
+    /// There was one, but it has expired.
+    Expired,
+    /// The only one was left by the session itself, for another session.
+    SelfHandoff,
+    /// There is none, and no other session of the project is known.
+    NoSession,
+    /// There is none, and no turn of another session of the project is known.
+    NoTurns,
+    /// There is none, and every other session of the project is already inherited, in use, or not older than this one.
+    NoneFree,
+}
+
+/// The batons to take and to discard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatonChoice {
+    /// The indexes of the offers to try, in this order; or why there is none.
+    pub taken: Result<Vec<usize>, NoBaton>,
+    /// The indexes of the expired offers that this session could have taken. They are to be discarded.
+    pub expired: Vec<usize>,
+}
+
+/// Chooses among the project's batons. Call it in the transaction that deletes the chosen and expired ones.
+///
+/// A baton of the session's own client process comes first, so that two windows of one project that are cleared at the same
+/// time do not swap. Then comes the newest baton whose client process is gone or unknown, or that was left on purpose, by
+/// `/tl`, which may be meant for any window and any agent. Other batons are only for the agent that left them. A baton that the session left itself is neither taken nor discarded: a resumed or compacted
+/// session starts again with the same id, and its baton is for another session.
+pub fn choose(offers: &[BatonOffer], taker: BatonTaker<'_>) -> BatonChoice {
+    let own_client = |offer: &BatonOffer| taker.client_pid != 0 && offer.baton.client_pid == taker.client_pid;
+    let open = |offer: &BatonOffer| {
+        let is_free = match offer.client {
+            ClientProcess::Gone | ClientProcess::Unknown => true,
+            ClientProcess::Alive => own_client(offer),
+        };
+        let is_same_agent = agent_of(&offer.baton.session) == agent_of(taker.session);
+        offer.baton.trigger.is_on_purpose() || (is_free && is_same_agent && !taker.only_on_purpose)
+    };
+    let mut order: Vec<usize> = (0..offers.len()).filter(|index| open(&offers[*index])).collect();
+    order.sort_by_key(|index| (!own_client(&offers[*index]), Reverse(offers[*index].baton.at)));
+    let (own, others): (Vec<usize>, Vec<usize>) =
+        order.into_iter().partition(|index| offers[*index].baton.session == taker.session);
+    let (expired, fresh): (Vec<usize>, Vec<usize>) =
+        others.into_iter().partition(|index| offers[*index].baton.is_expired(taker.now));
+    let none = match (expired.is_empty(), own.is_empty()) {
+        (false, _) => NoBaton::Expired,
+        (true, false) => NoBaton::SelfHandoff,
+        (true, true) => NoBaton::None,
+    };
+    BatonChoice { taken: if fresh.is_empty() { Err(none) } else { Ok(fresh) }, expired }
+}
+
+impl NoBaton {
+    /// Returns the reason as `longhaul handoff log` shows it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "no_baton",
+            Self::Expired => "expired",
+            Self::SelfHandoff => "self_handoff",
+            Self::NoSession => "no_baton_no_session",
+            Self::NoTurns => "no_baton_no_turns",
+            Self::NoneFree => "no_baton_none_free",
+        }
+    }
+}
+
+impl fmt::Display for NoBaton {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::error::Error for NoBaton {}

@@ -1,8 +1,8 @@
 //! The actions of the plugin's module inside Claude Code, and the text of the line under the prompt. The module itself
 //! makes no decisions.
 
-use longhaul_core::budget::round_tokens;
 use longhaul_core::config::StatusPart;
+use longhaul_core::text::round_tokens;
 use serde_json::{Value, json};
 
 use crate::continuation::{Plan, PlanRules, State, WindowUse};

@@ -9,11 +9,9 @@ mod tasks;
 
 use std::collections::HashMap;
 
-use longhaul_core::budget::tokens;
-use longhaul_core::cut_text::cut_middle;
 use longhaul_core::hash::fnv1a;
-use longhaul_core::invisible::visible;
 use longhaul_core::record::{CLOSE, OPEN_OWN, defuse};
+use longhaul_core::text::{cut_middle, tokens, visible};
 use longhaul_core::{counted, grouped, one_line};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

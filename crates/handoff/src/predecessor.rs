@@ -32,12 +32,14 @@ impl ChainSession {
 }
 
 /// Why a chain of merges has no end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChainError {
     /// It contains a cycle.
+    #[error("it contains a cycle")]
     Cycle,
     /// It has more than [`MAX_MERGES`] merges.
+    #[error("it has more than {MAX_MERGES} merges")]
     TooLong,
 }
 
@@ -157,3 +159,5 @@ impl fmt::Display for Refusal {
         f.write_str(self.as_str())
     }
 }
+
+impl std::error::Error for Refusal {}

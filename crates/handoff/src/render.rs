@@ -5,15 +5,12 @@
 //! then are the oldest lines left out, and their number is shown. The command that shows a turn's details stands once, at
 //! the end.
 
-use longhaul_core::budget::{CONTEXT_CHARS, chars_of_tokens, tokens};
-use longhaul_core::invisible::visible;
+use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::record::{CLOSE, OPEN, defuse};
-use longhaul_core::{counted, one_line, short_session};
+use longhaul_core::text::{CONTEXT_CHARS, chars_of_tokens, cut_middle, tokens, visible};
+use longhaul_core::{Millis, counted, one_line, short_session};
 
-use crate::other_agent;
-use crate::render_input::{RenderInput, TimedText, TurnView};
-use crate::turn_layout::TurnLayout;
-use crate::turn_text::{block, is_cut, message};
+use crate::baton::agent_of;
 
 /// The number of newest turns that should be passed to [`render`]. Older ones are only counted.
 pub const LOADED_TURNS: usize = 400;
@@ -174,7 +171,7 @@ impl<'a> Top<'a> {
         let replied = newest(|turn| turn.replied.says_something());
         let mut text =
             format!("Recorded from the session before this one ({}).\n", defuse(short_session(context.session)));
-        text.push_str(&other_agent::about(context.session, context.reader));
+        text.push_str(&about(context.session, context.reader));
         for (label, said) in
             [("Last request", asked.map(|turn| turn.asked)), ("Last reply", replied.map(|turn| turn.replied))]
         {
@@ -193,5 +190,286 @@ impl<'a> Top<'a> {
         let asked = is(self.asked) || !turn.asked.says_something();
         let replied = is(self.replied) || !turn.replied.says_something();
         !self.is_cut && asked && replied
+    }
+}
+
+// The input of rendering, as plain values.
+
+/// A session's memory, which is shown to the session that inherits it.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct RenderInput<'a> {
+    /// The id of the session that is inherited.
+    pub session: &'a str,
+    /// The id of the session that is shown the text; empty where that is not known.
+    ///
+    /// Where another agent runs it, the text names the agent of `session` and its tools.
+    pub reader: &'a str,
+    /// Its turns, oldest first, including those that it inherited. Turns that a rewind took back are not included.
+    pub turns: &'a [TurnView<'a>],
+    /// The number of older turns that the caller did not load.
+    pub older_turns: usize,
+    /// The files that the session changed, the newest change first.
+    pub changed_files: &'a [String],
+    /// The number of newest turns that follow a part of the conversation which was not read; `None` where all of it was.
+    pub after_gap: Option<usize>,
+    /// The current time.
+    pub now: Millis,
+    /// The offset of local time, in seconds east of UTC.
+    pub offset_seconds: i32,
+    /// An estimate of the tokens of all prompts and replies.
+    pub said_tokens: u64,
+    /// An estimate of the tokens of the whole transcript, including tool calls; 0 where unknown.
+    pub transcript_tokens: u64,
+}
+
+impl<'a> RenderInput<'a> {
+    /// Returns the input for all `turns` of `session`, oldest first, with times in UTC and sizes unknown.
+    pub fn new(session: &'a str, turns: &'a [TurnView<'a>], now: Millis) -> Self {
+        Self { session, turns, now, ..Self::default() }
+    }
+}
+
+/// A turn, as it is rendered.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct TurnView<'a> {
+    /// The id of the session in which it took place.
+    pub session: &'a str,
+    /// The role of the prompt: `user`, `command`, `shell`, `task` or `other`.
+    pub role: &'a str,
+    /// The prompt.
+    pub asked: TimedText<'a>,
+    /// The reply.
+    pub replied: TimedText<'a>,
+    /// The summary of the turn in one line.
+    pub skeleton: &'a str,
+    /// Whether the turn has details: tool calls, attachments, thoughts.
+    pub has_detail: bool,
+}
+
+/// A text with its time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TimedText<'a> {
+    /// The time at which it was written.
+    pub at: Millis,
+    /// The text.
+    pub text: &'a str,
+}
+
+impl<'a> TimedText<'a> {
+    /// Returns `text`, written at the time `at`.
+    pub fn new(at: Millis, text: &'a str) -> Self {
+        Self { at, text }
+    }
+}
+
+impl TimedText<'_> {
+    /// Returns whether the text contains letters or digits. A bookmark's marker, for example, does not.
+    fn says_something(&self) -> bool {
+        self.text.chars().any(char::is_alphanumeric)
+    }
+}
+
+impl<'a> TurnView<'a> {
+    /// Returns the turn of a prompt that the user wrote in `session`, without a summary and without details.
+    pub fn new(session: &'a str, asked: TimedText<'a>, replied: TimedText<'a>) -> Self {
+        Self { session, role: "user", asked, replied, ..Self::default() }
+    }
+}
+
+impl TurnView<'_> {
+    /// Returns whether the turn is shown. Bookmarks, and commands that the model did not see, are not.
+    fn is_worth_showing(&self) -> bool {
+        let local_command = matches!(self.role, "command" | "shell") && !self.has_detail;
+        self.replied.says_something() || self.asked.says_something() && !local_command
+    }
+
+    /// Returns the time of the prompt, or else of the reply.
+    pub(crate) fn at(&self) -> Millis {
+        if self.asked.at.0 == 0 { self.replied.at } else { self.asked.at }
+    }
+}
+
+// The layout of a rendered session: which turns are quoted, shown in one line, or left out.
+
+/// The number of turns that are always quoted, even where the lines of the oldest turns are left out for them.
+const FLOOR_TURNS: usize = 3;
+
+/// The lengths to which messages can be cut, in characters. The largest that leaves room for enough turns is used.
+const CAPS: [usize; 9] = [8000, 4000, 2400, 1600, 1000, 700, 500, 300, 150];
+
+/// The minimum length of a quoted message, in characters, where the turn could be shown in one line instead.
+const WORTH_QUOTING: usize = 500;
+
+/// How each turn is shown.
+#[derive(Debug)]
+pub(crate) struct TurnLayout {
+    /// The number of newest turns that are quoted.
+    recent: usize,
+    /// The maximum length of their messages, in characters.
+    cap: usize,
+    /// The lines of the turns before them, newest first.
+    pub(crate) lines: Vec<String>,
+}
+
+impl TurnLayout {
+    /// Lays out `turns`, which are sorted oldest first, in `room` characters.
+    pub(crate) fn new(context: &RenderInput<'_>, turns: &[&TurnView<'_>], room: usize) -> Self {
+        // Turns from before a part that was not read are not recent, although no newer ones are known.
+        let after_gap = context
+            .after_gap
+            .map_or(context.turns, |count| &context.turns[context.turns.len().saturating_sub(count)..]);
+        let is_recent = |turn: &&&TurnView<'_>| after_gap.iter().any(|one| std::ptr::eq(one, **turn));
+        let most = turns.iter().rev().take(RECENT_TURNS).take_while(is_recent).count();
+        let sizes: Vec<_> = turns.iter().rev().take(most).map(|turn| block_size(turn, context)).collect();
+        let cost = |count: usize, cap: usize| sizes[..count].iter().map(|size| size(cap)).sum::<usize>();
+
+        let (floor, floor_cap) =
+            floor(most, |count, cap| cost(count, cap) <= if count == turns.len() { room } else { room / 2 });
+        let mut left = room - cost(floor, floor_cap);
+        let mut lines = Vec::new();
+        for turn in turns.iter().rev().skip(floor) {
+            let line = line(turn, context);
+            let Some(rest) = left.checked_sub(line.chars().count()) else {
+                return Self { recent: floor, cap: floor_cap, lines };
+            };
+            left = rest;
+            lines.push(line);
+        }
+
+        // Every turn fits in one line: quote as many of the newest as possible instead, as long as possible.
+        let saved: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
+        let fits = |count: usize, cap: usize| cost(count, cap) + saved[count - floor..].iter().sum::<usize>() <= room;
+        let caps = CAPS.into_iter().filter(|cap| *cap >= WORTH_QUOTING);
+        let all = caps.clone().find(|cap| fits(most, *cap)).map(|cap| (most, cap));
+        let some = || (floor..most).rev().find(|count| fits(*count, WORTH_QUOTING)).map(|count| (count, WORTH_QUOTING));
+        let (recent, cap) = all.or_else(some).filter(|(count, _)| *count > floor).unwrap_or((floor, floor_cap));
+        lines.drain(..recent - floor);
+        Self { recent, cap, lines }
+    }
+}
+
+/// Returns the number of newest turns that are quoted in any case, and the maximum length of their messages.
+fn floor(most: usize, fits: impl Fn(usize, usize) -> bool) -> (usize, usize) {
+    let counts = (1..=most.min(FLOOR_TURNS)).rev();
+    let choices = counts.flat_map(|count| CAPS.into_iter().map(move |cap| (count, cap)));
+    choices.into_iter().find(|(count, cap)| fits(*count, *cap)).unwrap_or((0, 0))
+}
+
+// The text of a turn: as a quote, and in one line.
+
+/// The maximum length of a summary in one line, in characters.
+const SKELETON_CHARS: usize = 260;
+
+/// The maximum length of a prompt that the user did not write, such as the notice of a finished task, in characters.
+const CLIENT_CHARS: usize = 200;
+
+/// Returns a text with its time and label, cut to `cap` characters.
+pub(crate) fn message(label: &str, said: TimedText<'_>, context: &RenderInput<'_>, cap: usize) -> String {
+    let text = defuse(&visible(&cut_middle(said.text.trim(), cap)));
+    format!("[{}] [{label}] {text}\n", stamp(said.at, context))
+}
+
+/// Returns the prompt and the reply of a turn, each cut to `cap` characters.
+pub(crate) fn block(turn: &TurnView<'_>, context: &RenderInput<'_>, cap: usize) -> String {
+    let mut text = String::new();
+    if turn.asked.says_something() {
+        text.push_str(&message(turn.role, turn.asked, context, asked_cap(turn, cap)));
+    }
+    if turn.replied.says_something() {
+        text.push_str(&message("assistant", turn.replied, context, cap));
+    }
+    text
+}
+
+/// Returns whether [`block`] cuts any message of a turn.
+fn is_cut(turn: &TurnView<'_>, cap: usize) -> bool {
+    let is_long = |said: TimedText<'_>, cap: usize| said.text.trim().chars().nth(cap).is_some();
+    is_long(turn.asked, asked_cap(turn, cap)) || is_long(turn.replied, cap)
+}
+
+/// Returns a function that gives the maximum length of the turn's [`block`] for a cap, without building the block.
+fn block_size(turn: &TurnView<'_>, context: &RenderInput<'_>) -> impl Fn(usize) -> usize {
+    let frame = |said: TimedText<'_>, label: &str| message(label, said, context, 0).chars().count();
+    let measure = |said: TimedText<'_>, label: &str| {
+        said.says_something().then(|| (frame(said, label), said.text.trim().chars().count()))
+    };
+    let asked = measure(turn.asked, turn.role);
+    let replied = measure(turn.replied, "assistant");
+    let most = asked_cap(turn, usize::MAX);
+    move |cap| {
+        let size = |part: Option<(usize, usize)>, cap: usize| part.map_or(0, |(frame, text)| frame + text.min(cap));
+        size(asked, cap.min(most)) + size(replied, cap)
+    }
+}
+
+fn asked_cap(turn: &TurnView<'_>, cap: usize) -> usize {
+    match turn.role {
+        "task" | "other" => cap.min(CLIENT_CHARS),
+        _ => cap,
+    }
+}
+
+/// Returns the turn in one line.
+pub(crate) fn line(turn: &TurnView<'_>, context: &RenderInput<'_>) -> String {
+    let summary = match turn.skeleton {
+        "" if turn.asked.says_something() => turn.asked.text,
+        "" => turn.replied.text,
+        skeleton => skeleton,
+    };
+    let summary = defuse(&visible(&one_line(summary, SKELETON_CHARS)));
+    format!("[{}] {summary}\n", stamp(turn.at(), context))
+}
+
+/// Formats a time as `longhaul detail` accepts it, with the date where that is not today.
+fn stamp(at: Millis, context: &RenderInput<'_>) -> String {
+    let time = time_of(at, context.offset_seconds);
+    let date = date_of(at, context.offset_seconds);
+    if date == date_of(context.now, context.offset_seconds) { time } else { format!("{date} {time}") }
+}
+
+// What a session is shown about another agent whose session it continues.
+
+/// The name of an agent for readers, and what its tools are called.
+struct AgentWords {
+    id: &'static str,
+    name: &'static str,
+    tools: &'static str,
+}
+
+/// The agents whose tools are known. A tool that is recorded under another name has that name in parentheses.
+const AGENTS: [AgentWords; 5] = [
+    AgentWords { id: "claude", name: "Claude Code", tools: "Bash, Read, Edit, Write, Grep, Glob, TodoWrite, Agent" },
+    AgentWords {
+        id: "codex",
+        name: "Codex",
+        tools: "exec_command (recorded as Bash), apply_patch, view_image (recorded as Read), \
+                update_plan (recorded as TodoWrite)",
+    },
+    AgentWords {
+        id: "gemini",
+        name: "Gemini CLI",
+        tools: "run_shell_command (recorded as Bash), read_file (as Read), replace (as Edit), write_file (as Write)",
+    },
+    AgentWords {
+        id: "qwen",
+        name: "Qwen Code",
+        tools: "run_shell_command (recorded as Bash), read_file (as Read), edit (as Edit), write_file (as Write)",
+    },
+    AgentWords { id: "opencode", name: "opencode", tools: "bash, read, edit, write, grep, glob, task" },
+];
+
+/// Returns the line about the agent of `session`; empty where `reader`, the session that is shown it, has the same agent.
+pub(crate) fn about(session: &str, reader: &str) -> String {
+    let agent = agent_of(session);
+    if reader.is_empty() || agent == agent_of(reader) {
+        return String::new();
+    }
+    match AGENTS.iter().find(|known| known.id == agent) {
+        Some(AgentWords { name, tools, .. }) => {
+            format!("That session ran in {name}, another agent. Its tools are called {tools}.\n")
+        }
+        None => format!("That session ran in {}, another agent.\n", defuse(agent)),
     }
 }

@@ -1,11 +1,7 @@
 mod baton;
-mod baton_choice;
 mod bridge;
 mod compaction;
-mod continuation_any;
-mod continuation_notices;
-mod continuation_plan;
-mod continuation_stopped;
+mod continuation;
 mod handoff_document;
 mod predecessor;
 mod render;

@@ -44,13 +44,16 @@ impl Span {
 }
 
 /// Why a query could not be parsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimeQueryError {
     /// It is empty.
+    #[error("the time is missing")]
     Empty,
     /// It looks like a time, but is not valid.
+    #[error("that is not a valid time")]
     BadTime,
     /// It is neither a time nor a range nor a turn.
+    #[error("that is neither a time nor a range nor a turn")]
     Unknown,
 }
 

@@ -3,8 +3,8 @@
 //! The composer is a row that begins with `›`, neither faint nor highlighted. Earlier prompts begin with a faint `›`, and
 //! the chosen entry of a list or dialog with a highlighted one. A screen that is not recognized is unsafe.
 
-use crate::ansi::{self, Cell, Row};
-use crate::inspection::Inspection;
+use crate::screen_state::Inspection;
+use crate::screen_state::{self, Cell, Row};
 use crate::screen_state::{ScreenState, TurnSign, UnsafeScreen, pane_danger};
 
 /// The sign before the composer, before earlier prompts and before the chosen entry of a list.
@@ -18,7 +18,7 @@ pub fn codex_screen_state(inspection: &Inspection) -> ScreenState {
     if let Some(danger) = pane_danger(inspection) {
         return ScreenState::Unsafe(danger);
     }
-    let rows = ansi::rows(&inspection.screen);
+    let rows = screen_state::rows(&inspection.screen);
     let Some(at) = rows.iter().rposition(is_composer) else {
         let dialog = rows.iter().any(|row| row.content().first().is_some_and(is_chosen));
         return ScreenState::Unsafe(if dialog { UnsafeScreen::Dialog } else { UnsafeScreen::NoInputBox });
@@ -38,12 +38,12 @@ pub fn codex_screen_state(inspection: &Inspection) -> ScreenState {
 
 /// Returns whether Codex's screen shows a prompt that was submitted. A new session shows none.
 pub fn codex_has_prompts(screen: &str) -> bool {
-    ansi::rows(screen).iter().any(is_prompt)
+    screen_state::rows(screen).iter().any(is_prompt)
 }
 
 /// Returns whether the newest prompt on Codex's screen is `prompt`. Of a long prompt, the screen may show only a part.
 pub fn codex_shows_prompt(screen: &str, prompt: &str) -> bool {
-    let rows = ansi::rows(screen);
+    let rows = screen_state::rows(screen);
     let Some(at) = rows.iter().rposition(is_prompt) else { return false };
     let lines = rows[at..].iter().take_while(|row| !row.is_blank()).map(|row| row.text());
     let shown = squeezed(lines.collect::<String>().trim_start_matches(SIGN));

@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chord::Chord;
-use crate::quote::printable;
+use crate::submit_key::Chord;
 use crate::submit_key::SubmitChord;
-use crate::terminal_command::TerminalCommand;
+use crate::terminal::TerminalCommand;
+use crate::terminal::printable;
 
 /// The script that types and submits its second argument. It fails where the application in its first argument is not in
 /// front, also just before Enter.

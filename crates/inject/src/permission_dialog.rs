@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::ansi::{self, Row};
-use crate::input_box::{InputBox, is_option};
-use crate::inspection::Inspection;
-use crate::quote::is_printable;
+use crate::screen_state::Inspection;
+use crate::screen_state::{self, Row};
+use crate::screen_state::{InputBox, is_option};
+use crate::terminal::is_printable;
 
 /// The words below a permission dialog that name the key which closes it.
 const HINT: &str = "Esc to cancel";
@@ -58,7 +58,7 @@ impl PermissionDialog {
         if inspection.dead || inspection.in_mode || inspection.synchronized {
             return None;
         }
-        let rows = ansi::rows(&inspection.screen);
+        let rows = screen_state::rows(&inspection.screen);
         if InputBox::find(&rows).is_some() {
             return None;
         }

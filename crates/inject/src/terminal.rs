@@ -1,19 +1,14 @@
-//! The terminal in which Claude Code runs.
+//! The terminal in which Claude Code runs: which one, what can be done there, and the commands that do it.
 
 use longhaul_core::hash::fnv1a;
 use longhaul_core::{Env, Platform};
 use serde::{Deserialize, Serialize};
 
-use crate::chord::Chord;
-use crate::gnu_screen::ScreenWindow;
-use crate::kitty::KittyWindow;
 use crate::osascript::{self, MacTerminal};
-use crate::pane::Pane;
-use crate::submit_key::{SubmitChord, SubmitKey, text_for_chord};
-use crate::terminal_command::TerminalCommand;
+use crate::other_terminals::{KittyWindow, ScreenWindow, WeztermPane, ZellijPane};
+use crate::screen_state::{Inspection, parse_inspection};
+use crate::submit_key::{Chord, SubmitChord, SubmitKey, text_for_chord};
 use crate::tmux::TmuxPane;
-use crate::wezterm::WeztermPane;
-use crate::zellij::ZellijPane;
 
 /// A terminal that text can be typed into. It is stored with the session as `{"kind": "tmux", …}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -231,4 +226,188 @@ fn is_number(text: &str) -> bool {
 /// Returns the 64-bit FNV-1a hash of `parts`, each followed by a zero byte, so that their lengths matter.
 fn fnv(parts: &[&str]) -> u64 {
     fnv1a(parts.iter().flat_map(|part| part.bytes().chain([0])))
+}
+
+// A command that reads a terminal or types into it.
+
+/// A program to run to its end, without a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TerminalCommand {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The program's standard input; `None` for an empty one.
+    pub stdin: Option<String>,
+}
+
+impl TerminalCommand {
+    pub(crate) fn new<'a>(argv: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { argv: argv.into_iter().map(str::to_owned).collect(), stdin: None }
+    }
+
+    /// Returns the path of the socket that a command of tmux connects to, if it names one.
+    ///
+    /// tmux checks neither the owner of this socket nor that of its folder, and sends its environment there.
+    pub fn tmux_socket(&self) -> Option<&str> {
+        let (program, arguments) = self.argv.split_first()?;
+        let at = arguments.iter().position(|argument| argument == "-S").filter(|_| program == "tmux")?;
+        arguments.get(at + 1).map(String::as_str)
+    }
+}
+
+// How a command or prompt is delivered to a session.
+
+/// A command or prompt to deliver to a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Errand {
+    /// The command `/clear`.
+    Clear,
+    /// The command `/compact`.
+    Compact,
+    /// A prompt.
+    Prompt,
+    /// A bookmark. It must be typed: `/rewind` lists only prompts that were typed.
+    Bookmark,
+}
+
+impl Errand {
+    /// Every errand.
+    pub const ALL: [Self; 4] = [Self::Clear, Self::Compact, Self::Prompt, Self::Bookmark];
+}
+
+/// How a command or prompt is delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryMethod<'a> {
+    /// By the plugin's module inside Claude Code.
+    Bridge,
+    /// By typing into this terminal.
+    Terminal(&'a Terminal),
+    /// There is no way to deliver it.
+    None,
+}
+
+/// Returns how to deliver `errand`: by the module inside Claude Code where possible, else by typing into `terminal`.
+pub fn delivery_method(errand: Errand, has_bridge: bool, terminal: Option<&Terminal>) -> DeliveryMethod<'_> {
+    match (errand, terminal) {
+        (Errand::Clear | Errand::Compact | Errand::Prompt, _) if has_bridge => DeliveryMethod::Bridge,
+        (_, Some(terminal)) => DeliveryMethod::Terminal(terminal),
+        (_, None) => DeliveryMethod::None,
+    }
+}
+
+// Escaping and cleaning text for terminals and shells.
+
+/// Returns `text` without control characters (C0, DEL, C1), including line breaks, and without characters that change the
+/// direction of text.
+///
+/// A terminal treats control characters as keys: a line break submits, an escape interrupts.
+pub fn printable(text: &str) -> String {
+    text.chars().filter(|ch| is_printable(*ch)).collect()
+}
+
+/// Returns whether a character is no control character, does not change the direction of text, and does not end a line.
+pub fn is_printable(ch: char) -> bool {
+    !ch.is_control() && !matches!(ch, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Returns `text` as one word for a POSIX shell, in single quotes.
+///
+/// NUL characters are removed, because no argument can contain one.
+pub fn shell_single_quote(text: &str) -> String {
+    format!("'{}'", text.replace('\0', "").replace('\'', r"'\''"))
+}
+
+// Panes whose screen can be read.
+
+/// The maximum length of a text that is typed as key presses, in characters. A longer text is pasted.
+pub(crate) const MAX_KEYS: usize = 8;
+
+/// The maximum number of characters that one command erases, so that its arguments stay short.
+pub(crate) const MAX_ERASE: usize = 2000;
+
+/// A key that Claude Code reacts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaneKey {
+    /// Submits the input.
+    Enter,
+    /// Stashes the draft; Claude Code restores it after the next submit.
+    Stash,
+    /// Deletes the character before the cursor.
+    Backspace,
+}
+
+impl PaneKey {
+    /// Returns the byte that a terminal sends for the key.
+    pub(crate) fn byte(self) -> u8 {
+        match self {
+            Self::Enter => b'\r',
+            Self::Stash => 0x13,
+            Self::Backspace => 0x7f,
+        }
+    }
+}
+
+/// A pane whose screen can be read: the commands that read it and type into it.
+pub trait Pane {
+    /// Returns the name of the pane, for messages.
+    fn name(&self) -> String;
+
+    /// Returns the commands whose outputs [`Pane::parse`] parses.
+    fn inspect(&self) -> Vec<TerminalCommand>;
+
+    /// Parses the outputs of [`Pane::inspect`]; returns `None` where the pane does not exist.
+    fn parse(&self, outputs: &[String]) -> Option<Inspection>;
+
+    /// Returns the command that types the printable part of `text`, without submitting it.
+    fn type_text(&self, text: &str) -> TerminalCommand;
+
+    /// Returns the command that presses `key` `count` times.
+    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand;
+
+    /// Returns the command that presses `chord`, which must consist of Ctrl and letters.
+    fn press_chord(&self, chord: &Chord) -> TerminalCommand;
+
+    /// Returns the command that presses Enter, which submits the input.
+    fn press_enter(&self) -> TerminalCommand {
+        self.press(PaneKey::Enter, 1)
+    }
+
+    /// Returns the command that stashes the draft; Claude Code restores it after the next submit.
+    fn stash_draft(&self) -> TerminalCommand {
+        self.press(PaneKey::Stash, 1)
+    }
+
+    /// Returns the command that deletes the `count` characters before the cursor.
+    fn erase(&self, count: usize) -> TerminalCommand {
+        self.press(PaneKey::Backspace, count.min(MAX_ERASE))
+    }
+}
+
+impl Pane for TmuxPane {
+    fn name(&self) -> String {
+        format!("pane {}", self.pane)
+    }
+
+    fn inspect(&self) -> Vec<TerminalCommand> {
+        vec![Self::inspect(self)]
+    }
+
+    fn parse(&self, outputs: &[String]) -> Option<Inspection> {
+        parse_inspection(outputs.first()?)
+    }
+
+    fn type_text(&self, text: &str) -> TerminalCommand {
+        Self::type_text(self, text)
+    }
+
+    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand {
+        match key {
+            PaneKey::Enter => Self::press_enter(self),
+            PaneKey::Stash => Self::stash_draft(self),
+            PaneKey::Backspace => Self::erase(self, count),
+        }
+    }
+
+    fn press_chord(&self, chord: &Chord) -> TerminalCommand {
+        Self::press_chord(self, chord)
+    }
 }

@@ -1,10 +1,8 @@
 mod argv;
 mod codex_screen;
-mod delivery_method;
 mod panes;
 mod permission_dialog;
 mod policy;
-mod quote;
 mod robustness;
 mod screen_state;
 mod submit_key;

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chord::Chord;
-use crate::inspection::STATE_FORMAT;
-use crate::pane::{MAX_ERASE, MAX_KEYS};
 use crate::permission_dialog::PermissionDialog;
-use crate::quote::printable;
-use crate::terminal_command::TerminalCommand;
+use crate::screen_state::STATE_FORMAT;
+use crate::submit_key::Chord;
+use crate::terminal::TerminalCommand;
+use crate::terminal::printable;
+use crate::terminal::{MAX_ERASE, MAX_KEYS};
 
 /// A pane of a tmux server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

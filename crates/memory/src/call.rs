@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use longhaul_core::Millis;
-use longhaul_core::cut_text::cut_middle;
 use longhaul_core::hash::fnv1a;
+use longhaul_core::text::cut_middle;
 use serde::{Deserialize, Serialize};
 
 use crate::kept_chars::{RESPONSE_CHARS, input_chars};

@@ -1,6 +1,6 @@
 //! Single fields of a tool's input or response, which may have been cut in the middle.
 
-use longhaul_core::cut_text::NOTE_START;
+use longhaul_core::text::NOTE_START;
 
 use crate::json::{is_key, string_end, unescape};
 

@@ -1,5 +1,5 @@
 //! The maximum lengths of tool input, tool output, prompts and replies that are stored. Longer ones are cut in the middle
-//! (`core/src/cut_text.rs`).
+//! (`core/src/text.rs`).
 
 /// The number of characters that are kept of a tool's input.
 pub const INPUT_CHARS: usize = 4_096;

@@ -8,12 +8,10 @@ mod limits;
 mod session_line;
 mod still_to_do;
 
-use longhaul_core::Millis;
-use longhaul_core::budget::tokens;
 use longhaul_core::clock::{date_of, time_of};
-use longhaul_core::counted;
-use longhaul_core::grouped;
 use longhaul_core::record::{CLOSE, OPEN, defuse};
+use longhaul_core::text::tokens;
+use longhaul_core::{Millis, counted, grouped};
 
 use self::failing::failing;
 use self::limits::{FAILING_LINES, HOST_CHARS, KEPT_LINES, LEFT_LINES, NAME_CHARS};

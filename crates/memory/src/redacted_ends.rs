@@ -1,6 +1,6 @@
 //! The two ends of a long text without secrets, found without reading the text in between.
 
-use longhaul_core::cut_text::{cut_middle, join_ends};
+use longhaul_core::text::{cut_middle, join_ends};
 use memchr::memmem;
 
 use crate::redact::redact;

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use longhaul_core::cut_text::cut_middle;
-use longhaul_core::invisible::visible;
+use longhaul_core::text::{cut_middle, visible};
 
 /// Returns a text without control characters, terminal sequences and invisible characters; line breaks and tabs stay.
 pub(crate) fn clean(text: &str) -> String {

@@ -1,18 +1,25 @@
-//! The activity log of a session on disk.
+//! The activity log of a session on disk, and which events are written to it: one line for each, before the jobs that read
+//! it run.
 
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fs2::FileExt as _;
 use longhaul_activity_log::{
-    BookmarkVerdict, LogLine, MAX_TAIL, Metrics, TailStart, bookmarks_since_prompt, covers_window,
+    BookmarkVerdict, LogLine, MAX_TAIL, Metrics, TailStart, bookmarks_since_prompt, chars_of_json, covers_window,
     may_be_of_newest_turn, measure,
 };
-use longhaul_core::{Millis, SessionId};
+use longhaul_core::event::predicates::{in_subagent, is_compaction};
+use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, StartSource, Stop, SubagentStop};
+use longhaul_core::{Config, Millis, SessionId, Status};
 
-use crate::{Error, Home, bounded_read, files, waiting_times};
+use crate::{Error, Flow, Home, Hook, SessionRecord, bounded_read, files};
+
+/// How long to wait for a line of the activity log without a newline, until it is complete.
+const LOG_LINE_COMPLETE: Duration = Duration::from_millis(3);
 
 /// Number of bytes read from the end of a log at first. They nearly always contain the whole window.
 const FIRST_TAIL: usize = 4 * 1024;
@@ -86,7 +93,7 @@ impl ActivityLog {
     /// twice.
     fn is_torn(&self) -> bool {
         let Some(length) = self.length_if_torn() else { return false };
-        std::thread::sleep(waiting_times::LOG_LINE_COMPLETE);
+        std::thread::sleep(LOG_LINE_COMPLETE);
         self.length_if_torn() == Some(length)
     }
 
@@ -160,5 +167,76 @@ impl ActivityLog {
         let new = length.saturating_sub(ticket.0).min(MAX_TAIL as u64) as usize;
         let (tail, _) = self.tail(new)?;
         Ok(tail.split(|byte| *byte == b'\n').filter_map(LogLine::parse).collect())
+    }
+}
+
+// What is written at which event.
+
+/// Records where the session runs, and starts its log.
+pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    if !hook.wants_activity() {
+        return Ok(Flow::Next);
+    }
+    SessionRecord::of(hook).save(&hook.home, &hook.event.common.session)?;
+    // A compaction happens inside a turn, which continues.
+    if hook.event.source != StartSource::Compact {
+        hook.activity()?.append(&[LogLine::Status { at: hook.env.now, status: Status::Idle }])?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Counts a tool call of the main loop. For a call of a subagent, only the metrics are read.
+pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
+    if !hook.wants_activity() {
+        return Ok(Flow::Next);
+    }
+    let log = hook.activity()?;
+    if in_subagent(&hook.event.common) {
+        hook.before = log.metrics()?;
+        return Ok(Flow::Next);
+    }
+    let chars = hook.event.tool_response.map_or(0, |response| chars_of_json(response.get()));
+    (hook.before, hook.after) = log.append_and_measure(LogLine::Tool { at: hook.env.now, chars })?;
+    Ok(Flow::Next)
+}
+
+/// Counts the result of a subagent.
+pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
+    if !hook.wants_activity() || is_compaction(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    let chars = hook.event.last_assistant_message.as_ref().map_or(0, |message| message.chars().count() as u64);
+    let log = hook.activity()?;
+    (hook.before, hook.after) = log.append_and_measure(LogLine::Agent { at: hook.env.now, chars })?;
+    Ok(Flow::Next)
+}
+
+/// Records that the turn is over.
+pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if hook.wants_activity() && !in_subagent(&hook.event.common) {
+        let line = LogLine::Status { at: hook.env.now, status: Status::Completed };
+        (hook.before, hook.after) = hook.activity()?.append_and_measure(line)?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Restarts the count, because there is nothing to rewind to after a compaction.
+pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
+    if hook.wants_activity() {
+        let at = hook.env.now;
+        hook.activity()?.append(&[LogLine::Compaction { at }, LogLine::Bookmark { at }])?;
+    }
+    Ok(Flow::Next)
+}
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Returns whether a job that is switched on needs the activity log.
+    pub(crate) fn wants_activity(&self) -> bool {
+        let Config { bookmarks, guard, tracker, continuation, .. } = &self.config;
+        bookmarks.enabled || guard.enabled || tracker.enabled || continuation.enabled
+    }
+
+    pub(crate) fn activity(&self) -> Result<ActivityLog, Error> {
+        ActivityLog::open(&self.home, &self.event.common().session)
     }
 }

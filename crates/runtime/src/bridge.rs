@@ -3,32 +3,36 @@
 //! The bridge is the module of the plugin inside Claude Code. It makes no decisions: it reports events and performs the
 //! actions of the answer. Its parent process is Claude Code; hooks recognise the bridge by that process id.
 
-mod ask_when_full;
-mod bridge_event;
-mod line_parts;
-
-pub(crate) use self::ask_when_full::measure;
-pub use self::bridge_event::BridgeEvent;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use longhaul_core::catalog::Job;
+use longhaul_core::config::StatusPart;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_handoff::BatonTrigger;
 use longhaul_handoff::bridge::{BridgeAction, StatusFacts, answer, step, step_name};
-use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State, notices};
+use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State, texts};
+use longhaul_inject::Terminal;
 use longhaul_store::{Chain, ChainUpdate, ContextUse, NewChain, StepTaker, Store};
 use longhaul_tracker::turn_ended;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::continuation::{Course, settings, start_injector};
+use crate::continuation::{Course, nonce, settings, start_injector};
 use crate::handoff::Project;
-use crate::home;
 use crate::tracker::Logged;
-use crate::{Error, ErrorLog, Home, Tracker, client_records, hook, open_draft, process, usage, waiting_times};
+use crate::{
+    Error, ErrorLog, Home, SessionRecord, Tracker, client_records, context, home, hook, process, statusline, typing,
+};
+
+/// How long to wait for the SessionStart hook of a new session, for the bridge. The bridge itself waits a little
+/// longer.
+const SESSION_START_FOR_BRIDGE: Duration = Duration::from_secs(4);
+
+/// How long to wait for the database, while the module inside Claude Code waits for an answer. The module gives up
+/// after five seconds.
+const DATABASE_FOR_BRIDGE: Duration = Duration::from_secs(2);
 
 /// The errand for a compaction.
 pub(crate) const COMPACT: &str = "compact";
@@ -124,7 +128,7 @@ impl<'a> Desk<'a> {
             }
             return Ok(Vec::new());
         }
-        let store = self.home.store(waiting_times::DATABASE_FOR_BRIDGE)?;
+        let store = self.home.store(DATABASE_FOR_BRIDGE)?;
         let plugin = self.report.plugin.as_deref().unwrap_or("longhaul");
         match event {
             BridgeEvent::Start => {
@@ -156,7 +160,7 @@ impl<'a> Desk<'a> {
             store.record_context(&context)?;
         }
         if let (Some(is_empty), Some(session)) = (self.report.draft_empty, &self.session) {
-            open_draft::note(&self.home, session, is_empty, self.env.now)?;
+            typing::note_draft(&self.home, session, is_empty, self.env.now)?;
         }
         let reason = self.report.reason.as_deref().unwrap_or_default();
         if let (Some(trigger), Some(session)) = (turn_ended(reason), &self.session)
@@ -199,9 +203,7 @@ impl<'a> Desk<'a> {
     fn await_start(&self, store: &Store) -> Result<(), Error> {
         let started = Instant::now();
         let is_clearing = |chain: Chain| chain.plan.state == State::Clearing;
-        while started.elapsed() < waiting_times::SESSION_START_FOR_BRIDGE
-            && self.open_chain(store)?.is_some_and(is_clearing)
-        {
+        while started.elapsed() < SESSION_START_FOR_BRIDGE && self.open_chain(store)?.is_some_and(is_clearing) {
             std::thread::sleep(LOOK_EVERY);
         }
         Ok(())
@@ -246,7 +248,7 @@ impl<'a> Desk<'a> {
                 start_injector(&met.chain)?;
                 Ok(self.step(store, &course, &met.chain)?.into_iter().collect())
             }
-            PlanAction::Notify(message) => Ok(vec![BridgeAction::Toast(notices::not_continued(&message))]),
+            PlanAction::Notify(message) => Ok(vec![BridgeAction::Toast(texts::not_continued(&message))]),
             _ => Ok(Vec::new()),
         }
     }
@@ -316,7 +318,7 @@ impl<'a> Desk<'a> {
         let Some(session) = &self.session else { return Ok(None) };
         let Some(pending) = store.pending_message(session.as_str(), self.client_pid, None)? else { return Ok(None) };
         let is_ours = pending.client_pid == self.client_pid && store.take_message(pending.chain)?;
-        Ok(is_ours.then(|| notices::not_continued(&pending.message)))
+        Ok(is_ours.then(|| texts::not_continued(&pending.message)))
     }
 
     /// Returns the line under the prompt, which Claude Code shows with a warning sign, unless it is switched off.
@@ -326,12 +328,12 @@ impl<'a> Desk<'a> {
         let batons = store.batons(&self.project().path)?;
         let context = store.context(session.as_str())?;
         let mut facts = StatusFacts::default();
-        facts.fill = context.as_ref().and_then(usage::reported_fill);
+        facts.fill = context.as_ref().and_then(context::reported_fill);
         facts.handoff_waits = batons
             .iter()
             .any(|baton| baton.session == session.as_str() && baton.trigger == BatonTrigger::Continuation.as_str());
         let failed = self.chain(store)?.filter(|chain| chain.plan.state == State::Failed);
-        facts.problems = failed.map(|chain| notices::not_continued(&chain.plan.reason)).into_iter().collect();
+        facts.problems = failed.map(|chain| texts::not_continued(&chain.plan.reason)).into_iter().collect();
         Ok(vec![BridgeAction::Status(facts.line(&parts))])
     }
 
@@ -364,4 +366,112 @@ fn limits(reported: Option<&Value>) -> Option<String> {
     };
     let limits: Map<String, Value> = reported?.as_array()?.iter().filter_map(limit).collect();
     (!limits.is_empty()).then(|| Value::Object(limits).to_string())
+}
+
+// Asks for a handoff when the context use becomes known only after the Stop event of the turn.
+
+/// Returns the name of the errand that asks `session` for a handoff if its context turns out to be nearly full.
+pub(crate) fn measure(session: &str) -> String {
+    format!("measure {session}")
+}
+
+impl Desk<'_> {
+    /// Asks for a handoff if the context is nearly full, which was not known yet at the Stop event of the turn.
+    fn ask_when_full(&self, store: &Store) -> Result<Option<BridgeAction>, Error> {
+        let fill = self.context().and_then(|context| context::reported_fill(&context));
+        let (Some(course), Some(session), Some(fill)) = (self.course(), &self.session, fill) else { return Ok(None) };
+        let nonce = nonce()?;
+        let occasion = Occasion::Measured { fill, nonce: &nonce };
+        let now = self.env.now;
+        let chain = self.chain(store)?;
+        let plan = chain.as_ref().map_or_else(|| Plan::new(session.as_str(), now), |chain| chain.plan.clone());
+        if course.meet(&plan, &occasion, &[], now).act == PlanAction::Nothing {
+            return Ok(None);
+        }
+        let decide = |plan: &Plan, remaining: &[String]| course.meet(plan, &occasion, remaining, now);
+        let met = match chain {
+            Some(chain) => store.meet(chain.id, now, decide)?,
+            None => {
+                let (project, terminal_lock) = (self.project(), self.terminal_lock());
+                let new = NewChain {
+                    project_path: &project.path,
+                    client_pid: self.client_pid,
+                    terminal_lock: terminal_lock.as_deref(),
+                };
+                store.begin_chain(&new, &plan, now, decide)?
+            }
+        };
+        match met {
+            Some(ChainUpdate { act: PlanAction::Ask(_), chain, .. }) => self.step(store, &course, &chain),
+            Some(ChainUpdate { act: PlanAction::Notify(message), .. }) => {
+                Ok(Some(BridgeAction::Toast(texts::not_continued(&message))))
+            }
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Returns the lock name of the terminal; `None` inside another client, to which the terminal belongs.
+    fn terminal_lock(&self) -> Option<String> {
+        let record = self.session.as_ref().and_then(|session| SessionRecord::load(&self.home, session));
+        let terminal = record.and_then(|record| record.terminal).or_else(|| Terminal::detect(self.env).ok());
+        terminal.filter(|_| !client_records::is_nested(self.env, self.client_pid)).map(|terminal| terminal.lock_name())
+    }
+}
+
+// The events that the bridge reports, with their names.
+
+/// An event that the bridge reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BridgeEvent {
+    /// The bridge was loaded.
+    Start,
+    /// A turn of the main loop ended.
+    Turn,
+    /// The requested `/clear` is done.
+    Cleared,
+    /// The session ended.
+    End,
+    /// A requested action failed.
+    Failed,
+    /// The user submitted a prompt, or a turn began, before a requested action could be performed.
+    Overtaken,
+    /// The bridge got no answer, or one that it could not parse.
+    Trouble,
+}
+
+impl BridgeEvent {
+    /// Every event.
+    pub const ALL: [Self; 7] =
+        [Self::Start, Self::Turn, Self::Cleared, Self::End, Self::Failed, Self::Overtaken, Self::Trouble];
+
+    /// Returns the name of the event as the bridge writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Turn => "turn",
+            Self::Cleared => "cleared",
+            Self::End => "end",
+            Self::Failed => "failed",
+            Self::Overtaken => "overtaken",
+            Self::Trouble => "trouble",
+        }
+    }
+}
+
+// Which parts of the line under the prompt are shown now. Their text is in `handoff/src/bridge.rs`, their list in
+// `core/src/config/lists.rs`.
+
+impl Desk<'_> {
+    /// Returns the configured parts, without those that Longhaul's own status line already shows.
+    fn parts(&self) -> Vec<StatusPart> {
+        let wanted = &self.config.bridge.status.0;
+        let is_repeated = |part: &StatusPart| match part {
+            StatusPart::Context => true,
+            StatusPart::Handoff | StatusPart::Problems => false,
+        };
+        if wanted.iter().any(is_repeated) && statusline::is_shown(self.env, self.project().path.as_ref()) {
+            return wanted.iter().copied().filter(|part| !is_repeated(part)).collect();
+        }
+        wanted.clone()
+    }
 }

@@ -6,8 +6,8 @@ mod tail;
 
 use std::path::Path;
 
-use longhaul_core::budget::{CONTEXT_CHARS, tokens_of_chars};
 use longhaul_core::event::Common;
+use longhaul_core::text::{CONTEXT_CHARS, tokens_of_chars};
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_handoff::{LOADED_TURNS, RenderInput, Rendered, TimedText, TurnView, allowance, render_into};
 use longhaul_store::{BOOKMARK, NewSession, Session, Store, Turn};

@@ -1,30 +1,37 @@
 //! The frame of every hook executable: reads the payload, runs the jobs in order, prints one JSON object (PreCompact
 //! prints nothing) and exits 0, whatever happens.
 
-mod failed_job;
-mod translated;
-
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use longhaul_activity_log::{LogLine, Metrics};
-use longhaul_core::budget::CONTEXT_CHARS;
 use longhaul_core::catalog::{self, Job};
 use longhaul_core::event::{self, EventName, HookEvent};
+use longhaul_core::text::CONTEXT_CHARS;
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
-use longhaul_store::{ChainId, Store};
+use longhaul_store::{ChainId, Store, StoreError};
 
-use self::failed_job::Retry;
+use crate::agents::AgentCall;
 use crate::jobs::privacy;
 use crate::jobs::prompt_recall::SearchedPrompt;
-use crate::shared_store::SharedStore;
-use crate::{
-    ActivityLog, Deadline, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, home, stdin, waiting_times,
-};
+use crate::memory::upkeep;
+use crate::storage::SharedStore;
+use crate::{ActivityLog, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, files, home, stdin};
+
+/// What `/longhaul:restore` and `/longhaul:bookmarks` leave for the answer, after the command line has done its work.
+pub(crate) const ANSWER_AFTER_COMMAND: Duration = Duration::from_millis(300);
+
+/// All waits of the end of a turn for the database together: nobody types yet, and the state of the session depends on
+/// it.
+const DATABASE_FOR_TURN_END: Duration = Duration::from_millis(1_500);
+
+/// How long to wait for the database, all waits of a hook together, while the user waits for a prompt to be sent or for
+/// a turn to end.
+const DATABASE_FOR_PROMPT: Duration = Duration::from_millis(600);
 
 /// One call of a hook, as its jobs see it.
 #[derive(Debug)]
@@ -250,8 +257,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         let mut patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
         // The user waits for these. What cannot be stored is in the spool, or is read from the transcript later.
         let most = match E::NAME {
-            EventName::UserPromptSubmit => Some(waiting_times::DATABASE_FOR_PROMPT),
-            EventName::Stop => Some(waiting_times::DATABASE_FOR_TURN_END),
+            EventName::UserPromptSubmit => Some(DATABASE_FOR_PROMPT),
+            EventName::Stop => Some(DATABASE_FOR_TURN_END),
             _ => None,
         };
         patience = most.map_or(patience, |most| patience.min(most));
@@ -394,4 +401,145 @@ pub(crate) fn answer_even_after_a_panic(log: ErrorLog) {
         answer(reply::PLAIN);
         std::process::exit(0);
     }));
+}
+
+// What happens after a job has failed: whether it runs again, and from where.
+
+/// What the jobs so far have answered, and what they tell the jobs after them. It is restored before a job runs again.
+///
+/// A search for a prompt is not part of it: it does not use the database that failed, and cannot be begun twice.
+struct Progress {
+    reply: Reply,
+    errand: Option<ChainId>,
+    asks_by_bridge: bool,
+    inherited: Option<String>,
+    awaits_window: bool,
+    was_cleared: bool,
+    handed_over: Option<String>,
+    has_turn_end_to_show: bool,
+}
+
+/// Whether a failed job runs again.
+enum Retry {
+    /// It runs again, after this message to the user.
+    Yes(Option<String>),
+    /// It would fail again.
+    No,
+}
+
+impl<E: HookEvent<'static>> Hook<E> {
+    fn progress(&self) -> Progress {
+        Progress {
+            reply: self.reply.clone(),
+            errand: self.errand,
+            asks_by_bridge: self.asks_by_bridge,
+            inherited: self.inherited.clone(),
+            awaits_window: self.awaits_window,
+            was_cleared: self.was_cleared,
+            handed_over: self.handed_over.clone(),
+            has_turn_end_to_show: self.has_turn_end_to_show,
+        }
+    }
+
+    fn go_back_to(&mut self, before: Progress) {
+        let Progress { reply, errand, asks_by_bridge, inherited, awaits_window, was_cleared, handed_over, .. } = before;
+        (self.reply, self.errand, self.asks_by_bridge) = (reply, errand, asks_by_bridge);
+        (self.inherited, self.handed_over) = (inherited, handed_over);
+        (self.awaits_window, self.was_cleared) = (awaits_window, was_cleared);
+        self.has_turn_end_to_show = before.has_turn_end_to_show;
+    }
+
+    /// Logs an error. Returns whether the job should run again because a damaged database was repaired or replaced.
+    fn judge(&mut self, error: Error) -> Retry {
+        let error = match error {
+            Error::Store(error) if error.is_index_damage() => return self.leave_index_to_upkeep(error),
+            Error::Store(error) => {
+                // A damaged file is renamed, and then no connection to it may be open.
+                self.store.close();
+                self.home.judge(error)
+            }
+            error => error,
+        };
+        if !matches!(error, Error::Busy) {
+            self.write_error(&error);
+        }
+        self.is_locked_out |= error.is_busy();
+        self.report_storage(&error);
+        if let Error::Store(StoreError::TooNew { .. }) = error
+            && E::NAME == EventName::SessionStart
+            && self.reply.system_message.as_ref().is_none_or(|message| !message.contains("newer version"))
+        {
+            self.notify(&format!("longhaul: {error}"));
+        }
+        match error {
+            Error::Damaged { .. } => Retry::Yes(Some(format!("longhaul: {error}"))),
+            // It was repaired in place, or another process has just replaced it.
+            error if error.is_damage() => Retry::Yes(None),
+            _ => Retry::No,
+        }
+    }
+
+    /// Marks a damaged search index, so that the job can run again without it. Upkeep builds it again, because that may
+    /// take minutes.
+    fn leave_index_to_upkeep(&self, error: StoreError) -> Retry {
+        let (session, error) = (&self.event.common().session, Error::from(error).chain());
+        self.log.write(&format!("session {session}: the search index is damaged, upkeep builds it again: {error}"));
+        let marked = self.store().and_then(|store| Ok(store.mark_index_damaged()?));
+        match marked.and_then(|is_new| if is_new { upkeep::start() } else { Ok(()) }) {
+            Ok(()) => Retry::Yes(None),
+            Err(error) => {
+                self.write_error(&error);
+                Retry::No
+            }
+        }
+    }
+}
+
+// A hook for an agent whose payload was translated to Claude Code's.
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Runs `jobs` for a payload that was read and translated already, prints the answer, and then runs `afterwards`.
+    pub(crate) fn run_translated(call: AgentCall, jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
+        let held_back = call.take_held_back();
+        let event = Self::event_of(call.payload.to_claude(), Client::Agent).transpose();
+        let hook = event.and_then(|event| Self::assemble(event, call.env, &call.log, call.deadline, Vec::new()));
+        let Some(mut hook) = hook else { return answer(reply::PLAIN) };
+        if let Some(text) = held_back {
+            hook.show(&text);
+        }
+        hook.work(jobs);
+        let output = hook.reply.hook_specific_output.take();
+        if let Some(mut output) = output {
+            if call.payload.is_not_shown() {
+                let text = output.additional_context.unwrap_or_default();
+                if let Err(error) = files::replace(&call.held_back, text.as_bytes()) {
+                    hook.write_error(&error);
+                }
+            } else {
+                // The agent expects its own name of the event.
+                output.hook_event_name = call.payload.theirs();
+                hook.reply.hook_specific_output = Some(output);
+            }
+        }
+        answer(&hook.reply.to_json());
+        hook.work(afterwards);
+        // As for Claude Code: the process ends here.
+        std::mem::forget(hook);
+    }
+}
+
+/// The time by which a process must have answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// Returns the deadline that is `after` from now.
+    pub fn after(after: Duration) -> Self {
+        Self(Instant::now() + after)
+    }
+
+    /// Returns the time left.
+    pub fn left(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
 }

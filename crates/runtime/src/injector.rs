@@ -11,8 +11,10 @@ use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Terminal, TypeWhen};
 use longhaul_store::ChainId;
 
-use crate::{ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, home, inject};
-use crate::{clock_and_env, codex_continuation, continuation, process, waiting_times};
+use crate::{
+    ActivityLog, Error, ErrorLog, Home, Order, Outcome, Receipt, SessionRecord, Ticket, clock_and_env, codex,
+    continuation, home, inject, process, waiting_times,
+};
 
 /// Interval at which the database is checked for the errand.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -59,10 +61,10 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
         };
     }
     if let [session, kind, place @ ..] = args.as_slice()
-        && kind == codex_continuation::KIND
+        && kind == codex::CONTINUATION_KIND
         && let Some(session) = SessionId::new(session)
     {
-        return match codex_continuation::deliver(&env, &log, &session, place) {
+        return match codex::deliver_continuation(&env, &log, &session, place) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 log.write(&format!("session {session}: {}", error.chain()));

@@ -1,106 +1,86 @@
 //! The only crate that does I/O: standard input, clock, environment, files, processes. Its jobs join stored values with
 //! the decisions of the domain crates.
 
-mod activity;
-mod agent_call;
+pub mod activity;
+mod agents;
+pub mod bookmarks;
 pub mod bounded_read;
 pub mod bridge;
 mod client_records;
 mod clock_and_env;
-mod codex;
-mod codex_continuation;
+pub mod codex;
 pub mod compaction;
+pub mod context;
 pub mod continuation;
-mod deadline;
-mod error_log;
-mod file_identity;
 pub mod files;
-mod folder_hashes;
 pub mod git;
 pub mod handoff;
 mod home;
 mod hook;
+pub mod housekeeping;
 pub mod injector;
 pub mod jobs;
 pub mod memory;
-mod model;
-mod native_links;
+pub mod model;
+pub mod native_links;
 mod notifications;
-mod open_draft;
-mod pane_screen;
 mod private_turns;
 mod process;
-mod program_lines;
+mod program_output;
 pub mod project_file;
 pub mod reopen;
-mod running_subagents;
 pub mod search_process;
 mod session_file;
-mod session_snapshot;
 pub mod shared_file;
-mod shared_store;
-mod shell;
 mod shown_records;
-mod shown_status_line;
+pub mod snapshots;
+mod statusline;
 mod stdin;
 mod storage;
-mod storage_notice;
 pub mod sync;
 mod tied_child;
 pub mod tmux;
-mod tracker;
-mod transcript_file;
+pub mod tracker;
 mod typing;
-mod unread_output;
-mod usage;
-mod user_statusline;
 pub mod waiting_times;
 pub mod worker;
 
 pub use crate::activity::{ActivityLog, Ticket};
-pub use crate::agent_call::AgentCall;
-pub use crate::client_records::records as running_clients;
-pub use longhaul_store::Sanitizer;
-
-pub use crate::client_records::is_headless;
-pub use crate::clock_and_env::{env, has_display, local_days, midnight, now, utc_offset_seconds};
+pub use crate::agents::AgentCall;
+pub use crate::client_records::{is_headless, records as running_clients};
+pub use crate::clock_and_env::{Shell, env, has_display, is_executable, local_days, midnight, now, utc_offset_seconds};
 pub use crate::codex::turns_left_out as codex_turns_left_out;
-pub use crate::deadline::Deadline;
-pub use crate::error_log::ErrorLog;
+pub use crate::context::{Observation, Observed, Observer, Transcript, agent_json, how_full};
 pub use crate::git::branch as git_branch;
-pub use crate::home::{Home, config, config_text, install_record};
-pub use crate::hook::{Flow, Hook, JobFn};
+pub use crate::home::{ErrorLog, Home, config, config_text, install_record};
+pub use crate::hook::{Deadline, Flow, Hook, JobFn};
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::native_links::has_launcher;
-pub use crate::open_draft::reported as open_draft_at;
-pub use crate::pane_screen::{inspect_pane, plain_rows};
 pub use crate::process::{
     become_sibling, leave_session, run as run_program, run_bounded as run_program_bounded, run_in as run_program_in,
     run_in_terminal as run_program_in_terminal, spawn_sibling as start_sibling, tty, variable,
 };
-pub use crate::program_lines::{NextLine, ProgramLines};
-pub use crate::session_file::SessionRecord;
-pub use crate::session_snapshot::{Observation, Observed, Observer, Transcript, agent_json};
-pub use crate::shell::{Shell, is_executable};
+pub use crate::program_output::{NextLine, ProgramLines, run_shown, run_silently};
+pub use crate::session_file::{SessionRecord, TranscriptFile, transcript_place};
 pub use crate::shown_records::recalled_passages;
+pub use crate::statusline::Relay;
 pub use crate::stdin::{StdinError, read as read_stdin};
 pub use crate::storage::StorageTrouble;
 pub use crate::tied_child::{Ended, GuardError, guard, run_guarded};
 pub use crate::tracker::Tracker;
-pub use crate::transcript_file::{TranscriptFile, transcript_place};
-pub use crate::typing::{ContinueOutcome, continue_session};
 pub use crate::typing::{
-    DialogOutcome, DialogPane, Order, Outcome, PromptOutcome, Receipt, SeenDialog, ignores_chord, inject, send_prompt,
+    ContinueOutcome, DialogOutcome, DialogPane, Order, Outcome, PromptOutcome, Receipt, SeenDialog, continue_session,
+    ignores_chord, inject, inspect_pane, open_draft_at, plain_rows, send_prompt,
 };
-pub use crate::unread_output::{run_shown, run_silently};
-pub use crate::usage::how_full;
-pub use crate::user_statusline::Relay;
+pub use longhaul_store::Sanitizer;
 
 #[cfg(test)]
 mod tests;
 
 use std::io;
 use std::path::PathBuf;
+
+use longhaul_core::text::error_chain;
 
 /// The errors of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -194,13 +174,6 @@ impl Error {
 
     /// Returns the message and its causes on one line.
     pub fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
-        text
+        error_chain(self)
     }
 }

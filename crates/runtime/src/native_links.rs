@@ -1,15 +1,17 @@
-//! Replaces the launchers of a universal bundle by links to the executables for this machine.
+//! Replaces the launchers of a universal bundle by links to the executables for this machine, so that later sessions start
+//! those directly.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use longhaul_core::event::SessionStart;
 use longhaul_universal_bundle::{CHECKSUMS, Checksums, Link, Location, is_launcher, links};
 use sha2::{Digest, Sha256};
 
 use crate::bounded_read::{self, Links};
-use crate::{Deadline, Error, is_executable};
+use crate::{Deadline, Error, Flow, Hook, files, is_executable};
 
 /// The launcher that is replaced last. Where it is a launcher no longer, nothing is left to do.
 const LAST: &str = "longhaul-session-start";
@@ -26,7 +28,7 @@ const PIECE: usize = 128 * 1024;
 /// launchers have been replaced costs one. Each launcher is replaced by one rename, after the checksum of its executable
 /// was verified. A launcher works as well as a link, so a process may be killed at any point, and several may do this at
 /// the same time. What is not done by the deadline is left to the next session.
-pub(crate) fn replace_launchers(exe: &Path, deadline: Deadline) -> Result<bool, Error> {
+fn replace_launchers(exe: &Path, deadline: Deadline) -> Result<bool, Error> {
     let Some(Location { bundle, target: Some(target) }) = Location::of(exe).filter(|_| exe.is_absolute()) else {
         return Ok(false);
     };
@@ -118,4 +120,24 @@ fn put(bin: &Path, link: &Link) -> io::Result<()> {
 
 fn temporary(bin: &Path, link: &Link) -> PathBuf {
     bin.join(format!(".{}.link", link.name))
+}
+
+/// Replaces the launchers of this bundle. A problem is logged once, until it changes or is gone.
+pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    let Ok(exe) = std::env::current_exe() else { return Ok(Flow::Next) };
+    let record = hook.home.launcher_problem();
+    match replace_launchers(&exe, hook.deadline) {
+        Ok(false) => {}
+        // There is no record, unless there was a problem before.
+        Ok(true) => drop(fs::remove_file(record)),
+        Err(error) => {
+            let problem = error.chain();
+            if bounded_read::text(&record, bounded_read::SMALL).is_ok_and(|logged| logged == problem) {
+                return Ok(Flow::Next);
+            }
+            hook.log.write(&format!("the hooks still start through launchers: {problem}"));
+            files::replace(&record, problem.as_bytes())?;
+        }
+    }
+    Ok(Flow::Next)
 }

@@ -8,7 +8,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-use crate::waiting_times;
+/// How long to wait for more input, when the payload of a hook looks complete but the input is not closed.
+const INPUT_QUIET: Duration = Duration::from_millis(50);
 
 /// Maximum size of a payload.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -58,7 +59,7 @@ pub fn read(deadline: Duration) -> Result<Vec<u8>, StdinError> {
         if left.is_zero() && !complete {
             return Err(StdinError::TimedOut);
         }
-        if !readable(if complete { left.min(waiting_times::INPUT_QUIET) } else { left })? {
+        if !readable(if complete { left.min(INPUT_QUIET) } else { left })? {
             let parses = || serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok();
             if complete && parses() {
                 return Ok(bytes);

@@ -1,12 +1,18 @@
-//! Checks whether the data folder can be written and has enough free space. Its texts are shown by hooks and by the
-//! doctor.
+//! Whether anything can be stored: whether the data folder can be written and has enough free space, in texts that hooks and
+//! the doctor show; and the database of a hook.
 
+use std::fs::OpenOptions;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::rc::Rc;
 
+use longhaul_core::event::{EventName, HookEvent};
+use longhaul_store::Store;
+use once_cell::unsync::OnceCell;
 use rustix::fs::{Access, AtFlags, CWD, StatVfsMountFlags};
 
-use crate::{Error, Home};
+use crate::{Error, Home, Hook};
 
 /// Required free space in bytes: the minimum that a session of average length stores.
 const NEEDED: usize = 256 * 1024;
@@ -129,9 +135,65 @@ fn by_figures(dir: &Path) -> Option<StorageTrouble> {
     writable.err().and_then(|error| StorageTrouble::of(&error.into()))
 }
 
+// The database of a hook: opened when the first job needs it, then shared by the following jobs.
+//
+// Opening costs more than a small statement, and most hook calls do not need the database.
+
+/// A database that is opened at its first use.
+#[derive(Debug, Default)]
+pub(crate) struct SharedStore(OnceCell<Rc<Store>>);
+
+impl SharedStore {
+    /// Returns the database. `open` opens it if it is not open yet. After an error, the next call tries again.
+    pub(crate) fn get_or_open(&self, open: impl FnOnce() -> Result<Store, Error>) -> Result<Rc<Store>, Error> {
+        self.0.get_or_try_init(|| open().map(Rc::new)).map(Rc::clone)
+    }
+
+    /// Closes the database when no job uses it any more. The next call of [`SharedStore::get_or_open`] opens it again,
+    /// which may be another file by then.
+    pub(crate) fn close(&mut self) {
+        self.0.take();
+    }
+}
+
+// Notifies the user, once per session, that nothing can be stored.
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Notifies the user if the data folder is the cause of an error.
+    ///
+    /// The notice is recorded by an empty file, for which there is often space on a full disk. If the file cannot be
+    /// created, as on a read-only disk, only the start of a session shows the notice, because every other hook would
+    /// repeat it.
+    pub(crate) fn report_storage(&mut self, error: &Error) {
+        let can_show = matches!(E::NAME, EventName::SessionStart | EventName::UserPromptSubmit);
+        let Some(trouble) =
+            StorageTrouble::behind(error, &self.home).filter(|_| can_show && !self.has_reported_storage)
+        else {
+            return;
+        };
+        self.has_reported_storage = true;
+        let mark = self.home.session_file(&self.event.common().session, "unstored");
+        let is_first = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(mark) {
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            Err(_) => E::NAME == EventName::SessionStart,
+        };
+        if is_first {
+            let (what, advice) = (trouble.describe(self.home.dir()), trouble.advice());
+            self.notify(&format!("longhaul: this session is not recorded: {what}; {advice}"));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{StorageTrouble, by_figures};
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    use longhaul_store::Store;
+
+    use super::{SharedStore, StorageTrouble, by_figures};
+    use crate::Error;
 
     #[test]
     fn a_file_and_a_link_that_leads_nowhere_are_no_folders() {
@@ -152,5 +214,23 @@ mod tests {
         assert_eq!(StorageTrouble::look(&dir.path().join("not/there/yet")), None);
         assert_eq!(by_figures(dir.path()), None);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_database_is_opened_once_and_again_after_it_was_closed() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (mut shared, opened) = (SharedStore::default(), Cell::new(0));
+        let open = || {
+            opened.set(opened.get() + 1);
+            Store::open(&folder.path().join("longhaul.db"), Duration::from_secs(5)).map_err(Error::from)
+        };
+        assert!(matches!(shared.get_or_open(|| Err(Error::Busy)), Err(Error::Busy)));
+        let first = shared.get_or_open(open).unwrap();
+        assert!(std::rc::Rc::ptr_eq(&first, &shared.get_or_open(open).unwrap()));
+        assert_eq!(opened.get(), 1);
+        drop(first);
+        shared.close();
+        shared.get_or_open(open).unwrap();
+        assert_eq!(opened.get(), 2);
     }
 }

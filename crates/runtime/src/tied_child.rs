@@ -14,7 +14,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use crate::{Error, process, waiting_times};
+use crate::{Error, process};
+
+/// How long to wait for a child process that is killed when its parent dies, until it is dead.
+const TIED_CHILD_KILLED: Duration = Duration::from_secs(5);
 
 /// The first argument of the guard.
 const GUARD: &str = "guard";
@@ -135,7 +138,7 @@ fn read(pipe: Option<impl Read>) -> String {
 
 /// Waits for the guard to end.
 fn end(guard: &mut Child) -> Option<i32> {
-    let deadline = Instant::now() + waiting_times::TIED_CHILD_KILLED;
+    let deadline = Instant::now() + TIED_CHILD_KILLED;
     while Instant::now() < deadline {
         match guard.try_wait() {
             Ok(Some(status)) => return status.code(),

@@ -1,28 +1,44 @@
-//! Joins the rows of the tracker with the log, the user's scripts and the display.
+//! The tracker: joins the rows of the running sessions with the log, the user's scripts and what tmux displays.
 
-mod display;
+mod events;
 mod refresh;
-mod session_place;
-mod user_options_cache;
 
-use std::cell::Cell;
-use std::path::Path;
-use std::rc::Rc;
-
-use longhaul_activity_log::LogLine;
-use longhaul_core::config::Notify;
-use longhaul_core::event::Common;
-use longhaul_core::{Env, Millis, SessionId, Status};
-use longhaul_store::{Asked, Bridge, Change, PromptOrigin, Store};
-use longhaul_tracker::{
-    Agent, Options, Pane, Script, TEAMMATE, Trigger, script_text, transition, without_control_chars,
+pub use self::events::{
+    on_agent_return, on_failure, on_notification, on_permission, on_prompt, on_session_end, on_session_start,
+    on_subagent_start, on_task_completed, on_teammate_idle, on_tool_failure, on_tool_use, on_turn_end, show_turn_end,
 };
 
-pub(crate) use self::display::start_turn_end;
-use self::session_place::Place;
-use crate::notifications::Question;
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use fs2::FileExt;
+use longhaul_activity_log::LogLine;
+use longhaul_core::config::Notify;
+use longhaul_core::event::{BackgroundTask, Common};
+use longhaul_core::{Env, Millis, SessionId, Status};
+use longhaul_inject::Terminal;
+use longhaul_store::{Asked, Bridge, Change, PromptOrigin, Sighting, Store};
+use longhaul_tracker::{
+    Agent, Options, Pane, Script, TEAMMATE, Trigger, agent_type, project_and_worktree, render, script_text, transition,
+    without_control_chars,
+};
+
+use crate::files::{self, word};
+use crate::notifications::{self, Question};
 use crate::tmux::Server;
-use crate::{ActivityLog, Deadline, Error, Home, notifications, process, waiting_times};
+use crate::{ActivityLog, Deadline, Error, Home, bounded_read, git, process, waiting_times};
+
+/// Interval at which the lock of tmux's display is tried again.
+const DISPLAY_LOCK_TRIED: Duration = Duration::from_millis(2);
+
+/// How long to wait for a tmux server, in the hook of a prompt, for which the user waits. Afterwards another process
+/// shows what has changed.
+const TMUX_FOR_PROMPT: Duration = Duration::from_millis(250);
 
 /// Whether a change of status is already in the activity log of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +99,7 @@ impl<'a> Tracker<'a> {
 
     /// Waits less for tmux, because the user waits for the hook. What cannot be shown in time is left to another process.
     pub(crate) fn hasty(mut self) -> Self {
-        self.server = self.server.map(|server| server.within(waiting_times::TMUX_FOR_PROMPT));
+        self.server = self.server.map(|server| server.within(TMUX_FOR_PROMPT));
         self.is_hasty = true;
         self
     }
@@ -100,12 +116,12 @@ impl<'a> Tracker<'a> {
 
     /// Returns the options as last read from tmux; the defaults outside tmux.
     pub fn options(&self) -> Options {
-        self.server.as_ref().map_or_else(Options::default, |server| user_options_cache::load(self.home, server))
+        self.server.as_ref().map_or_else(Options::default, |server| cached_options(self.home, server))
     }
 
     /// Adds a session that starts.
     pub(crate) fn begin(&mut self, common: &Common, status: Status, reason: Option<&str>) -> Result<(), Error> {
-        let place = Place::of(self.env, common);
+        let place = SeenSession::of(self.env, common);
         if !self.store.add_agent(&place.sighting(self.env.now), status, reason)? {
             return Ok(());
         }
@@ -114,7 +130,7 @@ impl<'a> Tracker<'a> {
 
     /// Records a prompt.
     pub(crate) fn prompt(&mut self, common: &Common, origin: PromptOrigin, summary: Option<&str>) -> Result<(), Error> {
-        let place = Place::of(self.env, common);
+        let place = SeenSession::of(self.env, common);
         match self.store.note_prompt(&place.sighting(self.env.now), origin, summary)? {
             Some(change) => self.announce(&change, Logged::Already),
             None => Ok(()),
@@ -129,7 +145,7 @@ impl<'a> Tracker<'a> {
         reason: Option<&str>,
         logged: Logged,
     ) -> Result<(), Error> {
-        let Some(transition) = transition(trigger) else { return Ok(()) };
+        let transition = transition(trigger);
         match self.store.change_status(session.as_str(), &transition, reason, self.env.now)? {
             Some(change) => self.announce(&change, logged),
             None => Ok(()),
@@ -138,7 +154,7 @@ impl<'a> Tracker<'a> {
 
     /// Applies Claude Code's late notification that it waits for the user.
     pub(crate) fn notified(&self, session: &SessionId, reason: Option<&str>) -> Result<(), Error> {
-        let Some(transition) = transition(Trigger::Notified) else { return Ok(()) };
+        let transition = transition(Trigger::Notified);
         let now = self.env.now;
         match self.store.change_status_unless_asked_lately(session.as_str(), &transition, reason, now)? {
             Some(change) => self.announce(&change, Logged::NotYet),
@@ -148,7 +164,7 @@ impl<'a> Tracker<'a> {
 
     /// Records that the user sees a pane. Returns whether that changed a status.
     pub fn seen(&self, pane: &Pane) -> Result<bool, Error> {
-        let Some(transition) = transition(Trigger::Seen) else { return Ok(false) };
+        let transition = transition(Trigger::Seen);
         let change = self.store.change_status_in_pane(pane, &transition, self.env.now)?;
         if let Some(change) = &change {
             self.announce(change, Logged::NotYet)?;
@@ -158,7 +174,7 @@ impl<'a> Tracker<'a> {
 
     /// Applies the trigger of a tool call. Adds the session if it has no row yet.
     pub(crate) fn tool_used(&mut self, common: &Common, trigger: Trigger, logged: Logged) -> Result<(), Error> {
-        let Some(transition) = transition(trigger) else { return Ok(()) };
+        let transition = transition(trigger);
         let session = common.session.as_str();
         let change = match common.agent_id.as_deref() {
             Some(agent) => self.store.change_status_asked_by(session, agent, &transition, self.env.now)?,
@@ -191,7 +207,7 @@ impl<'a> Tracker<'a> {
 
     /// Records that a dialog asks for permission.
     pub(crate) fn ask_permission(&mut self, common: &Common, reason: &str, wants: Option<&str>) -> Result<(), Error> {
-        let Some(transition) = transition(Trigger::PermissionRequested) else { return Ok(()) };
+        let transition = transition(Trigger::PermissionRequested);
         let asked = Asked { by: common.agent_id.as_deref(), reason, wants };
         match self.store.ask_permission(common.session.as_str(), &transition, &asked, self.env.now)? {
             // The session is blocked already, and its scripts have run. Only the user may not know of this dialog.
@@ -255,15 +271,15 @@ impl<'a> Tracker<'a> {
 
     /// Marks `session`, which may differ from the session of the event, as an idle teammate.
     pub(crate) fn teammate_idle(&mut self, common: &Common, session: &SessionId) -> Result<(), Error> {
-        let mut place = Place::of(self.env, common);
+        let mut place = SeenSession::of(self.env, common);
         if *session != common.session {
             // The pane belongs to the session of the event.
-            place = Place { session: session.clone(), pane: None, pid: None, ..place };
+            place = SeenSession { session: session.clone(), pane: None, pid: None, ..place };
         }
         place.agent_type = Some(TEAMMATE.to_owned());
         let added = self.store.add_agent(&place.sighting(self.env.now), Status::Idle, None)?;
         let is_new = self.store.note_teammate(session.as_str())?;
-        let Some(transition) = transition(Trigger::TeammateIdle) else { return Ok(()) };
+        let transition = transition(Trigger::TeammateIdle);
         match self.store.change_status(session.as_str(), &transition, None, self.env.now)? {
             Some(change) => self.announce(&change, Logged::NotYet),
             // It is no longer counted, even if its status is unchanged.
@@ -323,4 +339,232 @@ impl<'a> Tracker<'a> {
 
 fn seconds(at: Millis) -> u64 {
     at.0 / 1000
+}
+
+// Where a session runs, as its hook or a scan reports it.
+
+/// A session, and where it runs.
+struct SeenSession {
+    session: SessionId,
+    cwd: Option<String>,
+    project: String,
+    branch: Option<String>,
+    agent_type: Option<String>,
+    pane: Option<Pane>,
+    pid: Option<u32>,
+}
+
+impl SeenSession {
+    fn of(env: &Env, common: &Common) -> Self {
+        let pane = match Terminal::detect(env) {
+            Ok(Terminal::Tmux(pane)) => Some(Pane { socket: pane.socket, id: pane.pane }),
+            Ok(_) | Err(_) => None,
+        };
+        Self {
+            pane,
+            pid: env.client_pid,
+            ..Self::in_dir(
+                common.session.clone(),
+                common.cwd.as_deref(),
+                launched_by(env.launched_by.as_deref(), env.client_pid).as_deref(),
+            )
+        }
+    }
+
+    fn in_dir(session: SessionId, cwd: Option<&Path>, launched_by: Option<&str>) -> Self {
+        let text = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
+        let (project, worktree) = text.as_deref().map_or(("/", None), project_and_worktree);
+        Self {
+            project: project.to_owned(),
+            agent_type: agent_type(session.as_str(), worktree, launched_by),
+            session,
+            branch: cwd.and_then(git::branch),
+            cwd: text,
+            pane: None,
+            pid: None,
+        }
+    }
+
+    fn sighting(&self, at: Millis) -> Sighting<'_> {
+        Sighting {
+            session: self.session.as_str(),
+            cwd: self.cwd.as_deref(),
+            project: &self.project,
+            branch: self.branch.as_deref(),
+            agent_type: self.agent_type.as_deref(),
+            pane: self.pane.as_ref(),
+            target: None,
+            client: self.session.client(),
+            pid: self.pid,
+            at,
+        }
+    }
+}
+
+/// Returns the sessions that started a client, separated by commas.
+///
+/// The client takes the list out of the environment of its hooks, so that its own environment is read where the system allows
+/// it. In a command of a session, the variables of that session name it. `inherited` is the list of a hook's own environment.
+fn launched_by(inherited: Option<&str>, client: Option<u32>) -> Option<String> {
+    let of_client = |name| client.and_then(|pid| process::variable(pid, name));
+    let session = of_client("CLAUDECODE").and_then(|_| of_client("CLAUDE_CODE_SESSION_ID"));
+    let list = of_client("CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS").or_else(|| inherited.map(str::to_owned));
+    let sessions: Vec<String> = session.into_iter().chain(list).collect();
+    (!sessions.is_empty()).then(|| sessions.join(","))
+}
+
+// Shows the sessions in tmux: the counts, and the state of a pane.
+//
+// Several processes show something at the same time. A lock keeps the order: whoever holds it reads the rows and shows them,
+// so what is shown last is what was stored last.
+
+/// The executable that shows the end of a turn.
+const PROGRAM: &str = "longhaul";
+
+/// Starts the process that shows the end of a session's turn in tmux.
+pub(crate) fn start_turn_end(env: &Env, home: &Home, session: &SessionId) -> Result<(), Error> {
+    let args = ["tmux", "show-turn-end", "--", session.as_str()].map(str::to_owned);
+    // The terminal of the session may be another one than that of the process that runs its hooks.
+    let terminal = [("TMUX", env.tmux.as_deref()), ("TMUX_PANE", env.tmux_pane.as_deref())];
+    process::spawn_sibling_in_terminal(PROGRAM, &args, home.dir(), &terminal)
+}
+
+impl Tracker<'_> {
+    /// Leaves the display of a turn that ends to another process, which [`start_turn_end`] starts: a hook that waits for
+    /// tmux takes twice as long.
+    pub(crate) fn leave_turn_end(&mut self) {
+        self.leaves_turn_end = true;
+    }
+
+    /// Returns whether a turn has ended that is not shown yet.
+    pub(crate) fn has_turn_end(&self) -> bool {
+        self.has_turn_end.get()
+    }
+
+    /// Shows the end of a session's turn.
+    pub fn show_turn_end(&self, session: &SessionId) -> Result<(), Error> {
+        let pane = self.store.agent(session.as_str())?.and_then(|agent| agent.pane);
+        self.display(&self.options(), pane.as_ref().map(|pane| (pane, session.as_str())))
+    }
+
+    /// Shows the counts.
+    pub fn push(&self) -> Result<(), Error> {
+        self.display(&self.options(), None)
+    }
+
+    /// Shows the counts, and the state of a session in its pane.
+    fn display(&self, options: &Options, session: Option<(&Pane, &str)>) -> Result<(), Error> {
+        let server = self.server.as_ref().map(Server::for_once);
+        let lock = server.as_ref().map_or(Ok(None), |server| self.lock_display(server))?;
+        let agents = self.agents()?;
+        let text = render(&agents, options, seconds(self.env.now));
+        files::replace(&self.home.status(), text.as_bytes())?;
+        let Some(server) = &server else { return Ok(()) };
+        let status_of = |session: &str| agents.iter().find(|agent| agent.session == session).map(|agent| agent.status);
+        let session = session.map(|(pane, session)| (pane, status_of(session)));
+        let here = session.filter(|(pane, _)| pane.socket == server.socket);
+        let window =
+            server.set_status(&text, here.map(|(pane, status)| (pane.id.as_str(), status.map(Status::as_str))))?;
+        drop(lock);
+        if let Some(((pane, _), window)) = session.zip(window) {
+            self.store.set_window(pane, &window)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the lock of a server's display, waiting no longer than for tmux itself. Returns `None` on a file system without
+    /// locks: the order of what is shown is worth less than showing it.
+    fn lock_display(&self, server: &Server) -> Result<Option<File>, Error> {
+        let lock = files::open_append(&self.home.tmux_display_lock(&server.socket))?;
+        let (limit, started) = (server.time_limit(), Instant::now());
+        loop {
+            match lock.try_lock_exclusive() {
+                Ok(()) => return Ok(Some(lock)),
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Ok(None),
+                Err(_) if started.elapsed() >= limit => {
+                    let program = "another process that shows something in tmux".to_owned();
+                    return Err(Error::TimedOut { program, ms: limit.as_millis() as u64 });
+                }
+                Err(_) => std::thread::sleep(DISPLAY_LOCK_TRIED),
+            }
+        }
+    }
+}
+
+// A cache of the tmux options that the user has set, so that hooks do not query tmux. What Longhaul shows in tmux is
+// corrected by `refresh.rs`.
+
+/// Returns the cached options of a server; the defaults if there are none.
+fn cached_options(home: &Home, server: &Server) -> Options {
+    let cached = bounded_read::bytes(&home.tmux_options(&server.socket), bounded_read::LARGE).ok();
+    let values: Vec<String> = cached.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    Options::from_values(|at| values.get(at).cloned())
+}
+
+/// Caches the options of a server if they have changed.
+fn cache_options(home: &Home, server: &Server, options: &Options) -> Result<(), Error> {
+    if cached_options(home, server) == *options {
+        return Ok(());
+    }
+    let json = serde_json::to_vec(options.values()).unwrap_or_default();
+    files::replace(&home.tmux_options(&server.socket), &json)
+}
+
+// The running subagents of a session, each of which can open a dialog at any time.
+
+/// Number of bytes read from the end of the file.
+const MAX_TAIL: usize = 64 * 1024;
+
+/// Records that a subagent started.
+///
+/// The file is `sessions/<id>.agents`. Its lines are `+ id` (started), `- id` (returned) and `= id…` (exactly these are
+/// running).
+pub(crate) fn subagent_began(home: &Home, session: &SessionId, id: &str) -> Result<(), Error> {
+    append_subagent(home, session, &format!("+ {}", word(id)))
+}
+
+/// Records that a subagent returned.
+pub(crate) fn subagent_returned(home: &Home, session: &SessionId, id: &str) -> Result<(), Error> {
+    append_subagent(home, session, &format!("- {}", word(id)))
+}
+
+/// Records which subagents are still running at the end of a turn, as Claude Code reports them.
+pub(crate) fn note_running_subagents(home: &Home, session: &SessionId, tasks: &[BackgroundTask]) -> Result<(), Error> {
+    // Most sessions never start a subagent, so that there is nothing to correct.
+    if tasks.is_empty() && !home.session_file(session, "agents").exists() {
+        return Ok(());
+    }
+    set_running_subagents(home, session, tasks.iter())
+}
+
+fn set_running_subagents<'a>(
+    home: &Home,
+    session: &SessionId,
+    tasks: impl Iterator<Item = &'a BackgroundTask>,
+) -> Result<(), Error> {
+    let ids = tasks.filter(|task| task.may_ask()).map(|task| format!(" {}", word(&task.id)));
+    append_subagent(home, session, &format!("={}", ids.collect::<String>()))
+}
+
+/// Returns whether a subagent of the session is running, as far as is known.
+pub(crate) fn any_subagent_runs(home: &Home, session: &SessionId) -> bool {
+    let Ok(file) = bounded_read::open(&home.session_file(session, "agents")) else { return false };
+    let Ok((tail, whole)) = files::tail(&file, MAX_TAIL) else { return true };
+    let text = String::from_utf8_lossy(&tail);
+    let lines = text.lines().skip(usize::from(!whole));
+    let mut running = BTreeSet::new();
+    for line in lines {
+        let mut words = line.split(' ');
+        match words.next() {
+            Some("+") => running.extend(words),
+            Some("-") => words.for_each(|id| _ = running.remove(id)),
+            Some("=") => running = words.collect(),
+            _ => {}
+        }
+    }
+    !running.is_empty()
+}
+
+fn append_subagent(home: &Home, session: &SessionId, line: &str) -> Result<(), Error> {
+    files::append_line(&home.session_file(session, "agents"), line)
 }

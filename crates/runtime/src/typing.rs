@@ -1,25 +1,38 @@
 //! Types into the terminal of a session: inspect the screen, type, inspect again, submit, wait for the receipt.
 
 mod answer_dialog;
-mod by_chord;
-mod client_notes;
-mod continue_session;
 mod send_prompt;
 mod typist;
 
 use std::time::{Duration, Instant};
 
 use longhaul_activity_log::{LogLine, RECEIPT_MS};
-use longhaul_core::{Env, SessionId};
-use longhaul_inject::{Terminal, TypeWhen, TypingDecision};
+use longhaul_core::{Env, Millis, SessionId};
+use longhaul_inject::{
+    ChordResult, ChordTrial, Inspection, KeybindingsFile, SubmitKey, Terminal, TmuxPane, TypeWhen, TypingDecision,
+    parse_inspection, printable,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::hook::Deadline;
+use crate::{
+    ActivityLog, Error, Home, SessionRecord, Ticket, bounded_read, client_records, clock_and_env, files, process,
+};
 
 pub use self::answer_dialog::{DialogOutcome, DialogPane, SeenDialog};
-pub use self::client_notes::ignores_chord;
-pub use self::continue_session::{ContinueOutcome, continue_session};
-pub use self::send_prompt::{PromptOutcome, send_prompt};
+pub use self::send_prompt::{ContinueOutcome, PromptOutcome, continue_session, send_prompt};
+
 pub(crate) use self::typist::{Superseded, Typist};
-use crate::deadline::Deadline;
-use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client_records, clock_and_env, waiting_times};
+
+/// How long to wait for a tmux server, for the preview of a pane. A person waits, and the next preview is a second
+/// away.
+const TMUX_FOR_PREVIEW: Duration = Duration::from_secs(2);
+
+/// Interval at which a pane that cannot be typed into is inspected again.
+const PANE_INSPECTED_AGAIN: Duration = Duration::from_millis(150);
+
+/// A draft of the user must be unchanged for this long before it is stashed, because the user may still be typing it.
+const DRAFT_UNCHANGED: Duration = Duration::from_secs(2);
 
 /// The event in the log that confirms a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,7 +198,7 @@ pub(crate) fn submit_patiently(typist: &Typist<'_>, superseded: Superseded<'_>) 
             }
             return Ok(Submitted::No(format!("waited {} s: {why}", order.patience.as_secs())));
         }
-        std::thread::sleep(waiting_times::PANE_INSPECTED_AGAIN);
+        std::thread::sleep(PANE_INSPECTED_AGAIN);
     }
 }
 
@@ -247,11 +260,119 @@ struct Draft {
 impl Draft {
     fn has_rested(&mut self, text: &str) -> bool {
         match &self.seen {
-            Some((seen, since)) if seen == text => since.elapsed() >= waiting_times::DRAFT_UNCHANGED,
+            Some((seen, since)) if seen == text => since.elapsed() >= DRAFT_UNCHANGED,
             Some(_) | None => {
                 self.seen = Some((text.to_owned(), Instant::now()));
                 false
             }
         }
     }
+}
+
+// Notes on a client process: whether the submit chord works in it, and a text that was left in its input.
+
+/// `clients/<pid>.json`. There is one file per process, because each process reads keybindings.json at its own time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct ClientNotes {
+    /// The start time of the process in clock ticks, because pids are reused.
+    start: Option<String>,
+    /// The result of the last use of the chord.
+    experience: Option<ChordTrial>,
+    /// A text of Longhaul that may be in the input: it is being typed, or could be neither submitted nor erased.
+    left: Option<String>,
+}
+
+impl ClientNotes {
+    /// Reads the notes of a client; empty if there are none for this process.
+    fn load(home: &Home, pid: Option<u32>) -> Self {
+        let start = pid.and_then(process::start_ticks);
+        let read = |pid: u32| {
+            serde_json::from_slice::<Self>(&bounded_read::bytes(&home.client_file(pid), bounded_read::SMALL).ok()?).ok()
+        };
+        let notes = pid.and_then(read).filter(|notes| notes.start == start);
+        notes.unwrap_or(Self { start, ..Self::default() })
+    }
+
+    fn save(&self, home: &Home, pid: u32) -> Result<(), Error> {
+        files::replace(&home.client_file(pid), &serde_json::to_vec(self).unwrap_or_default())
+    }
+}
+
+/// Returns the key that submits in a client, with its notes.
+fn submit_key(env: &Env, home: &Home, pid: Option<u32>) -> (SubmitKey, ClientNotes) {
+    let notes = ClientNotes::load(home, pid);
+    let file = read_keybindings(env);
+    let file = file.as_ref().map(|(text, written, age)| KeybindingsFile { text, written: *written, age: *age });
+    // A result can only be recorded for a known process.
+    let key = if pid.is_some() { SubmitKey::choose(file, notes.experience.as_ref()) } else { SubmitKey::Enter };
+    (key, notes)
+}
+
+/// Returns whether a running client has ignored the submit chord.
+pub fn ignores_chord(home: &Home, pid: u32) -> bool {
+    let experience = ClientNotes::load(home, Some(pid)).experience;
+    experience.is_some_and(|experience| experience.proof == ChordResult::Ignored)
+}
+
+/// Records the result of the chord.
+fn note_proof(env: &Env, home: &Home, pid: u32, key: &SubmitKey, proof: ChordResult) -> Result<(), Error> {
+    let Some(chord) = key.chord() else { return Ok(()) };
+    let Some((_, file_written, _)) = read_keybindings(env) else { return Ok(()) };
+    let experience = ChordTrial { chord: chord.submit.to_string(), file_written, proof };
+    ClientNotes { experience: Some(experience), ..ClientNotes::load(home, Some(pid)) }.save(home, pid)
+}
+
+/// Records the text that was left in the input; `None` if none is.
+fn note_left(home: &Home, pid: u32, left: Option<&str>) -> Result<(), Error> {
+    let notes = ClientNotes::load(home, Some(pid));
+    if notes.left.as_deref() == left {
+        return Ok(());
+    }
+    ClientNotes { left: left.map(str::to_owned), ..notes }.save(home, pid)
+}
+
+/// Returns the text of keybindings.json, its modification time, and its age, both in milliseconds.
+fn read_keybindings(env: &Env) -> Option<(String, u64, u64)> {
+    let path = env.client_dir.as_ref()?.join("keybindings.json");
+    let text = bounded_read::text(&path, bounded_read::LARGE).ok()?;
+    let modified = path.metadata().ok()?.modified().ok()?;
+    // The system clock, because the one in `env` may be fixed.
+    let age = modified.elapsed().map_or(0, |age| age.as_millis() as u64);
+    Some((text, files::since_epoch(modified)?.0, age))
+}
+
+// The screen of a tmux pane as plain text, for a preview.
+
+/// Returns what a pane shows now; `None` if it does not exist.
+pub fn inspect_pane(pane: &TmuxPane) -> Result<Option<Inspection>, Error> {
+    process::run(&pane.inspect(), TMUX_FOR_PREVIEW).map(|stdout| parse_inspection(&stdout))
+}
+
+/// Returns the rows of a captured screen without escape sequences and control characters, without the empty rows at the end.
+pub fn plain_rows(inspection: &Inspection) -> Vec<String> {
+    let mut rows: Vec<String> = longhaul_inject::plain_rows(&inspection.screen)
+        .iter()
+        .map(|row| printable(row).trim_end().to_owned())
+        .collect();
+    while rows.last().is_some_and(String::is_empty) {
+        rows.pop();
+    }
+    rows
+}
+
+// Whether the user was writing in the input of a session when its last turn ended, as the bridge reports it.
+//
+// The file is `sessions/<id>.draft`. It contains the time, and nothing of the draft. It exists only while there is a draft.
+
+/// Records whether the input is empty.
+pub(crate) fn note_draft(home: &Home, session: &SessionId, is_empty: bool, now: Millis) -> Result<(), Error> {
+    let path = home.session_file(session, "draft");
+    if is_empty { files::remove(&path) } else { files::replace(&path, now.0.to_string().as_bytes()) }
+}
+
+/// Returns when a draft was last reported; `None` if the input was empty.
+pub fn open_draft_at(home: &Home, session: &SessionId) -> Option<Millis> {
+    let text = bounded_read::text(&home.session_file(session, "draft"), bounded_read::SMALL).ok()?;
+    text.trim().parse().ok().map(Millis)
 }

@@ -3,27 +3,28 @@
 //! It holds a lock while it runs, so that there is never a second one, and so that a file of a killed worker is not
 //! taken for that of a running one.
 
-mod endpoint_trouble;
-mod for_model;
-mod model_pause;
 pub mod ticket;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
 use fs2::FileExt;
-use longhaul_core::{Env, Platform};
+use longhaul_core::{Env, Millis, Platform};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
-pub use self::endpoint_trouble::EndpointTrouble;
-pub use self::for_model::{FOR_MODEL, start_for_model};
-pub use self::model_pause::ModelPause;
-use crate::waiting_times::{WORKER_LOCK, WORKER_START_OR_STOP};
 use crate::{Error, Home, bounded_read, files, process};
+
+/// How long to wait for the worker's lock. A process that only checks whether a worker runs holds it for less.
+const WORKER_LOCK: Duration = Duration::from_millis(300);
+
+/// How long to wait for the worker's start, until it answers, and its end. A loaded machine takes seconds for either.
+const WORKER_START_OR_STOP: Duration = Duration::from_secs(10);
 
 /// The name of the executable.
 const EXECUTABLE: &str = "longhaul-worker";
@@ -217,4 +218,124 @@ pub fn open_browser(env: &Env, home: &Home, worker: &WorkerFile) -> Result<(), E
     let program = if env.platform == Platform::MacOs { "open" } else { "xdg-open" };
     let entrance = ticket::issue(home, worker, env.now)?;
     process::spawn_detached(program, &[&entrance.to_string_lossy()])
+}
+
+// Starts the worker from a hook, so that a model writes summaries of what the hook has stored.
+
+/// The argument of a worker that a hook has started.
+pub const FOR_MODEL: &str = "--for-model";
+
+/// Starts the worker in the background, unless one runs or it is paused after a failure. Returns whether it was
+/// started.
+///
+/// The hook takes the worker's lock and passes it on as the worker's standard input. Thus only one of any number of
+/// concurrent hooks starts a worker, and the lock is never free in between.
+pub fn start_for_model(home: &Home, now: Millis) -> Result<bool, Error> {
+    if ModelPause::in_force(home, now).is_some() {
+        return Ok(false);
+    }
+    let lock = files::open_append(&home.worker_lock())?;
+    if lock.try_lock_exclusive().is_err() {
+        return Ok(false);
+    }
+    process::spawn_apart(EXECUTABLE, &["--detached", FOR_MODEL], lock, home.dir())?;
+    Ok(true)
+}
+
+impl Claim {
+    /// Takes the permission over from the hook that started this process; `None` if another worker has it.
+    pub fn take_over(home: &Home) -> Result<Option<Self>, Error> {
+        match handed_over(home) {
+            Ok(Some(lock)) => Ok(Some(Self { home: home.clone(), lock })),
+            // The user started it with this argument.
+            Ok(None) | Err(_) => Self::take(home),
+        }
+    }
+}
+
+/// Returns standard input if it is the locked file of the worker.
+fn handed_over(home: &Home) -> io::Result<Option<File>> {
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let (given, own) = (file.metadata()?, fs::metadata(home.worker_lock())?);
+    let is_own = (given.dev(), given.ino()) == (own.dev(), own.ino());
+    Ok((is_own && file.try_lock_exclusive().is_ok()).then_some(file))
+}
+
+// The time until which hooks do not start the worker for a model again.
+//
+// A model that does not answer must not cost a process at every turn. The end of the pause and the number of failures
+// in a row are stored in a file, so that a hook can read them without opening the database.
+
+/// Maximum length of a pause. A longer one comes from a clock that was ahead, and is ignored.
+const LONGEST: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// `worker-pause.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelPause {
+    /// The end of the pause, in milliseconds since the Unix epoch.
+    pub until: u64,
+    /// Number of failures in a row.
+    pub failures: u32,
+    /// The reason.
+    pub reason: String,
+}
+
+impl ModelPause {
+    /// Returns the last pause, even if it is over.
+    pub fn read(home: &Home) -> Option<Self> {
+        serde_json::from_slice(&bounded_read::bytes(&home.worker_pause(), bounded_read::SMALL).ok()?).ok()
+    }
+
+    /// Returns the current pause.
+    pub fn in_force(home: &Home, now: Millis) -> Option<Self> {
+        let is_in_force = |pause: &Self| pause.until > now.0 && pause.until - now.0 <= LONGEST.as_millis() as u64;
+        Self::read(home).filter(is_in_force)
+    }
+
+    /// Starts a pause.
+    pub fn write(home: &Home, now: Millis, time: Duration, failures: u32, reason: &str) -> Result<(), Error> {
+        let until = now.0.saturating_add(time.as_millis() as u64);
+        let pause = Self { until, failures, reason: reason.to_owned() };
+        files::replace(&home.worker_pause(), &serde_json::to_vec(&pause).unwrap_or_default())
+    }
+
+    /// Ends the pause.
+    pub fn clear(home: &Home) {
+        // Usually there is none.
+        let _ = fs::remove_file(home.worker_pause());
+    }
+}
+
+// The last failure of the embeddings endpoint, which only the worker calls.
+//
+// It is stored in a file, so that `longhaul doctor` and `longhaul memory stats` can report it.
+
+/// `worker-embeddings.json`. It is removed when the endpoint answers again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointTrouble {
+    /// The time of the failure, in milliseconds since the Unix epoch.
+    pub at: u64,
+    /// Number of failures in a row.
+    pub failures: u32,
+    /// The reason. It names only the host of the endpoint.
+    pub error: String,
+}
+
+impl EndpointTrouble {
+    /// Returns the last failure, if the endpoint has not answered since.
+    pub fn read(home: &Home) -> Option<Self> {
+        serde_json::from_slice(&bounded_read::bytes(&home.endpoint_trouble(), bounded_read::SMALL).ok()?).ok()
+    }
+
+    /// Records a failure.
+    pub fn write(home: &Home, now: Millis, failures: u32, error: &str) -> Result<(), Error> {
+        let trouble = Self { at: now.0, failures, error: error.to_owned() };
+        files::replace(&home.endpoint_trouble(), &serde_json::to_vec(&trouble).unwrap_or_default())
+    }
+
+    /// Records that the endpoint answers.
+    pub fn clear(home: &Home) {
+        // Usually there is none.
+        let _ = fs::remove_file(home.endpoint_trouble());
+    }
 }

@@ -5,10 +5,11 @@ use std::os::unix::ffi::OsStrExt;
 
 use longhaul_core::Env;
 use longhaul_runtime::git::PrivateGit;
-use longhaul_snapshot::{Change, ChangeCount, count_changes, parse_changes};
 
 use crate::Error;
 use crate::git_output::listed_paths;
+use crate::paths::{Change, parse_changes};
+use crate::summary::{ChangeCount, count_changes};
 
 /// A file that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,14 +6,17 @@ use std::time::{Duration, Instant};
 
 use longhaul_core::{Config, Env, Millis};
 use longhaul_runtime::{ErrorLog, Home, bounded_read, files, leave_session, waiting_times};
-use longhaul_snapshot::{Limits, MAX_FILES};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::lock::Lock;
-use crate::place::{Place, remove};
-use crate::take::{Event, describe, prepared, take_locked};
+use crate::left_out::{Limits, MAX_FILES};
+use crate::place::{LOCK_PATIENCE, Place, remove};
+use crate::take::{Event, describe, take_locked};
 use crate::{Error, Skip, journal, upkeep};
+
+/// The most time for taking a snapshot. The first one of a large work tree reads every file, perhaps while the machine
+/// is busy.
+const TAKE_SNAPSHOT: Duration = Duration::from_secs(300);
 
 /// Interval at which the lock is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -105,10 +108,10 @@ pub fn serve(env: &Env, home: &Home, config: &Config, place: &Place, log: &Error
     // A request that arrives while the lock is held is seen by the check after its release.
     let started = Instant::now();
     while !waiting(place).is_empty() {
-        let Some(lock) = Lock::try_take(&prepared(place)?.dir)? else {
+        let Some(lock) = place.try_lock()? else {
             // A process that takes a snapshot also serves this request. After one that was killed, its git may hold the
             // lock for a moment and serves nothing.
-            if started.elapsed() >= waiting_times::SNAPSHOT_LOCK {
+            if started.elapsed() >= LOCK_PATIENCE {
                 return Ok(());
             }
             std::thread::sleep(PAUSE);
@@ -146,14 +149,12 @@ fn serve_all(
     let skip = if journal::exists(&place.dir) {
         Error::Unfinished
     } else {
-        match take_locked(env, place, store, limits, events, waiting_times::TAKE_SNAPSHOT) {
+        match take_locked(env, place, store, limits, events, TAKE_SNAPSHOT) {
             Ok(_) => {
                 upkeep::clear_failure(place);
                 return Ok(());
             }
-            Err(Error::Runtime(longhaul_runtime::Error::TimedOut { .. })) => {
-                Error::TooSlow(waiting_times::TAKE_SNAPSHOT.as_secs())
-            }
+            Err(Error::Runtime(longhaul_runtime::Error::TimedOut { .. })) => Error::TooSlow(TAKE_SNAPSHOT.as_secs()),
             Err(error) => error,
         }
     };

@@ -1,5 +1,5 @@
-//! The private store of snapshots: takes them, compares them and restores them, with git as a program. Also why none is
-//! taken (`Skip`), in words.
+//! Snapshots of a work tree: takes them, compares them and restores them, with git as a program. Also why none is taken
+//! (`Skip`), in words. What is decided without the disk is in `left_out.rs`, `restore_plan.rs` and `summary.rs`.
 //!
 //! The user's repository is only read. Objects are written to a store in `LONGHAUL_HOME/snapshots`, and the repository's
 //! objects are borrowed as alternates. No hook links this crate: hooks start `longhaul-snapshot`.
@@ -7,44 +7,32 @@
 mod compare;
 mod detached;
 mod disk;
-mod file_kinds;
-mod folder_permissions;
 mod folders;
 mod git_output;
-mod ignored_files;
 mod journal;
-mod lock;
-mod metadata;
+mod left_out;
+mod paths;
 mod place;
-mod prune;
-mod repository_folders;
 mod restore;
-mod restore_folders;
-mod restore_journal;
-mod restore_objects;
-mod restore_steps;
-mod rule_files;
+mod restore_plan;
 mod rules;
 mod scan;
-mod scan_state;
-mod staged_file;
+mod summary;
 mod take;
-mod temporary_folder;
-mod temporary_objects;
-mod tidy;
-mod tracked;
-mod unreadable_folders;
 mod upkeep;
-mod user_index;
 
 pub use crate::compare::{
     FileChange, FilePatch, count_between, counts, file_changes, file_patch, first_file_changes, show_diff,
 };
 pub use crate::detached::{limits, run as run_detached, serve as serve_requests};
+pub use crate::left_out::Limits;
+pub use crate::paths::{decoded_path, encoded_path, is_selected, shown_path};
 pub use crate::place::{Place, snapshots_dir, stored_git};
 pub use crate::restore::{
-    Announced, Prepared, Recovery, Restored, announce, prepare, prepare_undo, recover, unfinished,
+    Announced, Destination, Prepared, Recovery, Restored, announce, prepare, prepare_undo, recover, unfinished,
 };
+pub use crate::restore_plan::RestorePlan;
+pub use crate::summary::{ChangeCount, left_out_line, plan_lines, plan_size};
 pub use crate::take::{Event, now_tree, take};
 pub use crate::upkeep::{Dropped, StoreSize, UPKEEP_FAILURE, last_failure, store_size, upkeep};
 
@@ -52,7 +40,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use longhaul_snapshot::{bytes_text, shown_path};
+use longhaul_core::text::error_chain;
+
+use crate::summary::bytes_text;
 
 /// Why a snapshot could not be taken, compared or restored.
 #[derive(Debug, thiserror::Error)]
@@ -106,11 +96,7 @@ impl From<longhaul_store::StoreError> for Error {
 impl Error {
     /// Returns the message and its causes on one line.
     pub fn chain(&self) -> String {
-        match self {
-            Self::Runtime(error) => error.chain(),
-            Self::Change { source, .. } => format!("{self}: {source}"),
-            error => error.to_string(),
-        }
+        error_chain(self)
     }
 
     pub(crate) fn change(path: &Path) -> impl Fn(io::Error) -> Self {

@@ -1,16 +1,32 @@
-//! Where the snapshots of a work tree are stored, and which work trees have none: the home folder, and those around it.
+//! Where the snapshots of a work tree are stored, and which work trees have none: the home folder, and those around it. Also
+//! the lock of that place, and what is stored there beside files.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_runtime::git::{NoWorkTree, PrivateGit, WorkTree};
-use longhaul_runtime::{Home, bounded_read, files, waiting_times};
+use longhaul_runtime::{Home, bounded_read, files};
+use rustix::io::FdFlags;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Error, Skip, temporary_folder, user_index};
+use crate::folders::FolderModes;
+use crate::left_out::{LeftOut, LeftOutReason};
+use crate::paths::{decoded_path, encoded_path};
+use crate::{Error, Skip, git_output};
+
+/// How long to wait for the lock of a work tree's snapshots, in the background: another process takes a snapshot or packs them, or
+/// is about to end.
+pub(crate) const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long to wait for git, for finding the work tree of a folder.
+const FIND_WORK_TREE: Duration = Duration::from_secs(10);
 
 /// Attributes that switch off every conversion, so that the bytes of a file are stored as they are. They come before
 /// those of the work tree.
@@ -46,7 +62,7 @@ impl Place {
     pub fn find(env: &Env, home: &Home, dir: &Path) -> Result<Self, Error> {
         let read = |source| longhaul_runtime::Error::Read { path: dir.to_owned(), source };
         let dir = dir.canonicalize().map_err(read)?;
-        let tree = WorkTree::around(env, &dir, waiting_times::FIND_WORK_TREE).map_err(|why| match why {
+        let tree = WorkTree::around(env, &dir, FIND_WORK_TREE).map_err(|why| match why {
             NoWorkTree::Failed(error) => Error::from(error),
             why => Skip::NoWorkTree(why.to_string()).into(),
         })?;
@@ -88,8 +104,25 @@ impl Place {
         }
     }
 
+    /// Creates the folder of the work tree, which holds the lock.
+    pub(crate) fn create_dir(&self) -> Result<(), Error> {
+        Ok(files::create_dir(&self.dir)?)
+    }
+
+    /// Takes the lock of the work tree; waits for another process at most `patience`.
+    pub(crate) fn lock(&self, patience: Duration) -> Result<Lock, Error> {
+        self.create_dir()?;
+        Lock::take(&self.dir, patience)
+    }
+
+    /// Takes the lock of the work tree; returns `None` if another process holds it.
+    pub(crate) fn try_lock(&self) -> Result<Option<Lock>, Error> {
+        self.create_dir()?;
+        Lock::try_take(&self.dir)
+    }
+
     /// Creates or updates the store's folders and its configuration.
-    pub fn prepare(&self, env: &Env) -> Result<(), Error> {
+    pub(crate) fn set_up(&self, env: &Env) -> Result<(), Error> {
         let format = match self.tree.is_sha256 {
             false => "[core]\n\trepositoryformatversion = 0\n",
             true => "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n",
@@ -135,14 +168,14 @@ impl Place {
         for name in ["index.lock", "user-index.lock"] {
             remove(&self.dir.join(name))?;
         }
-        for name in temporary_folder::NAMES {
+        for name in NAMES {
             let _ = std::fs::remove_dir_all(self.dir.join(name));
         }
         for entry in std::fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             // `files::replace` writes to a file with such an extension first.
             let is_temporary =
                 entry.path().extension().is_some_and(|extension| extension.as_bytes().starts_with(b"tmp"));
-            if is_temporary || user_index::is_copy(&entry.file_name()) {
+            if is_temporary || git_output::is_copy(&entry.file_name()) {
                 remove(&entry.path())?;
             }
         }
@@ -219,5 +252,178 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         removed => removed.map_err(Error::change(path)),
+    }
+}
+
+// The lock of a work tree: one process at a time takes or restores a snapshot of it.
+
+/// Interval at which a lock that another process holds is tried again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The lock of a work tree. Released when dropped, or when this process and every git that it has started have ended.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    file: File,
+}
+
+impl Lock {
+    /// Takes the lock; returns `None` if another process holds it.
+    pub(crate) fn try_take(dir: &Path) -> Result<Option<Self>, Error> {
+        let file = files::open_append(&dir.join("lock"))?;
+        if file.try_lock_exclusive().is_err() {
+            return Ok(None);
+        }
+        // A git that outlives this process may still write, so it inherits the lock.
+        let _ = rustix::io::fcntl_setfd(&file, FdFlags::empty());
+        Ok(Some(Self { file }))
+    }
+
+    /// Takes the lock; waits for another process at most `patience`.
+    pub(crate) fn take(dir: &Path, patience: Duration) -> Result<Self, Error> {
+        let started = Instant::now();
+        loop {
+            match Self::try_take(dir)? {
+                Some(lock) => return Ok(lock),
+                None if started.elapsed() >= patience => return Err(Error::Locked),
+                None => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = FileExt::unlock(&self.file);
+    }
+}
+
+// What a snapshot knows beside its files, stored as JSON in the message of its commit.
+
+/// What a snapshot knows beside its files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Metadata {
+    /// The session.
+    pub(crate) session: String,
+    /// What the snapshot was taken for.
+    pub(crate) kind: String,
+    /// The time of the event, in milliseconds since the epoch.
+    pub(crate) created_at: u64,
+    /// What was left out: paths and the names of reasons.
+    pub(crate) left_out: Vec<(String, String)>,
+    /// Permissions of files that differ from those of a new file.
+    pub(crate) modes: BTreeMap<String, u32>,
+    /// The permissions that a new file does not get.
+    pub(crate) umask: u32,
+    /// Whether too many files have unusual permissions to store them.
+    pub(crate) has_no_modes: bool,
+    /// Permissions of folders that differ from those of a new folder.
+    pub(crate) folder_modes: BTreeMap<String, u32>,
+    /// Whether too many folders have unusual permissions to store them.
+    pub(crate) has_no_folder_modes: bool,
+    /// Folders that contained no file, as far as they were found.
+    pub(crate) empty_folders: Vec<String>,
+    /// The ignore rules that are not in the work tree; `None` if they were not stored.
+    pub(crate) rules: Option<String>,
+    /// The files of ignore rules in the work tree that were ignored themselves, with their texts.
+    pub(crate) hidden_rules: BTreeMap<String, String>,
+}
+
+/// Maximum number of files, and of folders, of which it is stored that they have unusual permissions.
+pub(crate) const MAX_MODES: usize = 50_000;
+
+impl Metadata {
+    /// Returns the permissions of folders.
+    pub(crate) fn folder_modes(&self) -> FolderModes {
+        let unusual = self.folder_modes.iter().map(|(path, mode)| (decoded_path(path), *mode)).collect();
+        FolderModes { unusual, umask: self.umask }
+    }
+
+    /// Returns what was left out.
+    pub(crate) fn left_out(&self) -> Vec<LeftOut> {
+        let one = |(path, reason): &(String, String)| LeftOut {
+            path: decoded_path(path),
+            reason: LeftOutReason::of(reason).unwrap_or(LeftOutReason::Excluded),
+        };
+        self.left_out.iter().map(one).collect()
+    }
+}
+
+/// Returns the permissions of a file, given those that differ from those of a new file.
+pub(crate) fn permissions(modes: &BTreeMap<String, u32>, umask: u32, path: &[u8], is_executable: bool) -> u32 {
+    modes.get(&encoded_path(path)).copied().unwrap_or_else(|| usual_permissions(umask, is_executable))
+}
+
+/// Returns the permissions of a new file.
+pub(crate) fn usual_permissions(umask: u32, is_executable: bool) -> u32 {
+    (if is_executable { 0o777 } else { 0o666 }) & !umask
+}
+
+/// Encodes what was left out.
+pub(crate) fn encoded(left_out: &[LeftOut]) -> Vec<(String, String)> {
+    left_out.iter().map(|left| (encoded_path(&left.path), left.reason.name().to_owned())).collect()
+}
+
+// A folder of our own that exists only for a moment.
+
+/// The folders that may be left by a process that was killed.
+pub(crate) const NAMES: [&str; 2] = ["rules", "links"];
+
+/// A folder in the git folder of a work tree, whose lock must be held. Removed when dropped.
+#[derive(Debug)]
+pub(crate) struct TemporaryFolder {
+    path: PathBuf,
+}
+
+impl TemporaryFolder {
+    /// Creates a folder for the ignore rules of another time.
+    pub(crate) fn for_rules(git_dir: &Path) -> Result<Self, Error> {
+        Self::new(git_dir.join(NAMES[0]))
+    }
+
+    /// Creates a folder for the targets of links.
+    pub(crate) fn for_links(git_dir: &Path) -> Result<Self, Error> {
+        Self::new(git_dir.join(NAMES[1]))
+    }
+
+    fn new(path: PathBuf) -> Result<Self, Error> {
+        let folder = Self { path };
+        files::create_dir(&folder.path)?;
+        Ok(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+// Removes what a git that was killed, or that had no space left, has begun to write.
+
+/// Removes the temporary files among the objects of a repository, unless a process of another worktree may be writing some.
+/// The lock of this work tree must be held.
+///
+/// Without that, half of a large file would keep a full disk full.
+pub(crate) fn remove_temporary_objects(place: &Place) {
+    let others = folders(&place.repository_dir.join("trees")).into_iter().filter(|tree| *tree != place.dir);
+    let locks: Option<Vec<Lock>> = others.map(|tree| Lock::try_take(&tree).ok().flatten()).collect();
+    if locks.is_some() {
+        remove_temporary_files(&place.objects(), |_| true);
+    }
+}
+
+/// Removes the temporary files in the folders of objects. No git may be writing one that `is_left`.
+pub(crate) fn remove_temporary_files(objects: &Path, is_left: impl Fn(&Path) -> bool) {
+    for folder in folders(objects) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(b"tmp_") && is_left(&entry.path()) {
+                let _ = remove(&entry.path());
+            }
+        }
     }
 }

@@ -1,28 +1,33 @@
 //! Restores a snapshot: plans it, writes the plan down, carries it out, and finishes or takes back what was interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
+use longhaul_runtime::bounded_read;
 use longhaul_runtime::git::PrivateGit;
-use longhaul_runtime::waiting_times;
-use longhaul_snapshot::{Change, Disk, Entry, LeftOut, Limits, OnDisk, RestorePlan, Step, decoded_path, is_selected};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
+use serde::{Deserialize, Serialize};
 
-use crate::disk::Files;
-use crate::git_output::{Contents, listed_files};
-use crate::ignored_files::{ignored_then, refuse_ignored};
-use crate::journal;
-use crate::lock::Lock;
-use crate::metadata::{MAX_MODES, Metadata};
-use crate::place::Place;
-use crate::restore_folders::folder_changes;
-use crate::restore_journal::journal;
-use crate::restore_objects::{check_objects, store_trees, sync_objects};
-use crate::restore_steps::{carry_out, remove_temporary_files, states};
+use crate::disk::{Files, sync_many};
+use crate::folders::folder_changes;
+use crate::git_output::{Contents, listed_files, object_id};
+use crate::journal::{self, carry_out, journal, remove_temporary_files, states};
+use crate::left_out::{LeftOut, Limits};
+use crate::paths::{Change, Entry, decoded_path, is_selected};
+use crate::place::{Lock, MAX_MODES, Metadata, Place, folders};
+use crate::restore_plan::{Disk, OnDisk, RestorePlan, Step};
+use crate::rules::{ignored_then, refuse_ignored};
 use crate::scan::{Pause, Scanned, scan};
-use crate::take::{Event, add_snapshots, prepared, read_commit};
+use crate::take::{Event, add_snapshots, read_commit};
 use crate::{Error, compare};
+
+/// How long to wait for the lock, for a restore: a snapshot is being taken.
+const SNAPSHOT_LOCK_FOR_RESTORE: Duration = Duration::from_secs(60);
+
+/// The most time for each part of a restore, in which git reads and writes objects.
+const RESTORE_PART: Duration = Duration::from_secs(600);
 
 /// A restore that was planned and not begun.
 #[derive(Debug)]
@@ -39,18 +44,27 @@ pub struct Prepared {
     pub left_out: Vec<LeftOut>,
 }
 
+/// The state to which a restore leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Destination {
+    /// That of the snapshot with this number.
+    Snapshot(i64),
+    /// That before the last restore, which is taken back.
+    BeforeRestore,
+}
+
 /// What is restored.
 #[derive(Debug, Clone)]
 pub(crate) struct Goal {
-    /// The number of the snapshot; 0 if a restore is taken back.
-    pub(crate) snapshot: i64,
+    pub(crate) to: Destination,
     commit: String,
     /// The files and folders that are restored; empty for all.
     selected: Vec<Vec<u8>>,
     /// The permissions of files, where they are known better than from the snapshot.
     pub(crate) permissions: BTreeMap<Vec<u8>, u32>,
-    /// The permissions of folders that are brought back, if a restore is taken back.
-    pub(crate) folders: Option<BTreeMap<Vec<u8>, u32>>,
+    /// The permissions of folders that are brought back. A restore of a snapshot computes them from it.
+    pub(crate) folders: BTreeMap<Vec<u8>, u32>,
     /// The state to which taking back this restore leads; `None` for the present one.
     before: Option<String>,
 }
@@ -58,7 +72,7 @@ pub(crate) struct Goal {
 impl Goal {
     /// Returns whether a file or folder is restored. A restore that has changed no file changes none when it is taken back.
     pub(crate) fn selects(&self, path: &[u8]) -> bool {
-        let is_nothing = self.folders.is_some() && self.selected.is_empty();
+        let is_nothing = self.to == Destination::BeforeRestore && self.selected.is_empty();
         !is_nothing && is_selected(path, &self.selected)
     }
 }
@@ -77,8 +91,8 @@ pub struct Restored {
 /// An interrupted restore that was finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
-    /// The number of the snapshot; 0 if a restore was taken back.
-    pub snapshot: i64,
+    /// The state to which it led.
+    pub to: Destination,
     /// Paths that were changed since and were not touched.
     pub conflicts: Vec<Vec<u8>>,
 }
@@ -92,13 +106,15 @@ pub fn prepare(
     selected: Vec<Vec<u8>>,
 ) -> Result<Prepared, Error> {
     let commit = target.commit.clone().ok_or(Error::Gone(target.id))?;
-    let (snapshot, permissions) = (target.id, BTreeMap::new());
-    plan_for(env, place, limits, Goal { snapshot, commit, selected, permissions, folders: None, before: None })
+    let (permissions, folders) = (BTreeMap::new(), BTreeMap::new());
+    let to = Destination::Snapshot(target.id);
+    plan_for(env, place, limits, Goal { to, commit, selected, permissions, folders, before: None })
 }
 
 /// Plans to take back the last restore: the files that it has changed become what they were before.
 ///
-/// If that restore was interrupted, its files are those of no snapshot. To take back twice does not lead there again.
+/// If that restore was interrupted, its files are in a state that no snapshot has. Taking back the undo then leads to the
+/// state before that restore, not to the half-restored one.
 pub fn prepare_undo(env: &Env, place: &Place, limits: &Limits) -> Result<Prepared, Error> {
     if let Some(snapshot) = journal::take_announced(place)? {
         return Err(Error::NotBegun(snapshot));
@@ -111,8 +127,8 @@ pub fn prepare_undo(env: &Env, place: &Place, limits: &Limits) -> Result<Prepare
     let folders = last.folders_before.iter().map(|(path, mode)| (decoded_path(path), *mode)).collect();
     let permissions = last.steps.iter().filter_map(|step| Some((step.step().path, step.permissions.0?))).collect();
     let before = journal::exists(&place.dir).then(|| last.before.clone());
-    let (commit, folders) = (last.before, Some(folders));
-    plan_for(env, place, limits, Goal { snapshot: 0, commit, selected, permissions, folders, before })
+    let (to, commit) = (Destination::BeforeRestore, last.before);
+    plan_for(env, place, limits, Goal { to, commit, selected, permissions, folders, before })
 }
 
 /// A restore that is about to be planned or carried out. The announcement stays only if the process is killed before the restore
@@ -124,7 +140,8 @@ pub struct Announced {
 
 /// Announces the restore of a snapshot.
 pub fn announce(place: &Place, snapshot: i64) -> Result<Announced, Error> {
-    journal::announce(prepared(place)?, snapshot)?;
+    place.create_dir()?;
+    journal::announce(place, snapshot)?;
     Ok(Announced { place: place.clone() })
 }
 
@@ -134,9 +151,9 @@ impl Drop for Announced {
     }
 }
 
-/// Returns the number of the snapshot whose restore was interrupted; 0 if a restore was being taken back.
-pub fn unfinished(place: &Place) -> Option<i64> {
-    journal::unfinished(place).map(|journal| journal.snapshot)
+/// Returns the state to which a restore was to lead that was interrupted.
+pub fn unfinished(place: &Place) -> Option<Destination> {
+    journal::unfinished(place).map(|journal| journal.to)
 }
 
 /// Finishes a restore that was interrupted. Returns `None` if there is none.
@@ -144,32 +161,33 @@ pub fn recover(env: &Env, place: &Place) -> Result<Option<Recovery>, Error> {
     if !journal::exists(&place.dir) {
         return Ok(None);
     }
-    let _lock = Lock::take(&prepared(place)?.dir, waiting_times::SNAPSHOT_LOCK_FOR_RESTORE)?;
+    let _lock = place.lock(SNAPSHOT_LOCK_FOR_RESTORE)?;
     let Some(journal) = journal::unfinished(place) else { return Ok(None) };
-    place.prepare(env)?;
-    let git = place.git(Instant::now() + waiting_times::RESTORE_PART);
+    place.set_up(env)?;
+    let git = place.git(Instant::now() + RESTORE_PART);
     let files = journal.files(place)?;
     let states = states(&git, &files, &journal, Contents::Read)?;
     let conflicts = carry_out(&git, &files, &journal, &states)?;
     journal::finish(place)?;
-    Ok(Some(Recovery { snapshot: journal.snapshot, conflicts }))
+    Ok(Some(Recovery { to: journal.to, conflicts }))
 }
 
 fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<Prepared, Error> {
-    let lock = Lock::take(&prepared(place)?.dir, waiting_times::SNAPSHOT_LOCK_FOR_RESTORE)?;
-    place.prepare(env)?;
-    let git = place.git(Instant::now() + waiting_times::RESTORE_PART);
+    let lock = place.lock(SNAPSHOT_LOCK_FOR_RESTORE)?;
+    place.set_up(env)?;
+    let git = place.git(Instant::now() + RESTORE_PART);
     if let Some(journal) = journal::unfinished(place) {
         remove_temporary_files(place, &journal)?;
     }
     let scanned = scan(place, &git, env, limits, Pause::Ignore)?;
     let (plan, then) = plan(place, &git, &goal, &scanned)?;
-    if goal.snapshot != 0 {
-        check_selection(place, &git, &goal)?;
-    }
-    if goal.snapshot == 0 && !plan.changes_something() && journal::exists(&place.dir) {
+    match goal.to {
+        Destination::Snapshot(_) => check_selection(place, &git, &goal)?,
         // It was interrupted before its first change.
-        journal::finish(place)?;
+        Destination::BeforeRestore if !plan.changes_something() && journal::exists(&place.dir) => {
+            journal::finish(place)?
+        }
+        Destination::BeforeRestore => {}
     }
     let (left_out, held) = (then.left_out(), Some((lock, scanned)));
     Ok(Prepared { place: place.clone(), goal, then, held, plan, left_out })
@@ -187,7 +205,7 @@ impl Prepared {
     pub fn carry_out(mut self, env: &Env, store: &Store, limits: &Limits, session: &str) -> Result<Restored, Error> {
         let started = Instant::now();
         let place = &self.place;
-        let git = place.git(started + waiting_times::RESTORE_PART);
+        let git = place.git(started + RESTORE_PART);
         let (_lock, scanned) = match self.held.take() {
             Some(held) => held,
             None => self.scan_again(env, &git, limits)?,
@@ -219,8 +237,8 @@ impl Prepared {
     /// Takes the lock and scans the work tree. It is an error if the plan is no longer right.
     fn scan_again(&self, env: &Env, git: &PrivateGit, limits: &Limits) -> Result<(Lock, Scanned), Error> {
         let place = &self.place;
-        let lock = Lock::take(&prepared(place)?.dir, waiting_times::SNAPSHOT_LOCK_FOR_RESTORE)?;
-        place.prepare(env)?;
+        let lock = place.lock(SNAPSHOT_LOCK_FOR_RESTORE)?;
+        place.set_up(env)?;
         let scanned = scan(place, git, env, limits, Pause::Ignore)?;
         let (plan, _) = plan(place, git, &self.goal, &scanned)?;
         if plan != self.plan {
@@ -235,7 +253,10 @@ impl Prepared {
 
 /// Plans the way from the scanned state to the goal. Also returns what the goal's snapshot knows.
 fn plan(place: &Place, git: &PrivateGit, goal: &Goal, now: &Scanned) -> Result<(RestorePlan, Metadata), Error> {
-    let (target, then) = read_commit(git, &goal.commit).map_err(|_| Error::Gone(goal.snapshot))?;
+    let (target, then) = read_commit(git, &goal.commit).map_err(|_| match goal.to {
+        Destination::Snapshot(id) => Error::Gone(id),
+        Destination::BeforeRestore => Error::NothingToUndo,
+    })?;
     let mut changes = compare::changes(git, &now.tree, &target)?;
     changes.retain(|change| goal.selects(&change.path));
     add_permissions(git, &target, goal, now, &then, &mut changes)?;
@@ -300,4 +321,66 @@ fn add_permissions(
     }
     changes.extend(found);
     Ok(())
+}
+
+// The objects that a restore needs: those that it writes, and those with which it can be taken back.
+
+/// After this time, the system has written a file to the disk of its own accord.
+const WRITTEN: Duration = Duration::from_secs(120);
+
+/// Checks that everything that a restore writes is in the store or the repository.
+fn check_objects(git: &PrivateGit, steps: &[Step]) -> Result<(), Error> {
+    let ids: BTreeSet<&str> = steps.iter().filter_map(|step| Some(step.after.as_ref()?.id.as_str())).collect();
+    let list: Vec<&str> = ids.into_iter().collect();
+    let found = git.run(&["cat-file", "--batch-check=%(objecttype)"], list.join("\n").as_bytes())?;
+    let found = String::from_utf8_lossy(&found);
+    let missing = list.iter().zip(found.lines()).find(|(_, kind)| *kind != "blob");
+    match missing {
+        Some((id, _)) => Err(longhaul_runtime::Error::MissingObject { id: (*id).to_owned() }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Writes the trees of the present state to the store, also those that the repository has: it may prune them before the
+/// restore is taken back. Returns git that does the same with everything else.
+fn store_trees(git: &PrivateGit, tree: &str) -> Result<PrivateGit, Error> {
+    let own = PrivateGit { borrowed: None, ..git.clone() };
+    let written = object_id(&own.run(&["write-tree", "--missing-ok"], b"")?)?;
+    if written == tree { Ok(own) } else { Err(Error::Output) }
+}
+
+/// Shows that the objects of the present state are on the disk.
+#[derive(Debug)]
+pub(crate) struct Synced(());
+
+/// Waits until the objects of the present state are on the disk, before that state is changed: contents, trees and the commit.
+///
+/// git itself does not wait for any of them.
+pub(crate) fn sync_objects(place: &Place) -> Result<Synced, Error> {
+    let young = young_objects(place);
+    let folder = bounded_read::open_dir(&place.objects());
+    if folder.is_ok_and(|folder| sync_many(&folder, young.len()).unwrap_or(false)) {
+        return Ok(Synced(()));
+    }
+    for path in young {
+        let synced = bounded_read::open(&path).and_then(|file| file.sync_all());
+        match synced {
+            // It was packed meanwhile.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            synced => synced.map_err(Error::change(&path))?,
+        }
+    }
+    Ok(Synced(()))
+}
+
+/// Returns the files of objects that were written or used a short time ago.
+pub(crate) fn young_objects(place: &Place) -> Vec<PathBuf> {
+    let is_young = |path: &PathBuf| {
+        let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file);
+        let modified = found.and_then(|found| found.modified().ok());
+        // The clock may have been set back since.
+        modified.is_some_and(|at| at.elapsed().map_or(true, |age| age < WRITTEN))
+    };
+    let entries = folders(&place.objects()).into_iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+    entries.flatten().flatten().map(|entry| entry.path()).filter(is_young).collect()
 }

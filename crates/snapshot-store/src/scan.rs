@@ -1,30 +1,30 @@
 //! Brings the private index of a work tree up to date with its files, and pauses for a work tree that exceeds a limit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
-use longhaul_runtime::git::{Printed, PrivateGit};
-use longhaul_runtime::{bounded_read, files, waiting_times};
-use longhaul_snapshot::{FileKind, LeftOut, LeftOutReason, Limits, ancestors, decoded_path, encoded_path};
+use longhaul_runtime::git::{Printed, PrivateGit, WorkTree};
+use longhaul_runtime::{bounded_read, files};
+use serde::{Deserialize, Serialize};
 
-use crate::file_kinds::FileKinds;
-use crate::folders::{self, Folders};
-use crate::git_output::{Contents, hashes, listed_paths, object_id};
-use crate::ignored_files::ignored_of;
-use crate::place::{Place, remove};
-use crate::rule_files;
-use crate::rules::{self, HiddenRules, NotAllowed, hidden_rules, outer_rules};
-use crate::scan_state::ScanState;
-use crate::temporary_objects::remove_temporary_objects;
-use crate::tracked::{Tracked, version_of};
-use crate::unreadable_folders::unreadable_folders;
+use crate::folders::{self, Folders, is_repository, own_folders};
+use crate::git_output::{Contents, Tracked, hashes, listed_paths, object_id, unreadable_folders, version_of};
+use crate::left_out::{Candidate, FileKind, LeftOut, LeftOutReason, Limits};
+use crate::paths::{ancestors, decoded_path, encoded_path};
+use crate::place::{Place, remove, remove_temporary_objects, usual_permissions};
+use crate::rules::{self, HiddenRules, NotAllowed, hidden_rules, ignored_of, outer_rules};
 use crate::upkeep::size;
 use crate::{Error, Skip};
+
+/// How long to wait for git, for listing the files of a work tree. After this time, it is checked whether a file stops
+/// git, which lists the files of most work trees in much less.
+const LIST_FILES: Duration = Duration::from_secs(3);
 
 /// How long a work tree that exceeds a limit is not scanned again.
 const PAUSE_MS: u64 = 10 * 60 * 1000;
@@ -115,7 +115,7 @@ fn attempt(place: &Place, git: &PrivateGit, limits: &Limits, state: &mut ScanSta
     }
     let (tracked, listed, hidden) = read_and_list(place, git, state, is_new)?;
     let mut work = Work::find(place, git, limits, state, &tracked, is_new, &listed)?;
-    rule_files::check(top, work.new_folders.iter().map(Vec::as_slice))?;
+    rules::check(top, work.new_folders.iter().map(Vec::as_slice))?;
     let stored_before = if is_new { size(&place.objects()) } else { 0 };
     if work.bytes > limits.max_new_bytes {
         let bytes = new_bytes(git, &work)?;
@@ -170,7 +170,7 @@ fn read_and_list(
         let listing = scope.spawn(|| list_in_time(git, is_new));
         let hiding = scope.spawn(|| hidden_rules(&in_time(git)));
         let folders: Vec<Vec<u8>> = state.folders.iter().map(|path| decoded_path(path)).collect();
-        let rules = rule_files::check(&place.tree.top, folders.iter().map(Vec::as_slice));
+        let rules = rules::check(&place.tree.top, folders.iter().map(Vec::as_slice));
         let tracked = rules.and_then(|()| Tracked::read(place, git));
         let hidden = hiding.join().unwrap_or(Err(Error::Output));
         (tracked, listing.join().unwrap_or(Err(Error::Output)), hidden)
@@ -334,7 +334,7 @@ fn list(git: &PrivateGit, is_new: bool) -> Result<Listed, longhaul_runtime::Erro
 fn list_in_time(git: &PrivateGit, is_new: bool) -> Result<Listed, Error> {
     match list(&in_time(git), is_new) {
         Err(longhaul_runtime::Error::TimedOut { .. }) => {
-            rule_files::search(git)?;
+            rules::search(git)?;
             Ok(list(git, is_new)?)
         }
         listed => Ok(listed?),
@@ -342,7 +342,7 @@ fn list_in_time(git: &PrivateGit, is_new: bool) -> Result<Listed, Error> {
 }
 
 fn in_time(git: &PrivateGit) -> PrivateGit {
-    PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::LIST_FILES), ..git.clone() }
+    PrivateGit { deadline: git.deadline.min(Instant::now() + LIST_FILES), ..git.clone() }
 }
 
 /// Returns how many bytes the files have whose content is not in the store or the repository yet.
@@ -367,5 +367,183 @@ fn entries(index: &Path) -> u64 {
     match (read, head) {
         (Ok(()), [b'D', b'I', b'R', b'C', _, _, _, _, a, b, c, d]) => u64::from(u32::from_be_bytes([a, b, c, d])),
         _ => 0,
+    }
+}
+
+// What is known of a work tree from its last scan.
+
+/// What is known of a work tree from the last scan.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ScanState {
+    /// The version of the index that the tree was written from.
+    pub(crate) index: Option<String>,
+    pub(crate) tree: Option<String>,
+    /// The permissions that a new file does not get, as of the first scan.
+    pub(crate) umask: Option<u32>,
+    /// Permissions of files that differ from those of a new file.
+    pub(crate) modes: BTreeMap<String, u32>,
+    /// Tracked files that are ignored: git does not list them, so their versions are compared.
+    forced: BTreeMap<String, String>,
+    /// Files that were changed within the last second of the scan. git compares whole seconds, and would not notice that
+    /// their permissions change in the same second.
+    recent: BTreeSet<String>,
+    /// The folders of the stored files.
+    pub(crate) folders: BTreeSet<String>,
+    /// Identifies the rules by which the stored files were chosen.
+    pub(crate) rules: Option<String>,
+    /// Until when the work tree is not scanned, and why.
+    pause: Option<(u64, String)>,
+}
+
+impl ScanState {
+    /// Returns the permissions that a new file does not get.
+    pub(crate) fn umask(&mut self) -> u32 {
+        *self.umask.get_or_insert_with(current_umask)
+    }
+
+    /// Records the permissions of a file.
+    fn record_mode(&mut self, path: String, metadata: &Metadata) {
+        let (umask, permissions) = (self.umask(), metadata.mode() & 0o7777);
+        if permissions == usual_permissions(umask, permissions & 0o100 != 0) {
+            self.modes.remove(&path);
+        } else {
+            self.modes.insert(path, permissions);
+        }
+    }
+
+    /// Reads permissions and folders of all stored files again. Returns files as [`Self::record_recent_modes`] does.
+    ///
+    /// A scan that was killed may have written the index and not this state. git does not list these files then, because
+    /// they have not changed since they are in the index.
+    fn record_stored(&mut self, top: &Path, stored: &[&[u8]]) -> Vec<(String, i64)> {
+        self.modes.clear();
+        self.forced.clear();
+        self.folders.clear();
+        let mut recent = Vec::new();
+        for path in stored {
+            self.folders.extend(ancestors(path).map(encoded_path));
+            let found = std::fs::symlink_metadata(top.join(OsStr::from_bytes(path)));
+            if let Some(metadata) = found.ok().filter(Metadata::is_file) {
+                recent.push((encoded_path(path), metadata.ctime()));
+                self.record_mode(encoded_path(path), &metadata);
+            }
+        }
+        recent
+    }
+
+    /// Reads the permissions of recently changed files again. Returns these files, each with the second of its last change.
+    fn record_recent_modes(&mut self, top: &Path) -> Vec<(String, i64)> {
+        let mut recent = Vec::new();
+        for path in std::mem::take(&mut self.recent) {
+            let found = std::fs::symlink_metadata(top.join(OsStr::from_bytes(&decoded_path(&path))));
+            if let Some(metadata) = found.ok().filter(Metadata::is_file) {
+                recent.push((path.clone(), metadata.ctime()));
+                self.record_mode(path, &metadata);
+            }
+        }
+        recent
+    }
+
+    /// Returns whether a tracked file that is ignored has changed since the last scan, and records its version.
+    fn has_changed(&mut self, top: &Path, path: &[u8]) -> bool {
+        let (key, version) = (encoded_path(path), version_of(&top.join(OsStr::from_bytes(path))));
+        match version {
+            Some(version) => self.forced.insert(key, version.clone()) != Some(version),
+            None => self.forced.remove(&key).is_some(),
+        }
+    }
+}
+
+fn current_umask() -> u32 {
+    let umask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    rustix::process::umask(umask);
+    umask.as_raw_mode() as u32
+}
+
+// What the files of a work tree are, as far as it decides whether they are stored.
+
+/// Finds out what the files of a work tree are. Inspects each folder once.
+pub(crate) struct FileKinds<'a> {
+    top: &'a Path,
+    tracked: &'a Tracked,
+    own: Vec<Vec<u8>>,
+    folders: HashMap<Vec<u8>, FolderKind>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FolderKind {
+    Folder,
+    Repository,
+    /// It is not there, or is a file or a link.
+    None,
+}
+
+impl<'a> FileKinds<'a> {
+    pub(crate) fn new(tree: &'a WorkTree, tracked: &'a Tracked) -> Self {
+        Self { top: &tree.top, tracked, own: own_folders(tree), folders: HashMap::new() }
+    }
+
+    /// Returns what is at a path; `None` if nothing is, or only behind a link, or a folder. There is no metadata of a file in
+    /// a folder that may not be searched.
+    pub(crate) fn at<'p>(&mut self, path: &'p [u8]) -> Option<(Option<Metadata>, Candidate<'p>)> {
+        let (path, is_folder) = path.strip_suffix(b"/").map_or((path, false), |path| (path, true));
+        let mut is_in_other_repository = false;
+        for folder in ancestors(path) {
+            match self.folder(folder) {
+                FolderKind::Folder => {}
+                FolderKind::Repository => is_in_other_repository = true,
+                FolderKind::None => return None,
+            }
+        }
+        let full = self.top.join(OsStr::from_bytes(path));
+        let metadata = match std::fs::symlink_metadata(&full) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                let mut candidate = Candidate::new(path, FileKind::File, 0);
+                candidate.is_readable = false;
+                return Some((None, candidate));
+            }
+            Err(_) => return None,
+        };
+        let kind = match metadata.file_type() {
+            kind if kind.is_file() => FileKind::File,
+            kind if kind.is_symlink() => FileKind::Link,
+            // git lists a folder only if it is a repository.
+            kind if kind.is_dir() && is_folder => FileKind::Repository,
+            kind if kind.is_dir() => return None,
+            kind => {
+                debug_assert!(kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device());
+                FileKind::Other
+            }
+        };
+        let mut candidate = Candidate::new(path, kind, metadata.size());
+        candidate.is_tracked = self.tracked.contains(path);
+        candidate.is_in_other_repository = is_in_other_repository;
+        candidate.is_readable = kind != FileKind::File || bounded_read::open(&full).is_ok();
+        Some((Some(metadata), candidate))
+    }
+
+    fn folder(&mut self, path: &[u8]) -> FolderKind {
+        if let Some(known) = self.folders.get(path) {
+            return *known;
+        }
+        let full = self.top.join(OsStr::from_bytes(path));
+        let kind = match std::fs::symlink_metadata(&full) {
+            Ok(found) if found.is_dir() => {
+                let is_own = self.own.iter().any(|own| own == path);
+                let is_other = is_own || is_repository(&full) || self.tracked.submodules.contains(path);
+                if is_other { FolderKind::Repository } else { FolderKind::Folder }
+            }
+            _ => FolderKind::None,
+        };
+        self.folders.insert(path.to_owned(), kind);
+        kind
+    }
+
+    /// Returns the outermost repository that contains a path.
+    fn repository_above(&mut self, path: &[u8]) -> Vec<u8> {
+        let folder = ancestors(path).find(|folder| self.folders.get(*folder) == Some(&FolderKind::Repository));
+        folder.unwrap_or(path).to_owned()
     }
 }

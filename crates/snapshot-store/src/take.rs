@@ -5,17 +5,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
+use longhaul_runtime::files;
 use longhaul_runtime::git::{self, PrivateGit};
-use longhaul_runtime::{files, waiting_times};
-use longhaul_snapshot::{ChangeCount, LeftOut, Limits};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 
 use crate::git_output::object_id;
-use crate::lock::Lock;
-use crate::metadata::{MAX_MODES, Metadata, encoded};
-use crate::place::Place;
+use crate::left_out::{LeftOut, Limits};
+use crate::place::{MAX_MODES, Metadata, Place, encoded};
 use crate::scan::{Pause, Scanned, scan};
+use crate::summary::ChangeCount;
 use crate::{Error, compare, journal};
+
+/// The most time for counting the changed lines of a snapshot. Of a larger difference, only the files are counted.
+const COUNT_CHANGED_LINES: Duration = Duration::from_secs(10);
 
 /// How many files that were left out are stored as text for the list.
 const LISTED: usize = 5;
@@ -60,7 +62,7 @@ pub fn take(
     patience: Duration,
     limit: Duration,
 ) -> Result<Vec<Snapshot>, Error> {
-    let lock = Lock::take(&prepared(place)?.dir, patience)?;
+    let lock = place.lock(patience)?;
     if journal::exists(&place.dir) {
         return Err(Error::Unfinished);
     }
@@ -69,7 +71,7 @@ pub fn take(
     taken
 }
 
-/// Returns the tree of the present files, what is left out of it, and git to read it with. Nothing is listed.
+/// Returns the tree of the present files, and what is left out of it. No snapshot is stored.
 pub fn now_tree(
     env: &Env,
     place: &Place,
@@ -77,16 +79,10 @@ pub fn now_tree(
     patience: Duration,
     limit: Duration,
 ) -> Result<(String, Vec<LeftOut>), Error> {
-    let _lock = Lock::take(&prepared(place)?.dir, patience)?;
-    place.prepare(env)?;
+    let _lock = place.lock(patience)?;
+    place.set_up(env)?;
     let scanned = scan(place, &place.git(Instant::now() + limit), env, limits, Pause::Ignore)?;
     Ok((scanned.tree, scanned.left_out))
-}
-
-/// Creates the folder of the lock.
-pub(crate) fn prepared(place: &Place) -> Result<&Place, Error> {
-    files::create_dir(&place.dir)?;
-    Ok(place)
 }
 
 /// Takes a snapshot as [`take`] does. The lock must be held.
@@ -99,7 +95,7 @@ pub(crate) fn take_locked(
     limit: Duration,
 ) -> Result<Vec<Snapshot>, Error> {
     let started = Instant::now();
-    place.prepare(env)?;
+    place.set_up(env)?;
     let git = place.git(started + limit);
     let scanned = scan(place, &git, env, limits, Pause::Respect)?;
     add_snapshots(place, store, &git, &scanned, events, started)
@@ -169,8 +165,7 @@ fn count(git: &PrivateGit, before: &str, after: &str) -> (ChangeCount, Vec<Strin
     if before == after {
         return Default::default();
     }
-    let soon =
-        PrivateGit { deadline: git.deadline.min(Instant::now() + waiting_times::COUNT_CHANGED_LINES), ..git.clone() };
+    let soon = PrivateGit { deadline: git.deadline.min(Instant::now() + COUNT_CHANGED_LINES), ..git.clone() };
     compare::count_and_name(&soon, before, after, LISTED_CHANGES)
         .or_else(|_| compare::count_files(git, before, after).map(|count| (count, Vec::new())))
         .unwrap_or_default()
@@ -184,10 +179,10 @@ fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, 
         created_at: event.created_at,
         left_out: encoded(&scanned.left_out),
         has_no_modes: scanned.modes.len() >= MAX_MODES,
-        modes: few(&scanned.modes),
+        modes: all_or_none(&scanned.modes),
         umask: scanned.umask,
         has_no_folder_modes: scanned.folders.modes.len() >= MAX_MODES,
-        folder_modes: few(&scanned.folders.modes),
+        folder_modes: all_or_none(&scanned.folders.modes),
         empty_folders: scanned.folders.empty.clone(),
         rules: Some(scanned.rules.clone()),
         hidden_rules: scanned.hidden_rules.clone(),
@@ -199,7 +194,7 @@ fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, 
 }
 
 /// Returns permissions as they are stored: all of them, or none if there are too many.
-fn few(modes: &BTreeMap<String, u32>) -> BTreeMap<String, u32> {
+fn all_or_none(modes: &BTreeMap<String, u32>) -> BTreeMap<String, u32> {
     if modes.len() < MAX_MODES { modes.clone() } else { BTreeMap::new() }
 }
 

@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use longhaul_core::{Env, Millis, Platform};
 use longhaul_runtime::Home;
-use longhaul_snapshot::Limits;
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use tempfile::TempDir;
 
 use super::*;
+use crate::left_out::Limits;
 
+mod decisions;
 mod folders;
 mod forgotten;
 mod random_trees;
 mod repositories;
 mod restoring;
-mod rule_files;
-mod rules_of_then;
+mod rules;
 mod taking_back;
 mod untouched_repository;
 mod upkeep;

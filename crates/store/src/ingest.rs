@@ -3,7 +3,7 @@
 mod links;
 mod turn_rows;
 
-use longhaul_core::event::bookmark_prompt::bookmark_note;
+use longhaul_core::event::predicates::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_handoff::MAX_MERGES;
 use longhaul_transcript::{Batch, Cursor, PromptOrigin, Turn, may_rewind};

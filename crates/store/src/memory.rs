@@ -22,7 +22,7 @@ pub(crate) mod tool_calls;
 pub(crate) mod upkeep;
 
 use longhaul_core::Millis;
-use longhaul_core::budget::tokens_of_chars;
+use longhaul_core::text::tokens_of_chars;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What of a text may be stored: nothing private, no secrets, and not too much.
 
-use longhaul_core::cut_text::cut_middle;
+use longhaul_core::text::cut_middle;
 use longhaul_core::{Config, private_tags};
 use longhaul_memory::{
     REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS, Secrets, input_chars, redact, redact_command, redact_input_commands,

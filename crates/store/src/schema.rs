@@ -2,7 +2,7 @@
 //!
 //! From the first release on, a step that has shipped is never edited, `schema.sql` included: a change is a new step. A database
 //! from before the first release is not updated: `Home::store` in `runtime` renames it and creates a new one. What a hook does if
-//! the database is too new is in `runtime/src/hook/failed_job.rs`.
+//! the database is too new is in `runtime/src/hook.rs`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

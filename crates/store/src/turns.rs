@@ -1,7 +1,7 @@
 //! Reading turns and their details.
 
 use longhaul_core::Millis;
-use longhaul_core::cut_text::cut_middle;
+use longhaul_core::text::cut_middle;
 use longhaul_memory::SAID_CHARS;
 use rusqlite::{Row, ToSql};
 

@@ -1,5 +1,5 @@
 //! The identity of a project, from its git remote and first commit or from a name: the same on every machine. How a URL is
-//! normalised is here; git is asked in `runtime/src/sync/project_origin.rs`.
+//! normalised is here; git is asked in `runtime/src/sync.rs`.
 
 use sha2::{Digest, Sha256};
 

@@ -1,5 +1,7 @@
 //! A session as the tracker knows it, with the lengths of its texts.
 
+use std::cmp::Reverse;
+
 use longhaul_core::{SessionId, Status, short_session};
 
 /// Maximum number of characters of [`Agent::prompt_summary`].
@@ -166,5 +168,47 @@ pub fn free_orphans(agents: &mut [Agent]) {
     for agent in agents.iter_mut() {
         let is_orphan = |kind: &mut String| kind.starts_with(CHILD) && !parents.contains(kind);
         agent.agent_type.take_if(is_orphan);
+    }
+}
+
+// The order in which sessions need the user's attention.
+
+/// The sort key of every list of sessions; the smallest needs attention first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Attention {
+    status: u8,
+    waits_since: u64,
+    changed: Reverse<u64>,
+    session: String,
+}
+
+/// Returns the sort key of `agent`: blocked sessions come first, then completed, working and idle ones.
+///
+/// Of several blocked or completed sessions, the one that has waited longest comes first. Of the others, the one that
+/// changed last comes first. Sessions that work for another one come last.
+pub fn attention(agent: &Agent) -> Attention {
+    let (status, waits) = match agent.status {
+        _ if !agent.is_counted() => (4, false),
+        Status::Blocked => (0, true),
+        Status::Completed => (1, true),
+        Status::Working => (2, false),
+        Status::Idle => (3, false),
+    };
+    Attention {
+        status,
+        waits_since: if waits { agent.updated_at } else { 0 },
+        changed: Reverse(agent.updated_at),
+        session: agent.session.clone(),
+    }
+}
+
+// An age as short text, such as `3m`, for tmux and most lists. The view's is in `view/src/session_row.rs`.
+
+/// Formats an age compactly: empty under a minute, then `3m`, then `2h`.
+pub fn age(seconds: u64) -> String {
+    match seconds / 60 {
+        0 => String::new(),
+        minutes @ 1..60 => format!("{minutes}m"),
+        minutes => format!("{}h", minutes / 60),
     }
 }

@@ -1,8 +1,8 @@
-//! Changes that no hook reports: Esc, a denied permission, a granted permission. Claude Code's own record shows them.
+//! What no hook reports: Esc, a denied or granted permission, sessions without a row, and those that are gone.
 
-use longhaul_core::Millis;
+use longhaul_core::{Millis, Status};
 
-use crate::{Agent, Trigger};
+use crate::{Agent, Pane, Trigger};
 
 /// The record that a running Claude Code writes about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,4 +99,293 @@ pub fn has_been_seen(agent: &Agent, viewers: &[Viewer], now: u64, seconds: u64) 
     let age = now.saturating_sub(agent.updated_at);
     let looks = |viewer: &Viewer| viewer.focused.unwrap_or(viewer.idle_seconds < age);
     age >= seconds && viewers.iter().any(|viewer| viewer.pane == pane.id && looks(viewer))
+}
+
+// Which of several windows of Codex shows a session.
+//
+// All windows of Codex share one server process, which starts the hooks, so that no hook can ask for its window. What
+// the windows show tells them apart.
+
+/// A window of Codex.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct CodexWindow {
+    /// The process id.
+    pub pid: u32,
+    /// The id of the session that it was started to resume, by its command line.
+    pub resumed: Option<String>,
+    /// Whether its screen shows the prompt of the event as the newest one.
+    pub shows_prompt: bool,
+}
+
+impl CodexWindow {
+    /// Returns a window of which only the process is known.
+    pub fn new(pid: u32) -> Self {
+        Self { pid, ..Self::default() }
+    }
+}
+
+/// Returns the process id of the window that shows the session `own`, Codex's id of it; `None` where that is not certain.
+///
+/// `recorded` is the window in which the session was found last. The screen is newer: a session can be resumed in another
+/// window. If two windows show the same prompt, the record decides.
+pub fn codex_window(windows: &[CodexWindow], own: &str, recorded: Option<u32>) -> Option<u32> {
+    if let [only] = windows {
+        return Some(only.pid);
+    }
+    let showing: Vec<u32> = windows.iter().filter(|window| window.shows_prompt).map(|window| window.pid).collect();
+    let recorded = recorded.filter(|pid| windows.iter().any(|window| window.pid == *pid));
+    match (showing.as_slice(), recorded) {
+        ([only], _) => Some(*only),
+        ([], Some(recorded)) => Some(recorded),
+        (_, Some(recorded)) if showing.contains(&recorded) => Some(recorded),
+        _ => {
+            let mut resuming = windows.iter().filter(|window| window.resumed.as_deref() == Some(own));
+            let first = resuming.next().map(|window| window.pid);
+            first.filter(|_| resuming.next().is_none())
+        }
+    }
+}
+
+// Running sessions that have no row: those started before the plugin was installed, and those whose row was removed.
+
+/// A running session that has no row yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FoundSession {
+    /// Its id; `scan-<pane>` until a hook reports the real one.
+    pub session: String,
+    /// What the session does.
+    pub status: Status,
+    /// What it waits for, if it waits.
+    pub reason: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The tmux pane in which it runs.
+    pub pane: Option<Pane>,
+    /// The pane as `session:window.pane`.
+    pub target: Option<String>,
+    /// The name of the client.
+    pub client: &'static str,
+    /// The process id of the client.
+    pub pid: u32,
+}
+
+/// Returns the running sessions that have no row.
+///
+/// Session id and status come from the client's own record. For a pane in which a client without a record runs, a
+/// placeholder is returned, which the session's first hook replaces.
+pub fn scan(
+    agents: &[Agent],
+    panes: &[LivePane],
+    processes: &[Process],
+    records: &[ClientRecord],
+) -> Vec<FoundSession> {
+    let has_row = |pane: &Pane| agents.iter().any(|agent| agent.pane.as_ref() == Some(pane));
+    let known = |record: &ClientRecord| agents.iter().any(|agent| agent.session == record.session);
+    let pane_of = |pid: u32| panes.iter().find(|live| is_below(pid, live.pid, processes));
+    let mut found: Vec<FoundSession> = Vec::new();
+    for record in records.iter().filter(|record| !known(record)) {
+        let live = pane_of(record.pid);
+        found.push(FoundSession {
+            session: record.session.clone(),
+            status: status(record.status),
+            reason: record.waiting_for.clone(),
+            cwd: record.cwd.clone(),
+            pane: live.map(|live| live.pane.clone()),
+            target: live.map(|live| live.target.clone()),
+            client: "claude",
+            pid: record.pid,
+        });
+    }
+    for live in panes.iter().filter(|live| !has_row(&live.pane)) {
+        let is_found = found.iter().any(|found| found.pane.as_ref() == Some(&live.pane));
+        let recorded = |pid: u32| records.iter().any(|record| record.pid == pid);
+        if let Some((pid, client)) = agent_below(live.pid, processes).filter(|(pid, _)| !is_found && !recorded(*pid)) {
+            found.push(FoundSession {
+                session: format!("scan-{}", live.pane.id.trim_start_matches('%')),
+                status: Status::Idle,
+                reason: None,
+                cwd: Some(live.cwd.clone()),
+                pane: Some(live.pane.clone()),
+                target: Some(live.target.clone()),
+                client,
+                pid,
+            });
+        }
+    }
+    found
+}
+
+fn status(record: ClientStatus) -> Status {
+    match record {
+        ClientStatus::Idle => Status::Idle,
+        ClientStatus::Busy => Status::Working,
+        ClientStatus::Waiting => Status::Blocked,
+    }
+}
+
+// Running processes, and which of them are clients.
+
+/// The number of parents that are followed at most. A list of processes is no snapshot: it may contain a cycle.
+const MAX_DEPTH: usize = 64;
+
+/// The process names of clients.
+const CLIENTS: [&str; 5] = ["claude", "codex", "gemini", "qwen", "opencode"];
+
+/// The package folders of clients that an interpreter runs.
+const PACKAGES: [(&str, &str); 5] = [
+    ("@anthropic-ai/claude-code/", "claude"),
+    ("@openai/codex/", "codex"),
+    ("@google/gemini-cli/", "gemini"),
+    ("@qwen-code/qwen-code/", "qwen"),
+    ("opencode-ai/", "opencode"),
+];
+
+/// The process names of interpreters that may run a client. Newer versions of node use the name of their main thread.
+const INTERPRETERS: [&str; 3] = ["node", "MainThread", "bun"];
+
+/// A running process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Process {
+    /// The process id.
+    pub pid: u32,
+    /// The process id of the parent.
+    pub parent: u32,
+    /// The name of the process.
+    pub name: String,
+    /// The arguments, joined by spaces; only read for an interpreter that may run a client.
+    pub arguments: String,
+}
+
+impl Process {
+    /// Returns the process `pid`, a child of `parent`, without arguments.
+    pub fn new(pid: u32, parent: u32, name: impl Into<String>) -> Self {
+        Self { pid, parent, name: name.into(), arguments: String::new() }
+    }
+}
+
+/// Returns whether `pid` is `root` or one of its descendants.
+pub fn is_below(pid: u32, root: u32, processes: &[Process]) -> bool {
+    let parent = |pid: &u32| processes.iter().find(|process| process.pid == *pid).map(|process| process.parent);
+    std::iter::successors(Some(pid), parent).take(MAX_DEPTH).any(|pid| pid == root)
+}
+
+/// Returns the process id and the name of a client that is `root` or one of its descendants.
+pub fn agent_below(root: u32, processes: &[Process]) -> Option<(u32, &'static str)> {
+    processes.iter().find_map(|process| {
+        let client = client_name(process)?;
+        is_below(process.pid, root, processes).then_some((process.pid, client))
+    })
+}
+
+/// Returns the name of the client that a process runs, by the process name or by the script of an interpreter.
+pub fn client_name(process: &Process) -> Option<&'static str> {
+    let named = |name: &str| CLIENTS.into_iter().find(|client| *client == name);
+    if !INTERPRETERS.contains(&process.name.as_str()) {
+        return named(&process.name);
+    }
+    // Only the script counts: an argument after it, or a folder above it, may have the name of a client, too.
+    let script = process.arguments.split(' ').find(|word| !word.starts_with('-') && !is_interpreter(word))?;
+    let package = PACKAGES.into_iter().find(|(folder, _)| script.contains(folder)).map(|(_, client)| client);
+    package.or_else(|| named(file_name(script).trim_end_matches(".js")))
+}
+
+fn is_interpreter(word: &str) -> bool {
+    INTERPRETERS.contains(&file_name(word))
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+// Which rows are removed, and after how long: those whose pane or client is gone, or that are a day old.
+
+/// How long a row may stay unchanged while neither its pane nor its client is known.
+const NO_PANE_SECONDS: u64 = 10 * 60;
+
+/// The age after which `cleanup` removes a row that has not changed.
+const OLD_SECONDS: u64 = 24 * 60 * 60;
+
+/// A pane in tmux's list of panes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LivePane {
+    /// The pane.
+    pub pane: Pane,
+    /// The process id of the pane's first process.
+    pub pid: u32,
+    /// The pane as `session:window.pane`.
+    pub target: String,
+    /// The pane's working directory.
+    pub cwd: String,
+    /// The name of the pane's window.
+    pub window_name: String,
+    /// Whether tmux names the window after the running program.
+    pub window_names_itself: bool,
+}
+
+impl LivePane {
+    /// Returns the pane whose first process is `pid`. Its target, working directory and window name are empty.
+    pub fn new(pane: Pane, pid: u32) -> Self {
+        let (target, cwd, window_name) = (String::new(), String::new(), String::new());
+        Self { pane, pid, target, cwd, window_name, window_names_itself: false }
+    }
+}
+
+/// Why a row is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemovalReason {
+    /// Its pane is gone.
+    PaneGone,
+    /// Its client is gone, while its pane may still exist.
+    ClientGone,
+    /// Neither its pane nor its client is known, and it has not changed for ten minutes.
+    Silent,
+    /// It has not changed for a day.
+    Old,
+}
+
+/// Returns the agents whose rows are to be removed, with the reason.
+///
+/// `sockets` are the servers whose panes are all in `panes`. The panes of other servers are unknown; for their sessions
+/// only the client process is checked: a client dies with its server. A completed session in an existing pane is kept after its client is gone, until
+/// the user has seen it.
+pub fn dead_agents<'a>(
+    agents: &'a [Agent],
+    sockets: &[&str],
+    panes: &[LivePane],
+    processes: &[Process],
+    now: u64,
+) -> Vec<(&'a Agent, RemovalReason)> {
+    let lives = |pid: u32| processes.iter().any(|process| process.pid == pid);
+    let is_silent = |agent: &Agent| now.saturating_sub(agent.updated_at) > NO_PANE_SECONDS;
+    let verdict = |agent: &Agent| match &agent.pane {
+        // The server may be gone, or only unreachable: remove the row only if the client is known to be dead.
+        Some(pane) if !sockets.contains(&pane.socket.as_str()) => {
+            agent.pid.is_some_and(|pid| !lives(pid)).then_some(RemovalReason::ClientGone)
+        }
+        Some(pane) => match panes.iter().find(|live| live.pane == *pane) {
+            None => Some(RemovalReason::PaneGone),
+            Some(live) if agent.status == Status::Completed || runs_in(agent, live, processes) => None,
+            Some(_) => Some(RemovalReason::ClientGone),
+        },
+        // There is no pane to inspect: remove the row once the client process is dead.
+        None if agent.pid.is_some_and(|pid| !lives(pid)) => Some(RemovalReason::ClientGone),
+        None => (agent.pid.is_none() && is_silent(agent)).then_some(RemovalReason::Silent),
+    };
+    agents.iter().filter_map(|agent| Some((agent, verdict(agent)?))).collect()
+}
+
+/// Returns whether the session's client runs in the pane: the process with its pid, or any process named like a client.
+fn runs_in(agent: &Agent, live: &LivePane, processes: &[Process]) -> bool {
+    let is_there = |pid: u32| processes.iter().any(|process| process.pid == pid) && is_below(pid, live.pid, processes);
+    agent.pid.is_some_and(is_there) || agent_below(live.pid, processes).is_some()
+}
+
+/// Returns the agents that have not changed for a day.
+pub fn stale_agents(agents: &[Agent], now: u64) -> Vec<(&Agent, RemovalReason)> {
+    let is_old = |agent: &&Agent| now.saturating_sub(agent.updated_at) > OLD_SECONDS;
+    agents.iter().filter(is_old).map(|agent| (agent, RemovalReason::Old)).collect()
 }

@@ -1,16 +1,8 @@
 //! Tables: what goes in, what comes out.
 
-mod codex_window;
-mod menu;
-mod options;
-mod processes;
-mod reap;
 mod reconcile;
-mod scan;
-mod script;
 mod state;
-mod status_line;
-mod wants;
+mod tmux;
 
 use longhaul_core::Status;
 

@@ -1,15 +1,9 @@
-mod branch;
-mod chunks;
-mod compaction;
-mod context_fill;
-mod context_window;
+mod context;
 mod entry;
-mod hook_record;
-mod interrupt;
+mod reader;
 mod recorded;
 mod rollout;
 mod turn;
-mod usage;
 
 use crate::{Batch, Reader};
 

@@ -1,7 +1,7 @@
 //! The sessions of another host. Its output is not trusted, and limited in rows and lengths.
 
 use longhaul_core::Status;
-use longhaul_core::budget::round_tokens;
+use longhaul_core::text::round_tokens;
 use serde_json::Value;
 
 use crate::session_row::{PaneAddress, RowId, SessionRow};

@@ -1,10 +1,10 @@
 //! Rows as JSON, in the format that the command line prints, with the lengths of their texts.
 
-use longhaul_core::budget::tokens_of_chars;
 use longhaul_core::one_line;
+use longhaul_core::text::tokens_of_chars;
 use longhaul_memory::Kind;
 use longhaul_runtime::memory::folder_of;
-use longhaul_snapshot::{encoded_path, shown_path};
+use longhaul_snapshot_store::{encoded_path, shown_path};
 use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, SessionOverview, Snapshot, What};
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use anyhow::{Context, Result, bail};
-use longhaul_core::cut_text::cut_middle;
 use longhaul_core::one_line;
+use longhaul_core::text::cut_middle;
 use longhaul_memory::{RESPONSE_CHARS, TITLE_CHARS};
 use longhaul_runtime::Sanitizer;
 use longhaul_runtime::memory::is_excluded;

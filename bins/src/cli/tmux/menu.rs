@@ -1,4 +1,4 @@
-//! Shows the menu of sessions in tmux: the command of each item. Its layout and labels are in `tracker/src/menu.rs`.
+//! Shows the menu of sessions in tmux: the command of each item. Its layout and labels are in `tracker/src/tmux.rs`.
 
 use longhaul_runtime::tmux::{Server, words};
 use longhaul_runtime::{Error, waiting_times};

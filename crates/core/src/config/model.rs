@@ -1,8 +1,12 @@
-//! The section `memory.model`: which model writes summaries, and how it is called.
+//! The sections about models: which one writes summaries, and how it is called (`memory.model`), where vectors come from
+//! (`memory.embeddings`), and what models cost (`cost.prices`).
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use super::setting::{Setting, Warning};
+use serde_json::{Map, Value, json};
+
+use crate::config::setting::{Setting, Warning};
 
 /// How a model is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,5 +97,218 @@ impl Setting for ModelId {
 
     fn to_json(&self) -> Value {
         json!(self.0)
+    }
+}
+
+// The setting `cost.prices`: the user's own prices of models.
+
+/// The highest price. It keeps the sum of every possible transcript in range.
+const MAX: f64 = 1_000_000.0;
+
+/// The prices of a model, in dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ModelPrice {
+    /// Input that is not in the cache.
+    pub input: f64,
+    /// Output.
+    pub output: f64,
+    /// Input that is read from the cache; if it is missing, a tenth of `input`.
+    pub cache_read: Option<f64>,
+    /// Input that is written to the cache for five minutes; if it is missing, 1.25 times `input`.
+    pub cache_write_5m: Option<f64>,
+    /// Input that is written to the cache for an hour; if it is missing, twice `input`.
+    pub cache_write_1h: Option<f64>,
+}
+
+/// What a price must be.
+const WANTED: &str = "an object with the prices `input` and `output`, and perhaps `cache_read`, `cache_write_5m` and \
+    `cache_write_1h`, in dollars per million tokens";
+
+impl ModelPrice {
+    const KEYS: [&str; 5] = ["input", "output", "cache_read", "cache_write_5m", "cache_write_1h"];
+
+    /// Returns a price with the usual prices of the cache.
+    pub fn new(input: f64, output: f64) -> Self {
+        Self { input, output, cache_read: None, cache_write_5m: None, cache_write_1h: None }
+    }
+
+    fn parse(json: &Value) -> Option<Self> {
+        let fields = json.as_object()?;
+        let is_known = |key: &String| Self::KEYS.contains(&key.as_str());
+        let is_price = |price: &Value| price.as_f64().is_some_and(|price| (0.0..=MAX).contains(&price));
+        if !fields.keys().all(is_known) || !fields.values().all(is_price) {
+            return None;
+        }
+        let price = |key: &str| fields.get(key).and_then(Value::as_f64);
+        Some(Self {
+            input: price("input")?,
+            output: price("output")?,
+            cache_read: price("cache_read"),
+            cache_write_5m: price("cache_write_5m"),
+            cache_write_1h: price("cache_write_1h"),
+        })
+    }
+
+    fn to_json(self) -> Value {
+        let values = [Some(self.input), Some(self.output), self.cache_read, self.cache_write_5m, self.cache_write_1h];
+        let pairs = Self::KEYS.into_iter().zip(values);
+        pairs.filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))).collect::<Map<_, _>>().into()
+    }
+}
+
+impl Setting for BTreeMap<String, ModelPrice> {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let Value::Object(entries) = json else {
+            warnings.push(Warning::value(path, json, "an object of model id and prices", &default));
+            return default;
+        };
+        let mut prices = Self::new();
+        for (model, price) in entries {
+            match ModelPrice::parse(price) {
+                Some(price) => drop(prices.insert(model.clone(), price)),
+                None => warnings.push(Warning::left_out(&format!("{path}.{model}"), price, WANTED)),
+            }
+        }
+        prices
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        let price = json!({ "type": "number", "minimum": 0, "maximum": MAX });
+        let properties: Map<_, _> = ModelPrice::KEYS.iter().map(|key| ((*key).to_owned(), price.clone())).collect();
+        json!({
+            "type": "object",
+            "description": about,
+            "additionalProperties": {
+                "type": "object",
+                "properties": properties,
+                "required": ["input", "output"],
+                "additionalProperties": false,
+            },
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        self.iter().map(|(model, price)| (model.clone(), price.to_json())).collect::<Map<_, _>>().into()
+    }
+}
+
+// The section `memory.embeddings`: where vectors come from.
+
+/// The longest address.
+const MAX_URL: usize = 2_000;
+
+/// An `http://` or `https://` address; empty for none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Url(String);
+
+impl Url {
+    /// Returns `text` as an address, or `None` where it is none.
+    pub fn new(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let has_scheme = text.starts_with("http://") || text.starts_with("https://");
+        let is_plain = text.len() <= MAX_URL && !text.contains(|c: char| c.is_whitespace() || c.is_control());
+        (text.is_empty() || (has_scheme && is_plain)).then(|| Self(text.to_owned()))
+    }
+
+    /// Returns `text`, which must be one that [`Self::new`] accepts.
+    pub(super) fn of(text: &'static str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// Returns the address; `None` where none is set.
+    pub fn get(&self) -> Option<&str> {
+        (!self.0.is_empty()).then_some(self.0.as_str())
+    }
+}
+
+impl Setting for Url {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        json.as_str().and_then(Self::new).unwrap_or_else(|| {
+            warnings.push(Warning::value(path, json, "an address that begins with http:// or https://", &default));
+            default
+        })
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({
+            "type": "string",
+            "pattern": r"^(https?://\S+)?$",
+            "maxLength": MAX_URL,
+            "description": about,
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+}
+
+/// The path of a file, absolute or below the user's home as `~/…`; empty for none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FilePath(String);
+
+impl FilePath {
+    /// Returns whether no path is set.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the path; `None` where none is set, or it is below a home that is not known.
+    pub fn resolve(&self, home: Option<&Path>) -> Option<PathBuf> {
+        match self.0.strip_prefix("~/") {
+            Some(below) => Some(home?.join(below)),
+            None => (!self.0.is_empty()).then(|| PathBuf::from(&self.0)),
+        }
+    }
+}
+
+impl Setting for FilePath {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let is_usable = |text: &&str| text.is_empty() || text.starts_with('/') || text.starts_with("~/");
+        match json.as_str().map(str::trim).filter(is_usable) {
+            Some(text) => Self(text.to_owned()),
+            None => {
+                warnings.push(Warning::value(path, json, "a path that begins with / or ~/", &default));
+                default
+            }
+        }
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({ "type": "string", "pattern": "^(~?/.*)?$", "description": about, "default": self.to_json() })
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use crate::config::ModelId;
+
+    use super::{FilePath, Url};
+
+    #[test]
+    fn what_is_empty_is_not_set() {
+        assert_eq!(Url::new("").unwrap().get(), None);
+        assert_eq!(Url::new(" https://x.example ").unwrap().get(), Some("https://x.example"));
+        assert_eq!(ModelId::new("").unwrap().get(), None);
+        assert_eq!(ModelId::new("opus").unwrap().get(), Some("opus"));
+    }
+
+    #[test]
+    fn a_path_may_begin_at_home() {
+        let resolve = |path: &str, home: Option<&str>| FilePath(path.to_owned()).resolve(home.map(Path::new));
+        assert_eq!(resolve("~/a/b", Some("/home/me")), Some(PathBuf::from("/home/me/a/b")));
+        assert_eq!(resolve("~/a/b", None), None);
+        assert_eq!(resolve("/a/b", None), Some(PathBuf::from("/a/b")));
+        assert_eq!(resolve("", Some("/home/me")), None);
+        assert!(FilePath::default().is_empty() && !FilePath("/a/b".to_owned()).is_empty());
     }
 }

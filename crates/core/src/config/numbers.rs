@@ -1,10 +1,11 @@
-//! The ranges in which numbers of the configuration must lie, and shares of a whole.
+//! Settings that are numbers: shares, counts, lengths of time, with the ranges in which they must lie.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::setting::{Setting, Warning};
+use crate::config::setting::{Setting, Warning};
 
 /// The numbers that a value may be, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,7 +64,7 @@ impl fmt::Display for Range {
 }
 
 /// Reads a number in `range`, or a text that holds one. Falls back to `default` with a warning that names the range.
-pub(super) fn read_number<T: Setting>(
+fn read_number<T: Setting>(
     range: Range,
     json: &Value,
     default: T,
@@ -82,7 +83,7 @@ pub(super) fn read_number<T: Setting>(
 }
 
 /// Returns the JSON Schema of a number in `range`, which may also be written as a text.
-pub(super) fn number_schema(range: Range, default: &impl Setting, about: &str) -> Value {
+fn number_schema(range: Range, default: &impl Setting, about: &str) -> Value {
     let digits = if range.is_whole { "^[0-9]+([.]0+)?$" } else { "^[0-9]+([.][0-9]+)?$" };
     json!({
         "description": about,
@@ -181,8 +182,141 @@ fn number(json: &Value) -> Option<f64> {
     (number.is_finite() && number >= 0.0).then_some(number)
 }
 
-pub(super) fn whole_or_fraction(number: f64) -> Value {
+fn whole_or_fraction(number: f64) -> Value {
     if number.fract() == 0.0 && number < 9e15 { json!(number as u64) } else { json!(number) }
+}
+
+// Settings that are whole numbers, such as a count or a port, with the range of each type.
+
+/// A number of things, such as tool calls or tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Count(pub u64);
+
+impl Count {
+    /// The range of a count. The upper end is high enough to mean "never".
+    const ANY: Range = Range::whole(0, 1_000_000_000_000);
+}
+
+impl Setting for Count {
+    const RANGE: Option<Range> = Some(Self::ANY);
+
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        Self::read_in(Self::ANY, json, default, path, warnings)
+    }
+
+    fn read_in(range: Range, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        read_number(range, json, default, path, warnings, |number| Self(number as u64))
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        self.schema_in(Self::ANY, about)
+    }
+
+    fn schema_in(&self, range: Range, about: &str) -> Value {
+        number_schema(range, self, about)
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+}
+
+/// A TCP port. 0 stands for any free one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Port(pub u16);
+
+impl Port {
+    const ANY: Range = Range::whole(0, u16::MAX as u64);
+}
+
+impl Setting for Port {
+    const RANGE: Option<Range> = Some(Self::ANY);
+
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        read_number(Self::ANY, json, default, path, warnings, |number| Self(number as u16))
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        number_schema(Self::ANY, self, about)
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+}
+
+// Settings that are lengths of time, each in the unit that its key names.
+
+/// Declares a length of time: its type, the name of its unit, the milliseconds in a unit, and its largest number of units.
+///
+/// The number is kept as it was written, so that it is printed like that. It is never negative, and always finite.
+macro_rules! durations {
+    ($($name:ident, $unit:literal, $millis:literal, $most:literal;)*) => { $(
+        #[doc = concat!("A length of time in ", $unit, ", which may have a fraction.")]
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+        pub struct $name(f64);
+
+        impl $name {
+            const ANY: Range = Range::new(0.0, $most);
+
+            #[doc = concat!("Returns `number` ", $unit, ". For a fraction, use `From<Duration>`.")]
+            pub const fn new(number: u32) -> Self {
+                Self(number as f64)
+            }
+
+            #[doc = concat!("Returns the number of ", $unit, ".")]
+            pub const fn get(self) -> f64 {
+                self.0
+            }
+
+            /// Returns the time in milliseconds, without a fraction of one.
+            pub const fn as_millis(self) -> u64 {
+                (self.0 * $millis) as u64
+            }
+
+            /// Returns the time, in milliseconds precision.
+            pub const fn as_duration(self) -> Duration {
+                Duration::from_millis(self.as_millis())
+            }
+        }
+
+        impl From<Duration> for $name {
+            fn from(duration: Duration) -> Self {
+                Self(duration.as_secs_f64() * 1000.0 / $millis)
+            }
+        }
+
+        impl Setting for $name {
+            const RANGE: Option<Range> = Some(Self::ANY);
+
+            fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+                Self::read_in(Self::ANY, json, default, path, warnings)
+            }
+
+            fn read_in(range: Range, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+                read_number(range, json, default, path, warnings, Self)
+            }
+
+            fn schema(&self, about: &str) -> Value {
+                self.schema_in(Self::ANY, about)
+            }
+
+            fn schema_in(&self, range: Range, about: &str) -> Value {
+                number_schema(range, self, about)
+            }
+
+            fn to_json(&self) -> Value {
+                whole_or_fraction(self.0)
+            }
+        }
+    )* };
+}
+
+durations! {
+    Milliseconds, "milliseconds", 1.0, 60_000.0;
+    Seconds, "seconds", 1_000.0, 1e9;
+    Minutes, "minutes", 60_000.0, 525_600.0;
+    Days, "days", 86_400_000.0, 36_500.0;
 }
 
 #[cfg(test)]

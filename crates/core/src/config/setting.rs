@@ -1,10 +1,15 @@
-//! How a value of the configuration is read, checked, described and printed; which texts may be typed.
+//! How a value of the configuration is read, checked, described, changed and printed, and where it comes from; which texts
+//! may be typed.
 
+use std::collections::HashSet;
 use std::fmt;
 
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
 
-use super::{numbers::Range, suggestion};
+use crate::config::numbers::Range;
+use crate::config::{Config, ProjectReading, Trust, Verdict};
+use crate::json_text::{self, JsonFile, without_byte_order_mark};
 
 /// A remark about a key of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,7 +137,7 @@ pub(super) fn join(path: &str, key: &str) -> String {
 pub(super) fn warn_unknown(json: &Value, known: &[&str], path: &str, warnings: &mut Vec<Warning>) {
     for key in json.as_object().into_iter().flat_map(|entries| entries.keys()) {
         if !known.contains(&key.as_str()) && key != "$schema" {
-            let meant = suggestion::nearest_key(key, known, path);
+            let meant = nearest_key(key, known, path);
             warnings.push(Warning::unknown(&join(path, key), meant.as_deref()));
         }
     }
@@ -313,5 +318,291 @@ impl Setting for OneLineText {
 
     fn to_json(&self) -> Value {
         json!(self.0)
+    }
+}
+
+// Finds a key that a JSON object has twice: readers differ in which of its values counts.
+
+/// JSON in which no object has a key twice. Reading it is an error otherwise.
+pub(super) struct WithoutRepeatedKeys;
+
+impl<'de> Deserialize<'de> for WithoutRepeatedKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Keys)
+    }
+}
+
+struct Keys;
+
+/// Accepts values without members.
+macro_rules! accept {
+    ($($method:ident: $type:ty),*) => {$(
+        fn $method<E: de::Error>(self, _: $type) -> Result<Self::Value, E> {
+            Ok(WithoutRepeatedKeys)
+        }
+    )*};
+}
+
+impl<'de> Visitor<'de> for Keys {
+    type Value = WithoutRepeatedKeys;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    accept!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(WithoutRepeatedKeys)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        while items.next_element::<WithoutRepeatedKeys>()?.is_some() {}
+        Ok(WithoutRepeatedKeys)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        let mut keys = HashSet::new();
+        while let Some(key) = members.next_key::<String>()? {
+            if keys.contains(&key) {
+                return Err(de::Error::custom(format_args!("the key {key:?} is there twice")));
+            }
+            keys.insert(key);
+            members.next_value::<WithoutRepeatedKeys>()?;
+        }
+        Ok(WithoutRepeatedKeys)
+    }
+}
+
+// Finds the key that was probably meant by a mistyped one.
+
+/// Returns the path of the key that was probably meant by `typed`, which was found in the section at `path`.
+///
+/// `siblings` are the keys of that section. A sibling that differs only in case or separators is preferred, then a key of
+/// another section that does and is the only one, then the sibling with the fewest typos.
+pub(super) fn nearest_key(typed: &str, siblings: &[&str], path: &str) -> Option<String> {
+    let wanted = plain(typed);
+    let near = siblings.iter().map(|key| (distance(&wanted, &plain(key)), *key));
+    let nearest = near.filter(|(distance, key)| *distance <= most_typos(&wanted, key)).min();
+    let same_name = |path: &String| path.rsplit('.').next().is_some_and(|name| plain(name) == wanted);
+    let mut elsewhere = Config::keys().into_iter().map(|key| key.path).filter(same_name);
+    // A name that several sections have, such as `enabled`, is ambiguous.
+    let elsewhere = elsewhere.next().filter(|_| elsewhere.next().is_none());
+    match nearest {
+        Some((typos, key)) if typos == 0 || elsewhere.is_none() => Some(join(path, key)),
+        Some(_) | None => elsewhere,
+    }
+}
+
+/// Returns how many typos `typed` may have to still count as `key`: a third of its length, at least one.
+fn most_typos(typed: &str, key: &str) -> usize {
+    (typed.chars().count().min(key.chars().count()) / 3).max(1)
+}
+
+/// Returns a key without case and separators: `maxRounds`, `max_rounds` and `max-rounds` are the same then.
+fn plain(key: &str) -> String {
+    // No key is longer than this.
+    let letters = key.chars().take(100).filter(|c| !matches!(c, '_' | '-' | ' '));
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// Returns how many characters must be added, removed, replaced or swapped with their neighbour to turn `a` into `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, &from) in a.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, &to) in b.iter().enumerate() {
+            let replaced = row[j] + usize::from(from != to);
+            let mut least = replaced.min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && from == b[j - 1] && a[i - 1] == to {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row[b.len()]
+}
+
+// Changes one value in the text of a configuration file, for `longhaul config set` and `unset`.
+
+/// Returns the text of the configuration with the value `given` at `key`, and that value; `Err` says why it cannot be set.
+///
+/// `given` is read as JSON, or else as a text, whichever the key takes.
+pub fn with_setting(text: Option<&str>, key: &str, given: &str) -> Result<(String, Value), String> {
+    let text = editable(text)?;
+    let json = serde_json::from_str(given).ok();
+    let mut problem = String::new();
+    for value in json.into_iter().chain([Value::from(given)]) {
+        let new = json_text::set(text, &path(key), &value).ok_or_else(|| {
+            format!("{key} has no place in it: a part of that key has another value, or is there twice")
+        })?;
+        match new_problem(text, &new) {
+            None => return Ok((new, value)),
+            // The first reading is the one that the user has probably meant.
+            Some(found) if problem.is_empty() => problem = format!("{}: {}", found.key, found.wrong),
+            Some(_) => {}
+        }
+    }
+    Err(problem)
+}
+
+/// Returns the text of the configuration without the value at `key`; `Ok(None)` if it is not set there.
+pub fn without_setting(text: Option<&str>, key: &str) -> Result<Option<String>, String> {
+    let text = editable(text)?;
+    if let Some(new) = json_text::remove(text, &path(key)) {
+        return Ok(Some(new));
+    }
+    // A key that does not exist is a mistake, not a value that has its default.
+    let with_key = json_text::set("", &path(key), &Value::Null).unwrap_or_default();
+    let (_, warnings) = Config::from_json(&with_key);
+    match warnings.into_iter().find(|warning| warning.is_unknown_key()) {
+        Some(warning) => Err(format!("{}: {}", warning.key, warning.wrong)),
+        None if is_set(text, key) => Err(format!("{key} is there twice: remove it by hand")),
+        None => Ok(None),
+    }
+}
+
+/// Returns the problem of a configuration that it did not have before a change.
+pub fn new_problem(before: &str, after: &str) -> Option<Warning> {
+    let (_, known) = Config::from_json(before);
+    let (_, now) = Config::from_json(after);
+    now.into_iter().find(|warning| !known.contains(warning))
+}
+
+fn is_set(text: &str, key: &str) -> bool {
+    let json: Value = serde_json::from_str(json_text::without_byte_order_mark(text)).unwrap_or_default();
+    json.pointer(&format!("/{}", path(key).join("/"))).is_some()
+}
+
+/// Returns the text, if it can be changed. A missing file is an empty object.
+fn editable(text: Option<&str>) -> Result<&str, String> {
+    let text = text.unwrap_or_default();
+    JsonFile::parse(text).map(|_| text).map_err(|_| "it is not a JSON object: correct it first".to_owned())
+}
+
+/// Returns the parts of a key. What follows a known key is one part: a name of a model can contain dots.
+fn path(key: &str) -> Vec<&str> {
+    let keys = Config::keys();
+    let known =
+        keys.iter().find_map(|known| Some((known.path.len(), key.strip_prefix(&known.path)?.strip_prefix('.')?)));
+    match known {
+        Some((length, rest)) => key[..length].split('.').chain([rest]).collect(),
+        None => key.split('.').collect(),
+    }
+}
+
+// Where each value in force comes from.
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It is not set: the default is in force.
+    Default,
+    /// The user's configuration file.
+    User,
+    /// The project's `.claude/longhaul.json`.
+    Project,
+}
+
+impl Origin {
+    /// Returns its name, as `longhaul config show` prints it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// A value in force.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Explained {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// What is wrong with the value in the user's file.
+    pub problem: Option<String>,
+    /// The value in the project's file that is not in force, and the reason.
+    pub refused: Option<(Value, String)>,
+}
+
+/// A configuration with the origin of each of its values.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The configuration in force.
+    pub config: Config,
+    /// Each of its values.
+    pub values: Vec<Explained>,
+    /// What is wrong with the user's file.
+    pub warnings: Vec<Warning>,
+    /// The project's file, if there is one.
+    pub project: Option<ProjectReading>,
+}
+
+/// Returns the configuration that the given files make, with the origin of each value. A file that does not exist is `None`.
+pub fn explain(user: Option<&str>, project: Option<(&str, Trust)>) -> Explanation {
+    let (own, warnings) = user.map_or_else(Default::default, Config::from_json);
+    let file: Value =
+        user.and_then(|text| serde_json::from_str(without_byte_order_mark(text)).ok()).unwrap_or_default();
+    let project = project.map(|(text, trust)| own.with_project(text, trust));
+    let config = project.as_ref().map_or_else(|| own.clone(), |project| project.config.clone());
+    let in_force = config.to_json();
+    let values = Config::keys().into_iter().map(|key| {
+        let pointer = format!("/{}", key.path.replace('.', "/"));
+        let asked = project.iter().flat_map(|project| &project.values).find(|value| value.key == key.path);
+        let problem = warnings.iter().find(|warning| warning.key == key.path).map(|warning| warning.problem.clone());
+        let refused = asked.and_then(|asked| match &asked.verdict {
+            Verdict::InForce => None,
+            Verdict::NeedsTrust(why) | Verdict::Refused(why) => Some((asked.asked.clone(), why.clone())),
+        });
+        let origin = match (asked, file.pointer(&pointer)) {
+            (Some(asked), _) if asked.verdict == Verdict::InForce => Origin::Project,
+            (_, Some(_)) if problem.is_none() => Origin::User,
+            _ => Origin::Default,
+        };
+        let value = in_force.pointer(&pointer).cloned().unwrap_or_default();
+        Explained { key: key.path, value, origin, problem, refused }
+    });
+    Explanation { values: values.collect(), config, warnings, project }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{distance, most_typos};
+
+    #[test]
+    fn a_typo_is_a_character_added_removed_replaced_or_swapped() {
+        for (a, b, typos) in [
+            ("rounds", "rounds", 0),
+            ("ronds", "rounds", 1),
+            ("roundss", "rounds", 1),
+            ("rounts", "rounds", 1),
+            ("ruonds", "rounds", 1),
+            ("ronuds", "rounds", 1),
+            ("runods", "rounds", 2),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "xyz", 3),
+            ("abcd", "badc", 2),
+        ] {
+            assert_eq!(distance(a, b), typos, "{a:?} and {b:?}");
+        }
+    }
+
+    #[test]
+    fn a_third_of_a_word_may_be_mistyped() {
+        assert_eq!(
+            [("ab", "abc"), ("abcdef", "abcdefgh"), ("abcdefghijk", "abcdefghi")].map(|(a, b)| most_typos(a, b)),
+            [1, 2, 3]
+        );
     }
 }

@@ -1,8 +1,6 @@
 //! Payloads as they are sent: one flat JSON object in which every field is optional and unknown fields are ignored.
 //! Payloads of other programs that start Claude Code's hooks, such as Cursor, are recognised here.
 
-use std::fmt;
-
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -88,10 +86,10 @@ pub struct EventWire<'a> {
     pub(super) user_requested_camel: Option<bool>,
     /// Cursor's version, which only Cursor sends.
     #[serde(borrow)]
-    pub(super) cursor_version: Option<&'a RawValue>,
+    cursor_version: Option<&'a RawValue>,
     /// The session's id, as Copilot and Grok name it.
     #[serde(borrow, rename = "sessionId")]
-    pub(super) session_id_camel: Option<&'a RawValue>,
+    session_id_camel: Option<&'a RawValue>,
     /// The time of the event, which Copilot, Gemini CLI and Qwen Code send.
     #[serde(borrow)]
     pub(super) timestamp: Option<&'a RawValue>,
@@ -149,31 +147,22 @@ where
 }
 
 /// Why a payload could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EventError {
     /// Standard input is empty.
+    #[error("no payload on standard input")]
     Empty,
     /// The payload is JSON, but not an object.
+    #[error("payload is not a JSON object")]
     NotAnObject,
     /// The payload is not JSON, or is cut off.
+    #[error("payload is not JSON: {0}")]
     Json(serde_json::Error),
     /// The payload has no usable `session_id`.
+    #[error("payload has no session_id")]
     NoSession,
 }
-
-impl fmt::Display for EventError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("no payload on standard input"),
-            Self::NotAnObject => f.write_str("payload is not a JSON object"),
-            Self::Json(error) => write!(f, "payload is not JSON: {error}"),
-            Self::NoSession => f.write_str("payload has no session_id"),
-        }
-    }
-}
-
-impl std::error::Error for EventError {}
 
 /// Parses a payload; `text` is the result of [`utf8`].
 pub fn parse(text: &str) -> Result<EventWire<'_>, EventError> {

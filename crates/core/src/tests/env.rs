@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use crate::{Env, Millis, Platform};
+use crate::{Env, Millis, Platform, may_receive_secret};
 
 fn env(vars: &[(&str, &str)]) -> Env {
     Env::new(Millis(5), Platform::Unix, |name| {
@@ -64,4 +64,14 @@ fn the_clients_folders_follow_their_variables() {
 #[test]
 fn a_width_of_nothing_is_unknown() {
     assert_eq!(["80", "0", "wide"].map(|columns| env(&[("COLUMNS", columns)]).columns), [Some(80), None, None]);
+}
+
+#[test]
+fn secrets_go_over_tls_or_stay_on_this_machine() {
+    for url in ["https://api.anthropic.com", "http://127.0.0.1:9", "http://localhost/x", "http://[::1]:8080"] {
+        assert!(may_receive_secret(url), "{url}");
+    }
+    for url in ["http://example.org", "http://127.0.0.1.example.org", "http://localhost@example.org/", "ftp://x", ""] {
+        assert!(!may_receive_secret(url), "{url}");
+    }
 }

@@ -1,9 +1,12 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use crate::event::predicates;
-use crate::event::{Event, EventError, EventName, utf8};
+use crate::event::predicates::{
+    self, asks_nothing, bookmark_note, in_subagent, is_bookmark_command, is_compaction, is_task_notification,
+    stopped_at_context_limit, stopped_by_user,
+};
+use crate::event::{Event, EventError, EventName, HookEvent, Stop, parse, utf8};
 
 macro_rules! payload {
     ($name:literal) => {
@@ -135,4 +138,126 @@ proptest! {
         let text = payload!("PostToolUse");
         let _ = Event::parse(&text[..at.min(text.len())]);
     }
+}
+
+fn stop(extra: &str) -> Stop {
+    let text = format!(r#"{{"session_id":"s"{extra}}}"#);
+    Stop::from_wire(parse(&text).unwrap()).unwrap()
+}
+
+#[test]
+fn a_subagent_and_a_compaction_are_recognized_by_their_fields() {
+    let main = stop("").common;
+    assert!(!in_subagent(&main) && !is_compaction(&main));
+    assert!(in_subagent(&stop(r#","agent_id":"a","agent_type":"Explore""#).common));
+    assert!(!in_subagent(&stop(r#","agent_id":"""#).common));
+    assert!(is_compaction(&stop(r#","agent_type":"""#).common));
+    assert!(!is_compaction(&stop(r#","agent_type":"Explore""#).common));
+}
+
+#[test]
+fn a_task_notification_begins_with_its_tag() {
+    assert!(is_task_notification(" \n<task-notification>x"));
+    assert!(!is_task_notification("see <task-notification>"));
+}
+
+#[test]
+fn two_modes_open_no_dialogs() {
+    for (mode, expected) in
+        [(Some("bypassPermissions"), true), (Some("dontAsk"), true), (Some("default"), false), (None, false)]
+    {
+        assert_eq!(asks_nothing(mode), expected, "{mode:?}");
+    }
+}
+
+#[test]
+fn the_reason_of_a_stop_is_found_in_every_field() {
+    for field in ["stop_reason", "stopReason", "reason", "end_turn_reason", "endTurnReason"] {
+        let full = stop(&format!(r#","{field}":"Model_Context_Window_exceeded""#));
+        assert!(stopped_at_context_limit(&full) && !stopped_by_user(&full), "{field}");
+    }
+    for reason in ["aborted", "ABORT", "cancel", "interrupt", "by_user_cancel_now", "user_interrupt", "ctrl_c"] {
+        let aborted = stop(&format!(r#","reason":"{reason}""#));
+        assert!(stopped_by_user(&aborted) && !stopped_at_context_limit(&aborted), "{reason}");
+    }
+    assert!(stopped_by_user(&stop(r#","user_requested":true"#)) && stopped_by_user(&stop(r#","userRequested":true"#)));
+    for other in ["", r#","reason":"end_turn""#, r#","reason":"cancelled_by_tool""#, r#","user_requested":false"#] {
+        assert!(!stopped_by_user(&stop(other)) && !stopped_at_context_limit(&stop(other)), "{other}");
+    }
+}
+
+#[test]
+fn only_the_marker_alone_or_with_a_note_is_a_bookmark() {
+    for (prompt, expected) in [
+        ("·", Some(None)),
+        ("  · \n", Some(None)),
+        ("· before the rewrite ", Some(Some("before the rewrite"))),
+        ("·x", None),
+        ("·\nplease do x", None),
+        ("· fix the parser\n· then the tests", None),
+        ("", None),
+        ("please · go on", None),
+        ("/longhaul:bookmark", Some(None)),
+        ("/longhaul:bookmark green tests", Some(Some("green tests"))),
+        ("/longhaul-bookmarks:bookmark x", Some(Some("x"))),
+        ("/longhaul:bookmarks", None),
+    ] {
+        assert_eq!(bookmark_note(prompt, "·"), expected, "{prompt:?}");
+    }
+}
+
+#[test]
+fn the_command_is_not_the_marker() {
+    assert!(is_bookmark_command("/longhaul:bookmark x") && is_bookmark_command(" /longhaul-bookmarks:bookmark"));
+    assert!(!is_bookmark_command("· x") && !is_bookmark_command("x /longhaul:bookmark"));
+}
+
+// Payloads of agents that run Claude Code's hooks.
+
+fn is_of_another(text: &str) -> bool {
+    parse(text).unwrap().is_of_another_agent()
+}
+
+/// Returns the payloads in a folder of the recorded ones, each with its path.
+fn recorded(folder: &str) -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/payloads").join(folder);
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let payloads = files.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    payloads.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn an_agent_that_reads_claude_codes_settings_is_recognised() {
+    for (path, payload) in ["foreign", "gemini", "qwen"].into_iter().flat_map(recorded) {
+        assert!(is_of_another(&payload), "{}", path.display());
+    }
+}
+
+#[test]
+fn an_agent_is_recognised_wherever_its_files_are() {
+    for (path, payload) in ["gemini", "qwen"].into_iter().flat_map(recorded) {
+        let moved =
+            payload.replace("/home/dev/.gemini/tmp", "/srv/g").replace("/home/dev/.qwen/projects", "/srv/projects");
+        assert!(is_of_another(&moved), "{}", path.display());
+    }
+}
+
+#[test]
+fn claude_codes_own_payloads_are_not() {
+    for (path, payload) in recorded("") {
+        assert!(!is_of_another(&payload), "{}", path.display());
+    }
+    // Both spellings, as an older version might send them.
+    assert!(!is_of_another(r#"{"session_id":"a","sessionId":"a"}"#));
+    // A time in the input of a tool, and one that a later version might send.
+    assert!(!is_of_another(r#"{"session_id":"a","tool_input":{"timestamp":1,"hook_source":"x"}}"#));
+    let own = r#"{"session_id":"a","timestamp":1,"transcript_path":"/h/.claude/projects/-p/a.jsonl"}"#;
+    assert!(!is_of_another(own));
+    for other in ["b.jsonl", "a.json", "chats/a.jsonl"] {
+        assert!(is_of_another(&own.replace("a.jsonl", other)), "{other}");
+    }
+    assert!(is_of_another(r#"{"session_id":"a","timestamp":1}"#));
+    assert!(is_of_another(
+        r#"{"session_id":"a","hook_source":"x","transcript_path":"/h/.claude/projects/-p/a.jsonl"}"#
+    ));
 }

@@ -1,6 +1,6 @@
 use longhaul_core::Millis;
-use longhaul_core::budget::{CONTEXT_CHARS, tokens};
 use longhaul_core::record::OPEN;
+use longhaul_core::text::{CONTEXT_CHARS, tokens};
 use proptest::prelude::*;
 
 use crate::render::{RECENT_TURNS, render_into};

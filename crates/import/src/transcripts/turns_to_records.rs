@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use longhaul_core::event::bookmark_prompt::bookmark_note;
+use longhaul_core::event::predicates::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{Call, Kind, Observation, SUMMED_UP, Summary, TurnText, command_key, fix_of, observe, summarize};
 use longhaul_transcript::{self as transcript, PromptOrigin, Turn, merge_turns};

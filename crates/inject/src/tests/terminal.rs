@@ -1,6 +1,10 @@
 use longhaul_core::{Env, Millis, Platform};
+use proptest::prelude::*;
 
-use crate::{KittyWindow, MacTerminal, NoTerminal, ScreenWindow, Terminal, TmuxPane, WeztermPane, ZellijPane};
+use crate::{
+    DeliveryMethod, Errand, KittyWindow, MacTerminal, NoTerminal, ScreenWindow, Terminal, TmuxPane, WeztermPane,
+    ZellijPane, delivery_method, printable, shell_single_quote,
+};
 
 fn env(vars: &[(&str, &str)]) -> Env {
     let var = |name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
@@ -150,4 +154,63 @@ fn zellij_wezterm_and_kitty_are_known_by_their_variables() {
     check(&[("WEZTERM_PANE", "x")], Err(NoTerminal::BadWeztermPane { value: "x".to_owned() }));
     check(&[("KITTY_WINDOW_ID", "1")], Err(NoTerminal::NoKittySocket));
     check(&[("OSTYPE", "darwin"), ("KITTY_WINDOW_ID", "1"), ("TERM_PROGRAM", "kitty")], Ok(mac("kitty")));
+}
+
+#[test]
+fn the_client_itself_comes_first_and_a_bookmark_is_always_typed() {
+    let terminal = Terminal::Screen(ScreenWindow { session: "s".to_owned(), window: "0".to_owned() });
+    for errand in Errand::ALL {
+        let bridged = errand != Errand::Bookmark;
+        assert_eq!(delivery_method(errand, true, Some(&terminal)) == DeliveryMethod::Bridge, bridged, "{errand:?}");
+        assert_eq!(
+            delivery_method(errand, true, None),
+            if bridged { DeliveryMethod::Bridge } else { DeliveryMethod::None }
+        );
+        assert_eq!(delivery_method(errand, false, Some(&terminal)), DeliveryMethod::Terminal(&terminal));
+        assert_eq!(delivery_method(errand, false, None), DeliveryMethod::None);
+    }
+}
+
+/// What a POSIX shell makes of `source`, if it is one word in which nothing is left for the shell to interpret.
+fn shell_word(source: &str) -> Option<String> {
+    let mut word = String::new();
+    let mut chars = source.chars();
+    let mut quoted = false;
+    while let Some(ch) = chars.next() {
+        match (quoted, ch) {
+            (_, '\'') => quoted = !quoted,
+            (true, inside) => word.push(inside),
+            (false, '\\') => word.push(chars.next().filter(|escaped| *escaped != '\n')?),
+            (false, _) => return None,
+        }
+    }
+    (!quoted).then_some(word)
+}
+
+/// Any text, with more than its share of what quoting is about.
+fn text() -> impl Strategy<Value = String> {
+    let special = prop::sample::select(vec!['\'', '"', '\\', '$', '`', '\n', '\r', '\t', ';', '&', 'n', ' ']);
+    prop::collection::vec(prop_oneof![special, any::<char>()], 0..40).prop_map(String::from_iter)
+}
+
+proptest! {
+    #[test]
+    fn a_shell_gets_the_text_back(text in text()) {
+        prop_assert_eq!(shell_word(&shell_single_quote(&text)), Some(text.replace('\0', "")));
+    }
+
+    #[test]
+    fn printable_text_has_no_keys_in_it(text in text()) {
+        let kept = printable(&text);
+        prop_assert!(!kept.chars().any(char::is_control));
+        prop_assert_eq!(printable(&kept), kept);
+    }
+}
+
+#[test]
+fn quoting_looks_as_people_write_it() {
+    assert_eq!(shell_single_quote("it's"), r"'it'\''s'");
+    assert_eq!(shell_single_quote(""), "''");
+    assert_eq!(printable("a\u{202e}b\u{2066}c\u{2028}d\u{200d}e"), "abcd\u{200d}e");
+    assert_eq!(printable("a\x1b[31m\u{9b}b\x7f\r\n\u{a0}é"), "a[31mb\u{a0}é");
 }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::json_fields::Fields;
-use longhaul_core::cut_text::cut_middle;
+use longhaul_core::text::cut_middle;
 
 #[test]
 fn fields_are_found_at_the_top_only() {

@@ -116,7 +116,7 @@ fn a_page_says_what_happened_and_what_is_left() {
     </longhaul-context>
     ");
     assert_eq!((page.sessions, page.records, page.omitted), (3, 3, 0));
-    assert_eq!(page.tokens, longhaul_core::budget::tokens(&page.text));
+    assert_eq!(page.tokens, longhaul_core::text::tokens(&page.text));
 }
 
 #[test]

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use crate::redact::redact;
 use crate::redacted_ends::redacted_ends;
-use longhaul_core::cut_text::cut_middle;
+use longhaul_core::text::cut_middle;
 
 const KEY: &str = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
 

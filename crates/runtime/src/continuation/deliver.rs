@@ -1,5 +1,5 @@
 //! Types the text that a chain waits for, and waits until the events of Claude Code confirm it. How often it is typed
-//! is decided in `handoff/src/continuation/plan.rs`. Also waits for the end of the account's rate limit (`rate_limit.rs` there).
+//! is decided in `handoff/src/continuation.rs`. Also waits for the end of the account's rate limit (`continuation/occasion.rs` there).
 
 use std::fs::File;
 use std::path::Path;
@@ -18,6 +18,16 @@ use crate::{
     ActivityLog, Error, ErrorLog, Home, Order, SessionRecord, Ticket, bridge, client_records, clock_and_env, home,
     process, waiting_times,
 };
+
+/// Interval at which a plan is read that waits for the account's rate limit.
+const RATE_LIMIT_CHECKED: Duration = Duration::from_secs(5);
+
+/// How long to wait for the lock of a continuation. A hook may hold it for a moment in order to test it.
+const CONTINUATION_LOCK: Duration = Duration::from_millis(500);
+
+/// How long to wait for the bridge, until it takes a step that could also be typed, at most a quarter of the step's
+/// time. The bridge reports when the turn has ended, which the hooks of other programs may delay.
+const BRIDGE_TAKES_STEP: Duration = Duration::from_secs(8);
 
 /// The argument of the injector that selects this job.
 pub(crate) const KIND: &str = "continuation";
@@ -141,7 +151,7 @@ impl Scene<'_> {
         let errand = if chain.plan.state == State::Clearing { Errand::Clear } else { Errand::Prompt };
         match delivery_method(errand, has_bridge, terminal.as_ref()) {
             DeliveryMethod::Bridge => {
-                let instead = terminal.as_ref().map(|_| waiting_times::BRIDGE_TAKES_STEP.min(left(until) / 4));
+                let instead = terminal.as_ref().map(|_| BRIDGE_TAKES_STEP.min(left(until) / 4));
                 if let Some(delivered) = self.leave_to_bridge(instead.unwrap_or_else(|| left(until)), until)? {
                     return Ok(delivered);
                 }
@@ -270,7 +280,7 @@ fn lock_patiently(home: &Home, id: ChainId) -> Result<Option<File>, Error> {
     let started = Instant::now();
     loop {
         let locked = lock(home, id)?;
-        if locked.is_some() || started.elapsed() > waiting_times::CONTINUATION_LOCK {
+        if locked.is_some() || started.elapsed() > CONTINUATION_LOCK {
             return Ok(locked);
         }
         std::thread::sleep(LOOK_EVERY);
@@ -299,6 +309,6 @@ fn wait_for_limit(env: &Env, store: &Store, course: &Course, chain: &Chain) -> R
             let resumed = |plan: &Plan, remaining: &[String]| course.meet(plan, &Occasion::Lifted, remaining, now);
             return Ok(store.meet(chain.id, now, resumed)?.is_some_and(|met| met.act == PlanAction::TypeAgain));
         }
-        std::thread::sleep(waiting_times::RATE_LIMIT_CHECKED.min(Duration::from_millis(lifted.since(now))));
+        std::thread::sleep(RATE_LIMIT_CHECKED.min(Duration::from_millis(lifted.since(now))));
     }
 }

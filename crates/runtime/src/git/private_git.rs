@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
 
-use super::closed;
-use crate::{Error, process};
+use crate::{Error, git, process};
 
 /// The output of a command, and its messages.
 pub type Printed = (Vec<u8>, Vec<u8>);
@@ -124,7 +123,7 @@ impl PrivateGit {
 
     /// Runs git for a person: its output goes to this process's standard output, with the user's colours and pager.
     pub fn show<'a>(&self, env: &Env, args: impl IntoIterator<Item = &'a OsStr>) -> Result<ExitStatus, Error> {
-        let mut command = closed::shown_command(&self.git_dir, env);
+        let mut command = git::shown_command(&self.git_dir, env);
         self.add_objects(&mut command);
         command.args(args).status().map_err(|source| Error::Start { program: "git".to_owned(), source })
     }
@@ -140,7 +139,7 @@ impl PrivateGit {
     }
 
     fn command(&self, args: &[&str], variables: &[(&str, &Path)]) -> Command {
-        let mut command = closed::command(&self.git_dir, &self.work_tree);
+        let mut command = git::command(&self.git_dir, &self.work_tree);
         self.add_objects(&mut command);
         // Paths are passed as they are, never as patterns. One command does not support that.
         if args.first() != Some(&"check-ignore") {

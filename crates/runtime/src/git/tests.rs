@@ -6,10 +6,8 @@ use longhaul_core::{Env, Millis, Platform};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::tempdir;
 
-use super::core_worktree::core_worktree;
-use super::identity;
-use super::refs::{branch, commit};
-use super::work_tree::{NoWorkTree, WorkTree};
+use super::work_tree::{NoWorkTree, WorkTree, core_worktree};
+use super::{GitVersion, branch, commit, identity};
 
 const HASH: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -127,5 +125,21 @@ fn the_work_tree_is_read_from_the_configuration_as_git_reads_it() {
         ("", None),
     ] {
         assert_eq!(core_worktree(text.as_bytes()).as_deref(), expected.map(str::as_bytes), "{text:?}");
+    }
+}
+
+#[test]
+fn the_version_is_read_however_it_is_printed() {
+    let cases = [
+        ("git version 2.47.3\n", Some((2, 47))),
+        ("git version 2.30\n", Some((2, 30))),
+        ("git version 2.39.5 (Apple Git-154)\n", Some((2, 39))),
+        ("git version 3\n", None),
+        ("git version two\n", None),
+        ("", None),
+    ];
+    for (printed, expected) in cases {
+        let read = GitVersion::parse(printed).map(|GitVersion { major, minor }| (major, minor));
+        assert_eq!(read, expected, "{printed}");
     }
 }

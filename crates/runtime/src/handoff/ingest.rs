@@ -8,7 +8,7 @@ use longhaul_core::{Config, Millis};
 use longhaul_store::{Session, Store};
 use longhaul_transcript::{Batch, Cursor, Reader};
 
-use crate::transcript_file::TranscriptFile;
+use crate::session_file::TranscriptFile;
 use crate::{Deadline, Error, waiting_times};
 
 /// Number of bytes that are read at a time and stored in one transaction.

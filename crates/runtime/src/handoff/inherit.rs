@@ -1,5 +1,5 @@
 //! Claims the session that a new one inherits from: provisionally at its start, finally at its first prompt. Which one is
-//! decided in `handoff/src/baton_choice.rs` and `predecessor.rs`.
+//! decided in `handoff/src/baton.rs` and `predecessor.rs`.
 
 use longhaul_core::{Env, SessionId};
 use longhaul_handoff::{

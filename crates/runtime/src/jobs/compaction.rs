@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::compaction::{CompactedTurn, compaction_facts, compaction_footer};
 use crate::handoff::register;
 use crate::memory::take_in;
-use crate::{Error, Flow, Hook, usage};
+use crate::{Error, Flow, Hook, context};
 
 /// How long a compaction may take. What an older one has left, which was interrupted, is not shown.
 const LONGEST: u64 = 20 * 60 * 1000;
@@ -96,7 +96,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 pub fn on_codex_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     give_back(hook, |facts, session| {
         let rollout = session.transcript.as_deref().map(Path::new);
-        let Some(compacted) = rollout.and_then(usage::compacted) else { return };
+        let Some(compacted) = rollout.and_then(context::compacted) else { return };
         facts.leave_out(&compacted.summary);
         facts.leave_out_prompts(&compacted.prompts.join("\n"));
     })

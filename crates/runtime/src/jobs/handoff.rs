@@ -159,12 +159,12 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether turns are stored, for the handoff or for the memory.
-    pub(super) fn keeps_turns(&self) -> bool {
+    pub(crate) fn keeps_turns(&self) -> bool {
         (self.config.handoff.enabled || self.config.memory.enabled) && !self.is_excluded()
     }
 
     /// Writes a baton, unless only those that the user asks for are used.
-    pub(super) fn write_baton(&self, store: &Store, trigger: BatonTrigger) -> Result<(), Error> {
+    pub(crate) fn write_baton(&self, store: &Store, trigger: BatonTrigger) -> Result<(), Error> {
         if self.env.no_auto_handoff && !trigger.is_on_purpose() {
             return Ok(());
         }

@@ -137,12 +137,12 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether this session is remembered.
-    pub(in crate::jobs) fn remembers(&self) -> bool {
+    pub(crate) fn remembers(&self) -> bool {
         self.config.memory.enabled && !self.is_excluded()
     }
 
     /// Returns whether nothing of this project may be stored, neither for the memory nor for the handoff.
-    pub(super) fn is_excluded(&self) -> bool {
+    pub(crate) fn is_excluded(&self) -> bool {
         let memory = &self.config.memory;
         !memory.exclude.0.is_empty()
             // A folder that is not known may be one of them.

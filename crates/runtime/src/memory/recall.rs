@@ -1,7 +1,7 @@
 //! Answers a question with the best passages. Used by the command, the MCP server, the worker and the hook.
 
-use longhaul_core::budget::CHARS_PER_TOKEN;
 use longhaul_core::clock::{date_of, time_of};
+use longhaul_core::text::CHARS_PER_TOKEN;
 use longhaul_memory::{
     ANSWER_CANDIDATES, ANSWER_PASSAGES, Answer, AnswerLimits, AnswerPassage, FoundPassage, Kind, MarkedText,
     PassageKind, Query,

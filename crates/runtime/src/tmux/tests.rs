@@ -1,12 +1,15 @@
 //! Tests against a real server. The screen of a client is tested in the integration tests.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
 use longhaul_core::{Env, Millis, Platform};
 use longhaul_tracker::Options;
 use tempfile::TempDir;
 
-use super::{Server, words};
+use super::{Server, check_socket, client, folder_problem, is_trusted, words};
 
 /// A server for one test; killed when dropped.
 struct Private {
@@ -20,7 +23,7 @@ impl Private {
         let server = Server {
             socket: dir.path().join("tmux").to_str().unwrap().to_owned(),
             deadline: None,
-            limit: crate::waiting_times::TMUX_IN_HOOK,
+            limit: crate::tmux::PATIENCE_IN_HOOK,
         };
         let mut step = server.step(&[words(["new-session", "-d", "-s", "main", "-x", "80", "-y", "24", "sleep 3600"])]);
         step.argv.splice(1..1, words(["-f", "/dev/null"]));
@@ -114,7 +117,59 @@ fn the_status_is_set_without_an_attached_client() {
     let nowhere = Server {
         socket: tmux.dir.path().join("nothing").to_str().unwrap().to_owned(),
         deadline: None,
-        limit: crate::waiting_times::TMUX_IN_HOOK,
+        limit: crate::tmux::PATIENCE_IN_HOOK,
     };
     assert!(nowhere.set_status("x", None).is_err());
+}
+
+#[test]
+fn a_client_without_focus_reports_is_not_focused_or_unfocused() {
+    let line = "/dev/pts/3\t%1\t0\t1\t1794707999\t/dev/pts/3\txterm-256color\t";
+    let read = client(line).unwrap();
+    assert_eq!((read.tty.as_str(), read.pane.as_str(), read.focused), ("/dev/pts/3", "%1", None));
+    assert_eq!((read.active_at, read.term.as_str(), read.program.as_str()), (1_794_707_999, "xterm-256color", ""));
+    let focused = |line: &str| client(line).unwrap().focused;
+    assert_eq!(focused("t\t%1\t1\t1\t5\tn\tfoot\tfoot(1.2)"), Some(true));
+    assert_eq!(focused("t\t%1\t1\t0\t5\tn\tfoot\tfoot(1.2)"), Some(false));
+    assert_eq!(client("t\t%1"), None);
+}
+
+#[track_caller]
+fn refused(socket: &std::path::Path, with: &str) {
+    let error = check_socket(socket.to_str().unwrap()).unwrap_err().to_string();
+    assert!(error.contains(with), "{error}");
+}
+
+#[test]
+fn a_folder_in_which_others_can_replace_the_socket_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("s");
+    let set = |mode| fs::set_permissions(dir.path(), Permissions::from_mode(mode)).unwrap();
+    assert!(check_socket(socket.to_str().unwrap()).is_ok(), "a server may be started in a folder of one's own");
+    set(0o1777);
+    refused(&socket, "no server running on");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    assert!(check_socket(socket.to_str().unwrap()).is_ok(), "as in /tmp");
+    set(0o777);
+    refused(&socket, "every user can replace it");
+    refused(&dir.path().join("none/s"), "no server running on");
+}
+
+#[test]
+fn only_the_user_and_root_are_trusted() {
+    assert!(is_trusted(1000, 1000) && is_trusted(0, 1000) && !is_trusted(1001, 1000) && !is_trusted(1000, 0));
+    assert_eq!(folder_problem(1001, 1000), Some("its folder belongs to another user"));
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (folder, link) = (dir.path().join("tmux-0"), dir.path().join("link"));
+    fs::create_dir(&folder).unwrap();
+    let _listener = UnixListener::bind(folder.join("s")).unwrap();
+    chown(folder.join("s"), Some(65534), None).unwrap();
+    refused(&folder.join("s"), "it belongs to another user");
+    chown(&folder, Some(65534), None).unwrap();
+    symlink(&folder, &link).unwrap();
+    refused(&folder.join("s"), "its folder belongs to another user");
+    refused(&link.join("s"), "its folder belongs to another user");
 }

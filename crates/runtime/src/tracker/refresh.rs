@@ -1,5 +1,7 @@
 //! Corrects what no hook reports and what tmux does not show, every few seconds by tmux, or by a command.
 
+use std::time::Duration;
+
 use longhaul_activity_log::LogLine;
 use longhaul_core::{Millis, SessionId, Status};
 use longhaul_tracker::{
@@ -7,13 +9,14 @@ use longhaul_tracker::{
     may_be_interrupted, reconcile, render, reopen_offer, scan, stale_agents, transition,
 };
 
-use super::session_place::{Place, launched_by};
-use super::{Logged, Tracker, seconds, user_options_cache};
+use super::{Logged, SeenSession, Tracker, cache_options, launched_by, seconds};
 use crate::tmux::{Client, Server, ServerOptions, server_pid, window_of_pane};
 use crate::{
-    ActivityLog, Error, SessionRecord, bounded_read, client_records, clock_and_env, files, process, reopen, usage,
-    waiting_times,
+    ActivityLog, Error, SessionRecord, bounded_read, client_records, clock_and_env, context, files, process, reopen,
 };
+
+/// Minimum interval between two searches for dead sessions.
+const DEAD_SESSIONS_SEARCHED: Duration = Duration::from_secs(10);
 
 impl Tracker<'_> {
     /// Corrects what no hook reports, clears sessions that the user has seen, and shows the result.
@@ -25,7 +28,7 @@ impl Tracker<'_> {
                     // A server that has ended shows nothing, but its sessions must not stay listed.
                     Err(error) => return self.tidy_after_server().and(Err(error)),
                 };
-                user_options_cache::save(self.home, server, &read.options)?;
+                cache_options(self.home, server, &read.options)?;
                 self.offer_reopen(server, &read)?;
                 Some(read.status)
             }
@@ -110,7 +113,7 @@ impl Tracker<'_> {
             };
             if let Some(trigger) = trigger {
                 let reason = record.and_then(|record| record.waiting_for.as_deref());
-                let Some(transition) = transition(trigger) else { continue };
+                let transition = transition(trigger);
                 let change = self.store.change_status_if_untouched(&agent, &transition, reason, self.env.now)?;
                 if let Some(change) = change {
                     self.announce(&change, Logged::NotYet)?;
@@ -137,7 +140,7 @@ impl Tracker<'_> {
     fn was_interrupted(&self, agent: &Agent, session: &SessionId, last_hook: Millis) -> bool {
         let transcript = || SessionRecord::load(self.home, session).and_then(|record| record.transcript);
         may_be_interrupted(agent, last_hook, self.env.now)
-            && transcript().is_some_and(|path| usage::ends_in_interrupt(&path))
+            && transcript().is_some_and(|path| context::ends_in_interrupt(&path))
     }
 
     /// Marks completed sessions as seen that the user has had on the screen for `seconds`.
@@ -175,7 +178,7 @@ impl Tracker<'_> {
         let path = self.home.dir().join("tmux").join(format!("reaped-{server}"));
         let last = files::modified(&path).unwrap_or_default();
         // The time of the file is the system's. With a fixed test clock, the interval would never end.
-        let due = clock_and_env::clock().0.abs_diff(last.0) >= waiting_times::DEAD_SESSIONS_SEARCHED.as_millis() as u64;
+        let due = clock_and_env::clock().0.abs_diff(last.0) >= DEAD_SESSIONS_SEARCHED.as_millis() as u64;
         due && files::replace(&path, b"").is_ok()
     }
 
@@ -217,10 +220,10 @@ impl Tracker<'_> {
 
     fn add(&mut self, found: &FoundSession) -> Result<(), Error> {
         let Some(session) = SessionId::new(&found.session) else { return Ok(()) };
-        let place = Place {
+        let place = SeenSession {
             pane: found.pane.clone(),
             pid: Some(found.pid),
-            ..Place::in_dir(
+            ..SeenSession::in_dir(
                 session,
                 found.cwd.as_deref().map(std::path::Path::new),
                 launched_by(None, Some(found.pid)).as_deref(),

@@ -10,8 +10,14 @@ use longhaul_inject::{
     screen_state,
 };
 
-use super::typist::client_is_in;
-use crate::{Error, Home, SessionRecord, client_records, files, process, waiting_times};
+use super::typist::{TERMINAL_CALL, client_is_in};
+use crate::{Error, Home, SessionRecord, client_records, files, process};
+
+/// How long to wait for a key that went to the input because the dialog closed by itself, until it appears there.
+const DIALOG_KEY_IN_INPUT: Duration = Duration::from_millis(500);
+
+/// A key without effect is pressed again after this time: a dialog ignores keys for a moment after it is drawn.
+const DIALOG_KEY_AGAIN: Duration = Duration::from_millis(1_200);
 
 /// How often the key is pressed at most.
 const MAX_PRESSES: usize = 3;
@@ -108,14 +114,14 @@ impl DialogPane {
     }
 
     fn press(&self, dialog: &PermissionDialog, key: char) -> Result<bool, String> {
-        let pressed = process::run(&self.pane.press_in_dialog(dialog, key), waiting_times::TERMINAL_CALL);
+        let pressed = process::run(&self.pane.press_in_dialog(dialog, key), TERMINAL_CALL);
         pressed.map(|stdout| TmuxPane::was_pressed(&stdout)).map_err(|error| error.chain())
     }
 
     /// Waits for the end of the dialog; returns whether it came.
     fn closes(&self, env: &Env, seen: &SeenDialog) -> bool {
         let started = Instant::now();
-        while started.elapsed() < waiting_times::DIALOG_KEY_AGAIN {
+        while started.elapsed() < DIALOG_KEY_AGAIN {
             if self.read(env).as_ref() != Ok(seen) {
                 return true;
             }
@@ -130,12 +136,12 @@ impl DialogPane {
     fn answered(&self, key: char) -> DialogOutcome {
         let started = Instant::now();
         while !self.is_in_input(key) {
-            if started.elapsed() >= waiting_times::DIALOG_KEY_IN_INPUT {
+            if started.elapsed() >= DIALOG_KEY_IN_INPUT {
                 return DialogOutcome::Answered;
             }
             std::thread::sleep(LOOK_EVERY);
         }
-        let _ = process::run(&self.pane.erase(1), waiting_times::TERMINAL_CALL);
+        let _ = process::run(&self.pane.erase(1), TERMINAL_CALL);
         DialogOutcome::NothingTyped("the dialog was closed at the same moment".to_owned())
     }
 
@@ -146,7 +152,7 @@ impl DialogPane {
     }
 
     fn inspect(&self) -> Result<Inspection, String> {
-        let stdout = process::run(&self.pane.inspect(), waiting_times::TERMINAL_CALL).map_err(|error| error.chain())?;
+        let stdout = process::run(&self.pane.inspect(), TERMINAL_CALL).map_err(|error| error.chain())?;
         let inspection = parse_inspection(&stdout).ok_or_else(|| format!("pane {} is gone", self.pane.pane))?;
         if inspection.dead || !client_is_in(&inspection, self.client_pid) {
             return Err(format!("Claude Code does not run in pane {}", self.pane.pane));

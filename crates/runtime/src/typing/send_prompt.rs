@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use longhaul_activity_log::{LogLine, RECEIPT_MS};
 use longhaul_core::config::OneLineText;
 use longhaul_core::{Env, SessionId};
-use longhaul_inject::{TypeWhen, TypingDecision, UnsafeScreen, WaitReason};
+use longhaul_inject::{Terminal, TypeWhen, TypingDecision, UnsafeScreen, WaitReason};
 
-use super::{Order, Submitted, Typist, shows_another_session, submit_patiently};
-use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client_records, home, running_subagents};
+use crate::typing::{Order, Submitted, Typist, shows_another_session, submit_patiently};
+use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client_records, clock_and_env, home, tracker};
 
 /// Interval at which the log is read for the receipt.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -46,7 +46,7 @@ pub fn send_prompt(
         return not_sent("Claude Code runs headless there");
     }
     let order = Order {
-        agents_run: running_subagents::any_running(home, &session),
+        agents_run: tracker::any_subagent_runs(home, &session),
         session,
         terminal,
         client_pid: record.client_pid,
@@ -109,4 +109,108 @@ fn is_received(log: &ActivityLog, ticket: Ticket) -> Result<bool, Error> {
         }
         std::thread::sleep(LOOK_EVERY);
     }
+}
+
+// Continues a session in a new one at the user's request: `/clear`, and a prompt.
+//
+// The new session is shown what the old one did, because the hook of SessionEnd has written a baton for it.
+
+/// Interval at which the new session is looked for.
+const RESUMED_LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The command that ends the session and starts a new one in the same client.
+const CLEAR: &str = "/clear";
+
+/// The result of continuing a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContinueOutcome {
+    /// The session with this id has received the prompt.
+    Continued(String),
+    /// The session was not cleared. With the reason.
+    NotCleared(String),
+    /// The session was cleared, but the new one has not received the prompt. With the reason.
+    NotPrompted(String),
+}
+
+/// Clears a session when it is idle, and sends `prompt` to the new session in its place.
+///
+/// Waits for at most `patience` until the session is idle, and for at most `step` until the new one has started.
+pub fn continue_session(
+    env: &Env,
+    home: &Home,
+    record: &SessionRecord,
+    prompt: &OneLineText,
+    (patience, step): (Duration, Duration),
+    waits: &dyn Fn(&str),
+) -> Result<ContinueOutcome, Error> {
+    let Some((session, terminal)) = SessionId::new(&record.session).zip(record.terminal.clone()) else {
+        let why = record.no_terminal.as_deref().unwrap_or("its terminal is not known");
+        return Ok(ContinueOutcome::NotCleared(why.to_owned()));
+    };
+    let order = Order {
+        session,
+        terminal,
+        client_pid: record.client_pid,
+        text: CLEAR.to_owned(),
+        want: TypeWhen::Idle,
+        want_by_chord: None,
+        agents_may_ask: true,
+        agents_run: false,
+        patience,
+        deadline: None,
+        allow_blind: home::config(env)?.0.inject.allow_blind,
+    };
+    if let Some(why) = clear(env, home, &order, waits)? {
+        return Ok(ContinueOutcome::NotCleared(why));
+    }
+    let Some(new) = new_session(env, home, &order, step) else {
+        return Ok(ContinueOutcome::NotCleared("/clear was typed, but no new session has started".to_owned()));
+    };
+    let env = clock_and_env::env();
+    Ok(match send_prompt(&env, home, &new, prompt, step, waits)? {
+        PromptOutcome::Received => ContinueOutcome::Continued(new.session),
+        PromptOutcome::NotSent(why) => ContinueOutcome::NotPrompted(why),
+        PromptOutcome::NotConfirmed => ContinueOutcome::NotPrompted("Claude Code has not confirmed it".to_owned()),
+    })
+}
+
+/// Types `/clear` and submits it. Returns the reason if that was not possible.
+fn clear(env: &Env, home: &Home, order: &Order, waits: &dyn Fn(&str)) -> Result<Option<String>, Error> {
+    if order.client_pid.is_some_and(|pid| client_records::is_headless(env, pid)) {
+        return Ok(Some("Claude Code runs headless there".to_owned()));
+    }
+    let typist = Typist::new(env, home, order);
+    match typist.decide() {
+        Ok(TypingDecision::Wait(reason @ (WaitReason::ClientWaiting | WaitReason::Unsafe(UnsafeScreen::Dialog)))) => {
+            return Ok(Some(format!("{reason}: answer it first")));
+        }
+        Ok(TypingDecision::Wait(reason)) => waits(&reason.to_string()),
+        Ok(TypingDecision::Stash { .. } | TypingDecision::Type | TypingDecision::TypedAlready) => {}
+        Err(problem) => return Ok(Some(problem)),
+    }
+    Ok(match submit_patiently(&typist, &|| Ok(shows_another_session(env, home, order)))? {
+        Submitted::Yes => {
+            typist.note_none_left();
+            None
+        }
+        Submitted::Superseded => Some("its terminal shows another session now".to_owned()),
+        Submitted::No(why) => Some(why),
+    })
+}
+
+/// Waits for the session that has replaced the one of `order` in its terminal.
+fn new_session(env: &Env, home: &Home, order: &Order, limit: Duration) -> Option<SessionRecord> {
+    let started = Instant::now();
+    let is_here = |terminal: &Option<Terminal>| terminal.as_ref() == Some(&order.terminal);
+    while started.elapsed() < limit {
+        let newest = SessionRecord::all(home).into_iter().find(|record| is_here(&record.terminal));
+        // The client writes the session that it shows a moment after it has started it.
+        let new =
+            newest.filter(|record| record.session != order.session.as_str() && shows_another_session(env, home, order));
+        if new.is_some() {
+            return new;
+        }
+        std::thread::sleep(RESUMED_LOOK_EVERY);
+    }
+    None
 }

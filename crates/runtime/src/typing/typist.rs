@@ -7,12 +7,33 @@ use std::time::{Duration, Instant};
 use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::{
-    ClientActivity, EditorMode, Inspection, Pane, ScreenState, SubmitKey, TerminalCommand, TurnSign, TypeWhen,
-    TypingDecision, UnsafeScreen, WaitReason, may_type, screen_state, text_for_chord,
+    ChordResult, ClientActivity, EditorMode, Inspection, Pane, ScreenState, SubmitChord, SubmitKey, TerminalCommand,
+    TurnSign, TypeWhen, TypingDecision, UnsafeScreen, WaitReason, may_type, screen_state, text_for_chord,
 };
 
-use super::{Order, client_notes};
-use crate::{Error, Home, client_records, files, process, waiting_times};
+use crate::typing::{self, Order};
+use crate::{Error, Home, client_records, files, process};
+
+/// How long to wait for one call of tmux, screen or another terminal.
+pub(super) const TERMINAL_CALL: Duration = Duration::from_millis(1_500);
+
+/// A client is observed for at least this long before it counts as ignoring the chord.
+const CHORD_LEAST_OBSERVED: Duration = Duration::from_millis(700);
+
+/// What a hook needs after a chord without effect, to erase the text and to press Enter.
+const AFTER_CHORD: Duration = Duration::from_millis(1_200);
+
+/// How long to wait for a client with an unproven chord, until it has emptied its input. A busy client needs more time.
+const CHORD_SUBMITS: Duration = Duration::from_millis(3_000);
+
+/// Enter is not pressed if less time than this is left, because Claude Code would no longer wait for the hook.
+const ENTER_MARGIN: Duration = Duration::from_millis(300);
+
+/// How long to wait for typed text, until the input shows that it was erased.
+const TYPED_TEXT_ERASED: Duration = Duration::from_millis(1_000);
+
+/// How long to wait for typed text, until it appears in the input.
+const TYPED_TEXT_SHOWN: Duration = Duration::from_millis(1_000);
 
 /// Returns whether a text is no longer wanted.
 pub(crate) type Superseded<'a> = &'a dyn Fn() -> Result<bool, Error>;
@@ -35,12 +56,12 @@ pub(crate) struct Typist<'a> {
     /// A text of Longhaul that an earlier order left in the input.
     pub(super) left: RefCell<Option<String>>,
     /// Whether this order's text is recorded as one that may be left in the input.
-    pub(super) noted: Cell<bool>,
+    noted: Cell<bool>,
 }
 
 impl<'a> Typist<'a> {
     pub(crate) fn new(env: &'a Env, home: &'a Home, order: &'a Order) -> Self {
-        let (key, notes) = client_notes::submit_key(env, home, order.client_pid);
+        let (key, notes) = typing::submit_key(env, home, order.client_pid);
         let is_passed_on = key.chord().is_none_or(|chord| order.terminal.passes(chord));
         let key = if is_passed_on { key } else { SubmitKey::Enter };
         Self {
@@ -142,7 +163,7 @@ impl<'a> Typist<'a> {
     }
 
     /// Returns the pane, if its screen can be read.
-    pub(super) fn visible_pane(&self) -> Option<&dyn Pane> {
+    fn visible_pane(&self) -> Option<&dyn Pane> {
         self.order.terminal.pane().filter(|_| !self.blind.get())
     }
 
@@ -199,9 +220,9 @@ impl<'a> Typist<'a> {
         self.run(&pane.press_enter()).map(drop)
     }
 
-    pub(super) fn wait_for_echo(&self, pane: &dyn Pane) -> Result<(), String> {
+    fn wait_for_echo(&self, pane: &dyn Pane) -> Result<(), String> {
         let started = Instant::now();
-        while started.elapsed() < waiting_times::TYPED_TEXT_SHOWN {
+        while started.elapsed() < TYPED_TEXT_SHOWN {
             let look = self.look(pane)?;
             if look == ScreenState::Unsafe(UnsafeScreen::Dialog) && !self.could_answer_a_dialog() {
                 return Err("a dialog opened meanwhile".to_owned());
@@ -225,7 +246,7 @@ impl<'a> Typist<'a> {
             ClientActivity::Busy | ClientActivity::Idle | ClientActivity::Unknown => {}
         }
         self.no_turn_began()?;
-        if self.order.deadline.is_some_and(|deadline| deadline.left() < waiting_times::ENTER_MARGIN) {
+        if self.order.deadline.is_some_and(|deadline| deadline.left() < ENTER_MARGIN) {
             return Err("the hook's time is up".to_owned());
         }
         Ok(())
@@ -234,7 +255,7 @@ impl<'a> Typist<'a> {
     /// Returns an error if a turn began that the order does not allow.
     ///
     /// A text that is submitted then would wait for the end of that turn.
-    pub(super) fn no_turn_began(&self) -> Result<(), String> {
+    fn no_turn_began(&self) -> Result<(), String> {
         match self.client() {
             ClientActivity::Busy if self.want() == TypeWhen::Idle => Err("a turn began meanwhile".to_owned()),
             ClientActivity::Busy | ClientActivity::Waiting | ClientActivity::Idle | ClientActivity::Unknown => Ok(()),
@@ -242,7 +263,7 @@ impl<'a> Typist<'a> {
     }
 
     /// Erases the text at the end of the input, alone or after text that the user typed meanwhile.
-    pub(super) fn take_back(&self, pane: &dyn Pane) {
+    fn take_back(&self, pane: &dyn Pane) {
         let text = &self.order.text;
         let typed = if self.typed_for_chord.get() { text_for_chord(text) } else { text.clone() };
         let Ok(look) = self.look(pane) else { return };
@@ -262,7 +283,7 @@ impl<'a> Typist<'a> {
         let is_stashed = || matches!(self.look(pane), Ok(ScreenState::Input { draft: None, stashed: true, .. }));
         let started = Instant::now();
         while !is_stashed() {
-            if started.elapsed() > waiting_times::TYPED_TEXT_SHOWN {
+            if started.elapsed() > TYPED_TEXT_SHOWN {
                 return Err("the draft could not be stashed".to_owned());
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -282,10 +303,7 @@ impl<'a> Typist<'a> {
     }
 
     pub(super) fn run(&self, step: &TerminalCommand) -> Result<String, String> {
-        let limit = self
-            .order
-            .deadline
-            .map_or(waiting_times::TERMINAL_CALL, |deadline| waiting_times::TERMINAL_CALL.min(deadline.left()));
+        let limit = self.order.deadline.map_or(TERMINAL_CALL, |deadline| TERMINAL_CALL.min(deadline.left()));
         process::run(step, limit).map_err(|error| error.chain())
     }
 }
@@ -303,10 +321,165 @@ pub(super) fn client_is_in(inspection: &Inspection, client_pid: Option<u32>) -> 
 }
 
 /// Returns an error if a text is no longer wanted, or if that cannot be determined.
-pub(super) fn is_still_wanted(superseded: Superseded<'_>) -> Result<(), String> {
+fn is_still_wanted(superseded: Superseded<'_>) -> Result<(), String> {
     match superseded() {
         Ok(false) => Ok(()),
         Ok(true) => Err("it is no longer wanted".to_owned()),
         Err(error) => Err(error.chain()),
+    }
+}
+
+// Submits by a chord that no dialog reacts to.
+//
+// The chord cannot approve anything, so that no dialog has to be excluded between the text and the chord. But a dialog
+// that opens in between can swallow the chord. Then the text stays in the input, which is recorded, and the next order
+// submits it.
+
+impl Typist<'_> {
+    /// Submits the typed text by the chord.
+    ///
+    /// The text must be visible first: the client does not recognise a chord in keys that arrive together with the
+    /// text.
+    fn submit_by_chord(&self, pane: &dyn Pane, chord: &SubmitChord, superseded: Superseded<'_>) -> Result<(), String> {
+        let seen =
+            self.wait_for_echo(pane).and_then(|()| is_still_wanted(superseded)).and_then(|()| self.no_turn_began());
+        if let Err(problem) = seen {
+            self.take_back_or_note(pane);
+            return Err(problem);
+        }
+        self.pressed.replace(Some(self.key.borrow().clone()));
+        self.run(&pane.press_chord(&chord.submit))?;
+        if chord.proven { Ok(()) } else { self.see_submitted(pane, chord) }
+    }
+
+    /// Checks that the chord has emptied the input. If the client ignores the chord, Enter is used from then on.
+    fn see_submitted(&self, pane: &dyn Pane, chord: &SubmitChord) -> Result<(), String> {
+        let started = Instant::now();
+        let limit = self.order.deadline.map_or(CHORD_SUBMITS, |deadline| deadline.left().saturating_sub(AFTER_CHORD));
+        loop {
+            match self.look(pane)? {
+                // The marker may be shown in the input as a suggestion or a queued message, so only the draft counts.
+                look @ ScreenState::Input { .. } if !look.shows_pasted(&self.order.text) => return Ok(()),
+                ScreenState::Unsafe(UnsafeScreen::Dialog) => {
+                    // The receipt shows whether it was submitted before the dialog opened.
+                    self.note_left();
+                    return Ok(());
+                }
+                ScreenState::Input { .. } | ScreenState::Unsafe(_) if started.elapsed() < limit => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                ScreenState::Input { .. } | ScreenState::Unsafe(_) => break,
+            }
+        }
+        if started.elapsed() < CHORD_LEAST_OBSERVED {
+            self.note_left();
+            return Ok(());
+        }
+        self.note_proof(ChordResult::Ignored);
+        self.key.replace(SubmitKey::Enter);
+        self.take_back_or_note(pane);
+        let erased = Instant::now();
+        while erased.elapsed() < TYPED_TEXT_ERASED
+            && matches!(self.look(pane), Ok(ScreenState::Input { draft: Some(_), .. }))
+        {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err(format!("Claude Code ignores {}: Enter is used instead", chord.submit))
+    }
+
+    fn take_back_or_note(&self, pane: &dyn Pane) {
+        self.take_back(pane);
+        if self.has_typed() {
+            self.note_left();
+        } else {
+            self.note_none_left();
+        }
+    }
+
+    /// Records that the text was received, which proves the chord.
+    pub(crate) fn note_received(&self) {
+        let is_unproven = |key: &SubmitKey| key.chord().is_some_and(|chord| !chord.proven);
+        if let Some(key) = self.pressed.borrow().as_ref().filter(|key| is_unproven(key)) {
+            self.note_proof_of(key, ChordResult::Received);
+        }
+        self.note_none_left();
+    }
+
+    /// Returns whether a chord was pressed. A receipt after that belongs to this order.
+    pub(crate) fn has_pressed_chord(&self) -> bool {
+        self.pressed.borrow().as_ref().is_some_and(|key| key.chord().is_some())
+    }
+
+    /// Records that the text was not confirmed.
+    ///
+    /// If a dialog opened just before the chord, it swallowed the chord, and the text is behind the dialog or in the
+    /// input again. A chord that fails twice in this way counts as ignored. If the screen cannot be read, an unproven
+    /// chord counts as ignored at once.
+    pub(crate) fn note_not_received(&self) {
+        let Some(is_proven) = self.key.borrow().chord().map(|chord| chord.proven) else { return };
+        let (is_left, is_ignored) = match self.visible_pane().map(|pane| self.look(pane)) {
+            Some(Ok(ScreenState::Unsafe(UnsafeScreen::Dialog))) => (true, false),
+            Some(Ok(look)) if look.shows_pasted(&self.order.text) => (true, self.was_left() || !is_proven),
+            Some(_) => (false, false),
+            None => (!is_proven, !is_proven),
+        };
+        if is_ignored {
+            self.note_proof(ChordResult::Ignored);
+        }
+        if is_left {
+            self.note_left();
+        } else {
+            self.note_none_left();
+        }
+    }
+
+    /// Returns whether a draft may have been stashed in a terminal that cannot be read.
+    ///
+    /// If a dialog has swallowed the text and the chord, pressing the stash chord again would restore the draft, and it
+    /// would be submitted together with the text.
+    pub(crate) fn may_have_stashed_unseen(&self) -> bool {
+        let pressed = self.pressed.borrow();
+        let chord = pressed.as_ref().and_then(|key| key.chord());
+        self.visible_pane().is_none() && chord.is_some_and(|chord| chord.proven && chord.stash.is_some())
+    }
+
+    /// Returns whether an earlier order left this order's text in the input.
+    fn was_left(&self) -> bool {
+        self.left.borrow().as_deref() == Some(self.order.text.as_str())
+    }
+
+    /// Records, before anything is typed, that the text may be left in the input.
+    ///
+    /// A process that is killed between the text and the chord cannot record it any more, and the next order would take
+    /// the text for a draft.
+    fn note_typing(&self) {
+        self.noted.set(true);
+        if let Some(pid) = self.order.client_pid {
+            // If this fails, the text is taken for a draft, which costs only a bookmark.
+            let _ = typing::note_left(self.home, pid, Some(&self.order.text));
+        }
+    }
+
+    fn note_left(&self) {
+        self.left.replace(Some(self.order.text.clone()));
+        self.note_typing();
+    }
+
+    pub(super) fn note_none_left(&self) {
+        let is_noted = self.left.replace(None).is_some() | self.noted.replace(false);
+        if let Some(pid) = self.order.client_pid.filter(|_| is_noted) {
+            let _ = typing::note_left(self.home, pid, None);
+        }
+    }
+
+    fn note_proof(&self, proof: ChordResult) {
+        self.note_proof_of(&self.key.borrow(), proof);
+    }
+
+    fn note_proof_of(&self, key: &SubmitKey, proof: ChordResult) {
+        if let Some(pid) = self.order.client_pid {
+            // If this fails, the chord is tried again with the same checks.
+            let _ = typing::note_proof(self.env, self.home, pid, key, proof);
+        }
     }
 }

@@ -1,5 +1,5 @@
 //! Checks whether snapshots of the files can be taken. The oldest version of git is in
-//! `runtime/src/git/supported_version.rs`.
+//! `runtime/src/git.rs`.
 
 use std::path::Path;
 

@@ -1,10 +1,11 @@
 //! What is no longer listed is deleted, whatever else is wrong.
 
-use super::upkeep::upkeep_at;
-use super::*;
-use crate::prune::keep_only;
 use longhaul_core::Config;
 use longhaul_runtime::git::PrivateGit;
+
+use super::upkeep::upkeep_at;
+use super::*;
+use crate::upkeep::keep_only;
 
 /// A repository with a snapshot that holds a secret, which is no longer listed, and one that is.
 struct Forgotten {
@@ -66,7 +67,7 @@ fn upkeep_keeps_the_copies_of_what_the_repository_has_too() {
     assert!(has_copy());
     upkeep_at(&this.world, 5_000_000, &Config::default());
     assert!(has_copy());
-    crate::prune::pack_loose(&this.git()).unwrap();
+    crate::upkeep::pack_loose(&this.git()).unwrap();
     assert!(has_copy());
 }
 

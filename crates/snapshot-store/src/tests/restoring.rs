@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::journal::{self, Journal};
-use crate::restore_objects::sync_objects;
-use longhaul_snapshot::{KeptReason, Refusal};
+use crate::restore::sync_objects;
+use crate::restore_plan::{KeptReason, Refusal};
 
 #[test]
 fn what_no_snapshot_holds_is_not_overwritten_and_not_deleted() {
@@ -217,7 +217,7 @@ fn an_interrupted_restore_is_finished_or_taken_back() {
         interrupted(&world, &then, done);
         assert!(matches!(world.try_take(), Err(Error::Unfinished)));
         let recovery = recover(&world.env(), &world.place()).unwrap().unwrap();
-        assert_eq!(recovery, Recovery { snapshot: then.id, conflicts: Vec::new() });
+        assert_eq!(recovery, Recovery { to: Destination::Snapshot(then.id), conflicts: Vec::new() });
         assert_eq!(world.files(), before, "finished after {done} steps");
         assert_eq!(recover(&world.env(), &world.place()).unwrap(), None);
         world.undo();

@@ -6,9 +6,8 @@ use longhaul_runtime::git::PrivateGit;
 
 use super::*;
 use crate::disk::{Files, ModeChange};
-use crate::git_output::object_id;
-use crate::restore_objects::young_objects;
-use crate::user_index::UserIndex;
+use crate::git_output::{UserIndex, object_id};
+use crate::restore::young_objects;
 
 impl World {
     fn read(&self, path: &str) -> String {
@@ -210,7 +209,7 @@ fn only_the_shared_part_that_an_index_names_is_copied() {
     let place = world.place();
     let copies = |place: &Place| {
         let names = fs::read_dir(&place.dir).unwrap().map(|entry| entry.unwrap().file_name());
-        names.filter(|name| crate::user_index::is_copy(name)).count()
+        names.filter(|name| crate::git_output::is_copy(name)).count()
     };
     world.take();
     let copy = UserIndex::copy(&place).unwrap();

@@ -1,7 +1,8 @@
 //! Retention, packing, and objects that disappear.
 
-use super::*;
 use longhaul_core::Config;
+
+use super::*;
 
 pub(super) fn upkeep_at(world: &World, now: u64, config: &Config) -> usize {
     world.now.set(now);

@@ -1,7 +1,7 @@
 //! The prompts that a model is to be asked about, and how many records one request has.
 
 use longhaul_core::Millis;
-use longhaul_core::cut_text::cut_middle;
+use longhaul_core::text::cut_middle;
 use longhaul_memory::{Observation, SAID_CHARS, Summary};
 use rusqlite::{Connection, OptionalExtension, named_params};
 

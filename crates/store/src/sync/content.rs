@@ -1,6 +1,6 @@
 //! Reads rows of the memory as the entries of records.
 
-use longhaul_core::cut_text::cut_middle;
+use longhaul_core::text::cut_middle;
 use longhaul_memory::REPLY_CHARS;
 use longhaul_sync::{Body, BookmarkBody, EntityId, Entry, ObservationBody, ProjectId, PromptBody, SummaryBody};
 use rusqlite::{Connection, OptionalExtension, Row};

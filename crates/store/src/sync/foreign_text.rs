@@ -2,7 +2,7 @@
 //!
 //! A text that this program has stored on another host is not changed: the hosts have the same.
 
-use longhaul_core::cut_text::cut_middle;
+use longhaul_core::text::cut_middle;
 use longhaul_memory::{Exchange, Kind, MadeBy, SAID_CHARS};
 use longhaul_sync::{Body, BookmarkBody, Entry, ObservationBody, PromptBody, SummaryBody};
 use longhaul_transcript::DetailKind;

@@ -33,8 +33,7 @@ fn the_guard_says_what_the_machine_says() {
         for trigger in Trigger::ALL {
             store.remove_agent("s").unwrap();
             store.add_agent(&sighting("s", None), status, None).unwrap();
-            let change = transition(trigger)
-                .and_then(|transition| store.change_status("s", &transition, None, Millis(NOW.0 + 9000)).unwrap());
+            let change = store.change_status("s", &transition(trigger), None, Millis(NOW.0 + 9000)).unwrap();
             assert_eq!(change.as_ref().map(|change| change.to), next(status, trigger), "{trigger:?} on {status:?}");
             assert!(change.as_ref().is_none_or(|change| change.from == Some(status)));
             let row = &store.agents().unwrap()[0];
@@ -104,15 +103,15 @@ fn a_notification_after_the_answer_is_ignored() {
     let folder = folder();
     let store = open(&folder.path().join("l.db")).unwrap();
     store.add_agent(&sighting("s", None), Status::Working, None).unwrap();
-    let requested = transition(Trigger::PermissionRequested).unwrap();
+    let requested = transition(Trigger::PermissionRequested);
     assert!(
         store
             .ask_permission("s", &requested, &Asked { by: None, reason: "Write", wants: None }, NOW)
             .unwrap()
             .is_some()
     );
-    store.change_status("s", &transition(Trigger::ToolUsed).unwrap(), None, NOW).unwrap();
-    let notified = transition(Trigger::Notified).unwrap();
+    store.change_status("s", &transition(Trigger::ToolUsed), None, NOW).unwrap();
+    let notified = transition(Trigger::Notified);
     let after =
         |seconds: u64| store.change_status_unless_asked_lately("s", &notified, None, Millis(NOW.0 + seconds * 1000));
     assert_eq!(after(6).unwrap(), None);
@@ -126,7 +125,7 @@ fn looking_at_a_pane_changes_only_what_is_in_it() {
     let (one, two) = (pane("%1"), pane("%2"));
     store.add_agent(&sighting("a", Some(&one)), Status::Completed, None).unwrap();
     store.add_agent(&sighting("b", Some(&two)), Status::Completed, None).unwrap();
-    let seen = transition(Trigger::Seen).unwrap();
+    let seen = transition(Trigger::Seen);
     assert_eq!(store.change_status_in_pane(&one, &seen, NOW).unwrap().map(|change| change.session), Some("a".into()));
     assert_eq!(store.change_status_in_pane(&one, &seen, NOW).unwrap(), None);
     let statuses: Vec<Status> = store.agents().unwrap().into_iter().map(|agent| agent.status).collect();

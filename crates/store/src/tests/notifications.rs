@@ -94,7 +94,7 @@ fn a_row_says_what_is_asked_for_and_when_the_turn_began() {
     store.add_agent(&at(1_000), Status::Idle, None).unwrap();
     assert_eq!(store.agent("s").unwrap().unwrap().prompt_ms, None);
     store.note_prompt(&at(2_000), PromptOrigin::User, None).unwrap();
-    let requested = transition(Trigger::PermissionRequested).unwrap();
+    let requested = transition(Trigger::PermissionRequested);
     let asked = Asked { by: Some("a1"), reason: "permission: Bash", wants: Some("wants to run: make") };
     let change = store.ask_permission("s", &requested, &asked, Millis(3_000)).unwrap().unwrap();
     assert_eq!((change.to, change.failed), (Status::Blocked, false));
@@ -102,11 +102,11 @@ fn a_row_says_what_is_asked_for_and_when_the_turn_began() {
     assert_eq!(row.wants.as_deref(), Some("wants to run: make"));
     assert_eq!((row.asked_by.as_deref(), row.prompt_ms, row.touched_ms), (Some("a1"), Some(2_000), 3_000));
     // Whatever ends the question ends what is asked for.
-    store.change_status("s", &transition(Trigger::ClientIdle).unwrap(), None, Millis(4_000)).unwrap();
+    store.change_status("s", &transition(Trigger::ClientIdle), None, Millis(4_000)).unwrap();
     assert_eq!(store.agent("s").unwrap().unwrap().wants, None);
     store.note_prompt(&at(5_000), PromptOrigin::User, None).unwrap();
     store.note_failure("s").unwrap();
-    let failed = store.change_status("s", &transition(Trigger::Failed).unwrap(), Some("rate_limit"), Millis(6_000));
+    let failed = store.change_status("s", &transition(Trigger::Failed), Some("rate_limit"), Millis(6_000));
     assert!(failed.unwrap().unwrap().failed);
 }
 
@@ -130,10 +130,10 @@ fn a_turn_is_measured_from_what_the_user_asked_for() {
     store.note_prompt(&at(1_000), PromptOrigin::User, None).unwrap();
     store.note_prompt(&at(2_000), PromptOrigin::Bookmark, None).unwrap();
     assert_eq!(prompted(), Some(1_000), "a bookmark in the running turn");
-    store.change_status("s", &transition(Trigger::Stopped).unwrap(), None, Millis(3_000)).unwrap();
+    store.change_status("s", &transition(Trigger::Stopped), None, Millis(3_000)).unwrap();
     store.note_prompt(&at(4_000), PromptOrigin::Task, None).unwrap();
     assert_eq!(prompted(), Some(1_000), "the result of a task");
-    store.change_status("s", &transition(Trigger::Stopped).unwrap(), None, Millis(5_000)).unwrap();
+    store.change_status("s", &transition(Trigger::Stopped), None, Millis(5_000)).unwrap();
     store.note_prompt(&at(6_000), PromptOrigin::Bookmark, None).unwrap();
     assert_eq!(prompted(), Some(6_000), "a bookmark between two turns");
     store.note_prompt(&at(7_000), PromptOrigin::User, None).unwrap();
@@ -157,7 +157,7 @@ fn the_main_conversation_that_asks_after_a_subagent_is_a_change() {
         at: Millis(1_000),
     };
     store.note_prompt(&seen, PromptOrigin::User, None).unwrap();
-    let requested = transition(Trigger::PermissionRequested).unwrap();
+    let requested = transition(Trigger::PermissionRequested);
     let ask = |by: Option<&str>, wants: &str, ms: u64| {
         let asked = Asked { by, reason: "permission: Bash", wants: Some(wants) };
         store.ask_permission("s", &requested, &asked, Millis(ms)).unwrap()

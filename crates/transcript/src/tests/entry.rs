@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
-use crate::{Block, Entry, EntryKind, PromptOrigin};
+use crate::entry::is_hook_record;
+use crate::tests::RECORDED;
+use crate::{Block, Entry, EntryKind, PromptOrigin, ends_in_interrupt};
 
 #[track_caller]
 fn parse(value: Value) -> Entry {
@@ -190,4 +192,54 @@ fn an_empty_id_of_a_prompt_is_none() {
         |id: Value| parse(json!({"type": "user", "uuid": "u", "promptId": id, "message": {"content": "x"}})).prompt_id;
     assert_eq!(id(json!("p1")).as_deref(), Some("p1"));
     assert_eq!((id(json!("")), id(json!(7)), id(json!(null))), (None, None, None));
+}
+
+#[track_caller]
+fn check_hook_record(name: &str, text: &str, expected: bool) {
+    assert_eq!(is_hook_record(name, text), expected, "{name} {text}");
+}
+
+#[test]
+fn that_a_hook_ran_is_no_part_of_the_work() {
+    check_hook_record("hook_success", r#"{"type":"hook_success","stdout":"x"}"#, true);
+    check_hook_record("async_hook_response", "x", true);
+    check_hook_record("hook_additional_context", "<longhaul-context>\nx</longhaul-context>", true);
+    check_hook_record(
+        "hook_additional_context",
+        r#"{"content":["<longhaul-context>\nx</longhaul-context>"],"hookName":"y"}"#,
+        true,
+    );
+    check_hook_record("hook_additional_context", r#"{"content":["the linter's rules"],"hookName":"y"}"#, false);
+    check_hook_record("hook_additional_context", "the linter's rules", false);
+    check_hook_record("hook_blocking_error", "tests must pass", false);
+    check_hook_record("file", "", false);
+}
+
+#[test]
+fn an_entry_that_is_one_is_only_a_link() {
+    let entry = |kind: &str| {
+        let attachment = json!({ "type": kind, "hookName": "Stop", "stdout": "{}", "exitCode": 0 });
+        let line = json!({ "type": "attachment", "uuid": "u", "attachment": attachment });
+        Entry::parse(line.to_string().as_bytes()).unwrap().kind
+    };
+    assert_eq!(entry("hook_success"), EntryKind::Other);
+    assert!(matches!(entry("hook_blocking_error"), EntryKind::Attachment { .. }));
+}
+
+#[test]
+fn an_interrupt_is_the_last_word_or_none() {
+    let reply = r#"{"type":"assistant","message":{"content":"x"}}"#;
+    let interrupted =
+        r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+    let system = r#"{"type":"system","content":"x"}"#;
+    assert!(ends_in_interrupt(format!("{reply}\n{interrupted}\n{system}\n{{\"type\":\"us").as_bytes()));
+    assert!(!ends_in_interrupt(format!("{interrupted}\n{reply}\n").as_bytes()));
+    assert!(!ends_in_interrupt(b""));
+}
+
+#[test]
+fn the_recorded_interrupt_is_found_and_no_other() {
+    let found: Vec<&str> =
+        RECORDED.iter().filter(|(_, text)| ends_in_interrupt(text.as_bytes())).map(|(name, _)| *name).collect();
+    assert!(found.iter().all(|name| matches!(*name, "interrupted" | "permission-denied")), "{found:?}");
 }

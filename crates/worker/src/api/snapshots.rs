@@ -10,8 +10,9 @@ use axum::http::StatusCode;
 use longhaul_core::SessionId;
 use longhaul_runtime::git::PrivateGit;
 use longhaul_runtime::waiting_times;
-use longhaul_snapshot::{decoded_path, shown_path};
-use longhaul_snapshot_store::{self as snapshot_store, file_patch, first_file_changes, stored_git};
+use longhaul_snapshot_store::{
+    self as snapshot_store, decoded_path, file_patch, first_file_changes, shown_path, stored_git,
+};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Reads the answer of a model.
 
-use longhaul_core::invisible::is_invisible;
 use longhaul_core::record::defuse;
+use longhaul_core::text::is_invisible;
 use longhaul_memory::{NARRATIVE_CHARS, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS};
 use longhaul_runtime::Sanitizer;
 use longhaul_store::{ModelJob, Words};

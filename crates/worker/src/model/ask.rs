@@ -1,7 +1,7 @@
 //! Builds the request to a model: the question, and how much of each text it has.
 
 use longhaul_core::Config;
-use longhaul_core::cut_text::cut_middle;
+use longhaul_core::text::cut_middle;
 use longhaul_memory::{Observation, Summary, TurnText};
 use longhaul_runtime::Sanitizer;
 use longhaul_store::ModelJob;

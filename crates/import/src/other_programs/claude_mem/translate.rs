@@ -1,6 +1,6 @@
 //! Translates records of claude-mem, without private or secret text and with limited lengths.
 
-use longhaul_core::event::bookmark_prompt::bookmark_note;
+use longhaul_core::event::predicates::bookmark_note;
 use longhaul_core::{Config, Millis};
 use longhaul_memory::{
     Kind, NARRATIVE_CHARS, Observation, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS, is_skipped,

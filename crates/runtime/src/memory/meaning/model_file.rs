@@ -8,7 +8,7 @@ use longhaul_core::{Env, config};
 use longhaul_embedding::{MAX_BYTES, Mean, Model, Shape, Vector, Vocabulary};
 use longhaul_universal_bundle::Location;
 
-use crate::file_identity::FileIdentity;
+use crate::files::FileIdentity;
 use crate::{Error, bounded_read};
 
 /// The path of the model inside a bundle, beside `bin/`.

@@ -1,0 +1,175 @@
+//! Settings that are lists: of known names, and of hosts.
+
+use serde_json::{Value, json};
+
+use crate::config::setting::{Setting, Warning};
+
+/// A value that a list in the configuration names.
+pub trait Choice: Copy + PartialEq + 'static {
+    /// Every value.
+    const ALL: &'static [Self];
+
+    /// Returns its name, as it is written in the configuration.
+    fn as_str(self) -> &'static str;
+
+    /// Returns the value with the name `name`.
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|choice| choice.as_str() == name)
+    }
+}
+
+/// A list of known names, without duplicates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChoiceList<T>(pub Vec<T>);
+
+impl<T> Default for ChoiceList<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Choice> ChoiceList<T> {
+    /// Returns whether the list contains a value.
+    pub fn contains(&self, choice: T) -> bool {
+        self.0.contains(&choice)
+    }
+}
+
+impl<T: Choice> Setting for ChoiceList<T> {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let choice = |json: &Value| T::from_name(json.as_str()?.trim());
+        let Some(named) = json.as_array().and_then(|items| items.iter().map(choice).collect::<Option<Vec<T>>>()) else {
+            let names: Vec<String> = T::ALL.iter().map(|choice| format!("\"{}\"", choice.as_str())).collect();
+            warnings.push(Warning::value(path, json, &format!("a list of {}", names.join(", ")), &default));
+            return default;
+        };
+        let mut list = Vec::with_capacity(named.len());
+        for choice in named {
+            if !list.contains(&choice) {
+                list.push(choice);
+            }
+        }
+        Self(list)
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        let names: Vec<&str> = T::ALL.iter().map(|choice| choice.as_str()).collect();
+        json!({
+            "type": "array",
+            "items": { "type": "string", "enum": names },
+            "description": about,
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        self.0.iter().map(|choice| choice.as_str()).collect()
+    }
+}
+
+// The setting `view.hosts`: names of machines, which become arguments of `ssh`.
+
+/// The maximum number of hosts. Each has a thread and a connection.
+const MAX_HOSTS: usize = 20;
+
+/// The maximum length of a name, in bytes.
+const MAX_BYTES: usize = 255;
+
+/// Names of hosts, as `ssh` knows them.
+///
+/// None of them is empty, begins with `-`, which would make it an option of `ssh`, or contains white space or control
+/// characters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hosts(pub Vec<String>);
+
+impl Setting for Hosts {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let is_name = |name: &&str| {
+            let is_plain = !name.chars().any(|c| c.is_control() || c.is_whitespace());
+            is_plain && !name.is_empty() && !name.starts_with('-') && name.len() <= MAX_BYTES
+        };
+        let name = |json: &Value| json.as_str().filter(is_name).map(str::to_owned);
+        let names = json.as_array().filter(|names| names.len() <= MAX_HOSTS);
+        let names = names.and_then(|names| names.iter().map(name).collect::<Option<Vec<String>>>());
+        names.map(Self).unwrap_or_else(|| {
+            let wanted = "a list of at most 20 host names without spaces that do not begin with -";
+            warnings.push(Warning::value(path, json, wanted, &default));
+            default
+        })
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({
+            "type": "array",
+            "maxItems": MAX_HOSTS,
+            "items": { "type": "string", "minLength": 1, "maxLength": MAX_BYTES, "pattern": r"^[^-\s\u0000-\u001f\u007f-\u009f][^\s\u0000-\u001f\u007f-\u009f]*$" },
+            "description": about,
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+}
+
+// The setting `bridge.status`: what the line under the prompt may warn of. The status line of `longhaul statusline` is another
+// one.
+
+/// One part of the line under the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusPart {
+    /// The context is nearly full.
+    Context,
+    /// A handoff waits for the user's `/clear`.
+    Handoff,
+    /// Something that Longhaul cannot do in this session.
+    Problems,
+}
+
+impl StatusPart {
+    /// Every part.
+    pub const ALL: [Self; 3] = [Self::Context, Self::Handoff, Self::Problems];
+
+    /// Returns its name, as it is written in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Handoff => "handoff",
+            Self::Problems => "problems",
+        }
+    }
+}
+
+/// The parts of the line, in the order in which they are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusParts(pub Vec<StatusPart>);
+
+impl Setting for StatusParts {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let part = |json: &Value| {
+            let name = json.as_str()?.trim();
+            StatusPart::ALL.into_iter().find(|part| part.as_str() == name)
+        };
+        let parts = json.as_array().and_then(|items| items.iter().map(part).collect::<Option<Vec<StatusPart>>>());
+        parts.map(Self).unwrap_or_else(|| {
+            let wanted =
+                format!("a list of {}", StatusPart::ALL.map(|part| format!("\"{}\"", part.as_str())).join(", "));
+            warnings.push(Warning::value(path, json, &wanted, &default));
+            default
+        })
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({
+            "type": "array",
+            "items": { "type": "string", "enum": StatusPart::ALL.map(StatusPart::as_str) },
+            "description": about,
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        self.0.iter().map(|part| part.as_str()).collect()
+    }
+}
