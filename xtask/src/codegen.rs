@@ -1,7 +1,6 @@
 //! `cargo xtask codegen`: generates the files and documentation tables whose content is defined in code.
 
 pub mod hooks;
-mod source_files;
 mod tables;
 
 pub(crate) use self::tables::hook_table;
@@ -35,7 +34,6 @@ pub fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
         ("plugin/hooks/codex.json", hooks::codex_json()?),
         ("plugin/.codex-plugin/plugin.json", manifest::codex_plugin(workspace)?),
         ("plugin/config.schema.json", config_schema()?),
-        (source_files::PAGE, source_files::page(workspace)?),
     ];
     files.extend(tables::pages(read)?);
     let mut stale = Vec::new();
