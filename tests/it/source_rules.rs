@@ -26,7 +26,7 @@ const MAY_START_GIT: [&str; 3] = [
 
 /// Who may start a program at all. All but the last two, which become another executable of ours, go through the first.
 const MAY_START_PROGRAMS: [&str; 3] =
-    ["crates/runtime/src/process.rs", "bins/src/cli/hook.rs", "bins/src/cli/update.rs"];
+    ["crates/runtime/src/process.rs", "bins/src/cli/hook.rs", "bins/src/cli/install.rs"];
 
 /// Who may open a file for reading on its own: the one reader, the appending files of our own, `/proc`, and the store,
 /// which cannot use the runtime.

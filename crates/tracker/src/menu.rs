@@ -1,4 +1,4 @@
-//! The session menu: its pages, items, labels and keys. `bins/src/cli/tmux/menu.rs` makes a command of tmux of each item.
+//! The session menu: its pages, items, labels and keys. `bins/src/cli/tmux.rs` makes a command of tmux of each item.
 
 use longhaul_core::Status;
 

@@ -1,5 +1,5 @@
 //! The status line in tmux: the number of sessions in each status, with colours and icons. The status line in Claude Code is
-//! in `bins/src/cli/statusline/line.rs`.
+//! in `bins/src/cli/statusline.rs`.
 
 use longhaul_core::Status;
 

@@ -1,5 +1,5 @@
 //! How a screen of a given size is divided: its areas, and the columns of the list with their names and widths. Drawing
-//! them: `bins/src/cli/view/screen/list.rs`.
+//! them: `bins/src/cli/view/screen.rs`.
 
 /// The heights of the areas, from top to bottom. Together they are as high as the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,9 +10,7 @@ use ratatui::style::{Color, Modifier};
 use super::compose;
 use crate::cli::limits::Limit;
 use crate::cli::view::app::{App, News};
-use crate::cli::view::collector::LocalSessions;
-use crate::cli::view::hosts::HostSessions;
-use crate::cli::view::preview::Preview;
+use crate::cli::view::collector::{HostSessions, LocalSessions, Preview};
 
 const NOW: Millis = Millis(1_794_707_999_000);
 

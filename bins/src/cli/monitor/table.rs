@@ -3,7 +3,7 @@
 use longhaul_core::{Millis, short_session};
 use longhaul_tracker::age;
 
-use super::rows::{Row, State};
+use super::{Row, State};
 use crate::cli::limits::{self, Limit};
 use crate::cli::paint::{Span, Tone, bar, fit, fit_line, harmless, level, tokens};
 
@@ -159,12 +159,11 @@ fn line(cells: &Cells, widths: &[usize; 8], gap: usize) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use longhaul_core::{Millis, Status};
+    use longhaul_transcript::WindowSource;
 
     use super::{cell_width, frame};
     use crate::cli::limits::Limit;
-    use longhaul_transcript::WindowSource;
-
-    use crate::cli::monitor::rows::{Row, State};
+    use crate::cli::monitor::{Row, State};
     use crate::cli::paint::{Colours, Tone, render};
 
     const NOW: Millis = Millis(1_000_000);
