@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use longhaul_core::{Env, SessionId};
 use longhaul_runtime::tmux::{Server, words};
 use longhaul_runtime::{Error, ErrorLog, Home, Tracker, bounded_read, leave_session, waiting_times};
-use longhaul_setup::tmux_server::{self, command};
+use longhaul_setup::tmux::{self, command};
 use longhaul_tracker::{Agent, Menu, MenuItem, OPTIONS, Options, Pane, RemovalReason, attention};
 
 use super::{Exit, out, sessions};
@@ -62,7 +62,7 @@ pub(crate) enum Command {
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Setup { offer_reopen } => setup(env, offer_reopen)?,
-        Command::Teardown => tmux_server::tear_down(&server(env)?)?,
+        Command::Teardown => tmux::tear_down(&server(env)?)?,
         Command::StatusBar => status_bar(env)?,
         Command::Refresh => refresh(env),
         Command::Menu { page, client } => show_menu(env, page, client.as_deref())?,
@@ -120,7 +120,7 @@ fn open_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()>
         return Ok(server.message("No AI agents are running", client)?);
     };
     let exe = own_path(env)?;
-    Ok(display(&server, &menu, &tmux_server::command(&exe, &home, env), client, columns)?)
+    Ok(display(&server, &menu, &tmux::command(&exe, &home, env), client, columns)?)
 }
 
 /// Returns the options with at most `rows` sessions on a page: tmux does not show a menu that is higher than the screen.
@@ -259,7 +259,7 @@ fn menu_rows(rows: usize) -> usize {
 
 /// Shows the menu in `client`, or in the current one, with `columns`. Returns when it is closed.
 ///
-/// `command` is the result of [`longhaul_setup::tmux_server::command`], which shows the other pages.
+/// `command` is the result of [`crate::longhaul_setup::tmux::command`], which shows the other pages.
 fn display(server: &Server, menu: &Menu, command: &str, client: Option<&str>, columns: usize) -> Result<(), Error> {
     let steps = [
         // Without `setup` it is not set yet. A value that setup has set stays.
@@ -318,7 +318,7 @@ fn setup(env: &Env, offers_reopen: bool) -> anyhow::Result<()> {
     let server = server(env)?;
     if offers_reopen {
         // Before the first refresh, which reads it.
-        tmux_server::offer_reopen(&server)?;
+        tmux::offer_reopen(&server)?;
     }
     let Err(error) = set_up(env, &server) else { return Ok(()) };
     if runs_again(env, &server) {
@@ -326,7 +326,7 @@ fn setup(env: &Env, offers_reopen: bool) -> anyhow::Result<()> {
     }
     let reason = format!("{error:#}");
     ErrorLog::new(env, "tmux setup").write(&reason);
-    if let Err(unshown) = tmux_server::show_setup_problem(&server, &reason) {
+    if let Err(unshown) = tmux::show_setup_problem(&server, &reason) {
         ErrorLog::new(env, "tmux setup").write(&format!("cannot show that in the status line: {}", unshown.chain()));
     }
     Err(error)
@@ -339,7 +339,7 @@ fn set_up(env: &Env, server: &Server) -> anyhow::Result<()> {
     let shown = show_sessions(env, &home);
     // The key and the refreshes are also set up without a database: the counts appear as soon as there is one.
     let options = server.read()?.options;
-    tmux_server::set_up(server, &command(&exe, &home, env), &options)?;
+    tmux::set_up(server, &command(&exe, &home, env), &options)?;
     Ok(shown?)
 }
 
@@ -355,7 +355,7 @@ fn show_sessions(env: &Env, home: &Home) -> Result<(), longhaul_runtime::Error> 
 /// In tmux 3.3 no command of the setup needs one. Another version may differ.
 fn runs_again(env: &Env, server: &Server) -> bool {
     let (Ok(home), Ok(exe), Ok(true)) = (Home::of(env), own_path(env), server.is_empty()) else { return false };
-    if tmux_server::set_up_with_first_session(server, &command(&exe, &home, env)).is_err() {
+    if tmux::set_up_with_first_session(server, &command(&exe, &home, env)).is_err() {
         return false;
     }
     // After `run-shell -b` the first session may have been created before the hook was set.

@@ -1,12 +1,8 @@
-//! `longhaul tmux setup` and its reversal: the key, the status line, the hooks and the options of a running server. The line
-//! in tmux.conf that runs it is in `tmux_conf.rs`.
+//! `longhaul tmux setup` and its reversal: the key, the status line, the hooks and the options of a running server, and the
+//! line in tmux.conf that runs it.
 
-mod setup_problem;
-mod status_right;
 #[cfg(test)]
 mod tests;
-
-pub use self::setup_problem::{NOT_SET_UP, SetupState, set_up_with_first_session, setup_state, show_setup_problem};
 
 use std::path::Path;
 
@@ -15,9 +11,6 @@ use longhaul_inject::shell_single_quote;
 use longhaul_runtime::tmux::{Server, words};
 use longhaul_runtime::{Error, Home};
 use longhaul_tracker::Options;
-
-use self::setup_problem::forget_problem;
-use self::status_right::{with_status, without_status};
 
 /// The index of Longhaul's entries in tmux's hooks. The user's own entries, which start at 0, are kept.
 const INDEX: u32 = 7390;
@@ -181,4 +174,131 @@ fn change(name: &str, saved_name: &str, now: &str, saved: &str, ours: impl Fn(u6
 fn restore(name: &str, now: &str, saved: &str) -> Option<Vec<String>> {
     let (before, ours) = saved.split_once(' ')?;
     (ours == now).then(|| set(name, before))
+}
+
+/// The notice in the status line of a server that could not be set up. It contains no comma, which would end a branch
+/// of a format.
+pub const NOT_SET_UP: &str = "#[reverse]longhaul is not set up: longhaul doctor#[default] ";
+
+/// The option with the reason why the last setup failed.
+const PROBLEM: &str = "@longhaul-problem";
+
+/// The hook that runs setup again when there is a session.
+const RETRY_HOOK: &str = "session-created";
+
+/// The command of the hook.
+const RETRY: &str = "run-shell -b '#{@longhaul-command} tmux setup'";
+
+/// The value of [`PROBLEM`] until there is a session.
+const WAITS: &str = "setup waits for the server's first session";
+
+/// The state of a server's setup.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SetupState {
+    /// The command by which the server calls Longhaul; empty if it was never set up.
+    pub command: String,
+    /// The reason why the last setup failed; empty if it did not fail.
+    pub problem: String,
+}
+
+/// Returns the state of the server's setup.
+pub fn setup_state(server: &Server) -> Result<SetupState, Error> {
+    let mut values = server.globals(&["@longhaul-command", PROBLEM])?.into_iter();
+    let mut next = || values.next().unwrap_or_default();
+    Ok(SetupState { command: next(), problem: next() })
+}
+
+/// Shows in the status line that the server could not be set up, and stores the reason for `longhaul doctor`.
+pub fn show_setup_problem(server: &Server, reason: &str) -> Result<(), Error> {
+    let right = server.globals(&["status-right"])?.pop().unwrap_or_default();
+    server.run(&[set(PROBLEM, reason), set("status-right", &with_notice(&right))]).map(drop)
+}
+
+/// Makes the server run setup again when it has its first session. `command` is the result of
+/// [`command`](super::command).
+pub fn set_up_with_first_session(server: &Server, command: &str) -> Result<(), Error> {
+    let hook = format!("{RETRY_HOOK}[{INDEX}]");
+    let commands = [set("@longhaul-command", command), set(PROBLEM, WAITS), words(["set-hook", "-g", &hook, RETRY])];
+    server.run(&commands).map(drop)
+}
+
+/// Returns the commands that remove what the functions above have set.
+fn forget_problem() -> [Vec<String>; 2] {
+    [words(["set-hook", "-gu", &format!("{RETRY_HOOK}[{INDEX}]")]), words(["set-option", "-gu", PROBLEM])]
+}
+
+/// Shows the status. tmux inserts it without expanding its content.
+const STATUS: &str = "#{@longhaul-status}";
+
+/// Shows how many sessions can be reopened, where that is offered. tmux inserts it without expanding its content.
+const OFFER: &str = "#{?@longhaul-to-reopen, #{@longhaul-to-reopen} ,}";
+
+/// Runs `longhaul tmux refresh` at every status interval. It prints nothing.
+///
+/// The path of the executable is in an option, so that this text does not change with the path and needs no quoting.
+const REFRESH: &str = "#(#{@longhaul-command} tmux refresh)";
+
+/// Returns `right` with [`NOT_SET_UP`] before it, once.
+fn with_notice(right: &str) -> String {
+    format!("{NOT_SET_UP}{}", right.replace(NOT_SET_UP, ""))
+}
+
+/// Returns `right` with Longhaul's part before it, once. The part is only the command if the user has placed the
+/// status.
+fn with_status(right: &str, left: &str) -> String {
+    let right = without_status(right);
+    let is_placed = right.contains(STATUS) || left.contains(STATUS);
+    if is_placed { format!("{REFRESH}{OFFER}{right}") } else { format!("{STATUS}{REFRESH}{OFFER} {right}") }
+}
+
+/// Returns `right` without Longhaul's part.
+fn without_status(right: &str) -> String {
+    let right = right.replace(NOT_SET_UP, "").replace(OFFER, "");
+    right.replace(&format!("{STATUS}{REFRESH} "), "").replace(REFRESH, "")
+}
+
+/// The comment by which the line is recognised.
+const MARK: &str = "# by longhaul install";
+
+/// Returns the line.
+///
+/// `~` is expanded by the shell in which tmux runs the command. If the setup fails, the tmux server itself shows a notice in
+/// the status line: the program may be missing, or may not find tmux. There is one notice, even if the file is read again.
+pub fn line() -> String {
+    let is_shown = "#{||:#{@longhaul-problem},#{m:*longhaul*,#{status-right}}}";
+    let notice = format!("set -gF status-right '#{{?{is_shown},,{NOT_SET_UP}}}#{{status-right}}'");
+    format!("if-shell '~/.local/bin/longhaul tmux setup' '' \"{notice}\" {MARK}")
+}
+
+/// Returns whether this file sets tmux up: with the line of `install`, by hand, or by a plugin manager.
+pub fn is_set_up(text: &str) -> bool {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let mut theirs = lines.filter(|line| {
+        (line.contains("longhaul") && line.contains("tmux setup"))
+            || line.contains("longhaul.tmux")
+            || (line.contains("@plugin") && line.trim_end_matches(['\'', '"']).ends_with("/longhaul"))
+    });
+    theirs.next().is_some()
+}
+
+/// Returns the file with the line at its end; `None` if the file sets tmux up already.
+pub fn with_line(text: Option<&str>) -> Option<String> {
+    let text = text.unwrap_or_default();
+    if is_set_up(text) {
+        return None;
+    }
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    Some(format!("{text}{end}{}\n", line()))
+}
+
+/// Returns the file without the line, or `None` if it has none. A line that the user has written stays.
+pub fn without_line(text: &str) -> Option<String> {
+    if !text.lines().any(is_our_line) {
+        return None;
+    }
+    Some(text.split_inclusive('\n').filter(|line| !is_our_line(line)).collect())
+}
+
+fn is_our_line(line: &str) -> bool {
+    line.trim_end().ends_with(MARK)
 }

@@ -10,8 +10,9 @@ use longhaul_runtime::tmux::{Server, words};
 use longhaul_tracker::Options;
 use tempfile::TempDir;
 
-use super::status_right::{with_status, without_status};
-use super::{command, set_up, set_up_with_first_session, setup_state, show_setup_problem, tear_down};
+use super::{
+    command, set_up, set_up_with_first_session, setup_state, show_setup_problem, tear_down, with_status, without_status,
+};
 
 /// A server for one test; killed when dropped.
 struct Private {
