@@ -1,5 +1,5 @@
 //! The context guard: types `/compact` and denies new subagents. The decisions and the text are in
-//! `activity-log/src/context_guard.rs`.
+//! `activity-log/src/decision.rs`.
 
 use longhaul_activity_log::{
     BookmarkVerdict, Pressure, SkipReason, ThresholdMet, denial, should_compact, should_deny_agents, starts_subagent,
