@@ -6,10 +6,11 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use longhaul_core::clock::Date;
 use longhaul_core::{Env, Millis, short_session};
-use longhaul_cost::{By, Filter, PRICES_DATE, Prices, Report, Row, Sum};
+use longhaul_cost::{
+    AllUsage, By, Filter, PRICES_DATE, Prices, Report, Row, Sum, sum_json, transcript_folders, usage_files,
+};
 use longhaul_inject::printable;
 use longhaul_runtime::{local_days, midnight};
-use longhaul_usage_reader::{AllUsage, sum_json, transcript_folders, usage_files};
 use serde_json::{Value, json};
 
 use super::{Exit, out};

@@ -7,12 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use longhaul_core::config::OneLineText;
 use longhaul_core::{Env, SessionId, Status};
-use longhaul_cost::Prices;
+use longhaul_cost::{Prices, SessionCosts, sum_json};
 use longhaul_inject::printable;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Home, PromptOutcome, SessionRecord, Tracker, agent_json, send_prompt};
 use longhaul_tracker::{Agent, Options, age, attention};
-use longhaul_usage_reader::{SessionCosts, sum_json};
 use longhaul_view::SessionNumbers;
 use serde_json::Value;
 

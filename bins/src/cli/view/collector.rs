@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
 use longhaul_core::{Config, Env, Status};
-use longhaul_cost::{Prices, Sum};
+use longhaul_cost::{Prices, SessionCosts, Sum};
 use longhaul_inject::{TerminalCommand, TmuxPane};
 use longhaul_runtime::{
     DialogPane, Home, Observation, Observed, Observer, SeenDialog, Tracker, inspect_pane, plain_rows,
@@ -16,7 +16,6 @@ use longhaul_runtime::{
 };
 use longhaul_store::Store;
 use longhaul_tracker::{Agent, Options};
-use longhaul_usage_reader::SessionCosts;
 use longhaul_view::{PaneAddress, RowId, SessionRow, rows_of_host};
 
 use super::app::News;
