@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The crates that touch the world. What the pure ones may do is in `domain_crates`.
 const SOURCES: [&str; 9] = [
     "crates/cost/src",
-    "crates/notify-ways/src",
+    "crates/notifications/src",
     "crates/runtime/src",
     "crates/setup/src",
     "crates/snapshot-store/src",

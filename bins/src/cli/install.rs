@@ -142,7 +142,7 @@ fn choices(state: &CurrentState, args: &Args) -> anyhow::Result<Choices> {
 
 /// Asks once whether the user wants to be notified: on the desktop if there is one, or else in the terminal.
 fn notifications(state: &CurrentState, args: &Args) -> anyhow::Result<NotifyChoice> {
-    let has_desktop = longhaul_notify_ways::has_desktop();
+    let has_desktop = longhaul_notifications::has_desktop();
     let (way, place) =
         if has_desktop { (NotifyWay::Desktop, "on the desktop") } else { (NotifyWay::Terminal, "in the terminal") };
     let question = format!(

@@ -16,9 +16,9 @@ use longhaul_runtime::handoff::Project;
 use longhaul_runtime::{Home, Shell, reopen, run_program_in_terminal};
 use longhaul_store::{Session, Store};
 use longhaul_tracker::age;
-use opening::OpenResult;
 use serde_json::{Value, json};
 
+use self::opening::OpenResult;
 use super::out::{self, confirm};
 use super::{Exit, handoff, paint, sessions};
 

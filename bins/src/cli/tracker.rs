@@ -12,10 +12,9 @@ use longhaul_inject::printable;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Home, PromptOutcome, SessionRecord, Tracker, agent_json, send_prompt};
 use longhaul_tracker::{Agent, Options, age, attention};
-use longhaul_view::SessionNumbers;
 use serde_json::Value;
 
-use super::sessions::{self, Target, find_target};
+use super::sessions::{self, SessionNumbers, Target, find_target};
 use super::{Exit, monitor, out, paint, tmux};
 
 #[derive(clap::Args)]

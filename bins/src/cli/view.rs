@@ -2,7 +2,10 @@
 
 mod app;
 mod collector;
+mod layout;
+mod rows;
 mod screen;
+mod state;
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,12 +20,12 @@ use crossterm::event::{
 use crossterm::execute;
 use longhaul_core::Env;
 use longhaul_runtime::{Home, waiting_times};
-use longhaul_view::Key;
 use ratatui::{DefaultTerminal, Frame};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use self::app::{App, News, Next};
+use self::state::Key;
 use super::{Exit, reopen};
 
 /// How long the loop waits for a key at most: the news of other threads, and a signal, are handled after that.
@@ -213,3 +216,6 @@ fn pressed(key: KeyEvent) -> Option<Key> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

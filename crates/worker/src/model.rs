@@ -19,8 +19,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ask::{Request, request};
-use call::{Blame, Client, Failure, OWN_TOKENS, Reply};
 use longhaul_core::config::Via;
 use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::TurnText;
@@ -28,6 +26,9 @@ use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::worker::ModelPause;
 use longhaul_runtime::{Error, ErrorLog, Home, ModelAccess, Sanitizer, model_budget, model_dir, today, waiting_times};
 use longhaul_store::{Cost, ModelJob, Rest, Retry, Store, Turn};
+
+use self::ask::{Request, request};
+use self::call::{Blame, Client, Failure, OWN_TOKENS, Reply};
 
 pub(crate) use longhaul_runtime::guard;
 

@@ -87,7 +87,7 @@ fn drop_old_notifications(memory: &Memory<'_>) -> Result<(), longhaul_runtime::E
     if !may_delete(&memory.home, memory.env.now) {
         return Ok(());
     }
-    let oldest = memory.env.now.0.saturating_sub(longhaul_notify_ways::KEPT_DAYS * DAY_MS.unsigned_abs());
+    let oldest = memory.env.now.0.saturating_sub(longhaul_notifications::KEPT_DAYS * DAY_MS.unsigned_abs());
     if let Some(store) = memory.home.existing_store()? {
         store.prune_notifications(Millis(oldest))?;
     }

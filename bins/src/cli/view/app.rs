@@ -14,9 +14,10 @@ use longhaul_runtime::{
     ContinueOutcome, DialogOutcome, DialogPane, Home, SeenDialog, Tracker, continue_session, waiting_times,
 };
 use longhaul_tracker::Pane;
-use longhaul_view::{Answer, Command, Mode, PaneAddress, RowId, SessionRow, View};
 
 use super::collector::{self, DialogNow, HostSessions, LocalSessions, Preview, Task};
+use super::rows::{PaneAddress, RowId, SessionRow};
+use super::state::{Answer, Command, Mode, View};
 use super::{Screen, screen};
 use crate::cli::sessions::{now, of_session};
 use crate::cli::tracker::send_to;
@@ -379,9 +380,8 @@ fn attach_remotely(host: &str, pane: &PaneAddress) -> TerminalCommand {
 
 #[cfg(test)]
 mod tests {
-    use longhaul_view::PaneAddress;
-
     use super::attach_remotely;
+    use crate::cli::view::rows::PaneAddress;
 
     #[test]
     fn every_word_for_another_host_is_quoted() {

@@ -16,9 +16,9 @@ use longhaul_runtime::{
 };
 use longhaul_store::Store;
 use longhaul_tracker::{Agent, Options};
-use longhaul_view::{PaneAddress, RowId, SessionRow, rows_of_host};
 
 use super::app::News;
+use super::rows::{PaneAddress, RowId, SessionRow, rows_of_host};
 use crate::cli::limits::Limit;
 use crate::cli::paint::tokens;
 use crate::cli::{monitor, sessions, tracker};

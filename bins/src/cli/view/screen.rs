@@ -1,12 +1,14 @@
 //! What the screen shows, line by line.
 
 use longhaul_core::{Millis, Status};
-use longhaul_view::{Areas, Column, Columns, Mode, RowId, SessionRow, Tab, TextFor, keys};
 use ratatui::Frame;
 use ratatui::style::Modifier;
 use ratatui::text::Text;
 
 use super::app::App;
+use super::layout::{Areas, Column, Columns};
+use super::rows::{RowId, SessionRow};
+use super::state::{Mode, Tab, TextFor, keys};
 use crate::cli::monitor;
 use crate::cli::paint::{Span, Tone, bar, fit, fit_line, harmless, level, to_line, width, wrap};
 

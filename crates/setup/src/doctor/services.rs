@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_core::config::{Choice, NotifyWay, Via};
 use longhaul_core::{Env, Millis, counted};
-use longhaul_notify_ways::{Missing, missing};
+use longhaul_notifications::{Missing, missing};
 use longhaul_runtime::memory::meaning::{EndpointState, ModelsState};
 use longhaul_runtime::sync::{self, ExchangeState};
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};

@@ -1,7 +1,8 @@
 use longhaul_core::Status;
 
 use super::{id, row};
-use crate::{Answer, Command, DialogReading, Key, Mode, RowId, SessionRow, Tab, TextFor, TextInput, View, keys};
+use crate::cli::view::rows::{RowId, SessionRow};
+use crate::cli::view::state::{Answer, Command, DialogReading, Key, Mode, Tab, TextFor, TextInput, View, keys};
 
 const PAGE: usize = 10;
 

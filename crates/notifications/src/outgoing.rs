@@ -2,11 +2,11 @@
 
 use longhaul_core::config::{Choice, Notify, NotifyState, NotifyWay};
 use longhaul_core::{Env, Millis};
-use longhaul_notify::{Message, Subject};
 use longhaul_runtime::ProgramLines;
 use longhaul_runtime::tmux::Server;
 
-use crate::{command, desktop, http, terminal};
+use crate::message::{Message, Subject};
+use crate::ways;
 
 /// Why a notification could not be sent.
 #[derive(Debug, thiserror::Error)]
@@ -101,11 +101,11 @@ impl Outgoing {
     /// Sends it by one way. Returns the program that waits for a click on it, if there is one.
     pub(crate) fn send(&self, way: NotifyWay, config: &Notify, env: &Env) -> Result<Option<ProgramLines>, SendError> {
         match way {
-            NotifyWay::Terminal => terminal::send(self, config).map(|()| None),
-            NotifyWay::Desktop => desktop::send(self),
-            NotifyWay::Ntfy => http::send_ntfy(self, &config.ntfy, env).map(|()| None),
-            NotifyWay::Webhook => http::send_webhook(self, &config.webhook, env).map(|()| None),
-            NotifyWay::Command => command::send(self, config, env).map(|()| None),
+            NotifyWay::Terminal => ways::write_to_terminal(self, config).map(|()| None),
+            NotifyWay::Desktop => ways::show_on_desktop(self),
+            NotifyWay::Ntfy => ways::send_ntfy(self, &config.ntfy, env).map(|()| None),
+            NotifyWay::Webhook => ways::send_webhook(self, &config.webhook, env).map(|()| None),
+            NotifyWay::Command => ways::run_command(self, config, env).map(|()| None),
         }
     }
 

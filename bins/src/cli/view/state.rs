@@ -1,15 +1,10 @@
-//! The state of the view, and what a key does.
+//! The state of the view: what each key does, what is typed, and when a dialog may be answered. Pure.
 
-use crate::dialog_reading::DialogReading;
-use crate::filter::matches;
-use crate::key::Key;
-use crate::order::sort;
-use crate::session_row::{RowId, SessionRow};
-use crate::text_input::TextInput;
+use super::rows::{RowId, SessionRow, matches, sort};
 
 /// A tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Tab {
+pub(crate) enum Tab {
     /// The sessions.
     #[default]
     Sessions,
@@ -19,7 +14,7 @@ pub enum Tab {
 
 /// An answer to a permission dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// Allow it, this time only.
     Yes,
     /// Refuse it.
@@ -28,7 +23,7 @@ pub enum Answer {
 
 /// What a text that is typed is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TextFor {
+pub(crate) enum TextFor {
     /// A prompt for the session.
     Prompt,
     /// The note of a bookmark.
@@ -37,7 +32,7 @@ pub enum TextFor {
 
 /// What the keys do at the moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// They choose a session and do something with it.
     #[default]
     List,
@@ -70,7 +65,7 @@ pub enum Mode {
 
 /// What is to be done after a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
+pub(crate) enum Command {
     /// Nothing but to draw the screen.
     Draw,
     /// Leave the view.
@@ -93,7 +88,7 @@ pub enum Command {
 
 /// The rows, the chosen one, and what the keys do.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct View {
+pub(crate) struct View {
     rows: Vec<SessionRow>,
     chosen: Option<RowId>,
     /// The row at the top of the list.
@@ -106,7 +101,7 @@ pub struct View {
 
 impl View {
     /// Replaces the rows. The chosen session stays the same, also if its place in the list changes.
-    pub fn set_rows(&mut self, mut rows: Vec<SessionRow>) {
+    pub(crate) fn set_rows(&mut self, mut rows: Vec<SessionRow>) {
         sort(&mut rows);
         let place = self.place();
         self.rows = rows;
@@ -114,52 +109,52 @@ impl View {
     }
 
     /// Returns the rows that the filter keeps.
-    pub fn shown(&self) -> impl Iterator<Item = &SessionRow> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &SessionRow> {
         self.rows.iter().filter(|row| matches(row, self.filter.as_str()))
     }
 
     /// Returns all rows.
-    pub fn rows(&self) -> &[SessionRow] {
+    pub(crate) fn rows(&self) -> &[SessionRow] {
         &self.rows
     }
 
     /// Returns the chosen row.
-    pub fn chosen(&self) -> Option<&SessionRow> {
+    pub(crate) fn chosen(&self) -> Option<&SessionRow> {
         self.chosen.as_ref().and_then(|id| self.row(id))
     }
 
     /// Returns a row.
-    pub fn row(&self, id: &RowId) -> Option<&SessionRow> {
+    pub(crate) fn row(&self, id: &RowId) -> Option<&SessionRow> {
         self.rows.iter().find(|row| row.id == *id)
     }
 
     /// Returns the filter.
-    pub fn filter(&self) -> &str {
+    pub(crate) fn filter(&self) -> &str {
         self.filter.as_str()
     }
 
     /// Returns what the keys do.
-    pub fn mode(&self) -> &Mode {
+    pub(crate) fn mode(&self) -> &Mode {
         &self.mode
     }
 
     /// Returns the tab.
-    pub fn tab(&self) -> Tab {
+    pub(crate) fn tab(&self) -> Tab {
         self.tab
     }
 
     /// Returns the message in the last line.
-    pub fn message(&self) -> Option<&str> {
+    pub(crate) fn message(&self) -> Option<&str> {
         self.message.as_deref()
     }
 
     /// Shows a message until the next key.
-    pub fn say(&mut self, text: impl Into<String>) {
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.message = Some(text.into());
     }
 
     /// Returns the first row of the list in an area with `room` lines, so that the chosen one is visible.
-    pub fn scrolled(&mut self, room: usize) -> usize {
+    pub(crate) fn scrolled(&mut self, room: usize) -> usize {
         let place = self.place();
         let last = self.shown().count().saturating_sub(room);
         let lowest = place.saturating_sub(room.saturating_sub(1));
@@ -168,21 +163,21 @@ impl View {
     }
 
     /// Records that the dialog was drawn: see [`DialogReading::drawn`].
-    pub fn dialog_drawn(&mut self, lines: usize, room: usize, now: u64) {
+    pub(crate) fn dialog_drawn(&mut self, lines: usize, room: usize, now: u64) {
         if let Mode::Dialog { reading, .. } = &mut self.mode {
             reading.drawn(lines, room, now);
         }
     }
 
     /// Shows the permission dialog of a session, which was read because of [`Command::ReadDialog`].
-    pub fn open_dialog(&mut self, id: RowId) {
+    pub(crate) fn open_dialog(&mut self, id: RowId) {
         if self.mode == Mode::List {
             self.mode = Mode::Dialog { id, reading: DialogReading::new() };
         }
     }
 
     /// Leaves the dialog: it was closed, or is another one now.
-    pub fn close_dialog(&mut self, why: &str) {
+    pub(crate) fn close_dialog(&mut self, why: &str) {
         if matches!(self.mode, Mode::Dialog { .. }) {
             self.mode = Mode::List;
             self.say(why);
@@ -190,7 +185,7 @@ impl View {
     }
 
     /// Does what a key does at the time `now`, in milliseconds. `page` is the number of rows of the list.
-    pub fn press(&mut self, key: Key, page: usize, now: u64) -> Command {
+    pub(crate) fn press(&mut self, key: Key, page: usize, now: u64) -> Command {
         self.message = None;
         if key == Key::Interrupt {
             return Command::Quit;
@@ -350,5 +345,163 @@ impl View {
         if !shown.iter().any(|id| Some(*id) == self.chosen.as_ref()) {
             self.chosen = shown.get(place).or(shown.last()).map(|id| (*id).clone());
         }
+    }
+}
+
+/// A key press, as far as the view knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// A character.
+    Char(char),
+    /// Pasted text. It is never taken for commands.
+    Paste(String),
+    /// Enter.
+    Enter,
+    /// Esc.
+    Esc,
+    /// Backspace.
+    Backspace,
+    /// Ctrl-U: empties the text that is being typed.
+    ClearText,
+    /// Ctrl-C: leaves from everywhere.
+    Interrupt,
+    /// Tab.
+    Tab,
+    /// One row up.
+    Up,
+    /// One row down.
+    Down,
+    /// One page up.
+    PageUp,
+    /// One page down.
+    PageDown,
+    /// To the first row.
+    Home,
+    /// To the last row.
+    End,
+}
+
+/// A line of the help: the keys, and what they do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeyHelp {
+    /// The keys.
+    pub(crate) keys: &'static str,
+    /// What they do.
+    pub(crate) about: &'static str,
+}
+
+/// Returns the help for every key of the list.
+pub(crate) fn keys() -> &'static [KeyHelp] {
+    const fn help(keys: &'static str, about: &'static str) -> KeyHelp {
+        KeyHelp { keys, about }
+    }
+    const KEYS: &[KeyHelp] = &[
+        help("Enter", "go to the session"),
+        help("↑ ↓ k j", "select another session"),
+        help("/", "filter: project, branch, state, prompt, host"),
+        help("p", "send a prompt"),
+        help("y n", "show the open permission dialog; there, answer yes or no"),
+        help("b", "set a bookmark, with a note"),
+        help("c", "continue in a new session: handoff, /clear, prompt"),
+        help("r", "reopen the sessions of a tmux server that died"),
+        help("Tab", "switch between sessions and context use (the monitor)"),
+        help("q Esc", "quit"),
+    ];
+    KEYS
+}
+
+/// A line of text that is being typed. It contains no control characters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct TextInput {
+    text: String,
+}
+
+impl TextInput {
+    /// The maximum length, in characters.
+    pub(crate) const MAX_CHARS: usize = 4_000;
+
+    /// Returns the text.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Appends text. Line ends and tabs become spaces; other control characters are left out.
+    pub(crate) fn push(&mut self, text: &str) {
+        let room = Self::MAX_CHARS.saturating_sub(self.text.chars().count());
+        let space = |c: char| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c };
+        self.text.extend(text.chars().map(space).filter(|c| !c.is_control()).take(room));
+    }
+
+    /// Removes the last character.
+    pub(crate) fn pop(&mut self) {
+        self.text.pop();
+    }
+
+    /// Empties the text.
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+    }
+}
+
+/// How long a dialog must have been on the screen before a key answers it. A key that was pressed earlier was not meant
+/// for it.
+const LEAST_SHOWN_MS: u64 = 400;
+
+/// A permission dialog on the screen: which part of it is shown, and whether all of it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DialogReading {
+    lines: usize,
+    top: usize,
+    /// The number of lines from the first one on that were on the screen.
+    shown_to: usize,
+    /// Since when it is on the screen, in milliseconds; `None` before the first drawing.
+    since: Option<u64>,
+}
+
+impl DialogReading {
+    /// Returns the state for a dialog of which nothing is shown yet.
+    pub(crate) fn new() -> Self {
+        Self { lines: 0, top: 0, shown_to: 0, since: None }
+    }
+
+    /// Returns the first line that is shown.
+    pub(crate) fn top(&self) -> usize {
+        self.top
+    }
+
+    /// Records that a dialog of `lines` lines was drawn from [`DialogReading::top`] on, `room` of them, at the time `now`.
+    ///
+    /// The number of lines depends on the width of the screen. If it changes, everything must be shown again.
+    pub(crate) fn drawn(&mut self, lines: usize, room: usize, now: u64) {
+        if self.lines != lines {
+            self.lines = lines;
+            self.shown_to = 0;
+        }
+        self.top = self.top.min(lines.saturating_sub(room.max(1)));
+        if self.top <= self.shown_to {
+            self.shown_to = self.shown_to.max(self.top.saturating_add(room).min(lines));
+        }
+        self.since.get_or_insert(now);
+    }
+
+    /// Scrolls by lines: down if `by` is positive.
+    pub(crate) fn scroll(&mut self, by: isize) {
+        self.top = self.top.saturating_add_signed(by).min(self.lines.saturating_sub(1));
+    }
+
+    /// Returns whether every line was on the screen.
+    pub(crate) fn is_read(&self) -> bool {
+        self.since.is_some() && self.shown_to >= self.lines
+    }
+
+    /// Returns whether a key that is pressed at `now` may answer.
+    fn may_answer(&self, now: u64) -> bool {
+        self.is_read() && self.since.is_some_and(|since| now.saturating_sub(since) >= LEAST_SHOWN_MS)
+    }
+}
+
+impl Default for DialogReading {
+    fn default() -> Self {
+        Self::new()
     }
 }

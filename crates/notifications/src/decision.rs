@@ -1,31 +1,29 @@
-//! The decision whether a change of a session is reported, and the reason why not. How long a state must last first is in
-//! `runtime/src/waiting_times.rs`.
+//! The decision whether a change of a session is reported, by its state and by where the user looks, and the reason why
+//! not. Pure. How long a state must last first is in `runtime/src/waiting_times.rs`.
 
 use std::fmt;
 
 use longhaul_core::config::{Choice, Notify, NotifyState, NotifyWay, OtherSession};
 use longhaul_core::{Millis, Status};
 
-use crate::attention::Attention;
 use crate::message::duration;
 
 /// A session at the end of the delay in which its state must last.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SessionNow {
+pub(crate) struct SessionNow {
     /// Its status.
-    pub status: Status,
+    pub(crate) status: Status,
     /// When its status last changed.
-    pub changed: Millis,
+    pub(crate) changed: Millis,
     /// When its last turn began, if that is known.
-    pub prompted: Option<Millis>,
+    pub(crate) prompted: Option<Millis>,
     /// Which kind of session it is; `None` for one of the user's own.
-    pub other: Option<OtherSession>,
+    pub(crate) other: Option<OtherSession>,
 }
 
 impl SessionNow {
     /// Returns a session of the user whose status changed at `changed`.
-    pub fn new(status: Status, changed: Millis) -> Self {
+    pub(crate) fn new(status: Status, changed: Millis) -> Self {
         Self { status, changed, prompted: None, other: None }
     }
 
@@ -48,8 +46,7 @@ impl SessionNow {
 
 /// Why a notification is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Suppression {
+pub(crate) enum Suppression {
     /// The session has ended.
     Ended,
     /// The state did not last. Holds the status now.
@@ -93,7 +90,7 @@ impl fmt::Display for Suppression {
 
 /// Whether a notification is sent by a way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It is sent.
     Send,
     /// It is not sent.
@@ -104,7 +101,7 @@ pub enum Verdict {
 ///
 /// `session` is read again after the delay; it is `None` if the session has ended. `minute` is the minute of the day in
 /// local time.
-pub fn decide(
+pub(crate) fn decide(
     state: NotifyState,
     at: Millis,
     session: Option<&SessionNow>,
@@ -144,4 +141,64 @@ fn suppression(
         Attention::Looking => Some(Suppression::Looking),
         Attention::Elsewhere => config.quiet_hours.contains(minute).then_some(Suppression::QuietHours),
     }
+}
+
+/// What the user does with a pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attention {
+    /// The user looks at something else, or it is not known.
+    Elsewhere,
+    /// A focused client shows the pane.
+    Looking,
+    /// The user has typed in the pane since the session changed.
+    Typed,
+}
+
+/// Whether the terminal of a tmux client has the focus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Focus {
+    /// It has the focus.
+    Focused,
+    /// Another window has the focus.
+    Unfocused,
+    /// tmux does not ask its terminals for the focus.
+    NotReported,
+}
+
+/// A client that is attached to a tmux server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TmuxClient {
+    /// The id of the pane that is active in it, such as `%3`.
+    pub(crate) pane: String,
+    /// Whether its terminal has the focus.
+    pub(crate) focus: Focus,
+    /// The time of the last key, in seconds since the epoch.
+    pub(crate) active_at: u64,
+}
+
+/// Returns what the user does with `pane`, which changed `at`.
+///
+/// If the focus is not reported, the user counts as looking for `away_ms` after the last key.
+pub(crate) fn attention(pane: &str, clients: &[TmuxClient], at: Millis, now: Millis, away_ms: u64) -> Attention {
+    let shows = || clients.iter().filter(|client| client.pane == pane);
+    // The time of a key has no fraction: a key in the second of the change may have been before it.
+    if shows().any(|client| client.active_at > at.0 / 1000) {
+        return Attention::Typed;
+    }
+    let looks = |client: &TmuxClient| match client.focus {
+        Focus::Focused => true,
+        Focus::Unfocused => false,
+        Focus::NotReported => now.since(Millis(client.active_at.saturating_mul(1000))) <= away_ms,
+    };
+    if shows().any(looks) { Attention::Looking } else { Attention::Elsewhere }
+}
+
+/// How long a draft that the bridge has reported shows that the user is there.
+const DRAFT_MS: u64 = 60_000;
+
+/// Returns what the user does with a session whose input had a draft at the time `draft`. Without a recent draft, that is
+/// `otherwise`.
+pub(crate) fn attention_by_draft(draft: Option<Millis>, now: Millis, otherwise: Attention) -> Attention {
+    let is_recent = draft.is_some_and(|at| now.0.abs_diff(at.0) <= DRAFT_MS);
+    if is_recent { Attention::Typed } else { otherwise }
 }

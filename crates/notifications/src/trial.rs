@@ -1,18 +1,19 @@
-//! `longhaul-notify --test [WAY]`: sends a notification by one way, or by every way that the configuration names.
+//! `longhaul-notify --test [WAY]`: sends a notification by one way, or by every way that the configuration names. Also
+//! what a way lacks, for the doctor.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use longhaul_core::config::{Choice, NotifyState, NotifyWay};
+use longhaul_core::config::{Choice, Notify, NotifyState, NotifyWay};
 use longhaul_core::{Env, Millis};
-use longhaul_notify::Message;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Home, now, waiting_times};
 use longhaul_store::{Notification, NotifyEvent, NotifyResult, Store};
 
-use crate::facts::own_terminal;
+use crate::detached::own_terminal;
+use crate::message::Message;
 use crate::outgoing::{Display, Outgoing, SendError};
-use crate::parallel;
+use crate::ways::{self, Program};
 
 /// The session that a test names.
 const TEST: &str = "test";
@@ -28,7 +29,7 @@ pub fn run(env: &Env, args: &[String]) -> ExitCode {
     let log = TrialLog::begin(env, &ways);
     let mut out = std::io::stdout().lock();
     let mut has_failed = ways.is_empty();
-    parallel::send(&outgoing, &ways, &config.notify, env, |way, result| {
+    ways::send_by_all(&outgoing, &ways, &config.notify, env, |way, result| {
         log.add(way, &result, &outgoing);
         let line = match result {
             Ok(()) => format!("{}: sent; {}", way.as_str(), look_for(way)),
@@ -105,5 +106,73 @@ fn trial(env: &Env) -> Outgoing {
         turn_ms: None,
         message: Message { title: "Longhaul test".to_owned(), text },
         display: Display { server, tty },
+    }
+}
+
+/// What is missing for a way, and how to fix it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// The way.
+    pub way: NotifyWay,
+    /// What is missing.
+    pub what: String,
+    /// How to fix it.
+    pub fix: String,
+}
+
+/// Returns whether a notification of the desktop can be shown here: there is a program for it, and a session of a desktop.
+pub fn has_desktop() -> bool {
+    match Program::find() {
+        Some(Program::Osascript) => true,
+        Some(Program::NotifySend) => longhaul_runtime::has_display(),
+        None => false,
+    }
+}
+
+/// Returns what is missing for each way that the configuration names.
+pub fn missing(config: &Notify, env: &Env) -> Vec<Missing> {
+    config.ways().filter_map(|way| missing_for(way, config, env)).collect()
+}
+
+fn missing_for(way: NotifyWay, config: &Notify, env: &Env) -> Option<Missing> {
+    let missing = |what: &str, fix: &str| Some(Missing { way, what: what.to_owned(), fix: fix.to_owned() });
+    match way {
+        NotifyWay::Terminal => None,
+        NotifyWay::Desktop => match Program::find() {
+            Some(_) if has_desktop() => None,
+            Some(_) => missing(
+                "there is no desktop session here: neither DISPLAY nor WAYLAND_DISPLAY is set",
+                "start the sessions in the desktop session, or use another way, such as terminal or ntfy",
+            ),
+            None => missing("notify-send is not on the PATH", "install libnotify (on Debian: libnotify-bin)"),
+        },
+        NotifyWay::Ntfy => match (config.ntfy.url.get(), config.ntfy.topic.get()) {
+            (Some(url), Some(_)) => match ways::token_problem(&config.ntfy.token_file, url, "notify.ntfy", env) {
+                None => None,
+                Some(SendError::Unencrypted(_)) => {
+                    missing("the token would be sent unencrypted", "use an https:// address in notify.ntfy.url")
+                }
+                Some(_) => missing("the token cannot be read", "correct notify.ntfy.token_file, or remove it"),
+            },
+            (_, _) => missing("no topic is set", "set notify.ntfy.topic"),
+        },
+        NotifyWay::Webhook => match config.webhook.url.get() {
+            Some(url) => match ways::token_problem(&config.webhook.token_file, url, "notify.webhook", env) {
+                None => None,
+                Some(SendError::Unencrypted(_)) => {
+                    missing("the token would be sent unencrypted", "use an https:// address in notify.webhook.url")
+                }
+                Some(_) => missing("the token cannot be read", "correct notify.webhook.token_file, or remove it"),
+            },
+            None => missing("no address is set", "set notify.webhook.url"),
+        },
+        NotifyWay::Command => match config.command.0.first() {
+            None => missing("no program is set", "set notify.command"),
+            Some(program) if ways::find(program, env.home_dir.as_deref()).is_some() => None,
+            Some(program) => missing(
+                &format!("there is no program {program}"),
+                "correct notify.command: an absolute path, or a name on the PATH",
+            ),
+        },
     }
 }

@@ -3,20 +3,19 @@
 
 /// The heights of the areas, from top to bottom. Together they are as high as the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Areas {
+pub(crate) struct Areas {
     /// The tabs and the counts; 0 or 1.
-    pub title: usize,
+    pub(crate) title: usize,
     /// The names of the columns; 0 or 1.
-    pub header: usize,
+    pub(crate) header: usize,
     /// The list of sessions.
-    pub list: usize,
+    pub(crate) list: usize,
     /// The line above the preview; 0 or 1.
-    pub rule: usize,
+    pub(crate) rule: usize,
     /// The preview of the chosen session.
-    pub preview: usize,
+    pub(crate) preview: usize,
     /// Messages, text that is typed, and keys; 0 or 1.
-    pub footer: usize,
+    pub(crate) footer: usize,
 }
 
 impl Areas {
@@ -24,7 +23,7 @@ impl Areas {
     ///
     /// The list gets what it needs, up to half of the screen; the preview gets the rest. A low screen loses the preview
     /// first, then the header and the title.
-    pub fn of(lines: usize, rows: usize) -> Self {
+    pub(crate) fn of(lines: usize, rows: usize) -> Self {
         let footer = lines.min(1);
         let title = usize::from(lines >= 3);
         let header = usize::from(lines >= 6);
@@ -38,7 +37,7 @@ impl Areas {
 
 /// A column of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Column {
+pub(crate) enum Column {
     /// The number of the session.
     Number,
     /// The state.
@@ -61,7 +60,7 @@ pub enum Column {
 
 impl Column {
     /// Every column, in the order in which they are shown.
-    pub const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Number,
         Self::State,
         Self::Host,
@@ -74,7 +73,7 @@ impl Column {
     ];
 
     /// Returns the name above the column.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Number => "#",
             Self::State => "STATE",
@@ -89,7 +88,7 @@ impl Column {
     }
 
     /// Returns the name that fits above a column of this width; a shorter one, or none, in a narrow column.
-    pub fn name_within(self, width: usize) -> &'static str {
+    pub(crate) fn name_within(self, width: usize) -> &'static str {
         let short = match self {
             Self::State => "",
             Self::Context => "CTX",
@@ -100,7 +99,7 @@ impl Column {
     }
 
     /// Returns whether the content is aligned to the right.
-    pub fn is_number(self) -> bool {
+    pub(crate) fn is_number(self) -> bool {
         match self {
             Self::Number | Self::Age | Self::Cost => true,
             Self::State | Self::Host | Self::Project | Self::Branch | Self::Context | Self::About => false,
@@ -141,7 +140,7 @@ const RELIEF: [Option<Column>; 6] =
 
 /// The width of every column that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Columns {
+pub(crate) struct Columns {
     widths: Vec<(Column, usize)>,
 }
 
@@ -150,7 +149,7 @@ impl Columns {
     /// content, with the width 0, is left out.
     ///
     /// If not everything fits, columns shrink, the widest first; if that is not enough, whole columns are dropped.
-    pub fn of(width: usize, content: impl Fn(Column) -> usize) -> Self {
+    pub(crate) fn of(width: usize, content: impl Fn(Column) -> usize) -> Self {
         let wanted = |column: Column| {
             let (_, most) = column.limits();
             content(column).max(if column == Column::About { 1 } else { column.name().chars().count() }).min(most)
@@ -179,7 +178,7 @@ impl Columns {
     }
 
     /// Returns the columns and their widths, from left to right, with one space between two of them.
-    pub fn iter(&self) -> impl Iterator<Item = (Column, usize)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Column, usize)> {
         self.widths.iter().copied()
     }
 }
