@@ -1,4 +1,4 @@
-//! The universal bundle, installed from a marketplace as users do it.
+//! The universal bundle, installed from a marketplace as users do it, and the setup of a new user.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use longhaul_core::catalog;
 use serde_json::{Value, json};
-use xtask::dist::universal::{self, TargetExecutables};
-use xtask::release::marketplace_branch::{self, Author};
+use xtask::dist::bundle::{self, TargetExecutables};
+use xtask::release::{self, Author};
 use xtask::run;
 use xtask::workspace::Workspace;
 
@@ -31,7 +31,7 @@ impl Release {
     /// Makes the folder, with the executables of these targets.
     fn new(home: &Path, built: &[TargetExecutables]) -> Result<Self> {
         let (folder, repository) = (home.join("universal"), home.join("longhaul.git"));
-        universal::lay_out(&Workspace::load()?, built, &folder)?;
+        bundle::lay_out(&Workspace::load()?, built, &folder)?;
         run::output(run::program("git").args(["init", "--quiet", "--bare"]).arg(&repository))?;
         let instead = format!("[url \"file://{}\"]\n\tinsteadOf = {ADDRESS}\n", repository.display());
         fs::write(home.join(".gitconfig"), instead)?;
@@ -52,7 +52,7 @@ impl Release {
         })?;
         let [name, email, time] = ["Longhaul", "longhaul@longhaul.invalid", "2026-01-01T00:00:00Z"].map(str::to_owned);
         let author = Author { name, email, time };
-        marketplace_branch::commit(&self.repository, &self.folder, BRANCH, version, &author)?;
+        release::commit(&self.repository, &self.folder, BRANCH, version, &author)?;
         Ok(())
     }
 }
@@ -178,4 +178,20 @@ pub(crate) fn unsupported(cast: &Cast, home: &Path) -> Result<()> {
     second.say("RUN:echo harmless-again")?;
     ensure!(!second.shows(MESSAGE)? && !second.shows("hook error")?, "it was reported again");
     second.exit()
+}
+
+/// `longhaul install`; the client lists the plugin as enabled, finds no problems, and runs its hooks.
+pub(crate) fn install(cast: &Cast, home: &Path) -> Result<()> {
+    let world = World::new(cast, home, &json!({}), Vec::new())?;
+    world.longhaul(&["install", "--yes"])?;
+    let list = world.client(&["plugin", "list"])?;
+    ensure!(list.contains("longhaul@") && list.contains("enabled"), "the plugin is not enabled:\n{list}");
+    let bundle = cast.bundle().display().to_string();
+    world.client(&["plugin", "validate", "--strict", &bundle])?;
+    let session = world.open_bare(&["--permission-mode", "manual"])?;
+    session.say("RUN:echo installed")?;
+    world.wait_for_state(&session.id()?, "completed")?;
+    ensure!(world.log(&session.id()?, 'T').len() == 1, "the tool call is not in the activity log");
+    ensure!(world.errors().is_empty(), "the hooks wrote errors");
+    Ok(())
 }
