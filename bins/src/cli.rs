@@ -1,17 +1,10 @@
 //! The command line: its commands, and its exit status.
 
-mod agent_name;
-mod ask;
-mod bookmark;
 mod bookmarks;
-mod bridge;
 mod config;
 mod continuation;
 mod cost;
-mod detail;
-mod diff;
 mod doctor;
-mod goto;
 mod handoff;
 mod help;
 mod hook;
@@ -21,27 +14,16 @@ mod limits;
 mod mcp;
 mod memory;
 mod monitor;
-mod next;
-mod notify;
+mod notifications;
 mod out;
 mod paint;
-mod progress;
 mod reopen;
-mod restore;
-mod resume;
-mod send;
-mod session_numbers;
-mod session_target;
 mod sessions;
-mod shell;
 mod snapshots;
-mod status;
 mod statusline;
 mod sync;
-mod terminal_lines;
 mod tmux;
-mod uninstall;
-mod update;
+mod tracker;
 mod view;
 mod worker;
 
@@ -64,25 +46,25 @@ enum Command {
     /// Install this version: the executables, the plugin and, if you agree, the tmux setup and Claude Code's status line
     Install(install::Args),
     /// Install the version that is now in the folder from which Longhaul was last installed, or in the folder given with --from
-    Update(update::Args),
+    Update(install::UpdateArgs),
     /// Remove everything that install has added
-    Uninstall(uninstall::Args),
+    Uninstall(install::UninstallArgs),
     /// Check the installation and suggest fixes; exit 1 if something is broken
     Doctor(doctor::Args),
     /// List the bookmarks of one session or of all sessions
     Bookmarks(bookmarks::Args),
     /// Set a bookmark with a note, in the session of this terminal pane
-    Bookmark(bookmark::Args),
+    Bookmark(bookmarks::BookmarkArgs),
     /// List the snapshots of the work tree, for one session or for all sessions
     Snapshots(snapshots::Args),
     /// Show what differs between two snapshots, or between a snapshot and the current files
-    Diff(diff::Args),
+    Diff(snapshots::DiffArgs),
     /// Restore the files of a snapshot; a snapshot of the current files is taken first
-    Restore(restore::Args),
+    Restore(snapshots::RestoreArgs),
     /// List the running sessions and their states
-    Status(status::Args),
+    Status(tracker::StatusArgs),
     /// Send a prompt to a running session
-    Send(send::Args),
+    Send(tracker::SendArgs),
     /// Show how full the context of each running session is, in a table that is kept up to date
     Monitor(monitor::Args),
     /// Print Claude Code's status line and record the context use
@@ -90,21 +72,21 @@ enum Command {
     /// Estimate what the sessions cost, from the tokens in their transcripts, by day, project, model or session
     Cost(cost::Args),
     /// Switch to the session that has waited longest for you
-    Next(next::Args),
+    Next(tracker::NextArgs),
     /// Switch to the pane of a session
-    Goto(goto::Args),
+    Goto(tracker::GotoArgs),
     /// Send a test notification, or list past notifications
     #[command(subcommand)]
-    Notify(notify::Command),
+    Notify(notifications::Command),
     /// Reopen the sessions that were alive when their tmux server died, each in its window, with its conversation
     Reopen(reopen::Args),
     /// Continue a session in this terminal, with the agent that ran it
-    Resume(resume::Args),
+    Resume(reopen::ResumeArgs),
     /// Show the sessions in tmux: setup, menu, and counts in tmux's status line
     #[command(subcommand)]
     Tmux(tmux::Command),
     /// Show the messages and the tool calls of a given time or turn
-    Detail(detail::Args),
+    Detail(handoff::DetailArgs),
     /// Show what is passed on to the next session of this project, or choose the session that the next one continues
     #[command(subcommand)]
     Handoff(handoff::Command),
@@ -127,15 +109,15 @@ enum Command {
     /// Run a hook by the name of its event, with the payload on standard input
     Hook(hook::Args),
     /// Answer an event from the plugin's module inside Claude Code; not for use by hand
-    Bridge(bridge::Args),
+    Bridge(continuation::BridgeArgs),
     /// Show, check or change the configuration
     #[command(subcommand)]
     Config(config::Command),
     /// Print the completion script for a shell
-    Completions(shell::Completions),
+    Completions(help::Completions),
     /// Write the man pages
     #[command(hide = true)]
-    Man(shell::Man),
+    Man(help::Man),
 }
 
 /// The exit status of a command that did not fail.
@@ -154,7 +136,7 @@ pub(crate) fn main() -> ExitCode {
     }
     let is_hook = hook::is_called_by_agent(&args);
     let env = longhaul_runtime::env();
-    let parsed = help::command().try_get_matches_from(memory::find::with_excluded_words(args));
+    let parsed = help::command().try_get_matches_from(memory::search::with_excluded_words(args));
     match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(Cli { command: Command::Hook(args) }) if is_hook => hook::run_for_agent(&env, &args),
         Ok(cli) => exit_code(run(&env, cli.command)),
@@ -167,26 +149,26 @@ pub(crate) fn main() -> ExitCode {
 fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Install(args) => install::run(env, &args),
-        Command::Update(args) => update::run(env, &args),
-        Command::Uninstall(args) => uninstall::run(env, &args),
+        Command::Update(args) => install::update(env, &args),
+        Command::Uninstall(args) => install::uninstall(env, &args),
         Command::Doctor(args) => doctor::run(env, &args),
         Command::Bookmarks(args) => bookmarks::run(env, &args),
-        Command::Bookmark(args) => bookmark::run(env, &args),
+        Command::Bookmark(args) => bookmarks::bookmark(env, &args),
         Command::Snapshots(args) => snapshots::run(env, &args),
-        Command::Diff(args) => diff::run(env, &args),
-        Command::Restore(args) => restore::run(env, &args),
-        Command::Status(args) => status::run(env, &args),
-        Command::Send(args) => send::run(env, &args),
+        Command::Diff(args) => snapshots::diff(env, &args),
+        Command::Restore(args) => snapshots::restore(env, &args),
+        Command::Status(args) => tracker::status(env, &args),
+        Command::Send(args) => tracker::send(env, &args),
         Command::Monitor(args) => monitor::run(env, &args),
         Command::Statusline(args) => statusline::run(env, &args),
         Command::Cost(args) => cost::run(env, &args),
-        Command::Next(args) => next::run(env, &args),
-        Command::Goto(args) => goto::run(env, &args),
-        Command::Notify(command) => notify::run(env, &command),
+        Command::Next(args) => tracker::next(env, &args),
+        Command::Goto(args) => tracker::goto(env, &args),
+        Command::Notify(command) => notifications::run(env, &command),
         Command::Reopen(args) => reopen::run(env, &args),
-        Command::Resume(args) => resume::run(env, &args),
+        Command::Resume(args) => reopen::continue_here(env, &args),
         Command::Tmux(command) => tmux::run(env, command),
-        Command::Detail(args) => detail::run(env, &args),
+        Command::Detail(args) => handoff::detail(env, &args),
         Command::Handoff(command) => handoff::run(env, command),
         Command::Continuation(command) => continuation::run(env, command),
         Command::Memory(command) => memory::run(env, command),
@@ -195,10 +177,10 @@ fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Worker(command) => worker::run(env, &command),
         Command::Import(args) => import::run(env, &args),
         Command::Hook(args) => hook::run(&args),
-        Command::Bridge(args) => bridge::run(env, &args),
+        Command::Bridge(args) => continuation::answer_bridge(env, &args),
         Command::Config(command) => config::run(env, command),
-        Command::Completions(args) => shell::completions(&args),
-        Command::Man(args) => shell::man(&args),
+        Command::Completions(args) => help::completions(&args),
+        Command::Man(args) => help::man(&args),
     }
 }
 

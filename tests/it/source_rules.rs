@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 /// The crates that touch the world. What the pure ones may do is in `domain_crates`.
 const SOURCES: [&str; 9] = [
-    "crates/notify-ways/src",
+    "crates/cost/src",
+    "crates/notifications/src",
     "crates/runtime/src",
     "crates/setup/src",
     "crates/snapshot-store/src",
     "crates/store/src",
     "crates/sync-engine/src",
-    "crates/usage-reader/src",
     "crates/worker/src",
     "bins/src",
 ];
@@ -23,7 +23,7 @@ const MAY_START_GIT: [&str; 3] =
 
 /// Who may start a program at all. All but the last two, which become another executable of ours, go through the first.
 const MAY_START_PROGRAMS: [&str; 3] =
-    ["crates/runtime/src/process.rs", "bins/src/cli/hook.rs", "bins/src/cli/update.rs"];
+    ["crates/runtime/src/process.rs", "bins/src/cli/hook.rs", "bins/src/cli/install.rs"];
 
 /// Who may open a file for reading on its own: the one reader, the appending files of our own, `/proc`, and the store,
 /// which cannot use the runtime.

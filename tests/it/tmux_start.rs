@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use longhaul_setup::tmux_conf;
+use longhaul_setup::tmux;
 
 use crate::poll::{DEADLINE, becomes_true};
 use crate::sandbox::{Outcome, Sandbox, bin_dir};
@@ -132,7 +132,7 @@ fn every_start_works(conf: &str, start: Start) {
 }
 
 fn installed() -> String {
-    tmux_conf::with_line(None).unwrap()
+    tmux::with_line(None).unwrap()
 }
 
 fn entry_point() -> String {

@@ -1,12 +1,8 @@
 //! The command line of `cargo xtask`.
 
-mod workbench;
-
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
-
-pub use self::workbench::{E2eArgs, ModelArgs, WorkbenchTask};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 
 /// Development tasks of this workspace that cargo has no command for
 #[derive(Parser)]
@@ -83,4 +79,137 @@ pub enum Task {
     /// A task of the workbench, which is built when it is needed.
     #[command(flatten)]
     Workbench(WorkbenchTask),
+}
+
+// The tasks of the package `xtask-workbench`, with their flags and defaults.
+//
+// Both packages parse them with this definition: `cargo xtask` prints their help and refuses wrong arguments without
+// building the workbench.
+
+/// A task that needs the runtime, a browser or Claude Code.
+#[derive(Subcommand)]
+pub enum WorkbenchTask {
+    /// Simulate a long session with the real hooks, in a separate tmux server, and explain each step
+    Demo {
+        /// Keep the temporary home and print its path
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Run the end-to-end scenarios in the real Claude Code (the one in CLAUDE_BIN, or from npm), with a scripted local model
+    E2e(E2eArgs),
+    /// Measure every hook and compare it with an empty program
+    Bench {
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+        /// Number of runs of each measurement
+        #[arg(long, default_value_t = 200, value_name = "N")]
+        runs: usize,
+        /// Measure the memory with N observations (by default a million) and the model that `cargo xtask model` has made
+        #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000")]
+        large: Option<usize>,
+        /// Measure the worker instead of the hooks: time to its first answer, and RAM with 100,000 observations
+        #[arg(long, conflicts_with = "large")]
+        worker: bool,
+        /// Measure snapshots of a work tree with N files (by default 100,000) instead of the hooks
+        #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "100000", conflicts_with_all = ["large", "worker"])]
+        snapshots: Option<usize>,
+        /// Measure the exchange of a memory with N observations (by default 10,000) through PostgreSQL instead of the hooks
+        #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10000", conflicts_with_all = ["large", "worker", "snapshots"])]
+        sync: Option<usize>,
+        /// Write docs/benchmarks.md, with plots; with --large, its section about a memory of that size
+        #[arg(long, conflicts_with_all = ["worker", "snapshots", "sync", "json"])]
+        report: bool,
+        /// Build in less time, without link-time optimisation: the figures are not those of a release
+        #[arg(long, requires = "large", conflicts_with = "report")]
+        quick: bool,
+    },
+    /// Measure how well the memory answers questions about the conversations in tests/recall
+    Recall {
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+        /// Use the dev profile: the answers are the same, but slower
+        #[arg(long)]
+        quick: bool,
+        /// Also print the tuning questions whose answer is not the first result
+        #[arg(long)]
+        misses: bool,
+        /// Ask only the tuning questions: those about the half of the conversations that is used for tuning
+        #[arg(long, conflicts_with = "report")]
+        tuning: bool,
+        /// Also ask the questions in fresh.questions, and write the results to docs/benchmarks.md
+        #[arg(long, conflicts_with = "json")]
+        report: bool,
+    },
+    /// Run many sessions at once, and count lost log lines, observations and writes
+    Soak {
+        /// Number of sessions
+        #[arg(long, default_value_t = 200, value_name = "N")]
+        sessions: usize,
+        /// Number of hooks to run in each session
+        #[arg(long, default_value_t = 100, value_name = "N")]
+        hooks: usize,
+        /// Use the dev profile, and do not check durations
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Fuzz every parser, or send damaged payloads to every executable
+    #[command(group = ArgGroup::new("what").required(true))]
+    Fuzz {
+        /// Fuzz the parsers for N seconds, with cargo-fuzz if it is installed
+        #[arg(long, value_name = "N", group = "what")]
+        seconds: Option<u64>,
+        /// Send N damaged payloads to the executables
+        #[arg(long, value_name = "N", group = "what")]
+        payloads: Option<usize>,
+        /// Seed of the payloads: the same seed gives the same payloads
+        #[arg(long, default_value_t = 1, value_name = "N", requires = "payloads")]
+        seed: u64,
+    },
+    /// Draw docs/pictures/*.svg from the captures of terminal screens beside them
+    Pictures {
+        /// Write nothing; fail if something is out of date
+        #[arg(long)]
+        check: bool,
+        /// Take screenshots of the viewer in Chromium instead, with a session that the hooks have recorded
+        #[arg(long, conflicts_with = "check")]
+        viewer: bool,
+    },
+    /// Make the model for search by meaning, with Python; bundles that are built afterwards include it
+    Model(ModelArgs),
+}
+
+/// Which scenarios are run, and how.
+#[derive(Debug, Args)]
+pub struct E2eArgs {
+    /// Run only these scenarios
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Run the scenario of another agent: gemini, qwen or opencode
+    #[arg(long = "agent", value_name = "NAME")]
+    pub agents: Vec<String>,
+    /// List the scenarios and run none
+    #[arg(long)]
+    pub list: bool,
+    /// Use the newest version of Claude Code that npm has; unless scenarios are named, run those that type into it
+    #[arg(long)]
+    pub newest: bool,
+    /// If Claude Code cannot be installed, report it and exit with 0
+    #[arg(long)]
+    pub if_possible: bool,
+    /// Keep the temporary homes and print their paths
+    #[arg(long)]
+    pub keep: bool,
+}
+
+/// The size of the static model.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct ModelArgs {
+    /// Dimensions of the vectors: with more, the results are better and the model is larger
+    #[arg(long, default_value_t = 128, value_name = "N")]
+    pub dims: usize,
+    /// Number of training sentences: with more, the results are better and the training takes longer
+    #[arg(long, default_value_t = 50_000, value_name = "N")]
+    pub texts: usize,
 }

@@ -1,11 +1,8 @@
-//! `cargo xtask dist`: builds the marketplace that users add, the bundles in it, and an archive to download.
+//! `cargo xtask dist`: builds the marketplace that users add, the bundles in it, and an archive to download. `cargo xtask
+//! install` builds the same from a clone and installs it.
 
 mod archive;
-mod bundle;
-pub(crate) mod manifest;
-mod sbom;
-mod share;
-pub mod universal;
+pub mod bundle;
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
@@ -13,8 +10,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use longhaul_core::catalog::{Job, MARKETPLACE};
+use serde_json::{Value, json};
 
 use self::bundle::Bundle;
+use crate::codegen::{hook_table, pretty};
+use crate::run;
 use crate::workspace::{PACKAGE, Profile, Workspace};
 
 /// The archive to make.
@@ -73,9 +74,9 @@ fn lay_out(
         let name = bundle.name();
         bundle.lay_out(workspace, executables, &marketplace.join(&name)).with_context(|| format!("bundle {name}"))?;
     }
-    put(&marketplace.join(".claude-plugin/marketplace.json"), &manifest::marketplace(&bundles, workspace)?)?;
-    put(&marketplace.join(format!("{PACKAGE}.cdx.json")), &sbom::of(workspace, triple)?)?;
-    share::lay_out(command_line, &marketplace.join("share"))
+    put(&marketplace.join(".claude-plugin/marketplace.json"), &marketplace_json(&bundles, workspace)?)?;
+    put(&marketplace.join(format!("{PACKAGE}.cdx.json")), &archive::of(workspace, triple)?)?;
+    lay_out_share(command_line, &marketplace.join("share"))
 }
 
 /// Copies the archives of the same version for other targets.
@@ -120,6 +121,122 @@ fn put(path: &Path, text: &str) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Shells, and the file in which each expects completions.
+const SHELLS: [(&str, &str); 3] = [("bash", "bash/longhaul"), ("fish", "fish/longhaul.fish"), ("zsh", "zsh/_longhaul")];
+
+/// Writes completions and man pages to `folder`; `command_line` must run on this machine.
+fn lay_out_share(command_line: &Path, folder: &Path) -> Result<()> {
+    for (shell, file) in SHELLS {
+        let script = run::output(run::program(command_line).args(["completions", shell]))
+            .with_context(|| format!("completions for {shell}"))?;
+        put(&folder.join("completions").join(file), &script)?;
+    }
+    let pages = folder.join("man/man1");
+    run::output(run::program(command_line).arg("man").arg(&pages)).context("man pages")?;
+    anyhow::ensure!(pages.join(format!("{PACKAGE}.1")).exists(), "{PACKAGE} man wrote no page of its own");
+    Ok(())
+}
+
+const AUTHOR: &str = "The Longhaul contributors";
+
+/// Returns `.claude-plugin/plugin.json`.
+pub(crate) fn plugin(bundle: Bundle, workspace: &Workspace) -> Result<String> {
+    pretty(&json!({
+        "name": bundle.name(),
+        "version": workspace.version,
+        "description": bundle.about(),
+        "author": { "name": AUTHOR },
+        "license": "MIT",
+        "keywords": ["rewind", "bookmarks", "long sessions", "tmux"],
+    }))
+}
+
+/// Returns `.codex-plugin/plugin.json`: the same plugin for Codex, with hooks of its own.
+pub(crate) fn codex_plugin(workspace: &Workspace) -> Result<String> {
+    pretty(&json!({
+        "name": PACKAGE,
+        "version": workspace.version,
+        "description": "Shows Codex sessions beside Claude Code's in tmux, and remembers what they did",
+        "author": { "name": AUTHOR },
+        "license": "MIT",
+        "hooks": "./hooks/codex.json",
+        // The other skills are about features that Codex does not have.
+        "skills": "./skills/memory/",
+    }))
+}
+
+/// Returns `.claude-plugin/marketplace.json`.
+pub(crate) fn marketplace_json(bundles: &[Bundle], workspace: &Workspace) -> Result<String> {
+    let plugins: Vec<Value> = bundles
+        .iter()
+        .map(|bundle| {
+            let name = bundle.name();
+            json!({
+                "source": format!("./{name}"),
+                "name": name,
+                "version": workspace.version,
+                "description": bundle.about(),
+                "author": { "name": AUTHOR },
+            })
+        })
+        .collect();
+    pretty(&json!({
+        "name": MARKETPLACE,
+        "owner": { "name": AUTHOR },
+        "metadata": { "description": "Longhaul, whole or one job at a time", "version": workspace.version },
+        "plugins": plugins,
+    }))
+}
+
+/// Returns the README of a bundle with one job.
+pub(crate) fn readme(job: Job) -> String {
+    let (name, about) = (Bundle::Only(job).name(), job.about());
+    let table = hook_table(Some(job));
+    format!(
+        "# {name}\n\n\
+         {about}.\n\n\
+         This is one job of {PACKAGE}, with only the hooks, executables, commands and skills that it needs. Install \
+         either this or {PACKAGE}, not both: with both, every event would be handled twice.\n\n\
+         ```\n\
+         claude plugin marketplace add FOLDER\n\
+         claude plugin install {name}@{MARKETPLACE}\n\
+         ```\n\n\
+         FOLDER is the folder that contains this bundle's folder.\n\n\
+         {table}\n\
+         Settings are read from `config.json` in the data folder. `bin/longhaul config path` prints its path; \
+         `config.schema.json` describes all settings. Licence: MIT.\n"
+    )
+}
+
+/// Returns the README of the marketplace with the universal bundle.
+fn marketplace_readme(workspace: &Workspace) -> String {
+    let version = &workspace.version;
+    format!(
+        "# {PACKAGE} {version}\n\n\
+         {}.\n\n\
+         This is a marketplace of Claude Code, generated by a release. `{PACKAGE}/` is the plugin, with executables for \
+         several kinds of machines; it needs no compiler. If this is the branch BRANCH of OWNER/REPO:\n\n\
+         ```\n\
+         claude plugin marketplace add OWNER/REPO#BRANCH\n\
+         claude plugin install {PACKAGE}@{MARKETPLACE}\n\
+         ```\n\n\
+         `longhaul.tmux` is the entry point for TPM: `set -g @plugin 'OWNER/REPO#BRANCH'`. Licence: MIT.\n",
+        Bundle::Whole.about()
+    )
+}
+
+/// Returns `.claude-plugin/marketplace.json` with every bundle.
+pub(crate) fn marketplace_of_all(workspace: &Workspace) -> Result<String> {
+    marketplace_json(&Bundle::all(), workspace)
+}
+
+/// Builds and lays out everything, then runs `longhaul install` of the new build.
+pub fn install(workspace: &Workspace, profile: Profile, arguments: &[String]) -> Result<()> {
+    run(workspace, profile, None, Packing::Nothing)?;
+    let program = workspace.target.join("dist").join(PACKAGE).join("bin").join(PACKAGE);
+    run::aloud(run::program(program).arg("install").args(arguments))
 }
 
 #[cfg(test)]

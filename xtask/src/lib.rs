@@ -5,15 +5,10 @@
 //! which uses this library.
 
 pub mod arguments;
-pub mod ccusage;
 pub mod codegen;
 pub mod dist;
-pub mod install;
 pub mod package;
 pub mod release;
 pub mod run;
-pub mod static_model;
 pub mod test;
-pub mod tools;
-pub mod workbench;
 pub mod workspace;

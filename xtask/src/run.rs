@@ -1,13 +1,17 @@
-//! Starting other programs, reading environment variables, and ending with an exit code.
+//! Starting other programs, the workbench among them, reading environment variables, and ending with an exit code.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+
+use crate::arguments::WorkbenchTask;
+use crate::workspace::{Profile, Workspace};
 
 /// Returns the exit code of a task. Prints its error, if any.
 pub fn exit_code(result: Result<()>) -> ExitCode {
@@ -105,4 +109,37 @@ fn line(command: &Command) -> String {
     let name = PathBuf::from(command.get_program()).file_name().unwrap_or_default().to_owned();
     let words = std::iter::once(name.as_os_str()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+// Builds and starts the package `xtask-workbench`, which has the tasks that need the runtime, a browser or Claude Code.
+//
+// It is a package of its own so that the other tasks, `install` first of all, need not wait until all of that is built.
+
+/// The name of the package, and of its executable.
+const WORKBENCH: &str = "xtask-workbench";
+
+/// Becomes the workbench, with `arguments`, from which `task` was read; returns only if that fails.
+///
+/// The process is replaced, so that Ctrl-C reaches one process, and its exit status is that of the task.
+pub fn workbench(workspace: &Workspace, task: &WorkbenchTask, arguments: impl Iterator<Item = OsString>) -> Result<()> {
+    let folder = workspace.build(WORKBENCH, &[], profile(task), None)?;
+    let program = folder.join(WORKBENCH);
+    let error = self::program(&program).args(arguments).exec();
+    Err(error).with_context(|| format!("cannot start {}", program.display()))
+}
+
+/// Returns the profile that the workbench is built with: that of a release where it measures its own code.
+fn profile(task: &WorkbenchTask) -> Profile {
+    match task {
+        WorkbenchTask::Bench { large: Some(_), quick: true, .. } => Profile::Install,
+        WorkbenchTask::Bench { large: Some(_), quick: false, .. } => Profile::Release,
+        WorkbenchTask::Bench { .. }
+        | WorkbenchTask::Demo { .. }
+        | WorkbenchTask::E2e(_)
+        | WorkbenchTask::Fuzz { .. }
+        | WorkbenchTask::Model(_)
+        | WorkbenchTask::Pictures { .. }
+        | WorkbenchTask::Recall { .. }
+        | WorkbenchTask::Soak { .. } => Profile::Dev,
+    }
 }

@@ -1,25 +1,27 @@
 //! `cargo xtask test`: runs all tests, after installing what they need.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::Command;
-use std::thread;
+use std::time::Duration;
+use std::{fs, thread};
 
-use anyhow::Result;
+use anyhow::{Context, Result, anyhow, bail};
 
+use crate::run;
 use crate::workspace::Workspace;
-use crate::{ccusage, run, tools};
 
 /// How many tests run at the same time besides one for each processor: many of them mostly wait.
 const WAITING_TESTS: usize = 4;
 
 /// Runs all tests; `arguments` go to nextest, or to `cargo test` if nextest is not installed.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    tools::ensure(&["tmux", "screen", "git", "git-lfs"])?;
-    tools::offer(&["chromium", "chromedriver"], "tests of the viewer in a browser")?;
-    tools::offer(&["tsc"], "tests of the bridge module")?;
-    tools::offer(&["postgres"], "tests of sync with PostgreSQL")?;
-    ccusage::offer(workspace)?;
-    tools::offer(&["Xvfb", "dunst", "notify-send", "dbus-run-session"], "tests of the desktop's notifications")?;
+    ensure(&["tmux", "screen", "git", "git-lfs"])?;
+    offer(&["chromium", "chromedriver"], "tests of the viewer in a browser")?;
+    offer(&["tsc"], "tests of the bridge module")?;
+    offer(&["postgres"], "tests of sync with PostgreSQL")?;
+    offer_ccusage(workspace)?;
+    offer(&["Xvfb", "dunst", "notify-send", "dbus-run-session"], "tests of the desktop's notifications")?;
     // The end-to-end tests start `standin`. Building all tests builds it; building a selection may not.
     if !arguments.is_empty() {
         let mut build = run::cargo();
@@ -56,4 +58,182 @@ fn cargo(workspace: &Workspace, arguments: &[String]) -> Command {
         cargo.env("CARGO_INCREMENTAL", "0");
     }
     cargo
+}
+
+/// A package manager, and how to install with it.
+struct Installer {
+    program: &'static str,
+    install: &'static str,
+}
+
+const INSTALLERS: &[Installer] = &[
+    Installer { program: "apt-get", install: "sudo apt-get install -y" },
+    Installer { program: "dnf", install: "sudo dnf install -y" },
+    Installer { program: "pacman", install: "sudo pacman -S --needed" },
+    Installer { program: "brew", install: "brew install" },
+];
+
+/// Ensures that `programs` are installed.
+///
+/// Installs them only where no password is needed; otherwise fails with the command to run.
+pub fn ensure(programs: &[&str]) -> Result<()> {
+    let missing = missing(programs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    writeln!(io::stderr(), "missing: {}", missing.join(", "))?;
+    match installer()? {
+        Some(apt_get) => install(apt_get, &missing),
+        None => bail!("{} must be installed first:\n{}", missing.join(" and "), commands(&missing)),
+    }
+}
+
+/// Installs missing `programs` where no password is needed; otherwise reports that `what` are skipped.
+pub fn offer(programs: &[&str], what: &str) -> Result<()> {
+    let missing = missing(programs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let installed = match installer()? {
+        Some(apt_get) => install(apt_get, &missing),
+        None => Err(anyhow!("not installed")),
+    };
+    if let Err(error) = installed {
+        let (names, commands) = (missing.join(" and "), commands(&missing));
+        writeln!(io::stderr(), "{what} are skipped without {names} ({error:#}); to install:\n{commands}")?;
+    }
+    Ok(())
+}
+
+/// Returns the argv of apt-get where it needs no password: as root, or with sudo in CI.
+fn installer() -> Result<Option<&'static [&'static str]>> {
+    const AS_ROOT: &[&str] = &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
+    const BY_SUDO: &[&str] = &["sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"];
+    Ok(match run::find("apt-get") {
+        None => None,
+        Some(_) if is_root()? => Some(AS_ROOT),
+        Some(_) if run::var("CI").is_some() && run::find("sudo").is_some() => Some(BY_SUDO),
+        Some(_) => None,
+    })
+}
+
+fn install(apt_get: &[&str], missing: &[&str]) -> Result<()> {
+    let apt_get = || {
+        let mut command = run::program(apt_get[0]);
+        command.args(&apt_get[1..]);
+        command
+    };
+    run::aloud(apt_get().args(["update", "-q"])).context("cannot update the list of packages")?;
+    let mut install = apt_get();
+    install.args(["install", "-y", "-q", "--no-install-recommends"]);
+    run::aloud(install.args(missing.iter().map(|program| package(program, "apt-get"))))?;
+    match self::missing(missing).as_slice() {
+        [] => Ok(()),
+        still => bail!("apt-get installed {}, but it is not on PATH", still.join(", ")),
+    }
+}
+
+fn missing<'a>(programs: &[&'a str]) -> Vec<&'a str> {
+    programs.iter().copied().filter(|program| !is_installed(program)).collect()
+}
+
+fn is_installed(program: &str) -> bool {
+    // Debian has a folder for each version, none of which is on PATH.
+    let versions = || fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    run::find(program).is_some()
+        || (program == "postgres" && versions().any(|version| version.path().join("bin/postgres").is_file()))
+}
+
+/// Returns the package that contains `program`, which usually has the same name.
+fn package<'a>(program: &'a str, installer: &str) -> &'a str {
+    match (program, installer) {
+        ("chromedriver", "apt-get") => "chromium-driver",
+        ("chromedriver", "pacman") => "chromium",
+        ("node", "apt-get" | "dnf" | "pacman") => "nodejs",
+        ("Xvfb", "apt-get") => "xvfb",
+        ("Xvfb", "dnf") => "xorg-x11-server-Xvfb",
+        ("Xvfb", "pacman") => "xorg-server-xvfb",
+        ("notify-send", "apt-get") => "libnotify-bin",
+        ("notify-send", _) => "libnotify",
+        ("dbus-run-session", "apt-get") => "dbus-daemon",
+        ("dbus-run-session", "dnf") => "dbus-daemon",
+        ("dbus-run-session", _) => "dbus",
+        ("postgres", "dnf") => "postgresql-server",
+        ("postgres", "brew") => "postgresql@17",
+        ("postgres", _) => "postgresql",
+        ("tsc", "apt-get") => "node-typescript",
+        ("tsc", _) => "typescript",
+        _ => program,
+    }
+}
+
+fn is_root() -> Result<bool> {
+    Ok(run::output(run::program("id").arg("-u"))?.trim() == "0")
+}
+
+/// Returns the command for the installed package manager, or for all of them if none is found.
+fn commands(missing: &[&str]) -> String {
+    let here = INSTALLERS.iter().find(|installer| run::find(installer.program).is_some());
+    let suggested = here.map_or(INSTALLERS, std::slice::from_ref);
+    let lines = suggested.iter().map(|installer| {
+        let packages: Vec<_> = missing.iter().map(|program| package(program, installer.program)).collect();
+        format!("  {} {}", installer.install, packages.join(" "))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The packages: the last version of ccusage that is JavaScript only, and the node that it needs.
+const PACKAGES: [&str; 2] = ["ccusage@19.0.3", "node@22"];
+
+/// The time limit of npm, which otherwise waits for minutes for a registry that cannot be reached.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Installs it below `target` if it is not there; otherwise reports that a test is skipped.
+pub fn offer_ccusage(workspace: &Workspace) -> Result<()> {
+    let folder = workspace.root.join("target/ccusage");
+    if folder.join("node_modules/ccusage/dist/cli.js").is_file() {
+        return Ok(());
+    }
+    let installed = match run::find("npm") {
+        Some(_) => {
+            let mut npm = run::program("npm");
+            npm.args(["install", "--no-audit", "--no-fund", "--silent", "--prefix"]).arg(&folder).args(PACKAGES);
+            writeln!(io::stderr(), "installing ccusage with npm, for a minute at most")?;
+            install_by_npm(&mut npm, &folder, LIMIT)
+        }
+        None => Err(anyhow::anyhow!("npm is not installed")),
+    };
+    if let Err(error) = installed {
+        writeln!(io::stderr(), "the comparison with ccusage is skipped ({error:#})")?;
+    }
+    Ok(())
+}
+
+/// Runs npm. What it leaves behind without success is removed: half of a package would count as installed.
+fn install_by_npm(npm: &mut Command, folder: &Path, limit: Duration) -> Result<()> {
+    let result = run::within(npm, limit);
+    if result.is_err() {
+        let _ = fs::remove_dir_all(folder);
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::{Duration, Instant};
+
+    use super::install_by_npm;
+    use crate::run;
+
+    #[test]
+    fn npm_that_waits_for_its_registry_is_ended_and_leaves_nothing() {
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = temporary.path().join("ccusage");
+        fs::create_dir(&folder).unwrap();
+        let started = Instant::now();
+        let error = install_by_npm(run::program("sleep").arg("600"), &folder, Duration::from_millis(100)).unwrap_err();
+        assert!(error.to_string().contains("sleep 600 took more than"), "{error}");
+        assert!(started.elapsed() < Duration::from_secs(60) && !folder.exists());
+    }
 }

@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     }
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.split_first() {
-        Some((first, ways)) if first == "--test" => longhaul_notify_ways::run_trial(&env, ways),
-        _ => longhaul_notify_ways::run_detached(&env, &args),
+        Some((first, ways)) if first == "--test" => longhaul_notifications::run_trial(&env, ways),
+        _ => longhaul_notifications::run_detached(&env, &args),
     }
 }

@@ -1,12 +1,14 @@
-//! `longhaul continuation`: shows, resumes and cancels chains.
+//! `longhaul continuation`: shows, resumes and cancels chains. `longhaul bridge` is called by the module inside Claude Code,
+//! which reports an event and does what the answer says.
 
 use anyhow::{Context, bail};
 use longhaul_core::{Env, short_session};
 use longhaul_handoff::continuation::State;
 use longhaul_handoff::{date_of, time_of};
 use longhaul_inject::printable;
+use longhaul_runtime::bridge::{BridgeEvent, handle};
 use longhaul_runtime::continuation::decide_by_hand;
-use longhaul_runtime::{Home, utc_offset_seconds};
+use longhaul_runtime::{Home, read_stdin, utc_offset_seconds, waiting_times};
 use longhaul_store::{Chain, ChainStep, Store};
 use serde_json::{Value, json};
 
@@ -176,4 +178,21 @@ fn log(steps: &[ChainStep], json: bool) -> anyhow::Result<()> {
 fn when(at: longhaul_core::Millis) -> String {
     let offset = utc_offset_seconds(at);
     format!("{} {}", date_of(at, offset), time_of(at, offset))
+}
+
+#[derive(clap::Args)]
+pub(crate) struct BridgeArgs {
+    /// The event, with its payload on standard input: start, turn, cleared, end, failed, overtaken or trouble
+    event: String,
+}
+
+/// Prints what the module should do, as one line of JSON.
+pub(crate) fn answer_bridge(env: &Env, args: &BridgeArgs) -> anyhow::Result<Exit> {
+    let Some(event) = BridgeEvent::ALL.into_iter().find(|event| event.as_str() == args.event) else {
+        let known: Vec<&str> = BridgeEvent::ALL.map(BridgeEvent::as_str).to_vec();
+        bail!("no such event: {:?}; use one of {}", args.event, known.join(", "));
+    };
+    let input = read_stdin(waiting_times::COMMAND_INPUT).unwrap_or_default();
+    out::line(&handle(env, event, &input).to_string())?;
+    Ok(Exit::Success)
 }

@@ -1,19 +1,20 @@
 //! `longhaul cost`: what the sessions cost, as an estimate.
 
-mod since;
-mod table;
-
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use longhaul_core::{Env, Millis};
-use longhaul_cost::{By, Filter, PRICES_DATE, Prices, Report, Row};
-use longhaul_runtime::local_days;
-use longhaul_usage_reader::{AllUsage, sum_json, transcript_folders, usage_files};
+use longhaul_core::clock::Date;
+use longhaul_core::{Env, Millis, short_session};
+use longhaul_cost::{
+    AllUsage, By, Filter, PRICES_DATE, Prices, Report, Row, Sum, sum_json, transcript_folders, usage_files,
+};
+use longhaul_inject::printable;
+use longhaul_runtime::{local_days, midnight};
 use serde_json::{Value, json};
 
 use super::{Exit, out};
+use crate::cli::paint::{columns, fit, tokens};
 
 /// The maximum number of files that are named in messages.
 const MAX_NAMED: usize = 5;
@@ -59,7 +60,7 @@ impl Group {
 }
 
 pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
-    let since = args.since.as_deref().map(|text| since::parse(text, env.now)).transpose()?;
+    let since = args.since.as_deref().map(|text| parse(text, env.now)).transpose()?;
     let (config, _) = longhaul_runtime::config(env)?;
     let usage = read(env, args, since)?;
     let filter = Filter { since, project: None };
@@ -81,7 +82,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
             }
         });
     } else {
-        for line in table::lines(args.by.by(), &report) {
+        for line in lines(args.by.by(), &report) {
             out::line(&line)?;
         }
     }
@@ -120,4 +121,141 @@ fn to_json(args: &Args, since: Option<Millis>, report: &Report) -> Value {
         "total": sum_json(&report.total),
         "unknown_models": report.unknown_models,
     })
+}
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// The maximum of a number of hours, days or weeks.
+const MAX: u64 = 100_000;
+
+/// Parses a day, `today`, `yesterday`, or a number of hours (`12h`), days (`7d`) or weeks (`2w`) until now.
+///
+/// Days are whole days in local time, today included: `1d` is today.
+pub(crate) fn parse(text: &str, now: Millis) -> Result<Millis> {
+    let today = local_days()(now);
+    let parsed = match text {
+        "today" => Some(midnight(today)),
+        "yesterday" => Some(midnight(today.yesterday())),
+        _ => Date::parse(text).map(midnight).or_else(|| ago(text, now, today)),
+    };
+    parsed.with_context(|| format!("{text:?} is not a time: write 2026-01-31, today, yesterday, 12h, 7d or 2w"))
+}
+
+fn ago(text: &str, now: Millis, today: Date) -> Option<Millis> {
+    let unit = text.chars().last().filter(char::is_ascii_alphabetic)?;
+    let count: u64 = text[..text.len() - 1].parse().ok().filter(|count| (1..=MAX).contains(count))?;
+    let days = match unit {
+        'h' => return Some(Millis(now.0.saturating_sub(count * HOUR_MS))),
+        'd' => count,
+        'w' => count * 7,
+        _ => return None,
+    };
+    let first = (1..days).fold(today, |date, _| date.yesterday());
+    Some(midnight(first))
+}
+
+/// The maximum width of the name of a group.
+const MAX_NAME: usize = 40;
+
+/// The columns with numbers.
+const NUMBERS: [usize; 7] = [1, 2, 3, 4, 5, 6, 7];
+
+/// Returns the lines of the table, with a heading that marks the numbers as an estimate.
+pub(crate) fn lines(by: By, report: &Report) -> Vec<String> {
+    let heading = match by {
+        By::Day => "DAY",
+        By::Project => "PROJECT",
+        By::Model => "MODEL",
+        By::Session => "SESSION",
+    };
+    let headings = [heading, "REQUESTS", "INPUT", "OUTPUT", "CACHE WRITE", "CACHE READ", "TOKENS", "COST"];
+    let mut rows = vec![headings.map(str::to_owned)];
+    rows.extend(report.rows.iter().map(|row| cells(&name(by, row), &row.sum)));
+    rows.push(cells("total", &report.total));
+    let mut lines = vec![
+        format!("Estimate by the prices of the Claude API of {PRICES_DATE}; a subscription is not paid by tokens."),
+        String::new(),
+    ];
+    lines.extend(columns(&rows, &NUMBERS));
+    if !report.unknown_models.is_empty() {
+        let models: Vec<String> = report.unknown_models.iter().map(|model| shown(model)).collect();
+        lines.push(String::new());
+        lines.push(format!(
+            "The price of {} is not known: set it with cost.prices in the configuration.",
+            models.join(", ")
+        ));
+    }
+    lines
+}
+
+fn name(by: By, row: &Row) -> String {
+    let project = shown(row.project.as_deref().unwrap_or_default());
+    match by {
+        By::Day | By::Model => shown(&row.key),
+        By::Project => project,
+        By::Session => format!("{} {project}", shown(short_session(&row.key))),
+    }
+}
+
+/// Returns text from a transcript, for a terminal.
+fn shown(text: &str) -> String {
+    fit(&printable(text), MAX_NAME)
+}
+
+fn cells(name: &str, sum: &Sum) -> [String; 8] {
+    let counts = [sum.tokens.input, sum.tokens.output, sum.tokens.cache_write(), sum.tokens.cache_read];
+    let [input, output, cache_write, cache_read] = counts.map(tokens);
+    let requests = sum.requests.to_string();
+    [name.to_owned(), requests, input, output, cache_write, cache_read, tokens(sum.tokens.total()), cost(sum)]
+}
+
+/// Returns the cost, such as `$1.20`; `$1.20 + ?` if the price of some of the tokens is not known.
+fn cost(sum: &Sum) -> String {
+    match sum.known_cost() {
+        None => "unknown".to_owned(),
+        Some(cost) if sum.unpriced_tokens > 0 => format!("${:.2} + ?", cost.dollars()),
+        Some(cost) => format!("${:.2}", cost.dollars()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_core::Millis;
+    use longhaul_core::clock::Date;
+    use longhaul_runtime::{local_days, midnight};
+
+    use super::parse;
+
+    const NOW: Millis = Millis(1_794_700_000_000);
+
+    #[track_caller]
+    fn check(text: &str, days_ago: i64) {
+        let today = local_days()(NOW);
+        let day = (0..days_ago).fold(today, |date: Date, _| date.yesterday());
+        assert_eq!(parse(text, NOW).unwrap(), midnight(day), "{text}");
+    }
+
+    #[test]
+    fn days_are_whole_and_today_is_one_of_them() {
+        check("today", 0);
+        check("1d", 0);
+        check("yesterday", 1);
+        check("7d", 6);
+        check("2w", 13);
+        check(&local_days()(NOW).yesterday().to_string(), 1);
+    }
+
+    #[test]
+    fn hours_count_back_from_now() {
+        assert_eq!(parse("12h", NOW).unwrap(), Millis(NOW.0 - 12 * 3_600_000));
+        assert_eq!(parse("100000h", Millis(5)).unwrap(), Millis(0));
+    }
+
+    #[test]
+    fn anything_else_is_an_error_that_shows_what_to_write() {
+        for text in ["", "d", "0d", "-1d", "7", "7x", "7é", "1e3d", "100001d", "2026-13-01", "99999999999999999999d"] {
+            let error = parse(text, NOW).unwrap_err().to_string();
+            assert!(error.contains("write 2026-01-31"), "{text}: {error}");
+        }
+    }
 }

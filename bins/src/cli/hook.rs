@@ -11,7 +11,7 @@ use longhaul_core::catalog::{AGENT_EXECUTABLE, REGISTRATIONS};
 use longhaul_core::{Env, reply};
 use longhaul_runtime::{ErrorLog, read_stdin, waiting_times};
 
-use super::{Exit, agent_name, out};
+use super::{Exit, install, out};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "agent")]
     codex: bool,
     /// The payload comes from this agent
-    #[arg(long, value_name = "NAME", value_parser = agent_name::parse)]
+    #[arg(long, value_name = "NAME", value_parser = install::parse_agent)]
     agent: Option<&'static longhaul_agents::Agent>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// Returns the event's executable and its arguments.
 fn find(args: &Args) -> anyhow::Result<(&'static str, Vec<&'static str>)> {
-    let agent = args.agent.or_else(|| agent_name::codex().filter(|_| args.codex));
+    let agent = args.agent.or_else(|| install::codex_agent().filter(|_| args.codex));
     let registered: Vec<Row> = match agent {
         Some(agent) => {
             // An executable for several agents is given the agent, too.

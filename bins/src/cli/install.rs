@@ -1,30 +1,34 @@
-//! `longhaul install`: asks the user for the choices, plans, and does or prints the steps.
+//! `longhaul install`: asks the user for the choices, plans, and does or prints the steps. `longhaul update` installs the
+//! version that is now in the folder of the installed one, and `longhaul uninstall` removes what an installation has added.
 
-use std::path::Path;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::Context;
-use longhaul_agents::Agent;
+use longhaul_agents::{ALL, Agent, find};
 use longhaul_core::Env;
 use longhaul_core::config::NotifyWay;
 use longhaul_runtime::Shell;
 use longhaul_setup::install::{
     Choices, InstallPlan, may_offer_notifications, may_offer_status_line, may_offer_tmux, plan, tmux_conf_for_line,
 };
+use longhaul_setup::uninstall::{self, Data};
 use longhaul_setup::{
-    Bundle, CurrentState, InstallMode, InstallPaths, NotifyChoice, TmuxServer, check, hooks_switched_off,
-    lock_installation, perform, plan_hooks, plan_install,
+    AgentSetup, Bundle, CurrentState, Error, InstallMode, InstallPaths, Manifest, NotifyChoice, PLUGIN, TmuxServer,
+    check, hooks_switched_off, lock_installation, perform, plan_hooks, plan_install, plan_uninstall,
 };
 
-use super::ask::ask;
-use super::{Exit, agent_name, out};
+use super::Exit;
+use super::out::{self, ask, confirm};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The same as `--agent codex`: installs hooks, the MCP server and a skill for Codex
     #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     codex: bool,
-    #[arg(long, value_name = "NAME", help = agent_name::help("Install Longhaul for this agent, and nothing for Claude Code"))]
-    #[arg(value_parser = agent_name::parse, conflicts_with_all = ["codex", "hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
+    #[arg(long, value_name = "NAME", help = agent_help("Install Longhaul for this agent, and nothing for Claude Code"))]
+    #[arg(value_parser = parse_agent, conflicts_with_all = ["codex", "hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     agent: Option<&'static Agent>,
     /// Add hooks to Claude Code's settings.json instead of installing a plugin
     #[arg(long)]
@@ -64,7 +68,7 @@ pub(crate) struct Args {
 pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     let exe = std::env::current_exe().context("cannot find the path of this executable")?;
     let shell = Shell::read();
-    if let Some(agent) = args.agent.or_else(|| agent_name::codex().filter(|_| args.codex)) {
+    if let Some(agent) = args.agent.or_else(|| codex_agent().filter(|_| args.codex)) {
         let paths = InstallPaths::of(env, &shell)?;
         let _lock = lock_installation(&paths.home)?;
         let mut plan = plan_install(agent, env, &shell, &paths, &exe)?;
@@ -138,7 +142,7 @@ fn choices(state: &CurrentState, args: &Args) -> anyhow::Result<Choices> {
 
 /// Asks once whether the user wants to be notified: on the desktop if there is one, or else in the terminal.
 fn notifications(state: &CurrentState, args: &Args) -> anyhow::Result<NotifyChoice> {
-    let has_desktop = longhaul_notify_ways::has_desktop();
+    let has_desktop = longhaul_notifications::has_desktop();
     let (way, place) =
         if has_desktop { (NotifyWay::Desktop, "on the desktop") } else { (NotifyWay::Terminal, "in the terminal") };
     let question = format!(
@@ -203,4 +207,101 @@ pub(crate) fn carry_out(
         out::message(if plan.steps.is_empty() { "Nothing would be changed." } else { "Dry run: nothing was changed." });
     }
     Ok(())
+}
+
+#[derive(clap::Args)]
+pub(crate) struct UpdateArgs {
+    /// An unpacked archive, or target/dist of a checkout; by default the folder from which this version was installed
+    #[arg(long, value_name = "FOLDER")]
+    from: Option<PathBuf>,
+    /// Print what would be done without doing it
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Replaces this process by the installer of the other version.
+pub(crate) fn update(env: &Env, args: &UpdateArgs) -> anyhow::Result<Exit> {
+    let manifest = Manifest::load(&InstallPaths::of(env, &Shell::read())?.manifest()).unwrap_or_default();
+    let folder = args.from.clone().or(manifest.source).ok_or(Error::UnknownSource)?;
+    let bundle = Bundle::at(&folder).ok_or_else(|| Error::NoSource { folder: folder.clone() })?;
+    if bundle.id == manifest.id && !args.dry_run {
+        out::message(&format!("Longhaul {} in {} is already installed.", bundle.version, folder.display()));
+        return Ok(Exit::Success);
+    }
+    let program = bundle.folder.join("bin").join(PLUGIN);
+    #[expect(clippy::disallowed_methods, reason = "this process is replaced: no child process is started")]
+    let mut command = Command::new(&program);
+    // An update does not ask again for what was declined at the installation.
+    command.args(["install", "--no-tmux", "--no-statusline"]);
+    command.args((manifest.mode == InstallMode::Hooks).then_some("--hooks-only"));
+    command.args(args.dry_run.then_some("--dry-run"));
+    let error = command.exec();
+    Err(error).with_context(|| format!("cannot run {}", program.display()))
+}
+
+#[derive(clap::Args)]
+pub(crate) struct UninstallArgs {
+    /// Remove only what `install --codex` has added: the same as `--agent codex`
+    #[arg(long, conflicts_with = "purge")]
+    codex: bool,
+    /// Remove only what `install --agent NAME` has added
+    #[arg(long, value_name = "NAME", value_parser = parse_agent, conflicts_with_all = ["codex", "purge"])]
+    agent: Option<&'static Agent>,
+    /// Also delete the data: the database, snapshots, logs and configuration
+    #[arg(long)]
+    purge: bool,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    /// Print what would be done without doing it
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn uninstall(env: &Env, args: &UninstallArgs) -> anyhow::Result<Exit> {
+    let shell = Shell::read();
+    let paths = InstallPaths::of(env, &shell)?;
+    let _lock = lock_installation(&paths.home)?;
+    if let Some(agent) = args.agent.or_else(|| codex_agent().filter(|_| args.codex)) {
+        let plan = plan_uninstall(agent, env, &shell, &paths)?;
+        carry_out(&plan, &paths, None, env, args.dry_run)?;
+        return Ok(Exit::Success);
+    }
+    let state = CurrentState::read(env, &shell)?;
+    if args.purge && state.data.is_some() && !args.dry_run {
+        let folder = paths.data.dir().display();
+        confirm(&format!("Delete all data in {folder}? This cannot be undone."), args.yes)?;
+    }
+    let mut plan = uninstall::plan(&state, if args.purge { Data::Purge } else { Data::Keep })?;
+    for agent in longhaul_agents::ALL.into_iter().filter(|agent| AgentSetup::is_there(agent, env, &shell)) {
+        // Its hooks would start a program that is gone: nothing is uninstalled before they can be removed.
+        let removed = plan_uninstall(agent, env, &shell, &paths);
+        let removed = removed.with_context(|| format!("the hooks of {} cannot be removed", agent.title))?;
+        plan.steps.splice(0..0, removed.steps).for_each(drop);
+    }
+    carry_out(&plan, &paths, state.client.as_deref(), env, args.dry_run)?;
+    if !args.dry_run {
+        out::message(if plan.steps.is_empty() { "Longhaul was not installed." } else { "Longhaul is uninstalled." });
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the table of Codex, for the option `--codex`.
+pub(crate) fn codex_agent() -> Option<&'static Agent> {
+    find("codex")
+}
+
+/// Returns the help of an option that takes the name of an agent.
+fn agent_help(does: &str) -> String {
+    let names: Vec<&str> = ALL.iter().map(|agent| agent.name).collect();
+    format!("{does}: {}", names.join(", "))
+}
+
+/// Returns the agent of that name.
+pub(crate) fn parse_agent(name: &str) -> Result<&'static Agent, String> {
+    let names: Vec<&str> = ALL.iter().map(|agent| agent.name).collect();
+    find(name).ok_or_else(|| match name {
+        "claude" => "Claude Code needs no --agent".to_owned(),
+        _ => format!("no such agent; use one of {}", names.join(", ")),
+    })
 }

@@ -1,6 +1,6 @@
 //! `longhaul mcp`: the MCP server, with which an agent asks questions to the memory and reads records.
 
-mod arguments;
+use std::fmt;
 
 use anyhow::{Context, Result, anyhow};
 use longhaul_core::Env;
@@ -10,15 +10,15 @@ use longhaul_runtime::memory::ANSWER_TOKENS;
 use longhaul_store::{Content, RecordId, What};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig};
+use rmcp::schemars::{self, JsonSchema};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
+use serde::Deserialize;
 
-use self::arguments::{Around, MOST_LINES, MOST_RECORDS, Note, Question, Records, SHOWN_REPLY_CHARS, Words};
 use super::Exit;
-use super::memory::find::{self, Wanted};
-use super::memory::open_memory::{Memory, ProjectFilter};
-use super::memory::recall::{answer, within};
-use super::memory::render::Shown;
-use super::memory::{NewText, ids, nothing_found, render, save};
+use super::memory::open_memory::{self, Memory, ProjectFilter};
+use super::memory::render::{self, Shown};
+use super::memory::search::{self, Ordering, Type, Wanted, answer, within};
+use super::memory::{NewText, save};
 use super::out::{FRAME_TOKENS, framed, printable};
 
 /// The instructions that an agent gets with the list of tools.
@@ -132,13 +132,13 @@ impl ServerHandler for Server {
 }
 
 fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
-    let Some(store) = find::open(memory)? else { return Ok(EMPTY.to_owned()) };
+    let Some(store) = search::open(memory)? else { return Ok(EMPTY.to_owned()) };
     let wanted = Wanted {
         query: Query::parse(&words.query.unwrap_or_default()),
-        kinds: words.kinds.iter().flatten().map(|name| find::kind(name)).collect::<Result<_>>()?,
+        kinds: words.kinds.iter().flatten().map(|name| search::kind(name)).collect::<Result<_>>()?,
         file: words.file.filter(|file| !file.is_empty()),
-        since: words.since.as_deref().map(find::day).transpose()?,
-        before: words.before.as_deref().map(find::day).transpose()?,
+        since: words.since.as_deref().map(search::day).transpose()?,
+        before: words.before.as_deref().map(search::day).transpose()?,
         what: words.types.into_iter().flatten().map(What::from).collect(),
         order: words.order.unwrap_or_default().into(),
         limit: words.limit.unwrap_or(20).clamp(1, MOST_LINES),
@@ -148,11 +148,11 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
         from_host: words.from_host.filter(|host| !host.is_empty()),
     };
     let projects = ProjectFilter { project: words.project, all: words.all_projects.unwrap_or_default() };
-    let hits = find::search(memory, &store, &projects, &wanted)?;
+    let hits = search::search(memory, &store, &projects, &wanted)?;
     if hits.is_empty() {
         return Ok(format!(
             "{}; try other words, another kind, or all_projects",
-            nothing_found::message(&store, &wanted)
+            search::nothing_found(&store, &wanted)
         ));
     }
     let lines = render::lines(&hits, Shown::of(projects.all), render::Screen::NONE).join("\n");
@@ -173,20 +173,20 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
 fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
     let wanted = Wanted {
         query: longhaul_runtime::memory::question(&asked.question)?,
-        since: asked.since.as_deref().map(find::day).transpose()?,
-        before: asked.before.as_deref().map(find::day).transpose()?,
+        since: asked.since.as_deref().map(search::day).transpose()?,
+        before: asked.before.as_deref().map(search::day).transpose()?,
         from_host: asked.from_host.filter(|host| !host.is_empty()),
         ..Wanted::default()
     };
     let tokens =
         asked.tokens.map(|tokens| within(tokens).map_err(|problem| anyhow!("tokens: {problem}"))).transpose()?;
-    let Some(store) = find::open(memory)? else { return Ok(EMPTY.to_owned()) };
+    let Some(store) = search::open(memory)? else { return Ok(EMPTY.to_owned()) };
     let projects = ProjectFilter { project: asked.project, all: asked.all_projects.unwrap_or_default() };
     // The frame also counts.
     let room = tokens.unwrap_or(ANSWER_TOKENS).saturating_sub(FRAME_TOKENS);
     let answer = answer(memory, &store, &projects, wanted.clone(), room)?;
     if answer.is_empty() {
-        return Ok(format!("{}; try other words, or all_projects", nothing_found::message(&store, &wanted)));
+        return Ok(format!("{}; try other words, or all_projects", search::nothing_found(&store, &wanted)));
     }
     Ok(framed(&answer.text()))
 }
@@ -196,7 +196,7 @@ const EMPTY: &str = "the memory is empty: the user can run `longhaul memory impo
 
 fn timeline(memory: &Memory<'_>, around: &Around) -> Result<String> {
     let id = match (&around.id, &around.anchor) {
-        (Some(id), None) | (None, Some(id)) => ids::parse(&id.to_string())?,
+        (Some(id), None) | (None, Some(id)) => open_memory::parse_id(&id.to_string())?,
         (Some(_), Some(_)) => anyhow::bail!("id and anchor are the same argument: give one of them"),
         (None, None) => anyhow::bail!("name a record with id, such as {{\"id\": \"O345\"}}; `search` lists them"),
     };
@@ -205,7 +205,7 @@ fn timeline(memory: &Memory<'_>, around: &Around) -> Result<String> {
     let only: Vec<What> = around.only.map(What::from).into_iter().collect();
     let hits = store.timeline(id, depth(around.depth_before), depth(around.depth_after), &only)?;
     if hits.is_empty() {
-        anyhow::bail!(ids::unknown(id));
+        anyhow::bail!(open_memory::unknown_record(id));
     }
     Ok(framed(&render::lines(&hits, Shown::Around(id), render::Screen::NONE).join("\n")))
 }
@@ -214,8 +214,9 @@ fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
     if records.ids.is_empty() || records.ids.len() > MOST_RECORDS {
         anyhow::bail!("name 1 to {MOST_RECORDS} ids from `search` or `timeline`, such as [\"O345\", \"S6\"]");
     }
-    let wanted = records.ids.iter().map(|id| ids::parse(&id.to_string())).collect::<Result<Vec<RecordId>>>()?;
-    let wanted = ids::distinct(wanted);
+    let wanted =
+        records.ids.iter().map(|id| open_memory::parse_id(&id.to_string())).collect::<Result<Vec<RecordId>>>()?;
+    let wanted = open_memory::distinct(wanted);
     let store = memory.existing()?.context(EMPTY)?;
     let mut found = store.records(&wanted)?;
     // A long reply would fill the model's context. `recall` shows the part of it that is about a question.
@@ -225,7 +226,7 @@ fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
         }
     }
     let missing = wanted.iter().filter(|id| !found.iter().any(|record| record.record == **id));
-    let missing: Vec<String> = missing.map(|id| ids::unknown(*id)).collect();
+    let missing: Vec<String> = missing.map(|id| open_memory::unknown_record(*id)).collect();
     if found.is_empty() {
         anyhow::bail!(missing.join("\n"));
     }
@@ -237,4 +238,127 @@ fn remember(memory: &Memory<'_>, note: &Note) -> Result<String> {
     let new = NewText { text: &note.text, title: note.title.as_deref(), project: note.project.as_deref() };
     let id = save(memory, &new)?;
     Ok(format!("saved as {id}"))
+}
+
+// The arguments of each tool, and how much one call may ask for, or shows of a reply. The comments of types and fields become the
+// descriptions that an agent reads.
+//
+// An unknown argument is refused: otherwise an agent that mistypes one would misread the answer.
+
+/// How many records one call may ask for. More would fill the context of the agent. The comment of `Records::ids` repeats the
+/// number.
+const MOST_RECORDS: usize = 50;
+
+/// How many lines one call may ask for. The comments of `Words::limit` and of the depths of
+/// `Around` repeat the number.
+const MOST_LINES: usize = 200;
+
+/// Maximum length of a reply, in characters. The middle of a longer one is left out.
+const SHOWN_REPLY_CHARS: usize = 16_384;
+
+/// The arguments of `recall`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    /// The question, in a sentence, or an error message. "A phrase" in quotes and +word must occur, -word must not.
+    question: String,
+    /// Maximum length of the answer in tokens, from 100 to 20000; default 1500.
+    tokens: Option<usize>,
+    /// Only records since this day, YYYY-MM-DD.
+    since: Option<String>,
+    /// Only records before this day, YYYY-MM-DD.
+    before: Option<String>,
+    /// Only what was made on this host, by the name that results show behind @; `here` is this machine.
+    from_host: Option<String>,
+    /// Another project: its name, or a folder in it; default is the project of this session.
+    project: Option<String>,
+    /// Ask every project.
+    all_projects: Option<bool>,
+}
+
+/// The arguments of `search`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    /// A question, an error message or words: the more of them a record has, the better it ranks. "A phrase" in quotes and
+    /// +word must occur, -word must not. Any text is valid. Leave it out to list the newest records that pass the filters.
+    query: Option<String>,
+    /// Only observations of these kinds: change, discovery, command, problem, fix, decision, delegation, note.
+    kinds: Option<Vec<String>>,
+    /// Only observations of a file whose path contains this.
+    file: Option<String>,
+    /// Only records since this day, YYYY-MM-DD.
+    since: Option<String>,
+    /// Only records before this day, YYYY-MM-DD.
+    before: Option<String>,
+    /// Only these types of records.
+    types: Option<Vec<Type>>,
+    /// The order of the results; default relevance.
+    order: Option<Ordering>,
+    /// Maximum number of lines, up to 200; default 20.
+    limit: Option<usize>,
+    /// Number of lines to skip.
+    offset: Option<usize>,
+    /// Only what was made on this host, by the name that results show behind @; `here` is this machine.
+    from_host: Option<String>,
+    /// Another project: its name, or a folder in it; default is the project of this session.
+    project: Option<String>,
+    /// Search every project.
+    all_projects: Option<bool>,
+}
+
+/// The arguments of `timeline`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Around {
+    /// The record, such as O345, P12 or S6.
+    id: Option<Id>,
+    /// The same as `id`.
+    anchor: Option<Id>,
+    /// Number of records before it, up to 200; default 3.
+    depth_before: Option<usize>,
+    /// Number of records after it, up to 200; default 3.
+    depth_after: Option<usize>,
+    /// Around it, only records of this type.
+    #[serde(rename = "type")]
+    only: Option<Type>,
+}
+
+/// The arguments of `get_observations`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Records {
+    /// The records, such as ["O345", "P12", "S6"]; at most 50.
+    ids: Vec<Id>,
+}
+
+/// The arguments of `save_memory`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    /// The text to remember, in sentences that can be understood without this conversation.
+    text: String,
+    /// A title of one line; default is the first line of the text.
+    title: Option<String>,
+    /// Another project: its name, or a folder in it; default is the project of this session.
+    project: Option<String>,
+}
+
+/// The id of a record. A number alone is an observation.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Id {
+    /// Such as O345.
+    Name(String),
+    /// Such as 345.
+    Number(i64),
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => name.fmt(f),
+            Self::Number(number) => number.fmt(f),
+        }
+    }
 }

@@ -1,51 +1,46 @@
-//! `longhaul memory`: searches, adds to and deletes from the memory.
+//! `longhaul memory`: searches, adds to and deletes from the memory. What is short is here, the rest in `memory/`.
 
-mod export;
-pub(crate) mod find;
 mod forget;
-pub(crate) mod ids;
-mod import;
-mod note;
-pub(crate) mod nothing_found;
 pub(crate) mod open_memory;
-mod purge;
-pub(crate) mod recall;
 pub(crate) mod render;
-mod salvage;
-mod similar;
-mod stats;
-mod upkeep;
-mod vector_upkeep;
+pub(crate) mod search;
+pub(crate) mod upkeep;
 
-use anyhow::Context;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Read, Write};
+use std::ops::ControlFlow;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
-use longhaul_core::Env;
-use longhaul_memory::{Kind, Query};
-use longhaul_runtime::{ErrorLog, search_process};
-use longhaul_store::{Hit, Record, RecordId, What};
-use serde_json::Value;
+use longhaul_core::text::cut_middle;
+use longhaul_core::{Env, one_line};
+use longhaul_memory::{Kind, Query, RESPONSE_CHARS, TITLE_CHARS};
+use longhaul_runtime::memory::is_excluded;
+use longhaul_runtime::{ErrorLog, Sanitizer, search_process};
+use longhaul_store::{Hit, NewNote, Record, RecordId, Store, What};
+use serde_json::{Value, json};
 
-use self::find::{Ordering, Type, Wanted};
 use self::open_memory::{Memory, ProjectFilter};
 use self::render::Shown;
-use super::{Exit, out};
-
-pub(crate) use self::note::{NewText, save};
+use self::search::{Ordering, Type, Wanted};
+use super::{Exit, import, out};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     /// Answer a question with the best passages of past sessions; exit 1 if nothing is found
-    Recall(recall::Args),
+    Recall(search::RecallArgs),
     /// List matching prompts, observations (what a tool call did, or a note) and summaries; exit 1 if nothing is found
     Search(Search),
     /// List records with a similar meaning, even if they use other words; exit 1 if nothing is found
-    Similar(similar::Args),
+    Similar(search::SimilarArgs),
     /// Show what happened around a record
     Timeline(Timeline),
     /// Print whole records, with raw tool input and output
     Get(Get),
     /// Save a text as a note
-    Save(note::Args),
+    Save(NoteArgs),
     /// Delete records, a session or a project from the memory; this cannot be undone
     Forget(forget::Args),
     /// Show the number of records and the size of the database
@@ -58,13 +53,13 @@ pub(crate) enum Command {
         json: bool,
     },
     /// Print every record of this project, or of all projects, as a line of JSON
-    Export(export::Args),
+    Export(ExportArgs),
     /// Import every past session of Claude Code and Codex
-    Import(import::Args),
+    Import(import::TranscriptArgs),
     /// Take what can be read of a damaged database into the memory; done in the background when one is found
-    Salvage(salvage::Args),
+    Salvage(upkeep::SalvageArgs),
     /// Delete old raw tool input and output, or everything, and shrink the database
-    Purge(purge::Args),
+    Purge(forget::PurgeArgs),
     /// Delete old raw tool input and output, complete the search index and compute missing vectors; the first session of a day starts it
     #[command(hide = true)]
     Upkeep,
@@ -139,7 +134,7 @@ pub(crate) struct Get {
 
 /// Returns the parser of `--kind`, which lists the kinds in the help and in its error.
 fn kinds() -> impl TypedValueParser<Value = Kind> {
-    let kind = |name: String| find::kind(&name).map_err(|error| error.to_string());
+    let kind = |name: String| search::kind(&name).map_err(|error| error.to_string());
     PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(kind)
 }
 
@@ -151,18 +146,18 @@ fn at_least_one() -> impl TypedValueParser<Value = usize> {
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     let memory = Memory::of(env)?;
     match command {
-        Command::Recall(args) => recall::run(&memory, &args),
+        Command::Recall(args) => search::recall(&memory, &args),
         Command::Search(args) => search(&memory, args),
-        Command::Similar(args) => similar::run(&memory, &args),
+        Command::Similar(args) => search::similar(&memory, &args),
         Command::Timeline(args) => timeline(&memory, &args),
         Command::Get(args) => get(&memory, &args),
-        Command::Save(args) => note::run(&memory, args),
+        Command::Save(args) => note(&memory, args),
         Command::Forget(args) => forget::run(&memory, &args),
-        Command::Stats { tables, json } => stats::run(&memory, tables, json),
-        Command::Export(args) => export::run(&memory, &args),
-        Command::Import(args) => import::run(&memory, &args),
-        Command::Salvage(args) => salvage::run(&memory, &args),
-        Command::Purge(args) => purge::run(&memory, &args),
+        Command::Stats { tables, json } => upkeep::stats(&memory, tables, json),
+        Command::Export(args) => export(&memory, &args),
+        Command::Import(args) => import::import_transcripts(&memory, &args),
+        Command::Salvage(args) => upkeep::salvage_files(&memory, &args),
+        Command::Purge(args) => forget::purge(&memory, &args),
         Command::Upkeep => upkeep::run(&memory),
         Command::SearchProcess => {
             // It runs in the background, so an error is written to the error log, too.
@@ -175,11 +170,11 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
 
 fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
     let wanted = Wanted {
-        query: Query::parse(&find::typed(&args.query)),
+        query: Query::parse(&search::typed(&args.query)),
         kinds: args.kind,
         file: args.file,
-        since: args.since.as_deref().map(find::day).transpose()?,
-        before: args.before.as_deref().map(find::day).transpose()?,
+        since: args.since.as_deref().map(search::day).transpose()?,
+        before: args.before.as_deref().map(search::day).transpose()?,
         what: args.types.into_iter().map(What::from).collect(),
         order: args.order.into(),
         limit: args.limit,
@@ -188,9 +183,9 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
         without_session: None,
         from_host: None,
     };
-    let store = find::open(memory)?;
+    let store = search::open(memory)?;
     let hits = match &store {
-        Some(store) => find::search(memory, store, &args.projects, &wanted)?,
+        Some(store) => search::search(memory, store, &args.projects, &wanted)?,
         None => Vec::new(),
     };
     if args.json {
@@ -204,15 +199,15 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
             lines.push(title);
             lines.extend(render::snippet(hit, screen, &mut |text| marker.marks(text)));
             if let (true, Some(store)) = (args.explain, &store) {
-                let words = find::words_of(store, hit.record, &wanted.query)?;
+                let words = search::words_of(store, hit.record, &wanted.query)?;
                 lines.extend(render::explained(hit, &words));
             }
         }
         out::recorded_lines(memory.env, &lines)?;
     }
     if hits.is_empty() {
-        let message = store.as_ref().map(|store| nothing_found::message(store, &wanted));
-        out::message(message.as_deref().unwrap_or(nothing_found::EMPTY));
+        let message = store.as_ref().map(|store| search::nothing_found(store, &wanted));
+        out::message(message.as_deref().unwrap_or(search::EMPTY));
         return Ok(Exit::Problem);
     }
     if !args.json && hits[0].is_weak {
@@ -222,11 +217,11 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
 }
 
 fn timeline(memory: &Memory<'_>, args: &Timeline) -> anyhow::Result<Exit> {
-    let id = ids::parse(&args.id)?;
-    let store = memory.existing()?.with_context(|| ids::unknown(id))?;
+    let id = open_memory::parse_id(&args.id)?;
+    let store = memory.existing()?.with_context(|| open_memory::unknown_record(id))?;
     let hits = store.timeline(id, args.before, args.after, &[])?;
     if hits.is_empty() {
-        anyhow::bail!(ids::unknown(id));
+        anyhow::bail!(open_memory::unknown_record(id));
     }
     if args.json {
         out::json(&hits.iter().map(Hit::to_json).collect::<Vec<Value>>())?;
@@ -238,8 +233,8 @@ fn timeline(memory: &Memory<'_>, args: &Timeline) -> anyhow::Result<Exit> {
 }
 
 fn get(memory: &Memory<'_>, args: &Get) -> anyhow::Result<Exit> {
-    let asked: Vec<_> = args.ids.iter().map(|id| ids::parse(id)).collect();
-    let wanted: Vec<RecordId> = ids::distinct(asked.iter().flatten().copied());
+    let asked: Vec<_> = args.ids.iter().map(|id| open_memory::parse_id(id)).collect();
+    let wanted: Vec<RecordId> = open_memory::distinct(asked.iter().flatten().copied());
     let records = match memory.existing()? {
         Some(store) => store.records(&wanted)?,
         None => Vec::new(),
@@ -254,11 +249,148 @@ fn get(memory: &Memory<'_>, args: &Get) -> anyhow::Result<Exit> {
     for id in asked {
         let problem = match id {
             Ok(id) if records.iter().any(|record| record.record == id) => continue,
-            Ok(id) => ids::unknown(id),
+            Ok(id) => open_memory::unknown_record(id),
             Err(error) => error.to_string(),
         };
         out::message(&format!("longhaul: {problem}"));
         exit = Exit::Problem;
     }
     Ok(exit)
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    projects: ProjectFilter,
+    /// Write to FILE instead of standard output; only you can read the file
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print JSON, one line for each record; this is the only format
+    #[arg(long)]
+    json: bool,
+}
+
+fn export(memory: &Memory<'_>, args: &ExportArgs) -> Result<Exit> {
+    let store = memory.existing()?;
+    match &args.output {
+        Some(path) => {
+            let failed = || format!("cannot write {}", path.display());
+            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+            let file = file.with_context(failed)?;
+            // Otherwise an existing file would keep its permissions.
+            fs::set_permissions(path, Permissions::from_mode(0o600)).with_context(failed)?;
+            let count =
+                write_records(memory, store.as_ref(), &args.projects, BufWriter::new(file)).with_context(failed)?;
+            out::message(&format!("Wrote {count} records to {}.", path.display()));
+        }
+        None => {
+            write_records(memory, store.as_ref(), &args.projects, BufWriter::new(io::stdout().lock()))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn write_records(
+    memory: &Memory<'_>,
+    store: Option<&Store>,
+    projects: &ProjectFilter,
+    mut to: impl Write,
+) -> Result<usize> {
+    let Some(store) = store else { return Ok(0) };
+    let key = memory.key(store, projects)?;
+    let mut count = 0;
+    let mut failed = None;
+    let line = |record: &Record| out::escaped_json(&record.to_json().to_string());
+    store.export(key.as_deref(), |record| match writeln!(to, "{}", line(&record)) {
+        Ok(()) => {
+            count += 1;
+            ControlFlow::Continue(())
+        }
+        Err(error) => {
+            failed = Some(error);
+            ControlFlow::Break(())
+        }
+    })?;
+    match failed {
+        Some(error) => Err(error.into()),
+        None => Ok(to.flush().map(|()| count)?),
+    }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct NoteArgs {
+    /// The text; `-` reads it from standard input
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+    /// The title; by default the first line of the text
+    #[arg(long)]
+    title: Option<String>,
+    /// Another project, by its name or a folder in it; by default the current one
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// A text that should be saved, before private parts are removed.
+pub(crate) struct NewText<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) title: Option<&'a str>,
+    pub(crate) project: Option<&'a str>,
+}
+
+pub(crate) fn note(memory: &Memory<'_>, args: NoteArgs) -> Result<Exit> {
+    let mut text = args.text.join(" ");
+    if text == "-" {
+        text.clear();
+        std::io::stdin().lock().read_to_string(&mut text).context("cannot read standard input as text")?;
+    }
+    let new = NewText { text: &text, title: args.title.as_deref(), project: args.project.as_deref() };
+    let id = save(memory, &new)?;
+    if args.json {
+        out::json(&json!({ "id": id.to_string() }))?;
+    } else {
+        out::line(&id.to_string())?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Saves a text without its private parts and secrets.
+pub(crate) fn save(memory: &Memory<'_>, new: &NewText<'_>) -> Result<RecordId> {
+    memory.must_be_on()?;
+    memory.must_be_public()?;
+    let sanitizer = Sanitizer::new(&memory.config);
+    let text = sanitizer.clean(new.text);
+    let text = text.trim();
+    if text.is_empty() {
+        bail!("nothing to save: the text is empty without its private parts");
+    }
+    let title = new.title.map(|title| sanitizer.clean(title)).filter(|title| !title.trim().is_empty());
+    let title = title_of(title.as_deref().unwrap_or(text));
+    let here = memory.here();
+    if new.project.is_none() && is_excluded(&memory.config.memory, memory.env, here.path.as_ref()) {
+        bail!("{} is excluded by memory.exclude in the configuration", here.path);
+    }
+    let store = memory.store()?;
+    let named = new.project.map(|name| memory.named(&store, name)).transpose()?;
+    let (project_key, project) = match &named {
+        Some(project) => (&project.key, &project.name),
+        None => (&here.key, &here.name),
+    };
+    let session = memory.env.client_session.as_deref().filter(|_| named.is_none());
+    let id = store.save_note(&NewNote {
+        session,
+        project_key,
+        project,
+        title: &title,
+        text: &cut_middle(text, RESPONSE_CHARS),
+        at: memory.env.now,
+    })?;
+    Ok(RecordId { what: What::Observation, id })
+}
+
+/// Returns the first line of a text, cut to the length of a title.
+fn title_of(text: &str) -> String {
+    one_line(text.trim_start().lines().next().unwrap_or_default(), TITLE_CHARS)
 }

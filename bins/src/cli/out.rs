@@ -1,8 +1,11 @@
-//! Prints data to standard output and messages to standard error, without control characters.
+//! Prints data to standard output, and messages, questions and progress to standard error, without control characters.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 
-use longhaul_core::text::{CHARS_PER_TOKEN, visible};
+use anyhow::{Result, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use longhaul_core::text::CHARS_PER_TOKEN;
+use longhaul_core::text::visible;
 use longhaul_core::{Env, record};
 use serde::Serialize;
 
@@ -84,4 +87,77 @@ pub(crate) fn message(text: &str) {
 /// Returns whether `error` means that the reader of the output has closed it.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Asks the question, unless `is_confirmed`. Fails if the answer is no, or if there is no terminal to ask on.
+pub(crate) fn confirm(question: &str, is_confirmed: bool) -> Result<()> {
+    if is_confirmed {
+        return Ok(());
+    }
+    match ask(question, false)? {
+        Some(true) => Ok(()),
+        Some(false) => bail!("cancelled: nothing was changed"),
+        None => bail!("cannot ask for confirmation without a terminal: add --yes"),
+    }
+}
+
+/// Asks the question; `None` if standard input is not a terminal. `default` is what Enter means. The end of the input is a no;
+/// any other answer than yes or no is asked for again.
+pub(crate) fn ask(question: &str, default: bool) -> Result<Option<bool>> {
+    if !io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    let choices = if default { "[Y/n]" } else { "[y/N]" };
+    loop {
+        let mut error = io::stderr().lock();
+        write!(error, "{} {choices} ", longhaul_inject::printable(question))?;
+        error.flush()?;
+        let mut answer = String::new();
+        if io::stdin().lock().read_line(&mut answer)? == 0 {
+            writeln!(error)?;
+            return Ok(Some(false));
+        }
+        match answer.trim().to_lowercase().as_str() {
+            "" => return Ok(Some(default)),
+            "y" | "yes" => return Ok(Some(true)),
+            "n" | "no" => return Ok(Some(false)),
+            _ => writeln!(error, "Please answer y or n.")?,
+        }
+    }
+}
+
+/// A progress bar, or lines if there is no terminal.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    prints_lines: bool,
+}
+
+impl Bar {
+    /// Returns a new bar. `look` is a template of indicatif.
+    pub(crate) fn new(look: &str, total: u64, is_quiet: bool) -> Self {
+        let is_shown = !is_quiet && io::stderr().is_terminal();
+        let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(total), target);
+        if let Ok(style) = ProgressStyle::with_template(look) {
+            bar.set_style(style);
+        }
+        Self { bar, prints_lines: !is_quiet && !is_shown }
+    }
+
+    /// Advances the bar.
+    pub(crate) fn advance(&self, by: u64) {
+        self.bar.inc(by);
+    }
+
+    /// Prints a line, if no bar is visible.
+    pub(crate) fn line(&self, text: &str) {
+        if self.prints_lines {
+            message(text);
+        }
+    }
+
+    /// Removes the bar.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
 }

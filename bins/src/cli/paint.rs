@@ -2,6 +2,9 @@
 //! of the context or of a rate limit is yellow or red (`level`), in the status line, the monitor and the view.
 
 pub(crate) use longhaul_core::text::round_tokens as tokens;
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span as Piece};
 use unicode_width::UnicodeWidthChar;
 
 /// The meaning of a colour.
@@ -160,6 +163,25 @@ fn code(tone: Tone) -> Option<&'static str> {
         Tone::Warn => Some("33"),
         Tone::Bad => Some("31"),
         Tone::Found => Some("1;33"),
+    }
+}
+
+/// Returns a line of ratatui, without colours if `no_color` is set.
+pub(crate) fn to_line<'a>(line: &[Span], no_color: bool) -> Line<'a> {
+    let piece = |span: &Span| Piece::styled(span.text.clone(), style(span.tone, no_color));
+    line.iter().map(piece).collect::<Vec<_>>().into()
+}
+
+fn style(tone: Tone, no_color: bool) -> Style {
+    let style = Style::default();
+    match tone {
+        Tone::Plain => style,
+        Tone::Dim => style.add_modifier(Modifier::DIM),
+        Tone::Bold => style.add_modifier(Modifier::BOLD),
+        Tone::Good | Tone::Warn | Tone::Bad | Tone::Found if no_color => style,
+        Tone::Good => style.fg(Color::Green),
+        Tone::Warn | Tone::Found => style.fg(Color::Yellow),
+        Tone::Bad => style.fg(Color::Red),
     }
 }
 

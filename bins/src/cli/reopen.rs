@@ -1,20 +1,26 @@
-//! `longhaul reopen`: which lost sessions are offered and chosen. Opening them is in `reopen/opening.rs`.
+//! `longhaul reopen`: which lost sessions are offered and chosen. Opening them is in `reopen/opening.rs`. `longhaul resume`
+//! continues one session in this terminal.
 
-mod listing;
 mod opening;
-mod since;
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use longhaul_core::{Env, Millis, SessionId, counted};
-use longhaul_inject::printable;
+use jiff::civil;
+use jiff::tz::TimeZone;
+use longhaul_core::{Env, Millis, SessionId, counted, short_session};
+use longhaul_inject::{TerminalCommand, printable, shell_single_quote};
 use longhaul_reopen::{Refusal, Resume, SessionPlace, Wanted, chosen, refusal};
-use longhaul_runtime::{Home, Shell, reopen};
-use longhaul_store::Store;
+use longhaul_runtime::handoff::Project;
+use longhaul_runtime::{Home, Shell, reopen, run_program_in_terminal};
+use longhaul_store::{Session, Store};
+use longhaul_tracker::age;
+use serde_json::{Value, json};
 
-use super::ask::confirm;
-use super::{Exit, out, sessions};
+use self::opening::OpenResult;
+use super::out::{self, confirm};
+use super::{Exit, handoff, paint, sessions};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
@@ -50,7 +56,7 @@ struct Candidate {
 
 pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let home = Home::of(env)?;
-    let since = args.since.as_deref().map(|text| since::parse(text, env.now)).transpose()?;
+    let since = args.since.as_deref().map(|text| parse(text, env.now)).transpose()?;
     // If there is no database yet, this command does not create one.
     let Some(store) = home.existing_store()? else { return nothing(args) };
     let mut candidates = candidates(env, &store, &args.sessions, since)?;
@@ -59,11 +65,11 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     }
     let is_only_listed = args.dry_run || (args.json && !args.yes && !args.dismiss);
     if args.json && is_only_listed {
-        out::json(&listing::json(&candidates, &[]))?;
+        out::json(&json(&candidates, &[]))?;
         return Ok(Exit::Success);
     }
     if !args.json {
-        listing::print(&candidates, env.now)?;
+        print(&candidates, env.now)?;
     }
     if is_only_listed {
         opening::print_plan(&candidates)?;
@@ -81,7 +87,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let (config, _) = longhaul_runtime::config(env)?;
     let results = opening::open(env, &store, &config.reopen, &candidates, args.json)?;
     if args.json {
-        out::json(&listing::json(&candidates, &results))?;
+        out::json(&json(&candidates, &results))?;
     }
     let refused = candidates.iter().any(|candidate| candidate.is_chosen && candidate.refusal.is_some());
     let is_complete = !refused && results.iter().all(|(_, result)| result.is_open());
@@ -189,17 +195,178 @@ fn dismiss(store: &Store, candidates: &[Candidate], args: &Args) -> Result<Exit>
         store.remove_place(&candidate.place.session)?;
     }
     if args.json {
-        out::json(&listing::json(candidates, &[]))?;
+        out::json(&json(candidates, &[]))?;
     }
     out::message(&format!("Removed {} from the list.", counted(chosen.len(), "session")));
     Ok(Exit::Success)
 }
 
+/// Prints the chosen sessions as a table, and then what cannot be reopened, and how many more there are.
+fn print(candidates: &[Candidate], now: Millis) -> Result<()> {
+    let header = ["", "SESSION", "AGE", "STATE", "WINDOW", "PROJECT", "BRANCH", "LAST"].map(str::to_owned);
+    let numbered = candidates.iter().zip(1..).filter(|(candidate, _)| candidate.is_chosen);
+    let rows = numbered.map(|(candidate, number)| row(candidate, number, now));
+    let rows: Vec<[String; 8]> = std::iter::once(header).chain(rows).collect();
+    if rows.len() > 1 {
+        for line in paint::columns(&rows, &[0, 2]) {
+            out::line(&line)?;
+        }
+    }
+    for candidate in candidates.iter().filter(|candidate| candidate.is_chosen) {
+        if let Some(refusal) = &candidate.refusal {
+            let session = short_session(&candidate.place.session);
+            out::text(&format!("{session} cannot be reopened: {refusal}{}", advice(candidate, refusal)))?;
+        }
+    }
+    match candidates.iter().filter(|candidate| !candidate.is_chosen).count() {
+        0 => {}
+        others => out::message(&format!("{others} more: `longhaul reopen --since 30d` lists all of them.")),
+    }
+    Ok(())
+}
+
+/// Returns the command by which a person can open a session that did not run in tmux.
+fn advice(candidate: &Candidate, refusal: &Refusal) -> String {
+    match (refusal, &candidate.place.folder) {
+        (Refusal::NoTmux, Some(folder)) => {
+            format!("; open it with: cd {} && {}", shell_single_quote(folder), candidate.command.join(" "))
+        }
+        _ => String::new(),
+    }
+}
+
+fn row(candidate: &Candidate, number: usize, now: Millis) -> [String; 8] {
+    let place = &candidate.place;
+    let seconds = now.0.saturating_sub(place.seen_ms) / 1000;
+    let age = if seconds < 60 { format!("{seconds}s") } else { age(seconds) };
+    let state = place.status.map_or("-", |status| status.as_str()).to_owned();
+    let branch = place.branch.clone().unwrap_or_else(|| "-".to_owned());
+    let last = place.prompt_summary.clone().unwrap_or_default();
+    let session = short_session(&place.session).to_owned();
+    [number.to_string(), session, age, state, window(place), place.project.clone(), branch, last]
+        .map(|text| printable(&text))
+}
+
+/// Returns the window of a session, as tmux names it.
+fn window(place: &SessionPlace) -> String {
+    let name = |window: &longhaul_reopen::Window| format!("{}:{} {}", window.session, window.index, window.name);
+    place.window.as_ref().map_or_else(|| "-".to_owned(), name)
+}
+
+/// Returns the sessions as JSON, with what has become of those in `results`.
+fn json(candidates: &[Candidate], results: &[(String, OpenResult)]) -> Vec<Value> {
+    candidates.iter().map(|candidate| object(candidate, results)).collect()
+}
+
+fn object(candidate: &Candidate, results: &[(String, OpenResult)]) -> Value {
+    let place = &candidate.place;
+    let result = results.iter().find(|(session, _)| *session == place.session).map(|(_, result)| result);
+    let mut object = json!({
+        "session": place.session,
+        "client": place.client,
+        "project": place.project,
+        "branch": place.branch,
+        "folder": place.folder,
+        "last_prompt": place.prompt_summary,
+        "status": place.status.map(|status| status.as_str()),
+        "seen_ms": place.seen_ms,
+        "tmux_socket": place.server.as_ref().map(|server| &server.socket),
+        "tmux_session": place.window.as_ref().map(|window| &window.session),
+        "window_index": place.window.as_ref().map(|window| window.index),
+        "window_name": place.window.as_ref().map(|window| &window.name),
+        "permission_mode": place.permission_mode,
+        "model": place.model,
+        "chosen": candidate.is_chosen,
+        "refused": candidate.refusal.as_ref().map(ToString::to_string),
+        "command": candidate.command,
+    });
+    if let Some(result) = result {
+        object["result"] = json!(result.to_string());
+        object["opened"] = json!(result.is_open());
+    }
+    object
+}
+
+/// Parses `90m`, `12h`, `3d`, or a day such as `2026-01-31`.
+fn parse(text: &str, now: Millis) -> Result<Millis> {
+    let unusable = || format!("{text:?} is not a time: write it as 90m, 12h, 3d or 2026-01-31");
+    if let Ok(day) = text.parse::<civil::Date>() {
+        let start = day.to_zoned(TimeZone::system()).with_context(unusable)?;
+        return Ok(Millis(start.timestamp().as_millisecond().unsigned_abs()));
+    }
+    let unit = text.chars().last().with_context(unusable)?;
+    let minutes: u64 = match unit {
+        'm' => 1,
+        'h' => 60,
+        'd' => 24 * 60,
+        _ => 0,
+    };
+    let number = text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok());
+    let number = number.filter(|_| minutes > 0).with_context(unusable)?;
+    Ok(Millis(now.0.saturating_sub(number.saturating_mul(minutes * 60_000))))
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ResumeArgs {
+    /// The session whose id begins with ID, instead of the newest of this project
+    #[arg(value_name = "ID")]
+    session: Option<String>,
+    /// Print the command without running it
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn continue_here(env: &Env, args: &ResumeArgs) -> anyhow::Result<Exit> {
+    let Some(store) = Home::of(env)?.existing_store()? else { bail!("nothing is recorded yet") };
+    let here = std::env::current_dir().ok();
+    let session = handoff::find(&store, &Project::of(env, here.as_deref()), args.session.as_deref())?;
+    let place = place_of(&store, &session)?;
+    let facts = reopen::facts(&place, &Shell::read());
+    match refusal(&place, &facts) {
+        // It is continued in this terminal, wherever it ran before.
+        None | Some(Refusal::NoTmux) => {}
+        Some(refusal) => bail!("session {} cannot be resumed: {refusal}", session.session),
+    }
+    let program = facts.program.with_context(|| format!("there is no {} on the PATH", place.client))?;
+    let resume = resume(&program, &place);
+    let folder = place.folder.as_deref().unwrap_or("/");
+    if args.dry_run {
+        let words: Vec<String> = resume.argv.iter().map(|word| shell_single_quote(word)).collect();
+        out::text(&printable(&format!("cd {} && {}", shell_single_quote(folder), words.join(" "))))?;
+        return Ok(Exit::Success);
+    }
+    if reopen::is_running(&place) {
+        bail!("session {} is open already: `longhaul goto {}` shows its window", session.session, session.session);
+    }
+    std::env::set_current_dir(folder).with_context(|| format!("cannot enter {folder}"))?;
+    let words = std::iter::once("env".to_owned()).chain(resume.variables).chain(resume.argv);
+    let is_done = run_program_in_terminal(&TerminalCommand { argv: words.collect(), stdin: None })?;
+    Ok(if is_done { Exit::Success } else { Exit::Problem })
+}
+
+/// Returns where a session ran: as its hooks recorded it, or else by its project.
+fn place_of(store: &Store, session: &Session) -> anyhow::Result<SessionPlace> {
+    let recorded = store.session_places()?.into_iter().find(|place| place.session == session.session);
+    let mut place = recorded.unwrap_or_else(|| {
+        let client = SessionId::new(&session.session).map_or("claude", |id| id.client());
+        let mut place = SessionPlace::new(&session.session, client, session.created_at.0);
+        let folder = Path::new(&session.project_path);
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        place.folder = real.to_str().map(str::to_owned);
+        place
+    });
+    // After a rewind, Codex writes another transcript than at the start.
+    place.transcript = session.transcript.clone().or(place.transcript);
+    reopen::add_last_model(&mut place, store)?;
+    Ok(place)
+}
+
 #[cfg(test)]
 mod tests {
+    use longhaul_core::Millis;
     use longhaul_reopen::SessionPlace;
 
-    use super::{Candidate, choose};
+    use super::{Candidate, choose, parse};
 
     #[test]
     fn only_numbers_that_were_listed_are_taken() {
@@ -217,5 +384,19 @@ mod tests {
         }
         choose(&mut candidates, "3").unwrap();
         assert_eq!(candidates.each_ref().map(|one| one.is_chosen), [false, false, true]);
+    }
+
+    #[test]
+    fn a_time_is_an_age_or_a_day() {
+        let now = Millis(1_800_000_000_000);
+        let age = |text: &str| parse(text, now).map(|since| now.0 - since.0).map_err(|error| error.to_string());
+        assert_eq!(age("90m"), Ok(5_400_000));
+        assert_eq!(age("12h"), Ok(43_200_000));
+        assert_eq!(age("3d"), Ok(259_200_000));
+        assert!(age("2026-11-16").is_ok_and(|age| age > 0));
+        for wrong in ["", "h", "3", "3w", "-3d", "2026-13-01", "é", "3é"] {
+            let message = format!("{wrong:?} is not a time: write it as 90m, 12h, 3d or 2026-01-31");
+            assert_eq!(age(wrong), Err(message));
+        }
     }
 }

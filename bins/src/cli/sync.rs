@@ -1,15 +1,17 @@
 //! `longhaul sync`: its commands and their help. Those that need the engine are in `sync-engine/src/commands/`.
 
-mod hosts;
-mod projects;
-mod status;
+use anyhow::{Context, bail};
+use longhaul_core::{Env, Millis, counted};
+use longhaul_runtime::handoff::Project;
+use longhaul_runtime::memory::folder_of;
+use longhaul_runtime::sync::{self, EXECUTABLE, ExchangeState, ProjectOrigin, project_origin};
+use longhaul_runtime::{Home, become_sibling, config, now};
+use longhaul_store::{Store, SyncCounts, SyncHost, SyncProject, SyncSelf};
+use longhaul_sync::{ProjectId, normalised_url};
+use longhaul_tracker::age;
+use serde_json::{Value, json};
 
-use longhaul_core::Env;
-use longhaul_runtime::sync::EXECUTABLE;
-use longhaul_runtime::{Home, become_sibling};
-use longhaul_store::{Store, SyncSelf};
-
-use super::Exit;
+use super::{Exit, out, paint};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
@@ -29,15 +31,15 @@ pub(crate) enum Command {
     /// Exchange records now
     Now,
     /// Show the last exchange, and how many records are still to be sent; exit 1 if the last exchange has failed
-    Status(status::Args),
+    Status(StatusArgs),
     /// List the machines of the circle, with their names and when they were last seen
-    Hosts(hosts::Args),
+    Hosts(HostsArgs),
     /// Share the project in this folder with the circle from now on
-    Share(projects::ShareArgs),
+    Share(ShareArgs),
     /// Stop sharing the project in this folder; the other machines keep what was sent
     Unshare,
     /// List the projects that this machine shares, and those that only other machines share
-    Projects(projects::ListArgs),
+    Projects(ListArgs),
     /// Give the circle a new key, so that a person who has left cannot read new records
     Rotate,
     /// Leave the circle; this machine keeps what it has fetched
@@ -68,11 +70,11 @@ pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
         Command::Key { qr: true } => engine(&["key", "--qr"]),
         Command::Code { without_password: false } => engine(&["code"]),
         Command::Code { without_password: true } => engine(&["code", "--without-password"]),
-        Command::Status(args) => status::run(env, args),
-        Command::Hosts(args) => hosts::run(env, args),
-        Command::Share(args) => projects::share(env, args),
-        Command::Unshare => projects::unshare(env),
-        Command::Projects(args) => projects::list(env, args),
+        Command::Status(args) => status(env, args),
+        Command::Hosts(args) => hosts(env, args),
+        Command::Share(args) => share(env, args),
+        Command::Unshare => unshare(env),
+        Command::Projects(args) => list(env, args),
     }
 }
 
@@ -91,4 +93,260 @@ fn circle(env: &Env) -> anyhow::Result<(Store, SyncSelf)> {
             "this machine has no circle: `longhaul sync init` makes one, `longhaul sync join CODE` joins one"
         )
     })
+}
+
+/// From this difference on, a clock is named.
+const CLOCK_MS: u64 = 60_000;
+
+#[derive(clap::Args)]
+pub(crate) struct HostsArgs {
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn hosts(env: &Env, args: &HostsArgs) -> anyhow::Result<Exit> {
+    let (store, own) = circle(env)?;
+    let hosts = store.sync_hosts()?;
+    let now = longhaul_runtime::now(env);
+    if args.json {
+        out::json(&hosts.iter().map(|host| host_json(host, host.host == own.host)).collect::<Vec<_>>())?;
+        return Ok(Exit::Success);
+    }
+    let header = ["NAME", "LAST SEEN", "RECORDS", "CLOCK", "ID"].map(str::to_owned);
+    let rows = hosts.iter().map(|host| row(host, host.host == own.host, now));
+    for line in paint::columns(&std::iter::once(header).chain(rows).collect::<Vec<_>>(), &[2]) {
+        out::line(&line)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn row(host: &SyncHost, is_this: bool, now: Millis) -> [String; 5] {
+    let name = if host.name.is_empty() { "?" } else { &host.name };
+    let own = match (is_this, host.is_own) {
+        (true, _) => " (this machine)",
+        (false, true) => " (this machine, before it got a new id)",
+        (false, false) => "",
+    };
+    [
+        paint::harmless(&format!("@{name}{own}")),
+        host.seen_at.map_or_else(|| "-".to_owned(), |seen| ago(seen, now)),
+        host.head.to_string(),
+        clock(host.clock_ahead),
+        host.host.to_string(),
+    ]
+}
+
+/// Returns how long ago a time is.
+fn ago(at: Millis, now: Millis) -> String {
+    match age(now.0.saturating_sub(at.0) / 1000) {
+        text if text.is_empty() => "now".to_owned(),
+        text => format!("{text} ago"),
+    }
+}
+
+/// Returns how far a clock is off; empty if it is right.
+fn clock(ahead: i64) -> String {
+    let off = ahead.unsigned_abs();
+    match ahead {
+        _ if off < CLOCK_MS => String::new(),
+        1.. => format!("{} min ahead", off / 60_000),
+        _ => format!("{} min behind", off / 60_000),
+    }
+}
+
+fn host_json(host: &SyncHost, is_this: bool) -> Value {
+    json!({
+        "id": host.host.to_string(),
+        "name": host.name,
+        "this": is_this,
+        "records": host.head,
+        "seen_at": host.seen_at.map(|seen| seen.0),
+        "clock_ahead_ms": host.clock_ahead,
+    })
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ShareArgs {
+    /// Also share what was recorded before now
+    #[arg(long)]
+    past: bool,
+    /// A name for the project, the same on every machine; required if the project has no git remote
+    #[arg(long)]
+    name: Option<String>,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ListArgs {
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn share(env: &Env, args: &ShareArgs) -> anyhow::Result<Exit> {
+    let (store, _) = circle(env)?;
+    let dir = std::env::current_dir().context("cannot find the current folder")?;
+    let project = Project::of(env, Some(&dir));
+    let (config, _) = config(env)?;
+    if longhaul_runtime::memory::is_excluded(&config.memory, env, project.path.as_ref()) {
+        bail!("{} is excluded from the memory by memory.exclude: there is nothing to share", project.name);
+    }
+    let origin = match &args.name {
+        Some(name) => ProjectOrigin::Name(name.clone()),
+        None => project_origin(env, &Home::of(env)?, &dir).context(
+            "cannot recognise this project on other machines: give it a name with --name NAME, the same on each of them",
+        )?,
+    };
+    let (id, name) = match &origin {
+        ProjectOrigin::Remote { url, root_commit } => (ProjectId::of_remote(url, root_commit), project.name.clone()),
+        ProjectOrigin::Name(name) if name.trim().is_empty() => bail!("the name is empty"),
+        ProjectOrigin::Name(name) => (ProjectId::of_name(name), name.trim().to_owned()),
+    };
+    let since = if args.past { Millis(0) } else { now(env) };
+    store.share_project(id, &project.key, &name, since)?;
+    // A folder can claim any address, so the user is shown it, without a user name or a password.
+    let claimed = match &origin {
+        ProjectOrigin::Remote { url, .. } => format!(" as {}", normalised_url(url)),
+        ProjectOrigin::Name(_) => String::new(),
+    };
+    let from =
+        if args.past { "everything that was recorded" } else { "what is recorded from now on; --past adds the rest" };
+    out::line(&paint::harmless(&format!("{name} is shared{claimed}: {from}.")))?;
+    Ok(Exit::Success)
+}
+
+fn unshare(env: &Env) -> anyhow::Result<Exit> {
+    let (store, _) = circle(env)?;
+    let dir = std::env::current_dir().context("cannot find the current folder")?;
+    let project = Project::of(env, Some(&dir));
+    if !store.unshare_project(&project.key)? {
+        bail!("{} is not shared", project.name);
+    }
+    out::line(&paint::harmless(&format!(
+        "{} is not shared any more. The other machines keep what was sent; what was not sent yet stays here.",
+        project.name
+    )))?;
+    Ok(Exit::Success)
+}
+
+pub(crate) fn list(env: &Env, args: &ListArgs) -> anyhow::Result<Exit> {
+    let (store, _) = circle(env)?;
+    let projects = store.sync_projects()?;
+    if args.json {
+        let entry = |project: &SyncProject| {
+            json!({
+                "name": project.name,
+                "shared": project.is_shared,
+                "folder": project.project_key.as_deref().map(folder_of),
+                "since": project.since.0,
+                "waiting": project.waiting,
+            })
+        };
+        out::json(&projects.iter().map(entry).collect::<Vec<_>>())?;
+    } else if projects.is_empty() {
+        out::message("No project is shared. Run `longhaul sync share` in one.");
+    } else {
+        let header = ["PROJECT", "SHARED HERE", "WAITING", "FOLDER"].map(str::to_owned);
+        let row = |project: &SyncProject| {
+            let shared = if project.is_shared { "yes" } else { "no" };
+            let waiting = if project.waiting == 0 { String::new() } else { project.waiting.to_string() };
+            let folder = project.project_key.as_deref().map_or_else(|| "-".to_owned(), folder_of);
+            [paint::harmless(&project.name), shared.to_owned(), waiting, paint::harmless(&folder)]
+        };
+        let rows: Vec<[String; 4]> = std::iter::once(header).chain(projects.iter().map(row)).collect();
+        for line in paint::columns(&rows, &[2]) {
+            out::line(&line)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+#[derive(clap::Args)]
+pub(crate) struct StatusArgs {
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn status(env: &Env, args: &StatusArgs) -> anyhow::Result<Exit> {
+    let (store, own) = circle(env)?;
+    let home = Home::of(env)?;
+    let state = ExchangeState::read(&home);
+    let counts = store.sync_counts()?;
+    let exit = if state.error.is_some() { Exit::Problem } else { Exit::Success };
+    if args.json {
+        print_json(&own, &state, counts)?;
+        return Ok(exit);
+    }
+    let (config, _) = longhaul_runtime::config(env)?;
+    // A command may ask for a password: the status does not run it.
+    let engine = if config.sync.url_command.0.is_empty() {
+        sync::engine_address(&home, &config)?
+            .map_or_else(|| "-".to_owned(), |address| sync::shown_address(&address.text))
+    } else {
+        "printed by sync.url_command".to_owned()
+    };
+    for line in lines(&store, &own, &state, counts, &engine, longhaul_runtime::now(env))? {
+        out::line(&paint::harmless(&line))?;
+    }
+    if !config.sync.enabled {
+        out::line("Automatic: off, by sync.enabled")?;
+    }
+    Ok(exit)
+}
+
+fn lines(
+    store: &Store,
+    own: &SyncSelf,
+    state: &ExchangeState,
+    counts: SyncCounts,
+    engine: &str,
+    now: Millis,
+) -> anyhow::Result<Vec<String>> {
+    let when = |at: Option<u64>| at.map_or_else(|| "never".to_owned(), |at| ago(Millis(at), now));
+    let mut lines = vec![
+        format!("This machine:   @{} ({})", own.name, own.host),
+        format!("Engine:         {engine}"),
+        format!("Last exchange:  {}, {} sent, {} fetched", when(state.succeeded_at), state.sent, state.fetched),
+    ];
+    if let Some(error) = &state.error {
+        let times = counted(state.failures as usize, "time");
+        lines.push(format!("Last error:     {} ({times} in a row): {error}", when(state.at)));
+        let wait = state.not_before.saturating_sub(now.0).div_ceil(60_000);
+        lines.push(format!("Next attempt:   in {wait} min, or now with `longhaul sync now`"));
+    }
+    if let Some(incomplete) = &state.incomplete {
+        lines.push(format!("Not fetched:    {incomplete}"));
+    }
+    if let Some(remark) = &state.remark {
+        lines.push(format!("Remark:         {remark}"));
+    }
+    let shared = store.sync_projects()?.iter().filter(|project| project.is_shared).count();
+    let others = store.sync_hosts()?.iter().filter(|host| !host.is_own).count();
+    lines.push(format!("Shared:         {}, with {}", counted(shared, "project"), counted(others, "other machine")));
+    lines.push(format!("To send:        {} records in the log", counts.unsent));
+    let open = [
+        (counts.waiting, "of projects that are not shared here (`longhaul sync projects`)"),
+        (counts.newer, "of a newer version: update longhaul"),
+        (counts.damaged, "that cannot be read: damaged, or changed by somebody without the key"),
+        (counts.to_erase, "to erase in the engine"),
+    ];
+    lines.extend(
+        open.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("Records:        {number} {what}")),
+    );
+    Ok(lines)
+}
+
+fn print_json(own: &SyncSelf, state: &ExchangeState, counts: SyncCounts) -> anyhow::Result<()> {
+    out::json(&json!({
+        "circle": own.circle.to_string(),
+        "host": own.host.to_string(),
+        "name": own.name,
+        "exchange": state,
+        "unsent": counts.unsent,
+        "waiting": counts.waiting,
+        "newer": counts.newer,
+        "damaged": counts.damaged,
+        "to_erase": counts.to_erase,
+    }))
 }

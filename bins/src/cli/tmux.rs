@@ -1,19 +1,15 @@
 //! `longhaul tmux`: the setup of tmux, and the commands that tmux runs.
 
-mod fit_label;
-mod menu;
-mod setup;
-
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use longhaul_core::{Env, SessionId};
-use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{ErrorLog, Home, Tracker, bounded_read, leave_session};
-use longhaul_setup::tmux_server;
-use longhaul_tracker::{Agent, OPTIONS, Options, Pane, RemovalReason, attention};
+use longhaul_runtime::tmux::{Server, words};
+use longhaul_runtime::{Error, ErrorLog, Home, Tracker, bounded_read, leave_session, waiting_times};
+use longhaul_setup::tmux::{self, command};
+use longhaul_tracker::{Agent, Menu, MenuItem, OPTIONS, Options, Pane, RemovalReason, attention};
 
-use super::{Exit, out, session_numbers};
+use super::{Exit, out, sessions};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
@@ -65,8 +61,8 @@ pub(crate) enum Command {
 
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
-        Command::Setup { offer_reopen } => setup::run(env, offer_reopen)?,
-        Command::Teardown => tmux_server::tear_down(&server(env)?)?,
+        Command::Setup { offer_reopen } => setup(env, offer_reopen)?,
+        Command::Teardown => tmux::tear_down(&server(env)?)?,
         Command::StatusBar => status_bar(env)?,
         Command::Refresh => refresh(env),
         Command::Menu { page, client } => show_menu(env, page, client.as_deref())?,
@@ -115,16 +111,16 @@ fn open_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()>
         bail!("no client is attached to this tmux server, so the menu cannot be shown");
     };
     let tracker = Tracker::open(env, &home)?;
-    let options = fitting(&tracker.options(), menu::menu_rows(rows));
+    let options = fitting(&tracker.options(), menu_rows(rows));
     let mut agents = tracker.agents()?;
     agents.sort_by_cached_key(attention);
-    let numbers = session_numbers::assign(&home, agents.iter().map(|agent| agent.session.as_str()), env.now);
+    let numbers = sessions::assign_numbers(&home, agents.iter().map(|agent| agent.session.as_str()), env.now);
     let number = |agent: &Agent| numbers.of(&agent.session);
     let Some(menu) = longhaul_tracker::menu(&agents, number, page, &options, env.now.0 / 1000) else {
         return Ok(server.message("No AI agents are running", client)?);
     };
     let exe = own_path(env)?;
-    Ok(menu::show_menu(&server, &menu, &tmux_server::command(&exe, &home, env), client, columns)?)
+    Ok(display(&server, &menu, &tmux::command(&exe, &home, env), client, columns)?)
 }
 
 /// Returns the options with at most `rows` sessions on a page: tmux does not show a menu that is higher than the screen.
@@ -211,4 +207,202 @@ fn cleanup(env: &Env) -> anyhow::Result<()> {
         out::message("Nothing to remove.");
     }
     Ok(())
+}
+
+/// Cuts an escaped label to `width` columns. `##` counts as one unit and is never split.
+///
+/// tmux itself cuts a label with more bytes than there are columns: it keeps the end, so that neither icon nor project
+/// is visible, and appends a `>`. A label that was cut here leaves nothing for tmux to cut.
+fn fit(label: &str, width: usize) -> String {
+    if label.len() <= width {
+        return label.to_owned();
+    }
+    let mut text = String::new();
+    let mut used = 0;
+    for (part, columns) in parts(label) {
+        used += columns;
+        if used + 1 > width {
+            break;
+        }
+        text.push_str(part);
+    }
+    if text.len() < label.len() && text.len() < width {
+        text.push('>');
+    }
+    text
+}
+
+/// Returns the parts of a label that are shown as one character each, with their widths.
+fn parts(label: &str) -> impl Iterator<Item = (&str, usize)> {
+    let mut rest = label;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let length = if rest.starts_with("##") { 2 } else { first.len_utf8() };
+        let (part, after) = rest.split_at(length);
+        rest = after;
+        // A character of unknown width counts as wide, which at worst wastes a column.
+        Some((part, if (first as u32) < 0x1100 { 1 } else { 2 }))
+    })
+}
+
+/// The rows around the sessions: the border, separator, previous, next and quit.
+const ROWS_AROUND: usize = 2 + 4;
+
+/// The columns around a label: border, spaces, and the key in parentheses.
+const COLUMNS_AROUND: usize = 4 + 4;
+
+/// Returns the number of sessions that fit on a page of the menu in a client of `rows`. tmux does not show a menu
+/// that is higher than the client.
+fn menu_rows(rows: usize) -> usize {
+    rows.saturating_sub(ROWS_AROUND).max(1)
+}
+
+/// Shows the menu in `client`, or in the current one, with `columns`. Returns when it is closed.
+///
+/// `command` is the result of [`crate::longhaul_setup::tmux::command`], which shows the other pages.
+fn display(server: &Server, menu: &Menu, command: &str, client: Option<&str>, columns: usize) -> Result<(), Error> {
+    let steps = [
+        // Without `setup` it is not set yet. A value that setup has set stays.
+        words(["set-option", "-goq", "@longhaul-command", command]),
+        display_menu(server, menu, client, columns),
+    ];
+    match server.clone().within(waiting_times::TMUX_MENU).run(&steps) {
+        Err(Error::TimedOut { .. }) => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+/// Returns the command that shows the menu.
+///
+/// The commands of the items contain no data except pane ids, because tmux expands them as formats, parses the
+/// result and passes parts of it to a shell. The first expansion turns `##{…}` into `#{…}`, which `run-shell` then
+/// expands.
+fn display_menu(server: &Server, menu: &Menu, client: Option<&str>, columns: usize) -> Vec<String> {
+    let mut words = words(["display-menu", "-T", &menu.title, "-x", "C", "-y", "C"]);
+    if let Some(client) = client {
+        words.extend(["-c".to_owned(), client.to_owned()]);
+    }
+    words.push("--".to_owned());
+    let width = columns.saturating_sub(COLUMNS_AROUND);
+    for item in &menu.items {
+        words.extend(self::item(server, item, width));
+    }
+    words
+}
+
+fn item(server: &Server, item: &MenuItem, width: usize) -> Vec<String> {
+    match item {
+        MenuItem::Goto { label, key, pane } if pane.socket == server.socket => {
+            let focus = format!("run-shell -b '##{{@longhaul-command}} tmux pane-focus {}'", pane.id);
+            words([&fit(label, width), key, &format!("switch-client -Z -t {} ; {focus}", pane.id)])
+        }
+        // A client cannot go to another server. A leading dash disables the item.
+        MenuItem::Goto { label, key, .. } => {
+            let numbered = format!("{key} {label}");
+            words([&format!("-{}", fit(numbered.trim_start(), width)), "", ""])
+        }
+        MenuItem::Elsewhere { label } => words([&format!("-{}", fit(label, width)), "", ""]),
+        MenuItem::Separator => words([""]),
+        MenuItem::Page { label, key, page } => {
+            let show = format!("##{{@longhaul-command}} tmux menu {page} --client ##{{q:client_name}}");
+            words([label, key, &format!("run-shell -b '{show}'")])
+        }
+        MenuItem::Quit { label, key } => words([label, key, ""]),
+    }
+}
+
+/// Sets the server up.
+///
+/// A failure is shown in the status line and written to the log: tmux does not show the output of commands in tmux.conf.
+fn setup(env: &Env, offers_reopen: bool) -> anyhow::Result<()> {
+    let server = server(env)?;
+    if offers_reopen {
+        // Before the first refresh, which reads it.
+        tmux::offer_reopen(&server)?;
+    }
+    let Err(error) = set_up(env, &server) else { return Ok(()) };
+    if runs_again(env, &server) {
+        return Ok(());
+    }
+    let reason = format!("{error:#}");
+    ErrorLog::new(env, "tmux setup").write(&reason);
+    if let Err(unshown) = tmux::show_setup_problem(&server, &reason) {
+        ErrorLog::new(env, "tmux setup").write(&format!("cannot show that in the status line: {}", unshown.chain()));
+    }
+    Err(error)
+}
+
+fn set_up(env: &Env, server: &Server) -> anyhow::Result<()> {
+    let home = Home::of(env)?;
+    let exe = own_path(env)?;
+    // This comes first: after the setup, the server runs refreshes itself.
+    let shown = show_sessions(env, &home);
+    // The key and the refreshes are also set up without a database: the counts appear as soon as there is one.
+    let options = server.read()?.options;
+    tmux::set_up(server, &command(&exe, &home, env), &options)?;
+    Ok(shown?)
+}
+
+fn show_sessions(env: &Env, home: &Home) -> Result<(), longhaul_runtime::Error> {
+    let mut tracker = Tracker::open(env, home)?;
+    tracker.refresh()?;
+    // This server may not have the string yet, even if it has not changed since it was last rendered.
+    tracker.push()
+}
+
+/// Returns whether the setup that has just failed is repeated, because the server has no session yet.
+///
+/// In tmux 3.3 no command of the setup needs one. Another version may differ.
+fn runs_again(env: &Env, server: &Server) -> bool {
+    let (Ok(home), Ok(exe), Ok(true)) = (Home::of(env), own_path(env), server.is_empty()) else { return false };
+    if tmux::set_up_with_first_session(server, &command(&exe, &home, env)).is_err() {
+        return false;
+    }
+    // After `run-shell -b` the first session may have been created before the hook was set.
+    server.is_empty().unwrap_or(false) || set_up(env, server).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_tracker::Pane;
+
+    use super::{fit, *};
+
+    #[test]
+    fn a_label_is_cut_where_the_screen_ends_and_never_inside_an_escape() {
+        assert_eq!(fit("abcdef", 6), "abcdef");
+        assert_eq!(fit("abcdefg", 6), "abcde>");
+        assert_eq!(fit("a##(b)", 6), "a##(b)");
+        assert_eq!(fit("a##(bc)", 6), "a##(bc");
+        assert_eq!(fit("a##(bc)", 5), "a##(b");
+        assert_eq!(fit("a##(bc)", 3), "a##");
+        assert_eq!(fit("日本語", 7), "日本語");
+        assert_eq!(fit("日本語", 6), "日本");
+        assert_eq!(fit("日本語", 4), "日>");
+        assert_eq!(fit("abc", 1), ">");
+        assert_eq!(fit("abc", 0), "");
+    }
+
+    #[test]
+    fn the_menu_holds_no_data_in_its_commands() {
+        let server = Server::at("/s");
+        let pane = |socket: &str| Pane { socket: socket.to_owned(), id: "%3".to_owned() };
+        let items = vec![
+            MenuItem::Goto { label: "! p;".to_owned(), key: "1".to_owned(), pane: pane("/s") },
+            MenuItem::Goto { label: "other".to_owned(), key: "2".to_owned(), pane: pane("/t") },
+            MenuItem::Elsewhere { label: "none".to_owned() },
+            MenuItem::Separator,
+            MenuItem::Page { label: "Next".to_owned(), key: "i".to_owned(), page: 2 },
+            MenuItem::Quit { label: "Quit".to_owned(), key: "q".to_owned() },
+        ];
+        let menu = display_menu(&server, &Menu { title: "AI Agents (1/2)".to_owned(), items }, Some("/dev/pts/1"), 80);
+        let focus = "switch-client -Z -t %3 ; run-shell -b '##{@longhaul-command} tmux pane-focus %3'";
+        let next = "run-shell -b '##{@longhaul-command} tmux menu 2 --client ##{q:client_name}'";
+        let expected = [
+            &["display-menu", "-T", "AI Agents (1/2)", "-x", "C", "-y", "C", "-c", "/dev/pts/1", "--"][..],
+            &["! p;", "1", focus, "-2 other", "", "", "-none", "", "", ""],
+            &["Next", "i", next, "Quit", "q", ""],
+        ];
+        assert_eq!(menu, expected.concat());
+    }
 }

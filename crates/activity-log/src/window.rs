@@ -1,10 +1,11 @@
-//! The window since the last bookmark, measured from the end of the log.
+//! What the end of the log says: the window since the last bookmark, the bookmarks since the last prompt, and how many
+//! characters a JSON value of a tool call has.
 
 use longhaul_core::text::tokens_of_chars;
 use longhaul_core::{Millis, Status};
 
 use crate::LogLine;
-use crate::context_guard::BURST_MS;
+use crate::decision::BURST_MS;
 
 /// The maximum number of bytes that are read from the end of a log.
 pub const MAX_TAIL: usize = 64 * 1024;
@@ -157,7 +158,7 @@ impl Metrics {
 }
 
 /// Returns the complete lines, newest first.
-pub(crate) fn whole_lines(tail: &[u8], start: TailStart) -> impl Iterator<Item = &[u8]> {
+fn whole_lines(tail: &[u8], start: TailStart) -> impl Iterator<Item = &[u8]> {
     let end = tail.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let first = match start {
         TailStart::LogStart => 0,
@@ -165,4 +166,70 @@ pub(crate) fn whole_lines(tail: &[u8], start: TailStart) -> impl Iterator<Item =
         TailStart::Midway => tail.iter().position(|byte| *byte == b'\n').unwrap_or(end),
     };
     tail.get(first..end).unwrap_or_default().rsplit(|byte| *byte == b'\n')
+}
+
+/// Returns the number of bookmarks since the last prompt, as far as `tail` shows.
+///
+/// A `B` line that only restarts the count of work, after a compaction or where nothing can be typed, is not counted:
+/// `/rewind` cannot go back to it.
+pub fn bookmarks_since_prompt(tail: &[u8], start: TailStart) -> u64 {
+    let mut bookmarks = 0;
+    let mut newer = None;
+    for line in whole_lines(tail, start).filter_map(LogLine::parse) {
+        match line {
+            LogLine::Prompt { .. } => break,
+            LogLine::Bookmark { .. } => bookmarks += 1,
+            // The count of work began again, without a bookmark.
+            LogLine::Compaction { at } | LogLine::GivenUp { at } if newer == Some(LogLine::Bookmark { at }) => {
+                bookmarks -= 1
+            }
+            LogLine::Compaction { .. }
+            | LogLine::Tool { .. }
+            | LogLine::Agent { .. }
+            | LogLine::Injection { .. }
+            | LogLine::GivenUp { .. }
+            | LogLine::Turn { .. }
+            | LogLine::Status { .. } => {}
+        }
+        newer = Some(line);
+    }
+    bookmarks
+}
+
+/// Returns whether a prompt with this id may belong to the newest turn, as far as `tail` shows.
+///
+/// It does not if the newest turn is known and was started by another prompt.
+pub fn may_be_of_newest_turn(tail: &[u8], start: TailStart, prompt_id: &str) -> bool {
+    let newest = whole_lines(tail, start).filter_map(LogLine::parse).find(|line| matches!(line, LogLine::Turn { .. }));
+    newest.is_none_or(|newest| newest == LogLine::turn(newest.at(), prompt_id))
+}
+
+/// Returns the size of a JSON value in characters: the length of a string's content, 0 for null, else the length of the
+/// JSON text.
+pub fn chars_of_json(json: &str) -> u64 {
+    let json = json.trim_ascii();
+    match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(body) => chars_of_string(body),
+        None if json == "null" => 0,
+        None => json.chars().count() as u64,
+    }
+}
+
+/// Returns the length of `body`, the text between a JSON string's quotes; an escape counts as one character.
+fn chars_of_string(body: &str) -> u64 {
+    let mut count = body.chars().count();
+    let mut rest = body;
+    while let Some(at) = rest.find('\\') {
+        let length = if rest[at + 1..].starts_with('u') { 6 } else { 2 };
+        let Some((escape, behind)) = rest[at..].split_at_checked(length) else { break };
+        // The second half of a surrogate pair belongs to the character that the first half began.
+        let beyond = if is_low_surrogate(escape.as_bytes()) { length } else { length - 1 };
+        count = count.saturating_sub(beyond);
+        rest = behind;
+    }
+    count as u64
+}
+
+fn is_low_surrogate(escape: &[u8]) -> bool {
+    matches!(escape, [b'\\', b'u', b'd' | b'D', b'c'..=b'f' | b'C'..=b'F', _, _])
 }

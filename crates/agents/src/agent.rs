@@ -1,6 +1,10 @@
 //! The columns of an agent's table: what is known of an agent, as data.
 
+use longhaul_core::SessionId;
 use longhaul_core::event::EventName;
+use serde_json::Value;
+
+use crate::table;
 
 /// An agent other than Claude Code.
 #[derive(Debug)]
@@ -301,4 +305,39 @@ pub enum Support {
     Partly(&'static str),
     /// It does not, for this reason.
     No(&'static str),
+}
+
+/// The longest id that is passed to an agent.
+const MAX_CHARS: usize = 100;
+
+/// Returns the argv that resumes a session of an agent with a table; `None` for another client, and for an id that could be
+/// mistaken for an option.
+pub fn resume_command(session: &SessionId) -> Option<Vec<String>> {
+    let agent = table::find(session.client())?;
+    let own = session.own();
+    let is_safe = !own.starts_with('-') && own.len() <= MAX_CHARS;
+    let words = [agent.program].into_iter().chain(agent.resume.iter().copied()).chain([own]);
+    is_safe.then(|| words.map(str::to_owned).collect())
+}
+
+/// The use of a context, as reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportedUse {
+    /// The model's id, where it is reported.
+    pub model: Option<String>,
+    /// The tokens in the window.
+    pub tokens: u64,
+    /// The size of the window, where it is known.
+    pub window: Option<u64>,
+}
+
+/// Returns the use in the newest line with a member `tokens`, of the end of a transcript in JSON lines.
+pub fn newest_use(tail: &[u8], window: u64) -> Option<ReportedUse> {
+    tail.rsplit(|byte| *byte == b'\n').find_map(|line| {
+        // Most lines have none: only a candidate is parsed.
+        let text = std::str::from_utf8(line).ok().filter(|text| text.contains("\"tokens\""))?;
+        let value: Value = serde_json::from_str(text).ok()?;
+        let tokens = value["tokens"]["input"].as_u64().filter(|tokens| *tokens > 0)?;
+        Some(ReportedUse { model: value["model"].as_str().map(str::to_owned), tokens, window: Some(window) })
+    })
 }

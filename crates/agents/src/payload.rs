@@ -1,13 +1,13 @@
 //! Translates a payload of an agent to the one that Claude Code would have sent. The names of fields and tools are in
-//! `table/NAME.rs`.
+//! `table.rs`.
+
+use std::collections::BTreeMap;
 
 use longhaul_core::event::EventName;
 use longhaul_core::{SessionId, hash};
+use serde_json::value::{RawValue, to_raw_value};
 
-use crate::agent::{Agent, Alias, Condition, EventRule, PromptIds, UsageSource};
-use crate::members::Members;
-use crate::tool_call::{self, Outcome};
-use crate::usage::ReportedUse;
+use crate::agent::{Agent, Alias, Condition, EventRule, PromptIds, ReportedUse, UsageSource};
 
 /// Why a payload cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -175,7 +175,7 @@ impl Payload {
             self.members.set_text("tool_use_id", &id);
         }
         if let Some(response) = self.members.remove("tool_response").filter(|_| self.event == EventName::PostToolUse) {
-            match tool_call::outcome(&tool, &response) {
+            match outcome(&tool, &response) {
                 Outcome::Returned(text) => self.members.set_text("tool_response", &text),
                 Outcome::Failed(message) => {
                     self.event = EventName::PostToolUseFailure;
@@ -183,7 +183,7 @@ impl Payload {
                 }
             }
         } else if let Some(error) = self.text("error").filter(|_| self.event == EventName::PostToolUseFailure) {
-            let message = tool_call::failure(&tool, &error);
+            let message = failure(&tool, &error);
             self.members.set_text("error", &message);
         }
         self.members.set_text("tool_name", &tool);
@@ -223,4 +223,187 @@ fn counts(rule: &EventRule, members: &Members) -> bool {
 
 fn ours(aliases: &[Alias], theirs: &str) -> Option<&'static str> {
     aliases.iter().find(|alias| alias.theirs == theirs).map(|alias| alias.ours)
+}
+
+// The members of a JSON object, each as the text that was sent.
+//
+// Only what must be translated is parsed. A tool may return any amount of JSON at any depth, and a tree of values would
+// take many times the memory of the text, and refuse what is deeper than 128 levels.
+
+/// The members of an object.
+#[derive(Debug, Clone, Default)]
+struct Members(BTreeMap<String, Box<RawValue>>);
+
+impl Members {
+    /// Parses an object.
+    pub(crate) fn parse(json: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(json).map(Self)
+    }
+
+    /// Returns the members of an object, and none for any other value.
+    pub(crate) fn of(value: Option<&RawValue>) -> Self {
+        value.and_then(|value| Self::parse(value.get()).ok()).unwrap_or_default()
+    }
+
+    /// Returns the JSON of a member.
+    fn get(&self, name: &str) -> Option<&RawValue> {
+        self.0.get(name).map(Box::as_ref)
+    }
+
+    /// Returns a member that is a text and not blank.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        text(self.get(name)?).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Returns a member that is an integer.
+    fn integer(&self, name: &str) -> Option<i64> {
+        serde_json::from_str(self.get(name)?.get()).ok()
+    }
+
+    fn remove(&mut self, name: &str) -> Option<Box<RawValue>> {
+        self.0.remove(name)
+    }
+
+    fn set_text(&mut self, name: &str, text: &str) {
+        self.set(name, to_raw_value(text));
+    }
+
+    fn set_members(&mut self, name: &str, members: &Self) {
+        self.set(name, to_raw_value(&members.0));
+    }
+
+    /// Gives members Claude Code's names, unless there is a member of that name already.
+    fn rename(&mut self, aliases: &[Alias]) {
+        for alias in aliases {
+            if self.0.contains_key(alias.ours) {
+                continue;
+            }
+            if let Some(value) = self.0.remove(alias.theirs) {
+                self.0.insert(alias.ours.to_owned(), value);
+            }
+        }
+    }
+
+    /// Returns the object.
+    fn to_json(&self) -> String {
+        serde_json::to_string(&self.0).expect("texts and JSON can be written as JSON")
+    }
+
+    fn set(&mut self, name: &str, value: Result<Box<RawValue>, serde_json::Error>) {
+        self.0.insert(name.to_owned(), value.expect("texts and JSON can be written as JSON"));
+    }
+}
+
+/// Returns a value that is a text.
+pub(crate) fn text(value: &RawValue) -> Option<String> {
+    serde_json::from_str(value.get()).ok()
+}
+
+/// Returns the values of a list; `None` for any other value.
+pub(crate) fn list(value: &RawValue) -> Option<Vec<Box<RawValue>>> {
+    serde_json::from_str(value.get()).ok()
+}
+
+/// The lines that begin the parts of a report about a command, in the text for the model.
+const PARTS: [&str; 7] =
+    ["Output:", "Error:", EXIT_CODE, "Signal:", "Background PIDs:", "Process Group PGID:", "Sandbox:"];
+
+/// The part with the exit code. Gemini CLI leaves it out if the command succeeded.
+const EXIT_CODE: &str = "Exit Code:";
+
+/// The values with which a part of a report says that there is nothing.
+const NOTHING: [&str; 2] = ["(empty)", "(none)"];
+
+/// The tags around text from outside, which only tell the model not to trust it.
+const TAGS: [&str; 2] = ["<untrusted_context>", "</untrusted_context>"];
+
+/// The tool that runs commands, as Claude Code calls it.
+const SHELL: &str = "Bash";
+
+/// What a call returned.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// It succeeded, and returned this.
+    Returned(String),
+    /// It failed, with this message.
+    Failed(String),
+}
+
+/// Returns what a response says. `tool` is Claude Code's name of the tool.
+fn outcome(tool: &str, response: &RawValue) -> Outcome {
+    let members = Members::of(Some(response));
+    if let Some(error) = members.get("error").and_then(error_of) {
+        return Outcome::Failed(error);
+    }
+    let text = |name: &str| members.get(name).map(text_of).unwrap_or_default();
+    let (for_model, shown) = (text("llmContent"), text("returnDisplay"));
+    let mut exit = ["exit", "exit_code", "exitCode"].iter().find_map(|name| members.integer(name));
+    let texts = if tool == SHELL {
+        exit = exit.or_else(|| exit_code(&for_model, &shown));
+        [shown, output_in(&for_model).unwrap_or_default(), text("output")]
+    } else {
+        [for_model, text("output"), shown]
+    };
+    let text =
+        texts.into_iter().find(|text| !text.trim().is_empty()).unwrap_or_else(|| other_shape(response, &members));
+    match exit {
+        Some(exit) if exit != 0 => Outcome::Failed(failed(exit, &text)),
+        _ => Outcome::Returned(text),
+    }
+}
+
+/// Returns the message of a failed call: for a command, as Claude Code writes it.
+fn failure(tool: &str, error: &str) -> String {
+    match exit_code(error, "") {
+        Some(exit) if tool == SHELL => failed(exit, &output_in(error).unwrap_or_default()),
+        _ => error.to_owned(),
+    }
+}
+
+fn failed(exit: i64, output: &str) -> String {
+    format!("Exit code {exit}\n{output}").trim_end().to_owned()
+}
+
+/// Returns the exit code in a report about a command. It is in the last line of that name, because the output comes
+/// before it; but not in a line of the output itself, which `shown` is, if it is known.
+fn exit_code(report: &str, shown: &str) -> Option<i64> {
+    let lines = |text: &str| text.lines().filter(|line| line.starts_with(EXIT_CODE)).count();
+    let last = report.lines().rev().find_map(|line| line.strip_prefix(EXIT_CODE))?;
+    last.trim().parse().ok().filter(|_| lines(report) > lines(shown))
+}
+
+/// Returns the output in a report about a command.
+fn output_in(report: &str) -> Option<String> {
+    let is_part = |line: &str| PARTS.into_iter().any(|part| line.starts_with(part));
+    let mut lines = report.lines();
+    let first = lines.find_map(|line| line.strip_prefix("Output:"))?;
+    let rest = lines.take_while(|line| !is_part(line) && !TAGS.contains(line));
+    let output = [first.trim_start()].into_iter().chain(rest).collect::<Vec<_>>().join("\n");
+    Some(output).filter(|output| !NOTHING.contains(&output.trim()))
+}
+
+fn error_of(error: &RawValue) -> Option<String> {
+    if error.get() == "null" {
+        return None;
+    }
+    let message = || Members::of(Some(error)).get("message").and_then(text);
+    Some(text(error).or_else(message).unwrap_or_else(|| error.get().to_owned()))
+}
+
+/// Returns a text, or the texts of a list of parts, without the tags around text from outside.
+fn text_of(value: &RawValue) -> String {
+    let of_part = |part: &RawValue| text(part).or_else(|| Members::of(Some(part)).get("text").and_then(text));
+    let of_list = || {
+        let parts = list(value).unwrap_or_default();
+        parts.iter().filter_map(|part| of_part(part)).collect::<Vec<_>>().join("\n")
+    };
+    let text = text(value).unwrap_or_else(of_list);
+    TAGS.iter().fold(text, |text, tag| text.replace(tag, "")).trim().to_owned()
+}
+
+fn other_shape(response: &RawValue, members: &Members) -> String {
+    if response.get() == "null" || members.get("llmContent").or(members.get("output")).is_some() {
+        return String::new();
+    }
+    text(response).unwrap_or_else(|| response.get().to_owned())
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use longhaul_core::Millis;
 
-use crate::tokens::Tokens;
+use crate::price::Tokens;
 use crate::usage_line::{Request, RequestKey, UsageLine};
 
 /// The maximum number of requests, so that the memory is bounded: about 2 GB. Years of work have a hundredth of it.

@@ -3,21 +3,15 @@
 
 mod ledger;
 mod price;
-mod price_table;
+mod reader;
 mod report;
-mod rollout_usage;
-mod scan;
-mod tokens;
 mod usage_line;
 
 pub use crate::ledger::{Ledger, ProjectIndex};
-pub use crate::price::{Cost, Prices};
-pub use crate::price_table::PRICES_DATE;
+pub use crate::price::{Cost, PRICES_DATE, Prices, Tokens};
+pub use crate::reader::{AllUsage, SessionCosts, UsageFile, sum_json, transcript_folders, usage_files};
 pub use crate::report::{By, Filter, Report, Row, Sum};
-pub use crate::rollout_usage::RolloutUsage;
-pub use crate::scan::UsageScanner;
-pub use crate::tokens::Tokens;
-pub use crate::usage_line::{Request, RequestKey, UsageLine};
+pub use crate::usage_line::{Request, RequestKey, RolloutUsage, UsageLine, UsageScanner};
 
 #[cfg(test)]
 mod tests;

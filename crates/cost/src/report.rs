@@ -6,8 +6,7 @@ use longhaul_core::Millis;
 use longhaul_core::clock::Date;
 
 use crate::ledger::{Counted, Ledger};
-use crate::price::{Cost, ModelPrices, Prices};
-use crate::tokens::Tokens;
+use crate::price::{Cost, ModelPrices, Prices, Tokens};
 
 /// What requests are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

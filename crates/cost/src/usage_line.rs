@@ -1,17 +1,19 @@
-//! Parses the lines of a transcript that report the usage of a request.
+//! Finds and parses the lines of a transcript that report the usage of a request, of Claude Code and of Codex.
 
 use std::borrow::Cow;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use longhaul_core::{Millis, parse_timestamp};
+use longhaul_core::{Millis, SessionId, parse_timestamp};
+use memchr::memmem::{self, Finder};
+use memchr::{memchr, memrchr};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::tokens::Tokens;
+use crate::price::Tokens;
 
 /// A line with a larger number of tokens is damaged, and ignored.
-pub(crate) const MAX_TOKENS: u64 = 1_000_000_000_000;
+const MAX_TOKENS: u64 = 1_000_000_000_000;
 
 /// The name of a model that Claude Code writes for messages of its own.
 const SYNTHETIC: &str = "<synthetic>";
@@ -204,5 +206,226 @@ impl<'a> UsageWire<'a> {
         let all: Vec<Self> = serde_json::from_str(iterations).unwrap_or_default();
         let is_extra = |usage: &Self| matches!(usage.kind.as_deref(), Some("advisor_message" | "compaction"));
         all.into_iter().filter(is_extra).collect()
+    }
+}
+
+// The usage that Codex reports in its transcripts, called rollouts.
+//
+// A `token_count` event follows every request. The model is named by the `turn_context` before it, and the session and its
+// folder by the first line, so that the lines must be read in their order.
+
+/// The kind of a line is within this many bytes of its beginning.
+const HEAD: usize = 256;
+
+/// The kinds of lines that are parsed. Most lines are of other kinds, and long.
+const KINDS: [&[u8]; 3] = [b"\"token_count\"", b"\"turn_context\"", b"\"session_meta\""];
+
+/// Reads the lines of one rollout, from its first one on.
+#[derive(Debug, Clone, Default)]
+pub struct RolloutUsage {
+    session: Option<String>,
+    folder: Option<String>,
+    model: Option<String>,
+    turn: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RolloutLineWire<'a> {
+    #[serde(borrow)]
+    timestamp: Cow<'a, str>,
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    payload: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct MetaWire {
+    id: String,
+    #[serde(default)]
+    cwd: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ContextWire {
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    turn_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct EventWire {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    info: Option<InfoWire>,
+}
+
+#[derive(Deserialize)]
+struct InfoWire {
+    last_token_usage: CountWire,
+    #[serde(default)]
+    total_token_usage: Option<CountWire>,
+}
+
+/// Counts of tokens. What was read from the cache and written to it is part of the input, and reasoning of the output.
+#[derive(Deserialize)]
+struct CountWire {
+    #[serde(default)]
+    input_tokens: u64,
+    #[serde(default)]
+    cached_input_tokens: u64,
+    #[serde(default)]
+    cache_write_input_tokens: u64,
+    #[serde(default)]
+    output_tokens: u64,
+}
+
+impl CountWire {
+    fn tokens(&self) -> Option<Tokens> {
+        let cache_read = self.cached_input_tokens.min(self.input_tokens);
+        let cache_write_5m = self.cache_write_input_tokens.min(self.input_tokens - cache_read);
+        let input = self.input_tokens - cache_read - cache_write_5m;
+        let tokens = Tokens { input, output: self.output_tokens, cache_read, cache_write_5m, cache_write_1h: 0 };
+        (1..=MAX_TOKENS).contains(&tokens.total()).then_some(tokens)
+    }
+}
+
+impl RolloutUsage {
+    /// Returns the request that a line reports; `None` if it reports none, or is damaged or not complete.
+    ///
+    /// An event that only repeats the counts, because the account's limits have changed, has the same key as the first one.
+    /// So has the copy of an event in a session that was forked: its turn keeps its id.
+    pub fn line(&mut self, line: &[u8]) -> Option<UsageLine<'static>> {
+        let head = &line[..line.len().min(HEAD)];
+        if !KINDS.iter().any(|kind| memmem::find(head, kind).is_some()) {
+            return None;
+        }
+        let line: RolloutLineWire<'_> = serde_json::from_slice(line).ok()?;
+        let payload = line.payload.get();
+        match &*line.kind {
+            // A forked session repeats the description of the original one.
+            "session_meta" if self.session.is_none() => {
+                let meta: MetaWire = serde_json::from_str(payload).ok()?;
+                self.session = SessionId::codex(&meta.id).map(|id| id.as_str().to_owned());
+                self.folder = meta.cwd;
+            }
+            "turn_context" => {
+                let context: ContextWire = serde_json::from_str(payload).ok()?;
+                self.model = context.model.filter(|model| !model.is_empty());
+                self.turn = context.turn_id.filter(|turn| !turn.is_empty());
+            }
+            "event_msg" => return self.request(&line, &serde_json::from_str(payload).ok()?),
+            _ => {}
+        }
+        None
+    }
+
+    fn request(&self, line: &RolloutLineWire<'_>, event: &EventWire) -> Option<UsageLine<'static>> {
+        let info = event.info.as_ref().filter(|_| event.kind == "token_count")?;
+        let tokens = info.last_token_usage.tokens()?;
+        let total = info.total_token_usage.as_ref().map_or_else(
+            || line.timestamp.to_string(),
+            |total| format!("{} {} {}", total.input_tokens, total.cached_input_tokens, total.output_tokens),
+        );
+        let key = self.turn.as_ref().or(self.session.as_ref()).map(|turn| RequestKey::new(turn, &total, 0));
+        let model = self.model.clone().unwrap_or_else(|| "unknown".to_owned());
+        Some(UsageLine {
+            at: parse_timestamp(&line.timestamp)?,
+            session: self.session.clone().map(Cow::Owned),
+            is_copy: false,
+            folder: self.folder.clone().map(Cow::Owned),
+            requests: vec![Request { key, model, tokens, web_searches: 0, is_us_only: false }],
+        })
+    }
+}
+
+/// What every line with usage contains. Inside of a JSON string the quotes are escaped, so text cannot contain it.
+const NEEDLE: &[u8] = b"\"usage\":";
+
+/// What every line of a rollout contains.
+const ROLLOUT_NEEDLE: &[u8] = b"\"type\":";
+
+/// The maximum length of a line. A longer one is skipped.
+const MAX_LINE: usize = 64 << 20;
+
+/// Splits pieces of a transcript into lines, and passes on those with usage.
+///
+/// Holds at most one line. A line that is longer than 64 MiB is skipped.
+#[derive(Debug)]
+pub struct UsageScanner {
+    finder: Finder<'static>,
+    /// The beginning of a line whose end was not seen yet.
+    rest: Vec<u8>,
+    /// The line is too long, and its end was not seen yet.
+    is_skipping: bool,
+    /// The number of lines that were too long.
+    skipped: u64,
+}
+
+impl Default for UsageScanner {
+    fn default() -> Self {
+        Self::new(NEEDLE)
+    }
+}
+
+impl UsageScanner {
+    /// Returns a scanner for a rollout of Codex. It passes on every line: what one with usage means depends on those before it.
+    pub fn for_rollouts() -> Self {
+        Self::new(ROLLOUT_NEEDLE)
+    }
+
+    fn new(needle: &'static [u8]) -> Self {
+        Self { finder: Finder::new(needle), rest: Vec::new(), is_skipping: false, skipped: 0 }
+    }
+
+    /// Takes the next piece of a transcript. Calls `found` with every complete line that contains usage.
+    pub fn feed(&mut self, piece: &[u8], mut found: impl FnMut(&[u8])) {
+        let Some(first_end) = memchr(b'\n', piece) else { return self.keep(piece) };
+        let mut from = 0;
+        if !self.rest.is_empty() || self.is_skipping {
+            self.keep(&piece[..first_end]);
+            self.finish(&mut found);
+            from = first_end + 1;
+        }
+        let last_end = memrchr(b'\n', piece).unwrap_or(first_end);
+        while from <= last_end
+            && let Some(at) = self.finder.find(&piece[from..=last_end])
+        {
+            let at = from + at;
+            let start = memrchr(b'\n', &piece[from..at]).map_or(from, |end| from + end + 1);
+            let end = memchr(b'\n', &piece[at..]).map_or(piece.len(), |end| at + end);
+            found(&piece[start..end]);
+            from = end + 1;
+        }
+        self.keep(&piece[last_end + 1..]);
+    }
+
+    /// Ends the transcript: the last line may have no line break. Calls `found` with it if it contains usage.
+    pub fn finish(&mut self, mut found: impl FnMut(&[u8])) {
+        if !self.is_skipping && self.finder.find(&self.rest).is_some() {
+            found(&self.rest);
+        }
+        self.is_skipping = false;
+        self.rest.clear();
+    }
+
+    /// Returns the number of lines that were too long, and skipped.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    fn keep(&mut self, part: &[u8]) {
+        if self.is_skipping {
+            return;
+        }
+        if self.rest.len() + part.len() > MAX_LINE {
+            self.is_skipping = true;
+            self.skipped += 1;
+            self.rest = Vec::new();
+            return;
+        }
+        self.rest.extend_from_slice(part);
     }
 }

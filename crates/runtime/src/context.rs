@@ -247,7 +247,7 @@ pub fn agent_json(agent: &Agent, used: Option<f64>, bridges: &[Bridge], now: u64
 }
 
 // The context guard: types `/compact` and denies new subagents. The decisions and the text are in
-// `activity-log/src/context_guard.rs`.
+// `activity-log/src/decision.rs`.
 
 /// Denies a new subagent if the context is nearly full.
 pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Error> {

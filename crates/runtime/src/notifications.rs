@@ -1,5 +1,5 @@
 //! Starts the process that reports a change of a session to the user, at a change that a way is configured for. It decides
-//! (`notify/src/decision.rs`) and sends (`notify-ways`); no hook does.
+//! (`notifications/src/decision.rs`) and sends (`notifications`); no hook does.
 
 use longhaul_core::config::{Choice, Notify, NotifyState};
 use longhaul_core::{Env, Status};

@@ -1,5 +1,5 @@
-//! A tmux server: its state, and the commands that are sent to it. Its setup is in `setup/src/tmux_server.rs`, its menu in
-//! `bins/src/cli/tmux/menu.rs`.
+//! A tmux server: its state, and the commands that are sent to it. Its setup is in `setup/src/tmux.rs`, its menu in
+//! `bins/src/cli/tmux.rs`.
 //!
 //! Every method starts tmux once, unless it says otherwise, because starting tmux costs more than its commands.
 

@@ -1,26 +1,24 @@
 //! The installation for an agent of the table: hooks and the search tools in its settings, or a module of its own.
 
-mod module;
-mod record;
-mod registered;
-mod settings_file;
-
-pub(crate) use self::module::{with_module, without_module};
-pub(crate) use self::record::ConfigRecord;
-pub(crate) use self::registered::{Registered, RegisteredHooks, registered};
-pub(crate) use self::settings_file::{is_ours, restored, with_agent, without_agent};
-
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use longhaul_agents::{Agent, ConfigShape, Folder};
+use longhaul_agents::{Agent, ConfigShape, EventRule, Folder};
 use longhaul_core::Env;
-use longhaul_runtime::{Shell, shared_file};
+use longhaul_core::catalog::CODEX_EXECUTABLE;
+use longhaul_core::json_text::Object;
+use longhaul_inject::shell_single_quote;
+use longhaul_runtime::{Shell, bounded_read, shared_file};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::codex::Codex;
+use crate::current_state::{InstallPaths, LINK, stable_path};
 use crate::install::{InstallPlan, edit};
-use crate::paths::{InstallPaths, LINK, stable_path};
+use crate::json_comments::Commented;
+use crate::settings::{self, Change, Refusal, change_hooks, parse};
 use crate::step::{Edit, InstallStep};
-use crate::{Error, Result};
+use crate::{Error, PLUGIN, Result};
 
 /// Plans to add the hooks of an agent, which start `exe`.
 pub fn plan_install(
@@ -191,4 +189,278 @@ impl AgentSetup {
         }
         Ok(plan)
     }
+}
+
+/// The module, with a placeholder for the program that it starts.
+const TEXT: &str = include_str!("agents/opencode.js");
+
+/// The placeholder.
+const PROGRAM: &str = "'longhaul' /* the program */";
+
+/// The comment by which a module that Longhaul has written is recognised.
+const MARK: &str = "// Longhaul's module for opencode";
+
+/// Returns the text of the module, or `None` if the file has it already. A file that Longhaul has not written is refused.
+pub(crate) fn with_module(text: Option<&str>, program: &Path) -> Change {
+    if text.is_some_and(|text| !text.trim().is_empty() && !is_our_module(text)) {
+        return Err(Refusal::NotFromLonghaul);
+    }
+    // A string of JSON is also one of JavaScript.
+    let program = serde_json::Value::from(program.to_string_lossy()).to_string();
+    let module = TEXT.replacen(PROGRAM, &program, 1);
+    Ok((text != Some(module.as_str())).then_some(module))
+}
+
+/// Returns an empty text if Longhaul has written the module, and `None` otherwise.
+pub(crate) fn without_module(text: &str) -> Option<String> {
+    is_our_module(text).then(String::new)
+}
+
+/// Returns whether Longhaul has written a file.
+fn is_our_module(text: &str) -> bool {
+    text.starts_with(MARK)
+}
+
+/// Returns the program that a module starts.
+fn program(text: &str) -> Option<PathBuf> {
+    let value = text.lines().find_map(|line| line.strip_prefix("const LONGHAUL = "))?;
+    serde_json::from_str::<String>(value).ok().map(PathBuf::from)
+}
+
+/// A file before and after an installation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ConfigRecord {
+    /// Its text before; `None` if it did not exist.
+    before: Option<String>,
+    /// Its text after. If it is another one now, the record is not used.
+    after: String,
+    /// Whether the folder of the file existed before, if the installation could have created it.
+    had_folder: bool,
+}
+
+impl ConfigRecord {
+    /// Reads the record; `None` if there is no readable one.
+    fn load(path: &Path) -> Option<Self> {
+        serde_json::from_slice(&bounded_read::bytes(path, bounded_read::LARGE).ok()?).ok()
+    }
+
+    /// Returns the record of a change from `text` to `after`; `None` if none is needed. `earlier` is that of an earlier
+    /// installation.
+    pub(crate) fn needed(earlier: Option<&Self>, text: Option<&str>, after: String) -> Option<Self> {
+        let before = match earlier.filter(|earlier| Some(earlier.after.as_str()) == text) {
+            Some(earlier) => earlier.before.clone(),
+            None => match without_agent(text.unwrap_or_default()) {
+                // Hooks of another version are in the file already.
+                Ok(Some(without)) => Some(without).filter(|without| !without.is_empty()),
+                Ok(None) | Err(_) => text.map(str::to_owned),
+            },
+        };
+        // A file in which nothing is left is removed: one that was empty before is another one.
+        let restored = without_agent(&after).ok().flatten().filter(|text| !text.is_empty());
+        (restored != before).then_some(Self { before, after, had_folder: false })
+    }
+
+    /// Returns the record of a file that did not exist, in a folder that did.
+    fn of_folder(after: String) -> Self {
+        Self { before: None, after, had_folder: true }
+    }
+
+    /// Returns whether the folder of the file existed before.
+    fn had_folder(&self) -> bool {
+        self.had_folder
+    }
+
+    /// Returns whether the file existed before the installation and was empty, and is now as the installation left it.
+    fn was_empty(&self, text: &str) -> bool {
+        self.after == text && self.before.as_deref() == Some("")
+    }
+
+    /// Returns the text before the installation, if the file is as the installation left it. An empty text means that it did
+    /// not exist.
+    fn original(&self, text: &str) -> Option<String> {
+        (self.after == text).then(|| self.before.clone().unwrap_or_default())
+    }
+
+    /// Returns the record as the text of its file.
+    pub(crate) fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// The member with the MCP servers.
+const SERVERS: &str = "mcpServers";
+
+/// What follows the program in the command of a hook. Codex's form must stay: its trust is in the text of the command.
+const STARTS_HOOK: [&str; 2] = [" hook --agent ", " hook --codex "];
+
+/// Returns the settings with the hooks of `agent` and the MCP server, which start `program`.
+pub(crate) fn with_agent(text: Option<&str>, agent: &Agent, program: &Path) -> Change {
+    let program = program.to_string_lossy();
+    let word = word(&program);
+    let group = |rule: &EventRule| {
+        let command = format!("{word} hook {} {}", agent.option, rule.argument);
+        let timeout = agent.timeout.of_seconds(rule.seconds);
+        let hook = match agent.config.shape {
+            ConfigShape::CodexHooks => json!({ "type": "command", "command": command, "timeout": timeout }),
+            ConfigShape::HookGroups | ConfigShape::Module => {
+                json!({ "name": "longhaul", "type": "command", "command": command, "timeout": timeout })
+            }
+        };
+        json!({ "hooks": [hook] })
+    };
+    let wanted: Vec<_> = agent.events.iter().map(|rule| (rule.theirs, group(rule))).collect();
+    let with_hooks = change_hooks(text, &wanted, is_our_hook)?;
+    if agent.config.shape == ConfigShape::CodexHooks {
+        return Ok(with_hooks);
+    }
+    let server = json!({ "command": program, "args": ["mcp"] });
+    let with_server = change_server(with_hooks.as_deref().or(text), Some(&server))?;
+    Ok(with_server.or(with_hooks))
+}
+
+/// Returns the settings without what [`with_agent`] adds, or an empty text if they hold nothing else. Comments stay.
+pub(crate) fn without_agent(text: &str) -> Change {
+    match remove(text) {
+        Err(Refusal::NotJson) => {
+            let commented = Commented::parse(text).ok_or(Refusal::NotJson)?;
+            Ok(remove(&commented.json)?.map(|left| commented.restore(&left)))
+        }
+        left => Ok(left?.map(|left| if settings::names(&left).is_empty() { String::new() } else { left })),
+    }
+}
+
+fn remove(text: &str) -> Change {
+    let hookless = change_hooks(Some(text), &[], is_our_hook)?;
+    let serverless = change_server(Some(hookless.as_deref().unwrap_or(text)), None)?;
+    Ok(serverless.or(hookless))
+}
+
+/// Returns the settings as they were before the installation.
+pub(crate) fn restored(text: &str, record: Option<&ConfigRecord>) -> Change {
+    match record.and_then(|record| record.original(text)) {
+        Some(original) => Ok(Some(original)),
+        None => without_agent(text),
+    }
+}
+
+/// Returns whether a command is one of Longhaul's, of any version and in any folder.
+pub(crate) fn is_our_hook(command: &str) -> bool {
+    let name = |program: &str| program.rsplit('/').next().map(str::to_owned);
+    // A plugin of Codex starts the executable itself.
+    let direct = || command.rsplit_once(' ').and_then(|(program, _)| name(&unquoted(program)));
+    program_of(command).is_some_and(|program| name(&program).as_deref() == Some(crate::PLUGIN))
+        || direct().as_deref() == Some(CODEX_EXECUTABLE)
+}
+
+/// Returns the program that a command of Longhaul's form starts.
+fn program_of(command: &str) -> Option<String> {
+    let program = |starts: &str| command.split_once(starts).map(|(program, _)| unquoted(program));
+    STARTS_HOOK.into_iter().find_map(program)
+}
+
+fn unquoted(program: &str) -> String {
+    program.trim().trim_matches(['\'', '"']).replace("'\\''", "'")
+}
+
+/// Adds, replaces or removes Longhaul's MCP server. A server of that name that Longhaul has not added stays.
+fn change_server(text: Option<&str>, wanted: Option<&Value>) -> Change {
+    let mut settings = parse(text)?;
+    let had = settings.members.get(SERVERS)?.map(str::to_owned);
+    let mut servers = match &had {
+        Some(servers) => Object::parse(servers).ok_or_else(|| Refusal::Shape(SERVERS.to_owned()))?,
+        None => Object::default(),
+    };
+    let old: Option<Value> = servers.get(crate::PLUGIN)?.and_then(|old| serde_json::from_str(old).ok());
+    if old.as_ref() == wanted || old.as_ref().is_some_and(|old| !is_our_server(old)) {
+        return Ok(None);
+    }
+    match wanted {
+        Some(server) => servers.set(crate::PLUGIN, settings.style.write(server, 2)),
+        None => servers.retain(|name, _| name != crate::PLUGIN),
+    }
+    if servers.is_empty() {
+        settings.members.retain(|name, _| name != SERVERS);
+    } else {
+        let servers = servers.write(&settings.style, 1);
+        settings.members.set(SERVERS, servers);
+    }
+    Ok(Some(settings.write()))
+}
+
+fn is_our_server(server: &Value) -> bool {
+    let program = server["command"].as_str().and_then(|command| command.rsplit('/').next());
+    program == Some(crate::PLUGIN) && server["args"] == json!(["mcp"])
+}
+
+/// Returns a path quoted for a shell, if that is necessary.
+fn word(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
+    if path.chars().all(is_plain) { path.to_owned() } else { shell_single_quote(path) }
+}
+
+/// What an agent's file has of Longhaul.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Registered {
+    /// Nothing.
+    Nothing,
+    /// Its hooks, but the file is not JSON: the agent does not read it.
+    Unreadable,
+    /// Its hooks.
+    Hooks(RegisteredHooks),
+}
+
+/// Longhaul's hooks in the file of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct RegisteredHooks {
+    /// The events.
+    pub(crate) events: Vec<String>,
+    /// The programs that are started.
+    pub(crate) programs: BTreeSet<PathBuf>,
+    /// Whether the MCP server is registered, and not excluded.
+    pub(crate) has_server: bool,
+    /// Whether the settings disable every hook.
+    pub(crate) all_disabled: bool,
+    /// Whether the settings disable Longhaul's hooks, by their name.
+    pub(crate) is_disabled: bool,
+}
+
+/// Returns what a file has of Longhaul.
+pub(crate) fn registered(agent: &Agent, text: &str) -> Registered {
+    match agent.config.shape {
+        ConfigShape::HookGroups | ConfigShape::CodexHooks => in_settings(text),
+        ConfigShape::Module if is_our_module(text) => Registered::Hooks(RegisteredHooks {
+            events: agent.events.iter().map(|rule| rule.theirs.to_owned()).collect(),
+            programs: program(text).into_iter().collect(),
+            // The module adds it when opencode starts.
+            has_server: true,
+            ..RegisteredHooks::default()
+        }),
+        ConfigShape::Module => Registered::Nothing,
+    }
+}
+
+fn in_settings(text: &str) -> Registered {
+    let commented = || serde_json::from_str(&Commented::parse(text)?.json).ok();
+    let Some(settings) = serde_json::from_str::<Value>(text).ok().or_else(commented) else {
+        let is_named = STARTS_HOOK.into_iter().any(|starts| text.contains(starts));
+        return if is_named { Registered::Unreadable } else { Registered::Nothing };
+    };
+    let mut found = RegisteredHooks::default();
+    for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+        let hooks = groups.as_array().into_iter().flatten().filter_map(|group| group["hooks"].as_array()).flatten();
+        let ours: Vec<&str> =
+            hooks.filter_map(|hook| hook["command"].as_str()).filter(|text| is_our_hook(text)).collect();
+        if !ours.is_empty() {
+            found.events.push(event.clone());
+        }
+        found.programs.extend(ours.into_iter().filter_map(program_of).map(PathBuf::from));
+    }
+    if found.events.is_empty() {
+        return Registered::Nothing;
+    }
+    let has_name = |list: &Value| list.as_array().is_some_and(|names| names.iter().any(|name| name == PLUGIN));
+    found.has_server = settings[SERVERS][PLUGIN].is_object() && !has_name(&settings["mcp"]["excluded"]);
+    found.all_disabled = settings["hooksConfig"]["enabled"] == false || settings["disableAllHooks"] == true;
+    found.is_disabled = has_name(&settings["hooksConfig"]["disabled"]);
+    Registered::Hooks(found)
 }

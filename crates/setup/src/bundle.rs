@@ -1,16 +1,17 @@
-//! The bundle: the folder of files that is installed.
+//! The bundle: the folder of files that is installed. They are created so that only their owner can change them, whatever
+//! the umask is.
 
 use std::collections::hash_map::DefaultHasher;
-use std::fs;
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::hash::Hasher;
-use std::io;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use longhaul_runtime::is_executable;
+use longhaul_runtime::{bounded_read, is_executable};
 use longhaul_universal_bundle::{Location, Machine, choose};
 use serde_json::{Value, json};
 
-use crate::installed_files::{self, Kind};
 use crate::{Error, MARKETPLACE, PLUGIN, Result};
 
 /// A bundle with the layout of a plugin: `bin/`, `hooks/`, `.claude-plugin/` and the rest.
@@ -37,8 +38,7 @@ impl Bundle {
         let below = folder.join(PLUGIN);
         let folder =
             if is_bundle(folder) { folder.to_owned() } else { Some(below).filter(|below| is_bundle(below))? };
-        let about: Value =
-            serde_json::from_slice(&installed_files::read(&folder.join(".claude-plugin/plugin.json")).ok()?).ok()?;
+        let about: Value = serde_json::from_slice(&read(&folder.join(".claude-plugin/plugin.json")).ok()?).ok()?;
         let version = about["version"].as_str().filter(|version| is_plain(version))?.to_owned();
         let id = format!("{version}-{:016x}", digest(&folder).ok()?);
         (about["name"] == PLUGIN).then_some(Self { folder, version, id, about })
@@ -70,8 +70,8 @@ impl Bundle {
         let staging = to.with_file_name(format!(".{}.tmp", std::process::id()));
         let copied = copy_tree(&self.folder, &staging.join(PLUGIN)).and_then(|()| {
             let about = staging.join(".claude-plugin");
-            installed_files::create_dir(&about)?;
-            installed_files::write(&about.join("marketplace.json"), self.marketplace().as_bytes(), Kind::Plain)?;
+            create_dir(&about)?;
+            write(&about.join("marketplace.json"), self.marketplace().as_bytes(), Kind::Plain)?;
             // Another process may have copied the same files at the same time.
             fs::rename(&staging, to).or_else(|error| if to.exists() { Ok(()) } else { Err(error) })
         });
@@ -95,7 +95,7 @@ fn digest(folder: &Path) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
     for file in installed(folder)? {
         hasher.write(file.name.as_os_str().as_encoded_bytes());
-        let bytes = installed_files::read(&file.source)?;
+        let bytes = read(&file.source)?;
         hasher.write_usize(bytes.len());
         hasher.write(&bytes);
     }
@@ -156,9 +156,57 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     for file in installed(from)? {
         let to = to.join(&file.name);
-        installed_files::create_dir(to.parent().unwrap_or(&to))?;
+        create_dir(to.parent().unwrap_or(&to))?;
         let kind = if is_executable(&file.source) { Kind::Executable } else { Kind::Plain };
-        installed_files::write(&to, &installed_files::read(&file.source)?, kind)?;
+        write(&to, &read(&file.source)?, kind)?;
     }
     Ok(())
+}
+
+/// The largest file of a bundle.
+const MAX_FILE: u64 = 1 << 30;
+
+/// The permission bits that group and others must not have.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// Whether a file is executable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It can be started.
+    Executable,
+    /// It is only read.
+    Plain,
+}
+
+/// Creates a folder and its missing parents. Other users can read them but not write to them.
+pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(path)
+}
+
+/// Creates a folder like [`create_dir`]. If it exists and other users can write to it, that permission is removed.
+pub(crate) fn create_own_dir(path: &Path) -> io::Result<()> {
+    create_dir(path)?;
+    let mode = path.metadata()?.permissions().mode();
+    if mode & OTHERS_WRITE == 0 {
+        return Ok(());
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode & 0o7777 & !OTHERS_WRITE))
+}
+
+/// Writes a new file, replacing an existing one.
+pub(crate) fn write(path: &Path, bytes: &[u8], kind: Kind) -> io::Result<()> {
+    let mode = match kind {
+        Kind::Executable => 0o755,
+        Kind::Plain => 0o644,
+    };
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?.write_all(bytes)
+}
+
+/// Returns the content of a bundle's file.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    bounded_read::bytes(path, MAX_FILE)
 }

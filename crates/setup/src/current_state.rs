@@ -1,4 +1,5 @@
-//! What is installed now, read once before an installation or uninstallation is planned.
+//! What is installed now, read once before an installation or uninstallation is planned: the paths, the manifest, and the
+//! state of Claude Code and tmux.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,12 +7,14 @@ use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{Shell, bounded_read, running_clients, shared_file, waiting_times, worker};
+use longhaul_runtime::{
+    Home, Shell, bounded_read, install_record, running_clients, shared_file, waiting_times, worker,
+};
+use serde::{Deserialize, Serialize};
 
+use crate::bundle::{self, Kind};
 use crate::claude_command::{self, Marketplace, Plugin};
-use crate::manifest::Manifest;
-use crate::paths::InstallPaths;
-use crate::{ID, PLUGIN, Result, tmux_server};
+use crate::{Error, ID, PLUGIN, Result, tmux};
 
 /// What is at the path of the `longhaul` link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,7 +149,7 @@ fn link(paths: &InstallPaths) -> Link {
 }
 
 fn tmux_server(env: &Env) -> TmuxServer {
-    match Server::of(env).map(|server| tmux_server::setup_state(&server)) {
+    match Server::of(env).map(|server| tmux::setup_state(&server)) {
         Some(Ok(state)) if state.command.is_empty() => TmuxServer::Plain,
         Some(Ok(_)) => TmuxServer::SetUp,
         Some(Err(_)) | None => TmuxServer::None,
@@ -211,4 +214,141 @@ fn server_logs(paths: &InstallPaths) -> Vec<PathBuf> {
     let caches = [".cache", "Library/Caches"].map(|cache| paths.home.join(cache).join("claude-cli-nodejs"));
     let projects = caches.iter().flat_map(|cache| names(cache).into_iter().map(|name| cache.join(name)));
     projects.map(|project| project.join(format!("mcp-logs-plugin-{PLUGIN}-{PLUGIN}"))).collect()
+}
+
+/// How the hooks are registered in Claude Code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InstallMode {
+    /// As a plugin.
+    #[default]
+    Plugin,
+    /// As hooks in settings.json.
+    Hooks,
+}
+
+/// `installed.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Manifest {
+    /// The version.
+    pub version: String,
+    /// The id of the bundle that the links point to.
+    pub id: String,
+    /// The id of the bundle that was installed before.
+    pub previous: Option<String>,
+    /// The folder that it was installed from.
+    pub source: Option<PathBuf>,
+    /// The time of the installation, in milliseconds.
+    pub installed_at: u64,
+    /// How the hooks are registered. The file calls it `way`.
+    #[serde(rename = "way")]
+    pub mode: InstallMode,
+    /// The names in settings.json before the first installation; `None` if there was no such file.
+    pub settings_before: Option<Vec<String>>,
+    /// Whether the user does not want the chords in keybindings.json.
+    pub no_keybinding: bool,
+    /// The chords that were added to keybindings.json.
+    pub added_chords: Vec<String>,
+    /// Whether the user has answered the question about notifications.
+    pub asked_notify: bool,
+    /// Folders that did not exist before the first installation, outermost first.
+    pub made_dirs: Vec<PathBuf>,
+}
+
+impl Manifest {
+    /// Reads the file, or returns `None` if it cannot be read.
+    pub fn load(path: &Path) -> Option<Self> {
+        serde_json::from_slice(&bounded_read::bytes(path, bounded_read::LARGE).ok()?).ok()
+    }
+
+    /// Writes the file.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let failed = |source| Error::Write { path: path.to_owned(), source };
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        let temporary = path.with_extension("tmp");
+        let text = text + "\n";
+        let written = bundle::write(&temporary, text.as_bytes(), Kind::Plain);
+        written.and_then(|()| fs::rename(&temporary, path)).map_err(failed)
+    }
+}
+
+/// `longhaul` on the path, below `$HOME`.
+pub(crate) const LINK: &str = ".local/bin/longhaul";
+
+/// The paths of an installation.
+#[derive(Debug, Clone)]
+pub struct InstallPaths {
+    /// `$HOME`.
+    pub home: PathBuf,
+    /// The folder of the installed versions. It is not in `LONGHAUL_HOME`, which holds the user's data.
+    pub lib: PathBuf,
+    /// The link by which `longhaul` is on the path.
+    pub link: PathBuf,
+    /// Claude Code's folder, `~/.claude`.
+    pub client_dir: PathBuf,
+    /// Claude Code's settings of this user.
+    pub settings: PathBuf,
+    /// Claude Code's key bindings of this user.
+    pub keybindings: PathBuf,
+    /// The files that tmux may read. If none exists, the first one is created.
+    pub tmux_confs: [PathBuf; 2],
+    /// `LONGHAUL_HOME`.
+    pub data: Home,
+    /// The configuration file.
+    pub config: PathBuf,
+}
+
+impl InstallPaths {
+    /// Returns the paths of this user.
+    pub fn of(env: &Env, shell: &Shell) -> Result<Self> {
+        let home = env.home_dir.clone().filter(|home| home.is_absolute()).ok_or(Error::NoHome)?;
+        let client_dir = env.client_dir.clone().ok_or(Error::NoHome)?;
+        let config = shell.config_home.clone().unwrap_or_else(|| home.join(".config"));
+        Ok(Self {
+            lib: home.join(".local/lib/longhaul"),
+            link: home.join(LINK),
+            settings: client_dir.join("settings.json"),
+            keybindings: client_dir.join("keybindings.json"),
+            client_dir,
+            tmux_confs: [home.join(".tmux.conf"), config.join("tmux/tmux.conf")],
+            data: Home::of(env)?,
+            config: env.config_path.clone().ok_or(Error::NoHome)?,
+            home,
+        })
+    }
+
+    /// Returns the folder of the versions that are installed.
+    pub fn versions(&self) -> PathBuf {
+        self.lib.join("versions")
+    }
+
+    /// Returns the marketplace of a version.
+    pub fn version(&self, id: &str) -> PathBuf {
+        self.versions().join(id)
+    }
+
+    /// Returns the executables of a version.
+    pub fn bin(&self, id: &str) -> PathBuf {
+        self.version(id).join(crate::PLUGIN).join("bin")
+    }
+
+    /// Returns the file that records what was installed.
+    pub fn manifest(&self) -> PathBuf {
+        install_record(&self.home)
+    }
+
+    /// Returns the folder in which Claude Code keeps copies of Longhaul's plugins.
+    pub fn cache(&self) -> PathBuf {
+        self.client_dir.join("plugins/cache").join(crate::MARKETPLACE)
+    }
+}
+
+/// Returns a path of this executable that stays valid after an update, or `exe` itself if there is none.
+pub fn stable_path(env: &Env, exe: &Path) -> PathBuf {
+    let link = env.home_dir.as_ref().map(|home| home.join(LINK));
+    // `exe` may itself be a link.
+    let target = std::fs::canonicalize(exe).ok();
+    let leads_here = |link: &PathBuf| target.is_some() && std::fs::canonicalize(link).ok() == target;
+    link.filter(leads_here).unwrap_or_else(|| exe.to_owned())
 }

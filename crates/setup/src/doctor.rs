@@ -2,35 +2,19 @@
 //!
 //! [`Facts::collect`] reads everything without changing it. [`judge`] turns the facts into findings and is pure.
 
-mod agents;
-mod codex;
-mod codex_trust;
-mod config;
-mod embeddings;
 mod facts;
-mod judge;
-mod keys;
-mod model;
-mod notify;
-mod plugin;
-mod registered;
+mod installation;
+mod other_agents;
+mod services;
 mod sessions;
-mod snapshots;
 mod storage;
-mod sync;
-mod tmux;
-mod worker;
 
-pub use self::codex::CodexFacts;
 pub use self::facts::{BridgeFacts, Client, Database, Facts, TmuxFacts, Worker};
-pub use self::judge::judge;
-pub use self::keys::KeyFacts;
-pub use self::model::ModelFacts;
-pub use self::notify::NotifyFacts;
-pub use self::registered::{Peer, Source};
-pub use self::sessions::{SessionFacts, about};
-pub use self::snapshots::SnapshotFacts;
-pub use self::sync::SyncFacts;
+pub use self::installation::{Peer, Source};
+pub use self::other_agents::CodexFacts;
+pub use self::services::{ModelFacts, NotifyFacts, SyncFacts};
+pub use self::sessions::{KeyFacts, SessionFacts, about};
+pub use self::storage::SnapshotFacts;
 
 use serde::Serialize;
 
@@ -89,4 +73,60 @@ impl Finding {
     fn broken(check: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { check, level: Level::Broken, what: what.into(), fix: Some(fix.into()) }
     }
+}
+
+/// How many items of a list are named.
+const NAMED: usize = 5;
+
+/// Every check, in the order in which the results are shown. A new check is added here.
+const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
+    installation::executables,
+    installation::path,
+    installation::versions,
+    installation::disabled,
+    installation::client,
+    installation::settings,
+    installation::registration,
+    installation::launchers,
+    installation::cache,
+    installation::fired,
+    sessions::terminals,
+    sessions::tmux,
+    storage::storage,
+    storage::database,
+    storage::config,
+    storage::permissions,
+    storage::transcripts,
+    storage::peers,
+    storage::snapshots,
+    services::notifications,
+    other_agents::agents,
+    services::sync,
+    services::worker,
+    services::model,
+    services::embeddings,
+    services::bridge,
+    sessions::keys,
+    other_agents::codex,
+];
+
+/// Runs every check.
+pub fn judge(facts: &Facts) -> Vec<Finding> {
+    CHECKS.iter().flat_map(|check| check(facts)).collect()
+}
+
+/// Returns how long ago `at` was, such as `5m ago`.
+fn ago(now: u64, at: u64) -> String {
+    match now.saturating_sub(at) / 1000 {
+        0..60 => "just now".to_owned(),
+        seconds => format!("{} ago", longhaul_tracker::age(seconds)),
+    }
+}
+
+/// Returns the first of the names, and how many more there are.
+fn few(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    let rest = names.len().saturating_sub(NAMED);
+    let named = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+    if rest == 0 { named } else { format!("{named} and {rest} more") }
 }

@@ -6,11 +6,10 @@ use longhaul_core::config::NotifyWay;
 use longhaul_store::Schema;
 
 use crate::bundle::Bundle;
-use crate::current_state::{CurrentState, Link, TmuxServer};
-use crate::manifest::{InstallMode, Manifest};
-use crate::notify_config::{self, NotifyChoice};
+use crate::current_state::{CurrentState, InstallMode, Link, Manifest, TmuxServer};
+use crate::settings::{self, NotifyChoice};
 use crate::step::{Edit, InstallStep};
-use crate::{Error, ID, MARKETPLACE, PLUGIN, PROGRAM, Result, keybindings, settings, tmux_conf};
+use crate::{Error, ID, MARKETPLACE, PLUGIN, PROGRAM, Result, keybindings, tmux};
 
 /// What the user has chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,7 +37,7 @@ pub struct InstallPlan {
 
 /// Returns whether the line in tmux.conf can be offered: tmux is installed, and no file sets it up yet.
 pub fn may_offer_tmux(state: &CurrentState) -> bool {
-    state.has_tmux && !state.tmux_confs.iter().any(|(_, text)| tmux_conf::is_set_up(text))
+    state.has_tmux && !state.tmux_confs.iter().any(|(_, text)| tmux::is_set_up(text))
 }
 
 /// Returns the tmux.conf that the line is added to, with its text; a new one if there is none.
@@ -56,7 +55,7 @@ pub fn may_offer_status_line(state: &CurrentState) -> bool {
 pub fn may_offer_notifications(state: &CurrentState) -> bool {
     let was_asked = state.manifest.as_ref().is_some_and(|manifest| manifest.asked_notify);
     let is_missing = |text: &Option<String>| {
-        matches!(notify_config::with_notifications(text.as_deref(), NotifyWay::Terminal), Ok(Some(_)))
+        matches!(settings::with_notifications(text.as_deref(), NotifyWay::Terminal), Ok(Some(_)))
     };
     !was_asked && state.config.as_ref().is_ok_and(is_missing)
 }

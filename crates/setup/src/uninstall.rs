@@ -3,7 +3,7 @@
 use crate::current_state::{CurrentState, Link, TmuxServer};
 use crate::install::{InstallPlan, edit, no_client, unregister};
 use crate::step::{Edit, InstallStep, WhenEmpty};
-use crate::{ID, MARKETPLACE, Result, tmux_conf};
+use crate::{ID, MARKETPLACE, Result, tmux};
 
 /// What happens to the user's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn restore_keybindings(state: &CurrentState, plan: &mut InstallPlan) -> Result<(
 fn restore_tmux_confs(state: &CurrentState, plan: &mut InstallPlan) -> Result<()> {
     for (path, text) in &state.tmux_confs {
         edit(plan, path, Some(text), Edit::RemoveTmuxLine)?;
-        if tmux_conf::is_set_up(text) && tmux_conf::without_line(text).is_none() {
+        if tmux::is_set_up(text) && tmux::without_line(text).is_none() {
             plan.notes.push(format!("{} has a line of your own that runs longhaul: remove it.", path.display()));
         }
     }

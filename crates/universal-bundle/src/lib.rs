@@ -1,17 +1,239 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
-mod checksums;
-mod launcher;
-mod links;
-mod location;
-mod machine;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+use std::path::Path;
 
-pub use crate::checksums::{CHECKSUMS, Checksums, ParseError};
-pub use crate::launcher::{is_launcher, launcher};
-pub use crate::links::{Link, links};
-pub use crate::location::Location;
-pub use crate::machine::{Machine, choose};
+use longhaul_core::catalog::{self, AGENT_EXECUTABLE, CODEX_EXECUTABLE, REGISTRATIONS};
+use longhaul_core::event::EventName;
+
+/// A kind of machine, in the words of `uname`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Machine {
+    /// The operating system, as `uname -s` prints it.
+    pub system: &'static str,
+    /// The processor, as `uname -m` prints it.
+    pub processor: &'static str,
+}
+
+impl Machine {
+    /// Returns the machine with this operating system and architecture, in the words of `std::env::consts`.
+    pub fn named(system: &str, architecture: &str) -> Option<Self> {
+        match system {
+            "linux" => Self::of(&format!("{architecture}-unknown-linux-musl")),
+            "macos" => Self::of(&format!("{architecture}-apple-darwin")),
+            _ => None,
+        }
+    }
+
+    /// Returns the machine that a target triple is for; `None` if launchers do not know that kind of machine.
+    pub fn of(target: &str) -> Option<Self> {
+        let (architecture, rest) = target.split_once('-')?;
+        let system = match rest {
+            "unknown-linux-musl" | "unknown-linux-gnu" => "Linux",
+            "apple-darwin" => "Darwin",
+            _ => return None,
+        };
+        let processor = match (architecture, system) {
+            ("x86_64", _) => "x86_64",
+            ("aarch64", "Darwin") => "arm64",
+            ("aarch64", _) => "aarch64",
+            _ => return None,
+        };
+        Some(Self { system, processor })
+    }
+}
+
+/// Returns for each machine the target that it uses, sorted. Targets of an unknown kind are left out.
+///
+/// Of two targets for one machine, musl's is used: its executables depend on no library of the machine.
+pub fn choose<'a>(targets: impl IntoIterator<Item = &'a str>) -> Vec<(Machine, &'a str)> {
+    let mut chosen: BTreeMap<Machine, &str> = BTreeMap::new();
+    for target in targets {
+        let Some(machine) = Machine::of(target) else { continue };
+        let current = chosen.entry(machine).or_insert(target);
+        if target.ends_with("-musl") {
+            *current = target;
+        }
+    }
+    chosen.into_iter().collect()
+}
+
+/// The launcher without what differs: `@NAME@`, `@TARGETS@` and `@GIVE_UP@`.
+const TEMPLATE: &str = include_str!("launcher.sh");
+
+/// How every launcher begins.
+const BEGINNING: &str = "#!/bin/sh\n# longhaul launcher: ";
+
+/// What a launcher does if there is no executable for the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fallback {
+    /// The hook at the start of a session: answer, and report it to the user once.
+    Report,
+    /// Another hook: answer.
+    Answer,
+    /// A hook whose answer would be shown: nothing.
+    Nothing,
+    /// A program that a person or the module starts: print the reason.
+    Print,
+}
+
+impl Fallback {
+    fn of(name: &str) -> Self {
+        match REGISTRATIONS.iter().find(|registration| registration.executable == name) {
+            Some(registration) if registration.event == EventName::SessionStart => Self::Report,
+            Some(registration) if !catalog::answers(registration.event) => Self::Nothing,
+            Some(_) => Self::Answer,
+            None if [AGENT_EXECUTABLE, CODEX_EXECUTABLE].contains(&name) => Self::Answer,
+            None => Self::Print,
+        }
+    }
+
+    /// Returns the shell code, which ends the launcher.
+    fn code(self) -> &'static str {
+        match self {
+            Self::Report => include_str!("launcher/report.sh"),
+            Self::Answer => include_str!("launcher/answer.sh"),
+            Self::Nothing => "    exit 0\n",
+            Self::Print => include_str!("launcher/print.sh"),
+        }
+    }
+}
+
+/// Returns the text of the launcher of the executable `name`, in a bundle with these targets.
+pub fn launcher<'a>(name: &str, targets: impl IntoIterator<Item = &'a str>) -> String {
+    let mut cases = String::new();
+    for (machine, target) in choose(targets) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(cases, "{}-{}) target={target} ;;", machine.system, machine.processor);
+    }
+    TEMPLATE.replace("@GIVE_UP@\n", Fallback::of(name).code()).replace("@TARGETS@\n", &cases).replace("@NAME@", name)
+}
+
+/// Returns whether a file with this content, or beginning, is a launcher.
+pub fn is_launcher(content: &[u8]) -> bool {
+    content.starts_with(BEGINNING.as_bytes())
+}
+
+/// The name of the file, in `bin/`.
+pub const CHECKSUMS: &str = "SHA256SUMS";
+
+/// The length of a SHA-256 checksum in hexadecimal digits.
+const DIGITS: usize = 64;
+
+/// The checksums of the executables, by target and name.
+///
+/// They detect a file that is incomplete or damaged. They do not protect against somebody who can change the bundle, and
+/// with it this file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checksums(BTreeMap<(String, String), String>);
+
+/// The number of the line that is not a checksum and a path, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParseError {
+    /// The number of the line, from 1.
+    pub line: usize,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} of {CHECKSUMS} is not a checksum with the path of an executable", self.line)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+impl Checksums {
+    /// Reads the file, which has the form that `sha256sum --check` reads.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let mut sums = Self::default();
+        for (at, line) in text.lines().enumerate() {
+            let error = ParseError { line: at + 1 };
+            let (sum, path) = line.split_once("  ").ok_or(error)?;
+            let (target, name) = path.split_once('/').ok_or(error)?;
+            let is_sum = sum.len() == DIGITS
+                && sum.bytes().all(|digit| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit));
+            if !is_sum || Machine::of(target).is_none() || !is_name(name) {
+                return Err(error);
+            }
+            sums.insert(target, name, sum);
+        }
+        Ok(sums)
+    }
+
+    /// Adds the checksum of an executable, in lower-case hexadecimal digits.
+    pub fn insert(&mut self, target: &str, name: &str, sum: &str) {
+        self.0.insert((target.to_owned(), name.to_owned()), sum.to_owned());
+    }
+
+    /// Returns the executables of a target with their checksums, sorted by name.
+    pub fn of_target<'a>(&'a self, target: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let entries = self.0.iter().filter(move |((of, _), _)| of == target);
+        entries.map(|((_, name), sum)| (name.as_str(), sum.as_str()))
+    }
+}
+
+impl fmt::Display for Checksums {
+    /// Writes the text of the file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|((target, name), sum)| writeln!(f, "{sum}  {target}/{name}"))
+    }
+}
+
+/// Returns whether `name` can be the name of an executable, and no path.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// The executable that replaces the launchers, and its own last.
+const LAST: &str = "longhaul-session-start";
+
+/// A link that replaces a launcher.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The launcher's name in `bin/`.
+    pub name: &'static str,
+    /// What the link leads to, relative to `bin/`.
+    pub to: String,
+    /// The checksum that the executable must have.
+    pub checksum: String,
+}
+
+/// Returns the links for `target`, in the order in which they are made.
+///
+/// The last one is that of SessionStart. While it is a launcher, some others may be launchers, too: a process that was
+/// killed before the last link leaves the rest to the next session. Only names of the catalogue become links.
+pub fn links(checksums: &Checksums, target: &str) -> Vec<Link> {
+    let link = |(name, checksum): (&str, &str)| {
+        let name = catalog::executables(None).find(|known| *known == name)?;
+        Some(Link { name, to: format!("{target}/{name}"), checksum: checksum.to_owned() })
+    };
+    let mut links: Vec<Link> = checksums.of_target(target).filter_map(link).collect();
+    // A stable sort: the others keep the order of their names.
+    links.sort_by_key(|link| link.name == LAST);
+    links
+}
+
+/// The place of an executable: `bin/NAME`, or `bin/TARGET/NAME` in a universal bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Location<'a> {
+    /// The folder of the bundle.
+    pub bundle: &'a Path,
+    /// The target whose folder the executable is in; `None` if it is in `bin/` itself.
+    pub target: Option<&'a str>,
+}
+
+impl<'a> Location<'a> {
+    /// Returns the location of `exe`, or `None` if its path is not that of an executable in a bundle.
+    pub fn of(exe: &'a Path) -> Option<Self> {
+        let folder = exe.parent()?;
+        let target = folder.file_name()?.to_str().filter(|name| Machine::of(name).is_some());
+        let bin = if target.is_some() { folder.parent()? } else { folder };
+        let bundle = bin.parent().filter(|_| bin.ends_with("bin"))?;
+        Some(Self { bundle, target })
+    }
+}
 
 #[cfg(test)]
 mod tests;

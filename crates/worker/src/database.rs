@@ -9,7 +9,7 @@ use longhaul_runtime::waiting_times::DATABASE_FOR_REQUEST;
 use longhaul_runtime::{Error, Home};
 use longhaul_store::Store;
 
-use crate::response::Problem;
+use crate::routes::Problem;
 
 /// The cache of the writing connection, in kibibytes.
 const WRITER_CACHE: u32 = 512;

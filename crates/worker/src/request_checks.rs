@@ -1,10 +1,12 @@
-//! The checks before every request. A response then gets the headers that `response.rs` lists.
+//! The checks before every request, and how many are answered in a second. A response then gets the headers that `routes.rs`
+//! lists.
 //!
 //! Any page in the user's browser can send requests to this machine, and any host name can be made to resolve to it. So a
 //! request must name the worker as its host, come from the viewer or from no page, and have the token or the key of the page.
 //!
 //! There is no cookie: a browser would send it to every port of this machine, whoever listens there.
 
+use std::sync::Mutex;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
@@ -15,12 +17,9 @@ use axum::response::{IntoResponse, Response};
 use longhaul_runtime::waiting_times;
 use longhaul_runtime::worker::ticket;
 
-use crate::connections::Caller;
-use crate::page::LOCKED;
-use crate::params::Params;
-use crate::response::{HEADERS, Problem};
-use crate::routes::Shared;
-use crate::worker::Worker;
+use crate::routes::{HEADERS, LOCKED, Problem, Shared};
+use crate::serve::{Caller, Worker};
+use crate::shapes::Params;
 
 /// The largest body that is read.
 pub(crate) const BODY: usize = 2 * 1024 * 1024;
@@ -227,11 +226,47 @@ fn locked() -> Response {
     response
 }
 
+/// The burst of requests, and the number per second after it.
+pub(crate) const REQUESTS: (u32, u32) = (2_000, 1_000);
+
+/// The same for requests without the token.
+pub(crate) const STRANGERS: (u32, u32) = (50, 10);
+
+/// A token bucket.
+#[derive(Debug)]
+pub(crate) struct Bucket {
+    size: f64,
+    per_second: f64,
+    level: Mutex<(f64, Instant)>,
+}
+
+impl Bucket {
+    /// Returns a full bucket.
+    pub(crate) fn new(size: u32, per_second: u32, now: Instant) -> Self {
+        let size = f64::from(size);
+        Self { size, per_second: f64::from(per_second), level: Mutex::new((size, now)) }
+    }
+
+    /// Takes a token; returns whether there was one.
+    pub(crate) fn take(&self, now: Instant) -> bool {
+        let mut level = self.level.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let filled = level.0 + now.saturating_duration_since(level.1).as_secs_f64() * self.per_second;
+        *level = (filled.min(self.size), now);
+        let has_one = level.0 >= 1.0;
+        if has_one {
+            level.0 -= 1.0;
+        }
+        has_one
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use axum::http::Method;
 
-    use super::{is_data, is_of_page, is_same, leads_astray};
+    use super::{Bucket, is_data, is_of_page, is_same, leads_astray};
 
     #[test]
     fn data_is_what_lies_below_the_api_and_the_stream() {
@@ -267,5 +302,17 @@ mod tests {
         for path in ["/", "/app.js", "/api/sessions/a..b/timeline", "/api/sessions/a%20b/timeline"] {
             assert!(!leads_astray(path), "{path}");
         }
+    }
+
+    #[test]
+    fn a_burst_is_answered_and_then_so_many_a_second() {
+        let start = Instant::now();
+        let bucket = Bucket::new(3, 2, start);
+        let taken = (0..5).filter(|_| bucket.take(start)).count();
+        assert_eq!(taken, 3);
+        let later = start + Duration::from_secs(1);
+        assert_eq!((0..5).filter(|_| bucket.take(later)).count(), 2);
+        let much_later = start + Duration::from_secs(100);
+        assert_eq!((0..9).filter(|_| bucket.take(much_later)).count(), 3);
     }
 }

@@ -1,11 +1,14 @@
 //! The process: takes the lock, listens, and exits when it is stopped or has not been used for long. Also the numbers of
 //! ports and threads.
 
+use std::collections::BTreeMap;
+use std::future::Future;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use hyper::Request;
@@ -14,18 +17,22 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use longhaul_core::config;
-use longhaul_runtime::worker::{self, Claim, WorkerFile};
+use longhaul_core::{Config, Env, config};
+use longhaul_cost::AllUsage;
+use longhaul_runtime::worker::{self, Claim, WorkerFile, new_token};
 use longhaul_runtime::{Error, ErrorLog, Home, waiting_times};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
-use crate::connections::Connections;
+use crate::database::{Database, lock};
 use crate::embeddings;
 use crate::model::{self, For, Summarizer};
+use crate::request_checks::{Bucket, REQUESTS, STRANGERS};
 use crate::routes::router;
-use crate::watch::watch;
-use crate::worker::Worker;
+use crate::stream::Hub;
+use crate::watch::{Eyes, watch};
 
 /// How many ports are tried, starting with the configured one.
 const PORTS: u16 = 100;
@@ -224,5 +231,178 @@ async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Option
             return;
         }
         tokio::time::sleep(left.min(waiting_times::WORKER_CHECKS_IDLE).max(Duration::from_millis(50))).await;
+    }
+}
+
+/// The maximum number of connections.
+const CONNECTIONS: usize = 256;
+
+/// Who is at the other end of a connection. Every request of the connection has it as an extension.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Caller(Arc<AtomicBool>);
+
+impl Caller {
+    /// Records that the caller has shown a key. Its connection is not closed for another one.
+    pub(crate) fn trust(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_trusted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The open connections, by the order in which they were opened.
+#[derive(Debug, Default)]
+struct Connections(Arc<Mutex<Open>>);
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    tasks: BTreeMap<u64, (Caller, Option<AbortHandle>)>,
+}
+
+impl Connections {
+    /// Returns a place for a new connection; `None` if every connection has shown a key.
+    pub(crate) fn enter(&self) -> Option<Place> {
+        let mut open = lock(&self.0);
+        if open.tasks.len() >= CONNECTIONS {
+            let oldest = *open.tasks.iter().find(|(_, (caller, _))| !caller.is_trusted())?.0;
+            // The task is dropped later, by the runtime, and finds its place gone.
+            if let Some((_, Some(task))) = open.tasks.remove(&oldest) {
+                task.abort();
+            }
+        }
+        let (number, caller) = (open.next, Caller::default());
+        open.next += 1;
+        open.tasks.insert(number, (caller.clone(), None));
+        Some(Place { number, caller, open: Arc::clone(&self.0) })
+    }
+}
+
+/// The place of one connection, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    number: u64,
+    caller: Caller,
+    open: Arc<Mutex<Open>>,
+}
+
+impl Place {
+    pub(crate) fn caller(&self) -> Caller {
+        self.caller.clone()
+    }
+
+    /// Starts the task of the connection, which has the place until it ends.
+    pub(crate) fn hold(self, connection: impl Future<Output = ()> + Send + 'static) {
+        let (number, open) = (self.number, Arc::clone(&self.open));
+        let task = tokio::spawn(async move {
+            connection.await;
+            drop(self);
+        });
+        if let Some((_, handle)) = lock(&open).tasks.get_mut(&number) {
+            *handle = Some(task.abort_handle());
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock(&self.open).tasks.remove(&self.number);
+    }
+}
+
+/// The state of the worker.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) home: Home,
+    env: Env,
+    pub(crate) file: WorkerFile,
+    /// The key with which the page asks. It is in no file of Longhaul, opens only what the page uses, and ends with this
+    /// worker.
+    pub(crate) page_key: String,
+    pub(crate) database: Arc<Database>,
+    pub(crate) hub: Hub,
+    pub(crate) eyes: Mutex<Eyes>,
+    /// The usage of all transcripts, which `/api/cost` reads on from where it was.
+    pub(crate) usage: Mutex<AllUsage>,
+    pub(crate) requests: Bucket,
+    pub(crate) strangers: Bucket,
+    /// Held while two snapshots are compared.
+    pub(crate) comparisons: Arc<Semaphore>,
+    used: Mutex<Instant>,
+    is_kept: AtomicBool,
+}
+
+impl Worker {
+    pub(crate) fn new(env: &Env, file: WorkerFile) -> Result<Self, Error> {
+        let now = Instant::now();
+        let home = Home::of(env)?;
+        Ok(Self {
+            database: Arc::new(Database::open(&home)?),
+            home,
+            env: env.clone(),
+            page_key: new_token()?,
+            is_kept: AtomicBool::new(!file.for_model),
+            file,
+            hub: Hub::default(),
+            eyes: Mutex::default(),
+            usage: Mutex::default(),
+            requests: Bucket::new(REQUESTS.0, REQUESTS.1, now),
+            strangers: Bucket::new(STRANGERS.0, STRANGERS.1, now),
+            comparisons: Arc::new(Semaphore::new(1)),
+            used: Mutex::new(now),
+        })
+    }
+
+    /// Records that the worker is used.
+    pub(crate) fn touch(&self) {
+        *lock(&self.used) = Instant::now();
+    }
+
+    /// Records that the user wants the worker: from now on it counts as started by the user, not by a hook.
+    pub(crate) fn keep(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the user wants the worker, so that it stays while a model has nothing to do.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_kept.load(Ordering::Relaxed)
+    }
+
+    /// Returns for how long the worker was not used.
+    pub(crate) fn idle(&self) -> Duration {
+        if self.hub.clients() > 0 {
+            self.touch();
+        }
+        lock(&self.used).elapsed()
+    }
+
+    /// Returns the current environment and configuration.
+    pub(crate) fn now(&self) -> Result<(Env, Config), Error> {
+        let mut env = self.env.clone();
+        env.now = longhaul_runtime::env().now;
+        let (config, _) = longhaul_runtime::config(&env)?;
+        Ok((env, config))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CONNECTIONS, Connections};
+
+    #[test]
+    fn the_oldest_connection_without_a_key_makes_room() {
+        let connections = Connections::default();
+        let places: Vec<_> = (0..CONNECTIONS).map(|_| connections.enter().unwrap()).collect();
+        places[0].caller().trust();
+        let new = connections.enter().unwrap();
+        let is_open = |number| super::lock(&connections.0).tasks.contains_key(&number);
+        assert!(is_open(0) && !is_open(1) && is_open(2) && is_open(new.number));
+        places.iter().for_each(|place| place.caller().trust());
+        new.caller().trust();
+        assert!(connections.enter().is_none());
+        drop(places);
+        assert!(connections.enter().is_some());
     }
 }

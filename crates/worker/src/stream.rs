@@ -18,8 +18,7 @@ use serde::Serialize;
 use tokio::sync::{Notify, mpsc};
 
 use crate::database::lock;
-use crate::response::{Answer, Problem};
-use crate::routes::Shared;
+use crate::routes::{Answer, Problem, Shared};
 
 /// The maximum number of listeners.
 const MOST: usize = 128;

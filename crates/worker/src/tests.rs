@@ -19,8 +19,8 @@ use tower::ServiceExt;
 
 use self::spec::{Operation, Spec};
 use crate::routes::{router, routes};
+use crate::serve::Worker;
 use crate::watch::watch;
-use crate::worker::Worker;
 
 const PORT: u16 = 37_777;
 

@@ -1,22 +1,30 @@
-//! Detects new records while there are listeners, sends them, and sends the `ping` that keeps an idle connection open.
+//! What the worker sees: the sessions, their context use and their cost. Detects new records while there are listeners, sends
+//! them, and sends the `ping` that keeps an idle connection open.
 
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
+use longhaul_core::{Config, Millis};
+use longhaul_cost::{Prices, SessionCosts, Sum, sum_json};
 use longhaul_runtime::memory::take_in_all;
-use longhaul_runtime::{Error, ErrorLog, Home, today, waiting_times};
-use longhaul_store::{Entry, Newest, Store, What};
+use longhaul_runtime::waiting_times::{self, SESSIONS_READ_FOR_REQUEST};
+use longhaul_runtime::{Error, ErrorLog, Home, Observation, Observed, Observer, agent_json, how_full, today};
+use longhaul_store::{ContextUse, Entry, Newest, Store, What};
+use longhaul_tracker::{Agent, attention};
+use longhaul_transcript::ContextFill;
 use serde_json::{Value, json};
 
 use crate::database::{blocking, lock};
-use crate::response::Problem;
+use crate::routes::Problem;
+use crate::serve::Worker;
+use crate::shapes;
 use crate::stream::{Joining, event};
-use crate::worker::Worker;
-use crate::{observed, shapes};
 
 /// How often the database is checked.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -155,7 +163,7 @@ impl Watcher {
     fn agents(&mut self, worker: &Worker, store: &Store) -> Result<Option<Bytes>, Error> {
         let (env, config) = worker.now()?;
         let mut eyes = lock(&worker.eyes);
-        let agents = observed::agents(store, eyes.look(&worker.home, &config)?, &config.context.windows, env.now)?;
+        let agents = agents(store, eyes.look(&worker.home, &config)?, &config.context.windows, env.now)?;
         drop(eyes);
         // The age changes all the time, so it is not compared.
         let ageless = |agents: &[Value]| -> Vec<Value> {
@@ -205,4 +213,84 @@ fn notes(home: &Home) -> u64 {
         }
     }
     hasher.finish()
+}
+
+/// Reads the files of sessions, at most once per [`SESSIONS_READ_FOR_REQUEST`].
+#[derive(Debug, Default)]
+pub(crate) struct Eyes {
+    observer: Observer,
+    costs: SessionCosts,
+    seen: SeenSessions,
+    at: Option<Instant>,
+}
+
+/// The sessions at one time.
+#[derive(Debug, Default)]
+pub(crate) struct SeenSessions {
+    pub(crate) observation: Observation,
+    /// The cost of each running session whose transcript is known.
+    costs: HashMap<String, Sum>,
+}
+
+impl Eyes {
+    /// Returns the sessions as they were at most [`SESSIONS_READ_FOR_REQUEST`] ago.
+    pub(crate) fn look(&mut self, home: &Home, config: &Config) -> Result<&SeenSessions, Error> {
+        if self.at.is_none_or(|at| at.elapsed() >= SESSIONS_READ_FOR_REQUEST) {
+            let observation = self.observer.look(home)?;
+            let costs = self.costs(&observation, &Prices::new(&config.cost.prices));
+            self.seen = SeenSessions { observation, costs };
+            self.at = Some(Instant::now());
+        }
+        Ok(&self.seen)
+    }
+
+    fn costs(&mut self, observation: &Observation, prices: &Prices) -> HashMap<String, Sum> {
+        let running = observation.sessions.iter().filter(|observed| observed.agent.is_some());
+        let known: Vec<(&str, &Path)> = running
+            .filter_map(|observed| Some((observed.session.as_str(), observed.record.as_ref()?.transcript.as_deref()?)))
+            .collect();
+        let transcripts: Vec<&Path> = known.iter().map(|(_, transcript)| *transcript).collect();
+        self.costs.keep_only(&transcripts);
+        let cost = |(session, transcript): (&str, &Path)| (session.to_owned(), self.costs.of(transcript, prices));
+        known.into_iter().map(cost).collect()
+    }
+}
+
+/// Returns the running sessions, as `longhaul status --json` prints them, with their cost; the most urgent first.
+pub(crate) fn agents(
+    store: &Store,
+    seen: &SeenSessions,
+    windows: &BTreeMap<String, u64>,
+    now: Millis,
+) -> Result<Vec<Value>, Error> {
+    let Observation { sessions, contexts } = &seen.observation;
+    let of = |agent: &Agent| sessions.iter().find(|observed| observed.session == agent.session);
+    let bridges = store.bridges()?;
+    let mut agents = store.agents()?;
+    agents.retain(|agent| of(agent).is_none_or(|observed| observed.client_runs != Some(false)));
+    agents.sort_by_cached_key(attention);
+    let json = |agent: &Agent| {
+        let context = context(&agent.session, of(agent), contexts, windows);
+        let percent = context.and_then(|context| context["used_percent"].as_f64());
+        let mut json = agent_json(agent, percent, &bridges, now.0 / 1000);
+        json["cost"] = seen.costs.get(&agent.session).map_or(Value::Null, sum_json);
+        json
+    };
+    Ok(agents.iter().map(json).collect())
+}
+
+/// Returns how full a session's context is; `None` if nothing is known about it.
+pub(crate) fn context(
+    session: &str,
+    observed: Option<&Observed>,
+    contexts: &[ContextUse],
+    windows: &BTreeMap<String, u64>,
+) -> Option<Value> {
+    let usage = observed.and_then(Observed::usage);
+    if usage.is_none() && !contexts.iter().any(|context| context.session == session) {
+        return None;
+    }
+    let ContextFill { tokens: used, window, model, .. } = how_full(session, usage, contexts, windows);
+    let percent = used.map(|used| (used as f64 * 1000.0 / window.max(1) as f64).round() / 10.0);
+    Some(json!({ "model": model, "used_tokens": used, "window_tokens": window, "used_percent": percent }))
 }

@@ -1,17 +1,19 @@
-//! One plugin of the marketplace: all jobs, or one job with only what it needs.
+//! One plugin of the marketplace: all jobs, or one job with only what it needs; for one target, or universal, with the
+//! executables of several targets and launchers.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use longhaul_core::catalog::{self, Job};
+use longhaul_universal_bundle::{CHECKSUMS, Checksums, choose, launcher};
 
-use super::{manifest, put};
-use crate::codegen::{self, hooks};
-use crate::static_model;
-use crate::workspace::{PACKAGE, Workspace};
+use super::{archive, put, replace};
+use crate::codegen;
+use crate::workspace::{self, PACKAGE, Workspace};
 
 /// A file that is shipped beside the executables, and the jobs that need it.
 struct Piece {
@@ -28,7 +30,7 @@ const CONTENT: &[Piece] = &[
     Piece { name: "commands/detail.md", jobs: &[Job::Handoff] },
     Piece { name: "commands/restore.md", jobs: &[Job::Bookmarks] },
     Piece { name: "commands/tl.md", jobs: &[Job::Handoff] },
-    Piece { name: "hooks/bridge.ts", jobs: hooks::BRIDGED },
+    Piece { name: "hooks/bridge.ts", jobs: codegen::BRIDGED },
     Piece { name: "skills/memory/SKILL.md", jobs: &[Job::Memory] },
     Piece { name: "skills/rewind-points/SKILL.md", jobs: &[Job::Bookmarks] },
     Piece { name: "skills/session-states/SKILL.md", jobs: &[Job::Tracker] },
@@ -96,19 +98,19 @@ impl Bundle {
     }
 
     /// Copies the plugin's executables from `built` to `to`.
-    pub(crate) fn copy_executables(self, built: &Path, to: &Path) -> Result<()> {
+    fn copy_executables(self, built: &Path, to: &Path) -> Result<()> {
         self.executables().try_for_each(|name| copy(&built.join(name), &to.join(name), 0o755))
     }
 
     /// Writes everything but the executables to `folder`.
-    pub(crate) fn lay_out_content(self, workspace: &Workspace, folder: &Path) -> Result<()> {
+    fn lay_out_content(self, workspace: &Workspace, folder: &Path) -> Result<()> {
         let plugin = workspace.root.join("plugin");
         nothing_is_forgotten(workspace, &plugin)?;
-        put(&folder.join(".claude-plugin/plugin.json"), &manifest::plugin(self, workspace)?)?;
-        put(&folder.join("hooks/hooks.json"), &hooks::json(self.job())?)?;
+        put(&folder.join(".claude-plugin/plugin.json"), &super::plugin(self, workspace)?)?;
+        put(&folder.join("hooks/hooks.json"), &codegen::hooks_json(self.job())?)?;
         if self == Self::Whole {
-            put(&folder.join(".codex-plugin/plugin.json"), &manifest::codex_plugin(workspace)?)?;
-            put(&folder.join("hooks/codex.json"), &hooks::codex_json()?)?;
+            put(&folder.join(".codex-plugin/plugin.json"), &super::codex_plugin(workspace)?)?;
+            put(&folder.join("hooks/codex.json"), &codegen::codex_json()?)?;
         }
         put(&folder.join("config.schema.json"), &codegen::config_schema()?)?;
         for piece in CONTENT.iter().filter(|piece| self.takes(piece)) {
@@ -122,14 +124,14 @@ impl Bundle {
             }
         }
         if self.job().is_none_or(|job| job == Job::Memory) {
-            for path in static_model::files(workspace) {
+            for path in workspace::model_files(workspace) {
                 copy(&path, &folder.join("model").join(path.file_name().unwrap_or_default()), 0o644)?;
             }
         }
         copy(&workspace.root.join("LICENSE"), &folder.join("LICENSE"), 0o644)?;
         match self {
             Self::Whole => copy(&workspace.root.join("README.md"), &folder.join("README.md"), 0o644),
-            Self::Only(job) => put(&folder.join("README.md"), &manifest::readme(job)),
+            Self::Only(job) => put(&folder.join("README.md"), &super::readme(job)),
         }
     }
 }
@@ -179,9 +181,109 @@ pub(crate) fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
     fs::set_permissions(to, Permissions::from_mode(mode)).with_context(|| format!("cannot change {}", to.display()))
 }
 
+// `cargo xtask dist --universal`: a marketplace with one bundle that has the executables of several targets.
+//
+// The launchers in it start the executables of the machine that they run on; see `longhaul-universal-bundle`.
+
+/// The executables of one target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetExecutables {
+    /// The target's triple.
+    pub target: String,
+    /// The folder with the executables.
+    pub folder: PathBuf,
+}
+
+/// Returns the folder of the marketplace.
+pub fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("universal")
+}
+
+/// Lays out `target/universal` from the archives of this version in `from`.
+pub fn from_archives(workspace: &Workspace, from: &Path) -> Result<()> {
+    let unpacked = tempfile::Builder::new().prefix(".unpacked-").tempdir_in(&workspace.target)?;
+    let beginning = format!("{PACKAGE}-{}-", workspace.version);
+    let mut built = Vec::new();
+    for path in archive::list(from)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let Some(name) = name.strip_suffix(".tar.gz").filter(|name| name.starts_with(&beginning)) else { continue };
+        archive::unpack(&path, unpacked.path())?;
+        let folder = unpacked.path().join(name).join(PACKAGE).join("bin");
+        built.push(TargetExecutables { target: name[beginning.len()..].to_owned(), folder });
+    }
+    if built.is_empty() {
+        bail!("{} has no archive {beginning}TARGET.tar.gz: make one with cargo xtask dist", from.display());
+    }
+    finish(workspace, &built)
+}
+
+/// Lays out `target/universal` with the executables in `target/dist`, which are for `target` or this machine.
+pub fn from_dist(workspace: &Workspace, target: Option<&str>) -> Result<()> {
+    let target = target.map_or_else(Workspace::host_triple, |target| Ok(target.to_owned()))?;
+    let folder = workspace.target.join("dist").join(PACKAGE).join("bin");
+    finish(workspace, &[TargetExecutables { target, folder }])
+}
+
+fn finish(workspace: &Workspace, built: &[TargetExecutables]) -> Result<()> {
+    let staging = tempfile::Builder::new().prefix(".universal-").tempdir_in(&workspace.target)?;
+    fs::set_permissions(staging.path(), Permissions::from_mode(0o755))?;
+    lay_out(workspace, built, staging.path())?;
+    let marketplace = folder(workspace);
+    replace(&marketplace, staging)?;
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{}", marketplace.display())?;
+    for TargetExecutables { target, .. } in built {
+        writeln!(stdout, "  executables for {target}")?;
+    }
+    let add = format!("claude plugin marketplace add {}", marketplace.display());
+    writeln!(stdout, "\nto install:\n  {add}\n  claude plugin install {PACKAGE}@{PACKAGE}")?;
+    Ok(())
+}
+
+/// Writes the marketplace to `folder`.
+pub fn lay_out(workspace: &Workspace, built: &[TargetExecutables], folder: &Path) -> Result<()> {
+    let targets = || built.iter().map(|one| one.target.as_str());
+    let chosen = choose(targets());
+    for target in targets() {
+        ensure!(
+            chosen.iter().any(|(_, chosen)| *chosen == target),
+            "{target} cannot be in a universal bundle: launchers do not know it, or there is another target for the same machine"
+        );
+    }
+    let plugin = folder.join(PACKAGE);
+    let bin = plugin.join("bin");
+    Bundle::Whole.lay_out_content(workspace, &plugin)?;
+    let mut checksums = Checksums::default();
+    for one in built {
+        let to = bin.join(&one.target);
+        Bundle::Whole.copy_executables(&one.folder, &to).with_context(|| format!("target {}", one.target))?;
+        for name in Bundle::Whole.executables() {
+            checksums.insert(&one.target, name, &archive::sum(&fs::read(to.join(name))?));
+        }
+    }
+    put(&bin.join(CHECKSUMS), &checksums.to_string())?;
+    for name in Bundle::Whole.executables() {
+        put(&bin.join(name), &launcher(name, targets()))?;
+        fs::set_permissions(bin.join(name), Permissions::from_mode(0o755))?;
+    }
+    put(&folder.join(".claude-plugin/marketplace.json"), &super::marketplace_json(&[Bundle::Whole], workspace)?)?;
+    put(&folder.join("README.md"), &super::marketplace_readme(workspace))?;
+    copy(&workspace.root.join("LICENSE"), &folder.join("LICENSE"), 0o644)?;
+    // TPM runs it in a clone of the branch.
+    copy(&workspace.root.join("longhaul.tmux"), &folder.join("longhaul.tmux"), 0o755)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::CONTENT;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    use longhaul_universal_bundle::{Checksums, is_launcher};
+
+    use super::super::archive;
+    use super::{CONTENT, TargetExecutables, from_archives, lay_out};
+    use crate::workspace::Workspace;
 
     /// Both are typed as `/longhaul:NAME`: the client takes the command and never shows the skill.
     #[test]
@@ -191,5 +293,94 @@ mod tests {
         let skills: Vec<_> = names("skills/", "/SKILL.md").collect();
         assert!(!skills.is_empty());
         assert!(names("commands/", ".md").all(|command| !skills.contains(&command)));
+    }
+
+    const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-apple-darwin"];
+
+    /// Writes a file for every executable, with the target as its content.
+    fn built(workspace: &Workspace, folder: &Path, target: &str) -> TargetExecutables {
+        fs::create_dir_all(folder).unwrap();
+        for name in &workspace.executables {
+            fs::write(folder.join(name), format!("{name} for {target}")).unwrap();
+            fs::set_permissions(folder.join(name), Permissions::from_mode(0o755)).unwrap();
+        }
+        TargetExecutables { target: target.to_owned(), folder: folder.to_owned() }
+    }
+
+    #[track_caller]
+    fn check(workspace: &Workspace, marketplace: &Path) {
+        let bin = marketplace.join("longhaul/bin");
+        let sums = Checksums::parse(&fs::read_to_string(bin.join("SHA256SUMS")).unwrap()).unwrap();
+        for name in &workspace.executables {
+            assert!(is_launcher(&fs::read(bin.join(name)).unwrap()), "{name}");
+            assert_eq!(fs::metadata(bin.join(name)).unwrap().permissions().mode() & 0o777, 0o755);
+            for target in TARGETS {
+                let executable = bin.join(target).join(name);
+                assert_eq!(fs::read_to_string(&executable).unwrap(), format!("{name} for {target}"));
+                assert_eq!(fs::metadata(&executable).unwrap().permissions().mode() & 0o777, 0o755);
+            }
+        }
+        for target in TARGETS {
+            assert_eq!(sums.of_target(target).count(), workspace.executables.len());
+        }
+        let list: serde_json::Value =
+            serde_json::from_slice(&fs::read(marketplace.join(".claude-plugin/marketplace.json")).unwrap()).unwrap();
+        assert_eq!(list["plugins"].as_array().unwrap().len(), 1);
+        assert_eq!(list["plugins"][0]["source"], "./longhaul");
+        for name in ["README.md", "LICENSE", "longhaul.tmux", "longhaul/hooks/hooks.json"] {
+            assert!(marketplace.join(name).is_file(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_bundle_has_a_launcher_for_every_executable_and_the_executables_of_every_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::load().unwrap();
+        let built = TARGETS.map(|target| built(&workspace, &folder.path().join(target), target));
+        let marketplace = folder.path().join("marketplace");
+        lay_out(&workspace, &built, &marketplace).unwrap();
+        check(&workspace, &marketplace);
+    }
+
+    #[test]
+    fn it_is_made_of_the_archives_of_this_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut workspace = Workspace::load().unwrap();
+        let archives = folder.path().join("archives");
+        fs::create_dir_all(&archives).unwrap();
+        for target in TARGETS {
+            let dist = folder.path().join("dist");
+            built(&workspace, &dist.join("longhaul/bin"), target);
+            let name = format!("longhaul-{}-{target}", workspace.version);
+            fs::write(archives.join(format!("{name}.tar.gz")), archive::pack(&dist, &name).unwrap()).unwrap();
+        }
+        fs::write(archives.join("longhaul-0.0.0-x86_64-apple-darwin.tar.gz"), "another version").unwrap();
+        archive::write_sums(&archives).unwrap();
+        workspace.target = folder.path().join("target");
+        fs::create_dir_all(&workspace.target).unwrap();
+        from_archives(&workspace, &archives).unwrap();
+        check(&workspace, &workspace.target.join("universal"));
+        let names: Vec<_> = fs::read_dir(&workspace.target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["universal"], "nothing temporary is left");
+
+        let damaged = archives.join(format!("longhaul-{}-{}.tar.gz", workspace.version, TARGETS[0]));
+        let mut bytes = fs::read(&damaged).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&damaged, bytes).unwrap();
+        let error = from_archives(&workspace, &archives).unwrap_err().to_string();
+        assert!(error.contains("does not agree with SHA256SUMS"), "{error}");
+        let none = from_archives(&workspace, &folder.path().join("empty")).unwrap_err().to_string();
+        assert!(none.contains("cargo xtask dist"), "{none}");
+    }
+
+    #[test]
+    fn two_targets_for_one_machine_are_refused_as_is_one_that_launchers_do_not_know() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::load().unwrap();
+        for targets in [["x86_64-unknown-linux-musl", "x86_64-unknown-linux-gnu"], ["wasm32-wasip1", TARGETS[0]]] {
+            let built = targets.map(|target| built(&workspace, &folder.path().join(target), target));
+            let error = lay_out(&workspace, &built, &folder.path().join("m")).unwrap_err().to_string();
+            assert!(error.contains("cannot be in a universal bundle"), "{error}");
+        }
     }
 }

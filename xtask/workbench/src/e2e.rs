@@ -1,10 +1,7 @@
 //! `cargo xtask e2e`: runs the scenarios on the real client, with a scripted model, without network beyond loopback.
 
-mod agent_program;
 mod client;
-mod codex;
 mod scenarios;
-mod session;
 mod world;
 
 use std::fs;
@@ -15,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use xtask::arguments::E2eArgs;
 use xtask::workspace::{Profile, Workspace};
-use xtask::{dist, run, tools};
+use xtask::{dist, run, test};
 
 use self::scenarios::{ALL, LONG, Scenario, TYPING};
 use self::world::Cast;
@@ -57,7 +54,7 @@ pub(crate) fn run(workspace: &Workspace, args: &E2eArgs) -> Result<()> {
         }
         found => found?,
     };
-    tools::ensure(&["tmux"])?;
+    test::ensure(&["tmux"])?;
     let version = run::output(run::program(&client).arg("--version"))?;
     dist::run(workspace, Profile::Dev, None, dist::Packing::Nothing)?;
     watch_interrupts()?;

@@ -1,18 +1,17 @@
-//! `cargo xtask fuzz`: sends damaged input to every executable and every parser.
+//! `cargo xtask fuzz`: sends damaged input to every executable and every parser. The targets and their seeds are here, the
+//! payloads for executables in `fuzz/payloads.rs`.
 
-mod corpus;
 mod payloads;
-mod targets;
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use xtask::run;
 use xtask::workspace::Workspace;
-
-use self::targets::TARGETS;
 
 pub(crate) use self::payloads::run as run_payloads;
 
@@ -36,7 +35,7 @@ const LIMITS: [&str; 2] = ["-timeout=10", "-max_len=16384"];
 ///
 /// Without cargo-fuzz, the same properties are tested with random values, which are not guided by coverage.
 pub(crate) fn run(workspace: &Workspace, seconds: u64) -> Result<()> {
-    corpus::make(workspace)?;
+    make_corpus(workspace)?;
     if run::find("cargo-fuzz").is_none() {
         writeln!(
             io::stderr(),
@@ -73,5 +72,146 @@ fn try_properties(workspace: &Workspace, seconds: u64) -> Result<()> {
         if Instant::now() >= deadline {
             return Ok(());
         }
+    }
+}
+
+/// Maximum bytes of a seed with several lines: libFuzzer runs small inputs far more often than large ones.
+const SEED: usize = 8 * 1024;
+
+/// Fills fuzz/corpus from the recordings in tests; files that fuzzing has added there stay.
+fn make_corpus(workspace: &Workspace) -> Result<()> {
+    for target in TARGETS {
+        let folder = workspace.root.join("fuzz/corpus").join(target.name);
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        for (number, text) in texts(&workspace.root, &target.seeds)?.into_iter().enumerate() {
+            let path = folder.join(format!("recorded-{number}"));
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn texts(root: &Path, seeds: &Seeds) -> Result<Vec<Vec<u8>>> {
+    match seeds {
+        Seeds::Written(texts) => Ok(texts.iter().map(|text| text.as_bytes().to_vec()).collect()),
+        Seeds::Recorded(folders, extension) => {
+            let mut texts = Vec::new();
+            for folder in *folders {
+                let recorded = recordings(&root.join("tests").join(folder), extension)?;
+                texts.extend(recorded.iter().flat_map(|(_, text)| parts(text)));
+            }
+            Ok(texts)
+        }
+    }
+}
+
+/// Splits a recording into parts of whole lines.
+fn parts(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut parts: Vec<Vec<u8>> = vec![Vec::new()];
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        match parts.last_mut() {
+            Some(part) if part.is_empty() || part.len() + line.len() <= SEED => part.extend(line),
+            _ => parts.push(line.to_vec()),
+        }
+    }
+    parts
+}
+
+/// Returns the name, without the extension, and the content of every file with that extension in `folder`, sorted by name.
+fn recordings(folder: &Path, extension: &str) -> Result<Vec<(String, Vec<u8>)>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
+    paths.sort();
+    let read = |path: &PathBuf| {
+        let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok((path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), text))
+    };
+    paths.iter().map(read).collect()
+}
+
+/// A target.
+struct Target {
+    pub(crate) name: &'static str,
+    /// Its initial inputs.
+    seeds: Seeds,
+}
+
+/// The initial inputs of a target.
+enum Seeds {
+    /// Recorded files, by their folders in tests and their extension.
+    Recorded(&'static [&'static str], &'static str),
+    /// Literal texts.
+    Written(&'static [&'static str]),
+}
+
+const CONFIG: &str = r#"{"bookmarks":{"thresholds":{"min_tokens":100}},"continuation":{"enabled":true,"at":1000}}"#;
+
+/// Every target, sorted by name.
+const TARGETS: [Target; 13] = [
+    written(
+        "activity_log",
+        &["S 1000 idle\nP 1000\nT 1000 4\nA 1000 2\nI 1000\nG 1000\nC 1000\nB 1000\nS 1000 completed\n"],
+    ),
+    recorded("agent_payload", &["payloads/gemini", "payloads/opencode", "payloads/qwen"], "json"),
+    written("config", &[CONFIG, r#"{"guard":{"enabled":true},"memory":{"exclude":["/x"]}}"#]),
+    written(
+        "front_matter",
+        &["Sure:\n```md\n---\ncontinue: true\nnonce: lh-1\nmood: [a, b]\n---\n# Task\nx\n# Remaining\n- [ ] y\n```\n"],
+    ),
+    written("json_text", &[CONFIG, "{ \"a\" :1.50e3 }\n", "{\n\t\"memory\": {\"\\u0062\":  1}, \"z\": 3\n}\n"]),
+    written("moment", &["14:03", "2026-11-14T14:03:20", "yesterday 14:00-14:30", "turn 12", "#12", "0d6a98de"]),
+    recorded("payload", &["payloads", "payloads/codex", "payloads/foreign"], "json"),
+    written(
+        "query",
+        &[r#"parser "cut in two" -unicode file:src kind:problem project:x since:2026-01-31 before:2026-02-01"#],
+    ),
+    recorded("rollout", &["codex"], "jsonl"),
+    recorded("screen", &["screens"], "ansi"),
+    written(
+        "spool",
+        &[r#"{"tool_use_id":"t","tool":"Bash","input":"{\"command\":\"ls\"}","response":"{\"stdout\":\"a\"}","at":1}"#],
+    ),
+    recorded("tags", &["payloads"], "json"),
+    recorded("transcript", &["transcripts"], "jsonl"),
+];
+
+const fn recorded(name: &'static str, folders: &'static [&'static str], extension: &'static str) -> Target {
+    Target { name, seeds: Seeds::Recorded(folders, extension) }
+}
+
+const fn written(name: &'static str, texts: &'static [&'static str]) -> Target {
+    Target { name, seeds: Seeds::Written(texts) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::{Seeds, TARGETS};
+
+    #[test]
+    fn every_folder_of_payloads_is_a_seed() {
+        let payloads = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/payloads");
+        let entries = fs::read_dir(payloads).unwrap().flatten().filter(|entry| entry.path().is_dir());
+        for name in entries.map(|entry| entry.file_name().into_string().unwrap()) {
+            let folder = format!("payloads/{name}");
+            let is_seed = |seeds: &Seeds| matches!(seeds, Seeds::Recorded(folders, _) if folders.contains(&&*folder));
+            assert!(TARGETS.iter().any(|target| is_seed(&target.seeds)), "{folder}");
+        }
+    }
+
+    #[test]
+    fn every_target_is_run_and_compiled() {
+        let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+        let files = fs::read_dir(fuzz.join("fuzz_targets")).unwrap().flatten();
+        let mut found: Vec<String> = files.filter_map(|file| file.file_name().into_string().ok()).collect();
+        found.sort();
+        let names = TARGETS.map(|target| target.name);
+        assert_eq!(found, names.map(|name| format!("{name}.rs")));
+        let manifest = fs::read_to_string(fuzz.join("Cargo.toml")).unwrap();
+        let bins: Vec<&str> = manifest.split("[[bin]]\n").skip(1).filter_map(|bin| bin.lines().next()).collect();
+        assert_eq!(bins, names.map(|name| format!("name = \"{name}\"")));
     }
 }

@@ -12,8 +12,7 @@ use anyhow::{Context, Result, bail};
 use longhaul_embedding::Model;
 use xtask::arguments::ModelArgs;
 use xtask::run;
-use xtask::static_model::{self, FILE};
-use xtask::workspace::Workspace;
+use xtask::workspace::{self, MODEL_FILE, Workspace};
 
 const SCRIPT: &str = include_str!("model/distil.py");
 const TEXTS: &str = include_str!("model/training_texts.py");
@@ -40,16 +39,16 @@ pub(crate) fn run(workspace: &Workspace, args: ModelArgs) -> Result<()> {
     distil.arg("--cache").arg(folder.join("teacher"));
     distil.args(["--dims", &args.dims.to_string(), "--texts", &args.texts.to_string()]);
     run::aloud(&mut distil)?;
-    let bytes = fs::read(new.join(FILE)).context("distil.py wrote no model")?;
+    let bytes = fs::read(new.join(MODEL_FILE)).context("distil.py wrote no model")?;
     let size = bytes.len() as f64 / 1e6;
     let model = Model::parse(bytes).context("distil.py wrote a model that cannot be read")?;
     fs::write(new.join("LICENSE"), LICENSE)?;
-    let done = static_model::folder(workspace);
+    let done = workspace::model_folder(workspace);
     if done.exists() {
         fs::remove_dir_all(&done).with_context(|| format!("cannot remove {}", done.display()))?;
     }
     fs::rename(&new, &done).with_context(|| format!("cannot put {} in place", done.display()))?;
-    writeln!(io::stdout(), "{} ({size:.1} MB, {})", done.join(FILE).display(), model.id())?;
+    writeln!(io::stdout(), "{} ({size:.1} MB, {})", done.join(MODEL_FILE).display(), model.id())?;
     writeln!(io::stdout(), "`cargo xtask dist` and `cargo xtask install` put it into the bundle.")?;
     Ok(())
 }

@@ -3,10 +3,7 @@
 //! A capture, docs/pictures/NAME.ansi, is the output of `tmux capture-pane -p -e -N` (`-N` keeps coloured blanks); its
 //! picture is NAME.svg beside it. The pictures of the viewer are taken in a browser, with `--viewer`.
 
-mod block;
-mod colour;
 mod screen;
-mod sgr;
 mod svg;
 
 use std::fs;
@@ -16,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use xtask::codegen::Mode;
 use xtask::workspace::{PACKAGE, Workspace};
-use xtask::{run, tools};
+use xtask::{run, test};
 
 use self::screen::Screen;
 
@@ -38,7 +35,7 @@ pub(crate) fn draw_all(workspace: &Workspace, mode: Mode) -> Result<()> {
 
 /// Takes the pictures of the viewer, by running the test that plays what they show.
 pub(crate) fn take_of_viewer(workspace: &Workspace) -> Result<()> {
-    tools::ensure(&["chromedriver"])?;
+    test::ensure(&["chromedriver"])?;
     let mut test = run::cargo();
     test.current_dir(&workspace.root).args(["test", "--package", PACKAGE, "--test", "it", "viewer::pictures"]);
     test.env("LONGHAUL_PICTURES", workspace.root.join(FOLDER)).env("LONGHAUL_REQUIRE_BROWSER", "1");

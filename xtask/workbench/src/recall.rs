@@ -4,10 +4,10 @@
 //! user's: by words and, if `cargo xtask model` has made a model, by words and meaning. [`QuestionSet`] states which
 //! questions may be used to choose rules and weights, and which only report.
 
-mod figures;
-mod page;
 mod prompts;
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use xtask::codegen::pretty;
 use xtask::run;
-use xtask::static_model;
-use xtask::workspace::{PACKAGE, Profile, Workspace};
+use xtask::workspace::{self, PACKAGE, Profile, Workspace};
 
-use self::figures::Figures;
+use crate::bench::report::ms;
+use crate::page_section;
 use crate::recall_corpus::{Corpus, Half, Question, QuestionSet, id_of};
 use crate::stage::{check_interrupts, watch_interrupts};
 
@@ -60,7 +60,7 @@ pub(crate) struct Answer<'a> {
     /// Number of results; 0 if the best is not about the question.
     pub(crate) results: usize,
     /// Whether the first result is marked as weak, or there is none.
-    pub(crate) is_weak: bool,
+    is_weak: bool,
     pub(crate) took: Duration,
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
     watch_interrupts()?;
     let folder = tempfile::Builder::new().prefix("longhaul-recall-").tempdir()?;
     let scene = Scene { program, home: folder.path().to_owned() };
-    let model = static_model::file(workspace);
+    let model = workspace::model_file(workspace);
     scene.configure(model.as_deref())?;
     scene.import(&corpus)?;
     let by_words = scene.ask_all(&corpus, Search::Words, output)?;
@@ -122,7 +122,7 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
     let mut text = format!("{sessions} sessions, {questions} questions.\n\nBy words alone:\n\n{tables}\n{with_model}");
     prompts.iter().for_each(|figures| text.push_str(&figures.table()));
     if output.report {
-        return page::write(&workspace.root.join("docs/benchmarks.md"), &text);
+        return write_page(&workspace.root.join("docs/benchmarks.md"), &text);
     }
     Ok(write!(out, "{text}")?)
 }
@@ -236,4 +236,148 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<()> {
     let failed = || format!("cannot write {}", folder.join(name).display());
     fs::create_dir_all(folder).with_context(failed)?;
     fs::write(folder.join(name), text).with_context(failed)
+}
+
+/// Name of the row with all questions that have an answer.
+const ALL: &str = "all with an answer";
+
+/// Counts of a group of questions.
+#[derive(Default)]
+struct Group {
+    questions: usize,
+    first: usize,
+    in_five: usize,
+    in_ten: usize,
+    empty: usize,
+    weak: usize,
+    newer_first: usize,
+    amended: usize,
+    times: Vec<Duration>,
+}
+
+impl Group {
+    fn count(&mut self, answer: &Answer<'_>) {
+        let within = |most: usize| usize::from(answer.rank.is_some_and(|rank| rank <= most));
+        self.questions += 1;
+        self.first += within(1);
+        self.in_five += within(5);
+        self.in_ten += within(10);
+        self.empty += usize::from(answer.results == 0);
+        self.weak += usize::from(answer.is_weak);
+        if answer.question.older.is_some() {
+            self.amended += 1;
+            let is_first = answer.rank.is_some_and(|rank| answer.older.is_none_or(|older| rank < older));
+            self.newer_first += usize::from(is_first);
+        }
+        self.times.push(answer.took);
+    }
+
+    fn share(&self, count: usize) -> f64 {
+        count as f64 / self.questions.max(1) as f64
+    }
+
+    fn p95(&self) -> f64 {
+        let mut times = self.times.clone();
+        times.sort();
+        times.get((times.len() * 95 / 100).min(times.len().saturating_sub(1))).map_or(0.0, |time| ms(*time))
+    }
+}
+
+/// The figures of all groups.
+struct Figures {
+    groups: BTreeMap<(QuestionSet, String), Group>,
+}
+
+impl Figures {
+    pub(crate) fn of(answers: &[Answer<'_>]) -> Self {
+        let mut groups: BTreeMap<(QuestionSet, String), Group> = BTreeMap::new();
+        for answer in answers {
+            let set = answer.question.set;
+            groups.entry((set, answer.question.category.clone())).or_default().count(answer);
+            if answer.question.answer.is_some() {
+                groups.entry((set, ALL.to_owned())).or_default().count(answer);
+            }
+        }
+        Self { groups }
+    }
+
+    /// Returns the figures by set and category.
+    pub(crate) fn to_json(&self) -> Value {
+        let set = |set: QuestionSet| -> Value {
+            let own = self.groups.iter().filter(|((of, _), _)| *of == set);
+            own.map(|((_, category), group)| (category.clone(), to_json(group)))
+                .collect::<serde_json::Map<_, _>>()
+                .into()
+        };
+        let sets = QuestionSet::ALL.into_iter().map(|of| (of.name().to_owned(), set(of)));
+        sets.collect::<serde_json::Map<_, _>>().into()
+    }
+
+    /// Returns the figures as a table, with or without the times of the answers.
+    pub(crate) fn table(&self, has_times: bool) -> String {
+        let (name, line) = if has_times { (" p95 |", " ---: |") } else { ("", "") };
+        let mut out = format!(
+            "| set | questions | number | hit@1 | R@5 | R@10 | empty | weak | newer first |{name}\n\
+             | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |{line}\n"
+        );
+        for ((set, category), group) in &self.groups {
+            let newer = match group.amended {
+                0 => String::new(),
+                amended => format!("{:.2}", group.newer_first as f64 / amended as f64),
+            };
+            let time = if has_times { format!(" {:.1} ms |", group.p95()) } else { String::new() };
+            let _ = writeln!(
+                out,
+                "| {} | {category} | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {newer} |{time}",
+                set.name(),
+                group.questions,
+                group.share(group.first),
+                group.share(group.in_five),
+                group.share(group.in_ten),
+                group.share(group.empty),
+                group.share(group.weak)
+            );
+        }
+        out
+    }
+}
+
+fn to_json(group: &Group) -> Value {
+    json!({
+        "questions": group.questions,
+        "hit_at_1": group.share(group.first),
+        "recall_at_5": group.share(group.in_five),
+        "recall_at_10": group.share(group.in_ten),
+        "empty": group.share(group.empty),
+        "weak": group.share(group.weak),
+        "newer_first": (group.amended > 0).then(|| group.newer_first as f64 / group.amended as f64),
+        "p95_ms": group.p95(),
+    })
+}
+
+/// The name of the section.
+const NAME: &str = "recall";
+
+/// The section's text before the figures.
+const INTRODUCTION: &str = "\
+## How well questions are answered
+
+The conversations of tests/recall are imported as past sessions, and their questions are asked with `longhaul memory search`. hit@1
+is the share of questions whose answer is the first result; R@5 and R@10 are the shares with the answer among five and ten. `weak` is
+the share marked as weak, and `empty` the share to which `recall` answers that nothing was found; both are right if no answer
+exists. `newer first` is the share of amended decisions whose newer answer
+comes before the older one.
+
+Rules, weights and thresholds are chosen with the `tuning` questions. The `reporting` questions, about other conversations, only report,
+but their figures were seen while rules were added. The `fresh` questions are about the conversations of both. They were written before
+any of them was asked, nothing was chosen with them, and they are asked only to write this page.
+
+In the last two tables, every question is the first prompt of a new session; they count what the hook adds to it. Everyday
+prompts need nothing from earlier sessions.
+`cargo xtask recall --report` writes this section.
+";
+
+/// Writes the section into the page.
+fn write_page(page: &Path, figures: &str) -> Result<()> {
+    page_section::write(page, NAME, &format!("{INTRODUCTION}\n{figures}"))
 }

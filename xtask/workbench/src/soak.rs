@@ -1,12 +1,11 @@
 //! `cargo xtask soak`: runs many sessions at once and checks that nothing is lost, and that hooks are not much slower than
 //! an empty program.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use anyhow::{Context, Result, ensure};
 use longhaul_core::catalog::REGISTRATIONS;
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 use xtask::run;
 use xtask::workspace::{PACKAGE, Profile, Workspace};
 
-use crate::bench::payload;
+use crate::bench;
 use crate::bench::report::{Sample, ms};
 use crate::stage::{check_interrupts, watch_interrupts};
 
@@ -120,7 +119,7 @@ impl Scene {
                 common["tool_use_id"] = json!(id);
                 common["tool_input"] = json!({ "command": format!("run {id}") });
             }
-            let payload = payload::of(event, 400, &common)?;
+            let payload = bench::of(event, 400, &common)?;
             let executable = REGISTRATIONS.iter().find(|registration| registration.event == event);
             let executable = executable.with_context(|| format!("{event} is not registered"))?.executable;
             let (took, answer) = self.start(executable, &payload)?;

@@ -1,16 +1,18 @@
-//! `longhaul memory forget`: deletes records, or everything of a session or project.
+//! `longhaul memory forget` deletes records, or everything of a session or project; `purge` deletes old raw text, or everything.
 
 use anyhow::Result;
+use longhaul_core::Millis;
+use longhaul_core::clock::DAY_MS;
 use longhaul_runtime::memory::folder_of;
+use longhaul_runtime::memory::salvage::SetAside;
 use longhaul_store::{RecordId, Store};
 use serde_json::json;
 
-use super::ids;
-use super::open_memory::Memory;
-use super::upkeep::forget_files;
-use crate::cli::ask::confirm;
+use super::open_memory::{self, Memory};
+use super::upkeep::{bytes, forget_files};
+use crate::cli::Exit;
+use crate::cli::out::{self, confirm};
 use crate::cli::sessions::only_one;
-use crate::cli::{Exit, out};
 
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
@@ -57,7 +59,7 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
 }
 
 fn records(store: &Store, args: &Args) -> Result<Exit> {
-    let wanted = args.ids.iter().map(|id| ids::parse(id)).collect::<Result<Vec<RecordId>>>()?;
+    let wanted = args.ids.iter().map(|id| open_memory::parse_id(id)).collect::<Result<Vec<RecordId>>>()?;
     let there: Vec<RecordId> = store.records(&wanted)?.iter().map(|record| record.record).collect();
     let names = |ids: &[RecordId]| ids.iter().map(RecordId::to_string).collect::<Vec<_>>();
     let missing: Vec<RecordId> = wanted.iter().copied().filter(|id| !there.contains(id)).collect();
@@ -85,7 +87,7 @@ fn records(store: &Store, args: &Args) -> Result<Exit> {
         report(args, &format!("Deleted {}.", names(&gone).join(", ")), &json!({ "records": names(&gone) }))?;
     }
     for id in &missing {
-        out::message(&format!("longhaul: {}", ids::unknown(*id)));
+        out::message(&format!("longhaul: {}", open_memory::unknown_record(*id)));
     }
     Ok(if missing.is_empty() { Exit::Success } else { Exit::Problem })
 }
@@ -97,4 +99,65 @@ fn report(args: &Args, message: &str, what: &serde_json::Value) -> Result<Exit> 
         out::message(message);
     }
     Ok(Exit::Success)
+}
+
+/// How many raw texts are deleted in one transaction.
+const PRUNED_AT_ONCE: usize = 5_000;
+
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true))]
+pub(crate) struct PurgeArgs {
+    /// Delete raw tool input and output older than DAYS; the records made from it stay
+    #[arg(long, value_name = "DAYS", group = "what")]
+    older_than: Option<u64>,
+    /// Delete everything that was recorded, in all projects
+    #[arg(long, group = "what")]
+    all: bool,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn purge(memory: &Memory<'_>, args: &PurgeArgs) -> Result<Exit> {
+    let store = memory.to_delete_from()?;
+    let before = store.stats()?.bytes;
+    let what = match args.older_than {
+        Some(days) => {
+            confirm(&format!("Delete raw tool text that is older than {days} days?"), args.yes)?;
+            let age = days.saturating_mul(DAY_MS.unsigned_abs());
+            format!("{} raw texts", drop_raw(&store, Millis(memory.env.now.0.saturating_sub(age)))?)
+        }
+        None => {
+            let projects = store.projects()?;
+            confirm(&format!("Delete everything, in {} projects?", projects.len()), args.yes)?;
+            let sessions = store.forget_everything(memory.env.now)?;
+            memory.remove_handoffs(|_| true);
+            // They have copies, which a salvage would bring back.
+            memory.home.set_aside_databases().iter().try_for_each(SetAside::delete)?;
+            forget_files(memory)?;
+            format!("{sessions} sessions in {} projects", projects.len())
+        }
+    };
+    store.vacuum()?;
+    let after = store.stats()?.bytes;
+    if args.json {
+        out::json(&json!({ "dropped": what, "bytes_before": before, "bytes_after": after }))?;
+    } else {
+        out::message(&format!("Deleted {what}; the file shrank from {} to {}.", bytes(before), bytes(after)));
+    }
+    Ok(Exit::Success)
+}
+
+fn drop_raw(store: &Store, before: Millis) -> Result<usize> {
+    let mut dropped = 0;
+    loop {
+        let pruned = store.prune(before, PRUNED_AT_ONCE)?;
+        dropped += pruned.rows;
+        if !pruned.more {
+            return Ok(dropped);
+        }
+    }
 }

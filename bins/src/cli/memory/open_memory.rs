@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::cli::out;
 use anyhow::{Context, Result, anyhow, bail};
 use longhaul_core::{Config, Env};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::memory::{NamedError, empty_spools, is_private_now, named_project, take_in_all};
 use longhaul_runtime::{Home, waiting_times};
-use longhaul_store::{KnownProject, Store};
+use longhaul_store::{KnownProject, RecordId, Store, What};
+
+use crate::cli::out;
 
 /// The arguments that select a project.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -118,4 +119,26 @@ impl<'a> Memory<'a> {
             NamedError::Store(_) => error.into(),
         })
     }
+}
+
+/// Parses an id. A number alone is an observation.
+pub(crate) fn parse_id(text: &str) -> Result<RecordId> {
+    let record = RecordId::parse(text, What::Observation);
+    record.with_context(|| format!("{text:?} is not the id of a record: {}", RecordId::EXAMPLES))
+}
+
+/// Returns the message that a record does not exist.
+pub(crate) fn unknown_record(record: RecordId) -> String {
+    format!("there is no record {record}: it was deleted or never existed; `longhaul memory search` lists records")
+}
+
+/// Returns the ids without duplicates, in their order. `O1` and `1` are the same.
+pub(crate) fn distinct(ids: impl IntoIterator<Item = RecordId>) -> Vec<RecordId> {
+    let mut distinct = Vec::new();
+    for id in ids {
+        if !distinct.contains(&id) {
+            distinct.push(id);
+        }
+    }
+    distinct
 }

@@ -1,15 +1,22 @@
-//! `longhaul memory upkeep`: the daily work in the background.
+//! The state of the memory: `upkeep`, the daily work in the background; `stats`; and `salvage`, which takes what can be
+//! read of a damaged database.
+
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
-use longhaul_runtime::ErrorLog;
-use longhaul_runtime::memory::salvage::SetAside;
+use longhaul_runtime::memory::folder_of;
+use longhaul_runtime::memory::meaning::{Effort, Meaning, ModelsState};
+use longhaul_runtime::memory::salvage::{Outcome, SetAside, describe, salvage};
 use longhaul_runtime::memory::upkeep::{build_index, drop_old_text, may_delete, merge_index, note_run};
+use longhaul_runtime::{Error, ErrorLog};
 use longhaul_snapshot_store::Dropped;
+use longhaul_store::{IndexProgress, KnownProject, Salvaged, Stats, StoreError, VectorStats};
+use serde_json::{Value, json};
 
 use super::open_memory::Memory;
-use super::vector_upkeep::report_vectors;
+use super::render::when;
 use crate::cli::{Exit, out};
 
 /// Runs in the background, so errors are written to the error log.
@@ -80,9 +87,222 @@ fn drop_old_notifications(memory: &Memory<'_>) -> Result<(), longhaul_runtime::E
     if !may_delete(&memory.home, memory.env.now) {
         return Ok(());
     }
-    let oldest = memory.env.now.0.saturating_sub(longhaul_notify_ways::KEPT_DAYS * DAY_MS.unsigned_abs());
+    let oldest = memory.env.now.0.saturating_sub(longhaul_notifications::KEPT_DAYS * DAY_MS.unsigned_abs());
     if let Some(store) = memory.home.existing_store()? {
         store.prune_notifications(Millis(oldest))?;
     }
     Ok(())
+}
+
+/// Computes missing vectors and returns how many, or `None` if there is no model.
+pub(crate) fn compute_vectors(memory: &Memory<'_>) -> Result<Option<usize>, Error> {
+    let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else { return Ok(None) };
+    let Some(store) = memory.home.existing_store()? else { return Ok(None) };
+    let computed = meaning.catch_up(&store, memory.env.now, Effort::Upkeep)?;
+    meaning.drop_unused(&store, memory.env.now)?;
+    if computed > 0 {
+        store.settle_writes()?;
+    }
+    Ok(Some(computed))
+}
+
+/// Computes missing vectors and prints the result. Returns whether they could be computed.
+///
+/// The failure of an endpoint is printed as well: only the worker calls it, and that prints nothing.
+fn report_vectors(memory: &Memory<'_>) -> bool {
+    let computed = compute_vectors(memory);
+    let mut problems = model_problems(memory);
+    match &computed {
+        Ok(Some(computed)) => out::message(&format!("Computed {computed} vectors.")),
+        Ok(None) => {}
+        Err(error) => {
+            let problem = error.chain();
+            ErrorLog::new(memory.env, "upkeep").write(&problem);
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        }
+    }
+    for problem in &problems {
+        out::message(&format!("longhaul: {problem}"));
+    }
+    computed.is_ok()
+}
+
+/// Returns what is wrong with the models that compute vectors.
+fn model_problems(memory: &Memory<'_>) -> Vec<String> {
+    let state = ModelsState::read(memory.env, &memory.home, &memory.config);
+    state.map(|state| state.problems()).unwrap_or_default()
+}
+
+/// How many projects are listed without `--json`.
+const LISTED: usize = 20;
+
+pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exit> {
+    let Some(store) = memory.existing()? else {
+        if json {
+            out::json(&stats_json(&Stats::default(), &[], &[], IndexProgress::default(), (&[], &[])))?;
+        } else {
+            out::message("The memory is empty. `longhaul memory import` reads every past session.");
+        }
+        return Ok(Exit::Success);
+    };
+    let (stats, sizes, projects) = (store.stats()?, store.sizes()?, store.projects()?);
+    let (index, vectors) = (store.index_progress()?, store.vector_stats()?);
+    let problems = model_problems(memory);
+    if json {
+        out::json(&stats_json(&stats, &sizes, &projects, index, (&vectors, &problems)))?;
+        return Ok(Exit::Success);
+    }
+    let rows = [
+        ("sessions", stats.sessions),
+        ("prompts", stats.prompts),
+        ("observations", stats.observations),
+        ("summaries", stats.summaries),
+        ("raw texts", stats.details),
+        ("projects", stats.projects),
+    ];
+    for (label, count) in rows {
+        out::line(&format!("{label:14} {count:>12}"))?;
+    }
+    if let (Some(oldest), Some(newest)) = (stats.oldest, stats.newest) {
+        out::line(&format!("{:14} {} to {}", "from", when(oldest), when(newest)))?;
+    }
+    out::line(&format!("{:14} {:>12}, {} of it free", "file", bytes(stats.bytes), bytes(stats.free_bytes)))?;
+    if !index.is_complete() {
+        let IndexProgress { done, total } = index;
+        out::line(&format!("{:14} {:>11}%, {done} of {total} records", "search index", index.percent()))?;
+        out::message("The search index is being built. Until it is complete, a search does not find everything.");
+        out::message("`longhaul memory upkeep` completes it now; every new session also continues it.");
+    }
+    for (table, size) in sizes.iter().filter(|(_, size)| tables && *size >= stats.bytes / 100) {
+        out::text(&format!("  {table:30} {:>12}", bytes(*size)))?;
+    }
+    for VectorStats { model, vectors, looked_at, records, .. } in &vectors {
+        let share = 100.0 * *looked_at as f64 / (*records).max(1) as f64;
+        out::text(&format!("{:14} {vectors:>12} of {model}, {share:.0} % of the records processed", "vectors"))?;
+    }
+    for problem in &problems {
+        out::text(&format!("{:14} {problem}", "problem"))?;
+    }
+    for project in projects.iter().take(LISTED) {
+        let KnownProject { key, name, sessions, observations } = project;
+        out::text(&format!("  {name}: {observations} observations, {sessions} sessions, {}", folder_of(key)))?;
+    }
+    if projects.len() > LISTED {
+        out::line(&format!("  and {} more projects", projects.len() - LISTED))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn stats_json(
+    stats: &Stats,
+    sizes: &[(String, u64)],
+    projects: &[KnownProject],
+    index: IndexProgress,
+    (vectors, problems): (&[VectorStats], &[String]),
+) -> Value {
+    let vector = |model: &VectorStats| {
+        json!({
+            "model": model.model,
+            "vectors": model.vectors,
+            "bytes": model.bytes,
+            "records_looked_at": model.looked_at,
+            "records": model.records,
+        })
+    };
+    let project = |project: &KnownProject| {
+        json!({
+            "name": project.name,
+            "project_key": project.key,
+            "sessions": project.sessions,
+            "observations": project.observations,
+        })
+    };
+    json!({
+        "sessions": stats.sessions,
+        "projects": projects.iter().map(project).collect::<Vec<Value>>(),
+        "rows": {
+            "user_prompts": stats.prompts,
+            "observations": stats.observations,
+            "session_summaries": stats.summaries,
+            "details": stats.details,
+        },
+        "table_bytes": sizes.iter().map(|(table, size)| (table.clone(), json!(size))).collect::<serde_json::Map<_, _>>(),
+        "oldest": stats.oldest.map(|at| at.0),
+        "newest": stats.newest.map(|at| at.0),
+        "bytes": stats.bytes,
+        "free_bytes": stats.free_bytes,
+        "search_index": { "complete": index.is_complete(), "done": index.done, "total": index.total },
+        "vectors": vectors.iter().map(vector).collect::<Vec<Value>>(),
+        "vector_problems": problems,
+    })
+}
+
+/// Returns a size with its unit, such as `1.5 MB`.
+pub(crate) fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} B"),
+        10_000..10_000_000 => format!("{} kB", count / 1_000),
+        _ => format!("{:.1} MB", count as f64 / 1_000_000.0),
+    }
+}
+
+#[derive(clap::Args)]
+pub(crate) struct SalvageArgs {
+    /// The damaged database, such as longhaul.db.damaged-1
+    file: PathBuf,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn salvage_files(memory: &Memory<'_>, args: &SalvageArgs) -> Result<Exit> {
+    let file = args.file.as_path();
+    // As after an import, there may be very many new records.
+    let finish = || {
+        if let Err(error) = merge_index(&memory.home).and_then(|()| compute_vectors(memory).map(drop)) {
+            ErrorLog::new(memory.env, "salvage").write(&error.chain());
+        }
+    };
+    let salvaged = match salvage(memory.env, &memory.home, &memory.config, file, finish) {
+        Ok(Outcome::Done(salvaged)) => Some(salvaged),
+        Ok(Outcome::DoneBefore) => None,
+        Ok(Outcome::Busy) => bail!("another process salvages a damaged database now: run this again when it has ended"),
+        // What it says is recorded already, if the file was renamed.
+        Err(error @ Error::Store(StoreError::Foreign { .. })) => return Err(error.into()),
+        Err(error) => {
+            // It may run in the background.
+            ErrorLog::new(memory.env, "salvage").write(&error.chain());
+            return Err(error.into());
+        }
+    };
+    if args.json {
+        out::json(&salvage_json(file, salvaged.as_ref()))?;
+    } else {
+        out::message(&match &salvaged {
+            Some(salvaged) => describe(file, salvaged),
+            None => format!("{} was salvaged before: nothing has changed", file.display()),
+        });
+    }
+    Ok(Exit::Success)
+}
+
+fn salvage_json(file: &Path, salvaged: Option<&Salvaged>) -> Value {
+    let was_salvaged_before = salvaged.is_none();
+    let salvaged = salvaged.copied().unwrap_or_default();
+    json!({
+        "file": file,
+        "was_salvaged_before": was_salvaged_before,
+        "prompts": salvaged.prompts,
+        "observations": salvaged.observations,
+        "summaries": salvaged.summaries,
+        "bookmarks": salvaged.bookmarks,
+        "snapshots": salvaged.snapshots,
+        "known": salvaged.known,
+        "of_other_machines": salvaged.others,
+        "damaged_rows": salvaged.damaged_rows,
+        "damaged_pages": salvaged.damaged_pages,
+        "missing_tables": salvaged.missing_tables,
+    })
 }

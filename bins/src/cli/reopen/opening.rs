@@ -17,7 +17,7 @@ use longhaul_runtime::{Shell, reopen, running_clients, waiting_times};
 use longhaul_store::Store;
 use longhaul_tracker::ClientStatus;
 
-use super::{Candidate, listing};
+use super::Candidate;
 use crate::cli::out;
 
 /// Between two checks of a client that starts.
@@ -113,7 +113,7 @@ pub(super) fn open(
         let result = result.unwrap_or_else(|error| OpenResult::Failed(format!("{error:#}")));
         if !is_quiet {
             let session = short_session(&candidate.place.session);
-            out::text(&format!("{} ({session}): {result}", listing::window(&candidate.place)))?;
+            out::text(&format!("{} ({session}): {result}", super::window(&candidate.place)))?;
         }
         results.push((candidate.place.session.clone(), result));
     }

@@ -1,21 +1,27 @@
-//! The view as a whole: what the threads report, what the keys do, and what is drawn.
+//! The view as a whole: what the threads report, what the keys do to a session, and what is drawn.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
+use anyhow::{Context, bail};
 use crossterm::event::Event;
-use longhaul_core::Env;
-use longhaul_inject::TerminalCommand;
-use longhaul_runtime::{DialogPane, Home, SeenDialog, waiting_times};
-use longhaul_view::{Command, Mode, RowId, SessionRow, View};
+use longhaul_core::{Env, short_session};
+use longhaul_inject::{DialogAnswer, TerminalCommand, shell_single_quote};
+use longhaul_runtime::continuation::decide_by_hand;
+use longhaul_runtime::tmux::Server;
+use longhaul_runtime::{
+    ContinueOutcome, DialogOutcome, DialogPane, Home, SeenDialog, Tracker, continue_session, waiting_times,
+};
+use longhaul_tracker::Pane;
 
-use super::collector::LocalSessions;
-use super::hosts::HostSessions;
-use super::preview::{self, DialogNow, Preview, Task};
-use super::terminal::Screen;
-use super::{actions, input, jump, screen};
-use crate::cli::session_target::{now, of_session};
+use super::collector::{self, DialogNow, HostSessions, LocalSessions, Preview, Task};
+use super::rows::{PaneAddress, RowId, SessionRow};
+use super::state::{Answer, Command, Mode, View};
+use super::{Screen, screen};
+use crate::cli::sessions::{now, of_session};
+use crate::cli::tracker::send_to;
+use crate::cli::{bookmarks, tmux};
 
 /// What a thread reports.
 #[derive(Debug)]
@@ -69,7 +75,7 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(env: Env, home: Home, news: Sender<News>) -> Self {
-        let tasks = preview::start(home.clone(), news.clone());
+        let tasks = collector::start_preview(home.clone(), news.clone());
         Self {
             env,
             home,
@@ -178,7 +184,7 @@ impl App {
 
     /// Handles an event of the terminal.
     pub(crate) fn handle(&mut self, event: Event) -> Next {
-        let Some(key) = input::key(event) else { return Next::Stay };
+        let Some(key) = super::key(event) else { return Next::Stay };
         #[cfg(debug_assertions)]
         panic_if_tested();
         let now = self.started.elapsed().as_millis() as u64;
@@ -191,19 +197,17 @@ impl App {
             Command::Answer(id, answer) => {
                 // It can be answered once.
                 if let Some(dialog) = self.dialog.take() {
-                    self.begin("Answering…", move |env, home, _| actions::answer(env, home, &id, &dialog, answer));
+                    self.begin("Answering…", move |env, home, _| answer_dialog(env, home, &id, &dialog, answer));
                 }
             }
             Command::Send(id, text) => {
-                self.begin("Sending…", move |env, home, waits| actions::send(env, home, &id.session, &text, waits));
+                self.begin("Sending…", move |env, home, waits| send_text(env, home, &id.session, &text, waits));
             }
             Command::Bookmark(id, note) => {
-                self.begin("Setting a bookmark…", move |env, home, _| {
-                    actions::bookmark(env, home, &id.session, &note)
-                });
+                self.begin("Setting a bookmark…", move |env, home, _| set_bookmark(env, home, &id.session, &note));
             }
             Command::Continue(id) => {
-                self.begin("Continuing…", move |env, home, waits| actions::carry_on(env, home, &id.session, waits));
+                self.begin("Continuing…", move |env, home, waits| carry_on(env, home, &id.session, waits));
             }
         }
         Next::Stay
@@ -211,10 +215,10 @@ impl App {
 
     fn go_to(&mut self, id: &RowId) -> Next {
         let Some(row) = self.view.row(id) else { return Next::Stay };
-        match jump::go(&self.env, &self.home, row) {
-            Ok(jump::Jump::Gone) if jump::is_popup(&self.env) => return Next::Leave,
-            Ok(jump::Jump::Gone) => {}
-            Ok(jump::Jump::Run(step, what)) => return Next::Run(step, what),
+        match go(&self.env, &self.home, row) {
+            Ok(Jump::Gone) if is_popup(&self.env) => return Next::Leave,
+            Ok(Jump::Gone) => {}
+            Ok(Jump::Run(step, what)) => return Next::Run(step, what),
             Err(error) => self.view.say(format!("{error:#}")),
         }
         Next::Stay
@@ -278,4 +282,111 @@ impl App {
 #[expect(clippy::disallowed_methods, reason = "only a test sets it, and only a debug build has it")]
 fn panic_if_tested() {
     assert!(std::env::var_os("LONGHAUL_TEST_PANIC").is_none(), "a test wants this panic");
+}
+
+/// Sends a prompt to a session.
+fn send_text(env: &Env, home: &Home, session: &str, text: &str, waits: &dyn Fn(&str)) -> anyhow::Result<String> {
+    let target = of_session(home, session)?;
+    let (config, _) = longhaul_runtime::config(env)?;
+    send_to(env, home, &target, text, config.inject.patience(), waits)
+}
+
+/// Answers the dialog that was shown.
+fn answer_dialog(env: &Env, home: &Home, id: &RowId, shown: &ShownDialog, answer: Answer) -> anyhow::Result<String> {
+    let (answer, word) = match answer {
+        Answer::Yes => (DialogAnswer::Yes, "Yes"),
+        Answer::No => (DialogAnswer::No, "No"),
+    };
+    let project = of_session(home, &id.session).map_or_else(|_| id.session.clone(), |target| target.agent.project);
+    match shown.pane.answer(env, home, &shown.seen, answer)? {
+        DialogOutcome::Answered => Ok(format!("Answered {word} in {project}.")),
+        DialogOutcome::NothingTyped(why) => bail!("Nothing was typed: {why}"),
+        DialogOutcome::NoEffect => bail!("The dialog of {project} did not react: go there"),
+    }
+}
+
+/// Sets a bookmark.
+fn set_bookmark(env: &Env, home: &Home, session: &str, note: &str) -> anyhow::Result<String> {
+    let target = of_session(home, session)?;
+    bookmarks::set(env, home, &target.record, note)?;
+    Ok(format!("Bookmark set in {}.", target.agent.project))
+}
+
+/// Continues a session in a new one.
+fn carry_on(env: &Env, home: &Home, session: &str, waits: &dyn Fn(&str)) -> anyhow::Result<String> {
+    let target = of_session(home, session)?;
+    let project = &target.agent.project;
+    let (config, _) = longhaul_runtime::config(env)?;
+    let chain = home.existing_store()?.map(|store| store.chain_of(session)).transpose()?.flatten();
+    if let Some(chain) = chain.filter(|chain| chain.plan.is_stuck() || chain.plan.waits_for_typing()) {
+        let chain = decide_by_hand(env, true, chain.id)?.context("the chain does not exist any more")?;
+        return Ok(format!("{project}: {} again.", chain.plan.state));
+    }
+    let times = (config.inject.patience(), config.continuation.step_seconds.as_duration());
+    match continue_session(env, home, &target.record, &config.continuation.prompt, times, waits)? {
+        ContinueOutcome::Continued(new) => Ok(format!("{project} continues in session {}.", short_session(&new))),
+        ContinueOutcome::NotCleared(why) => bail!("{project} is not continued: {why}"),
+        ContinueOutcome::NotPrompted(why) => bail!("{project} was cleared, but not prompted: {why}"),
+    }
+}
+
+/// How a session is gone to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Jump {
+    /// The tmux client shows it now.
+    Gone,
+    /// Run this program in the terminal. With its name.
+    Run(TerminalCommand, String),
+}
+
+/// Goes to a session, or returns the program that does.
+pub(crate) fn go(env: &Env, home: &Home, row: &SessionRow) -> anyhow::Result<Jump> {
+    let pane = row.pane.as_ref().with_context(|| format!("{} does not run in tmux: go there by hand", row.project))?;
+    if let Some(host) = &row.id.host {
+        return Ok(Jump::Run(attach_remotely(host, pane), format!("ssh {host}")));
+    }
+    match Server::of(env).map(Server::patient) {
+        Some(server) if server.socket == pane.socket => {
+            let tracker = Tracker::open(env, home)?;
+            let pane = Pane { socket: pane.socket.clone(), id: pane.id.clone() };
+            tmux::go(&server, &tracker, &pane, None)?;
+            Ok(Jump::Gone)
+        }
+        Some(_) => bail!(
+            "it runs in another tmux server: leave this one, and run tmux -S {} attach -t {}",
+            pane.socket,
+            pane.id
+        ),
+        None => Ok(Jump::Run(attach(pane), "tmux".to_owned())),
+    }
+}
+
+/// Returns whether the view runs in a popup of tmux, which has no pane. It covers what one wants to see.
+fn is_popup(env: &Env) -> bool {
+    env.tmux.is_some() && env.tmux_pane.is_none()
+}
+
+fn attach(pane: &PaneAddress) -> TerminalCommand {
+    let words = ["tmux", "-u", "-S", &pane.socket, "attach-session", "-t", &pane.id];
+    TerminalCommand { argv: words.map(str::to_owned).to_vec(), stdin: None }
+}
+
+/// Returns the command that attaches to a pane of another host. ssh passes a text to the shell there, so that every word of
+/// it is quoted.
+fn attach_remotely(host: &str, pane: &PaneAddress) -> TerminalCommand {
+    let words = attach(pane).argv.iter().map(|word| shell_single_quote(word)).collect::<Vec<_>>().join(" ");
+    TerminalCommand { argv: ["ssh", "-t", "--", host, &words].map(str::to_owned).to_vec(), stdin: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::attach_remotely;
+    use crate::cli::view::rows::PaneAddress;
+
+    #[test]
+    fn every_word_for_another_host_is_quoted() {
+        let pane = PaneAddress { socket: "/tmp/a'; rm -rf $HOME".to_owned(), id: "%3".to_owned() };
+        let words = r"'tmux' '-u' '-S' '/tmp/a'\''; rm -rf $HOME' 'attach-session' '-t' '%3'";
+        assert_eq!(attach_remotely("build1", &pane).argv, ["ssh", "-t", "--", "build1", words]);
+    }
 }

@@ -1,24 +1,27 @@
-//! Reads the sessions of this machine, once a second, and reports them if something has changed.
+//! The threads behind the view: they read the sessions of this machine, those of other hosts, and the screen of the chosen
+//! session, and report what has changed.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
 use longhaul_core::{Config, Env, Status};
-use longhaul_cost::{Prices, Sum};
-use longhaul_runtime::{Home, Observation, Observed, Observer, Tracker, waiting_times};
+use longhaul_cost::{Prices, SessionCosts, Sum};
+use longhaul_inject::{TerminalCommand, TmuxPane};
+use longhaul_runtime::{
+    DialogPane, Home, Observation, Observed, Observer, SeenDialog, Tracker, inspect_pane, plain_rows,
+    run_program_bounded, waiting_times,
+};
 use longhaul_store::Store;
 use longhaul_tracker::{Agent, Options};
-use longhaul_usage_reader::SessionCosts;
-use longhaul_view::{PaneAddress, RowId, SessionRow};
 
 use super::app::News;
+use super::rows::{PaneAddress, RowId, SessionRow, rows_of_host};
 use crate::cli::limits::Limit;
-use crate::cli::monitor;
 use crate::cli::paint::tokens;
-use crate::cli::{session_numbers, status};
+use crate::cli::{monitor, sessions, tracker};
 
 /// The sessions of this machine.
 #[derive(Debug, Clone, Default)]
@@ -150,7 +153,7 @@ impl Collector {
         let running = observation.sessions.iter().filter_map(|session| Some((session.agent.as_ref()?, session)));
         let running: Vec<(&Agent, &Observed)> = running.collect();
         let ids = running.iter().map(|(agent, _)| agent.session.as_str());
-        let numbers = session_numbers::assign(&self.home, ids, env.now);
+        let numbers = sessions::assign_numbers(&self.home, ids, env.now);
         let prices = Prices::new(&config.cost.prices);
         let row = |(agent, session): &(&Agent, &Observed)| {
             let mut row = row(agent);
@@ -179,6 +182,140 @@ fn row(agent: &Agent) -> SessionRow {
     row.works_for_another = !agent.is_counted();
     row.prompt = agent.prompt_summary.clone();
     row.pane = agent.pane.as_ref().map(|pane| PaneAddress { socket: pane.socket.clone(), id: pane.id.clone() });
-    row.place = Some(status::place(agent)).filter(|place| place != "-");
+    row.place = Some(tracker::place(agent)).filter(|place| place != "-");
     row
+}
+
+/// The maximum size of an answer, in bytes.
+const MAX_BYTES: usize = 512 * 1024;
+
+/// What runs on the host. The shell of `ssh` does not read the user's profile, and the usual folder is added to its path.
+const STATUS: &str = r#"sh -c 'PATH="$HOME/.local/bin:$PATH" exec longhaul status --json'"#;
+
+/// The same with the cost of each session, for which the host reads whole transcripts.
+const STATUS_WITH_COST: &str = r#"sh -c 'PATH="$HOME/.local/bin:$PATH" exec longhaul status --json --cost'"#;
+
+/// The sessions of a host.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct HostSessions {
+    pub(crate) name: String,
+    pub(crate) rows: Vec<SessionRow>,
+    /// Why they could not be read.
+    pub(crate) problem: Option<String>,
+}
+
+/// Starts the thread, which ends when there is no receiver any more.
+pub(crate) fn follow_host(host: &str, news: Sender<News>) {
+    let host = host.to_owned();
+    std::thread::spawn(move || {
+        let mut costs = BTreeMap::new();
+        for round in 0.. {
+            if news.send(News::Host(ask_in_round(&host, round, &mut costs))).is_err() {
+                return;
+            }
+            std::thread::sleep(waiting_times::OTHER_HOST_ASKED_AGAIN);
+        }
+    });
+}
+
+/// Asks a host. `costs` are the last that are known, by session.
+fn ask_in_round(host: &str, round: usize, costs: &mut BTreeMap<String, String>) -> HostSessions {
+    let asks_for_cost = round.is_multiple_of(waiting_times::OTHER_HOST_COSTS_EVERY);
+    let began = Instant::now();
+    let mut answer = ask(host, if asks_for_cost { STATUS_WITH_COST } else { STATUS });
+    // An older version there does not know the option, and says so at once.
+    if asks_for_cost && answer.problem.is_some() && began.elapsed() < waiting_times::OTHER_HOST / 2 {
+        answer = ask(host, STATUS);
+    }
+    for row in &mut answer.rows {
+        match &row.cost {
+            Some(cost) => drop(costs.insert(row.id.session.clone(), cost.clone())),
+            None => row.cost = costs.get(&row.id.session).cloned(),
+        }
+    }
+    answer
+}
+
+fn ask(host: &str, command: &str) -> HostSessions {
+    // BatchMode: ssh asks for no password.
+    let connect = format!("ConnectTimeout={}", waiting_times::OTHER_HOST_CONNECT.as_secs());
+    let options = ["-o", "BatchMode=yes", "-o", connect.as_str(), "-T"];
+    let words = ["ssh"].into_iter().chain(options).chain(["--", host, command]);
+    let step = TerminalCommand { argv: words.map(str::to_owned).collect(), stdin: None };
+    let answer = run_program_bounded(&step, MAX_BYTES, waiting_times::OTHER_HOST);
+    let rows = answer.map_err(|error| error.chain()).and_then(|output| {
+        let now = longhaul_runtime::env().now.0 / 1000;
+        rows_of_host(host, &output, now).map_err(|_| "longhaul is not installed there, or too old".to_owned())
+    });
+    match rows {
+        Ok(rows) => HostSessions { name: host.to_owned(), rows, problem: None },
+        Err(problem) => HostSessions { name: host.to_owned(), rows: Vec::new(), problem: Some(problem) },
+    }
+}
+
+/// What is to be read.
+#[derive(Debug, Clone)]
+pub(crate) enum Task {
+    /// The screen of a pane.
+    Screen(RowId, PaneAddress),
+    /// The last turn of a session without a pane.
+    LastTurn(RowId),
+    /// A dialog that is shown to the user, and may have closed meanwhile.
+    Dialog(RowId, DialogPane),
+}
+
+/// The preview of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Preview {
+    pub(crate) id: RowId,
+    pub(crate) rows: Vec<String>,
+}
+
+/// What has become of a dialog that is shown.
+#[derive(Debug)]
+pub(crate) struct DialogNow {
+    pub(crate) id: RowId,
+    pub(crate) seen: Result<SeenDialog, String>,
+}
+
+/// Starts the thread. It ends when the returned sender is dropped.
+pub(crate) fn start_preview(home: Home, news: Sender<News>) -> Sender<Task> {
+    let (tasks, received) = mpsc::channel();
+    std::thread::spawn(move || work(&home, &received, &news));
+    tasks
+}
+
+fn work(home: &Home, tasks: &Receiver<Task>, news: &Sender<News>) {
+    while let Ok(mut task) = tasks.recv() {
+        // Only the newest is still wanted.
+        while let Ok(newer) = tasks.try_recv() {
+            task = newer;
+        }
+        let result = match task {
+            Task::Screen(id, pane) => News::Preview(Preview { rows: screen(&pane), id }),
+            Task::LastTurn(id) => News::Preview(Preview { rows: last_turn(home, &id.session), id }),
+            Task::Dialog(id, pane) => News::DialogNow(DialogNow { seen: pane.read(&longhaul_runtime::env()), id }),
+        };
+        if news.send(result).is_err() {
+            return;
+        }
+    }
+}
+
+fn screen(pane: &PaneAddress) -> Vec<String> {
+    let pane = TmuxPane { socket: pane.socket.clone(), pane: pane.id.clone() };
+    match inspect_pane(&pane) {
+        Ok(Some(inspection)) => plain_rows(&inspection),
+        Ok(None) => vec![format!("Pane {} does not exist any more.", pane.pane)],
+        Err(error) => vec![error.chain()],
+    }
+}
+
+fn last_turn(home: &Home, session: &str) -> Vec<String> {
+    let turns = home.existing_store().ok().flatten().and_then(|store| store.newest_turns(session, 1).ok());
+    let Some(turn) = turns.and_then(|mut turns| turns.pop()) else {
+        return vec!["No turn is recorded yet.".to_owned()];
+    };
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    [vec![format!("❯ {}", turn.asked.lines().next().unwrap_or_default()), String::new()], lines(&turn.replied)].concat()
 }

@@ -1,19 +1,16 @@
 //! What the screen shows, line by line.
 
-mod first_line;
-mod footer;
-mod list;
-
-use longhaul_core::Millis;
-use longhaul_view::{Areas, Mode, SessionRow, Tab, keys};
+use longhaul_core::{Millis, Status};
 use ratatui::Frame;
 use ratatui::style::Modifier;
 use ratatui::text::Text;
 
 use super::app::App;
+use super::layout::{Areas, Column, Columns};
+use super::rows::{RowId, SessionRow};
+use super::state::{Mode, Tab, TextFor, keys};
 use crate::cli::monitor;
-use crate::cli::paint::{Span, Tone, fit, fit_line, harmless, width, wrap};
-use crate::cli::terminal_lines::to_line;
+use crate::cli::paint::{Span, Tone, bar, fit, fit_line, harmless, level, to_line, width, wrap};
 
 /// A screen that is ready to be drawn.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -62,7 +59,7 @@ pub(crate) fn compose(app: &mut App, columns: usize, lines: usize, now: Millis) 
     let areas = Areas::of(lines, app.view.shown().count());
     let mut drawing = Drawing { page: areas.list, ..Drawing::default() };
     if areas.title > 0 {
-        drawing.lines.push(first_line::first_line(app).into());
+        drawing.lines.push(first_line(app).into());
     }
     let room = lines - areas.title - areas.footer;
     let body = match app.view.mode() {
@@ -77,7 +74,7 @@ pub(crate) fn compose(app: &mut App, columns: usize, lines: usize, now: Millis) 
     drawing.lines.truncate(lines - areas.footer);
     drawing.lines.resize_with(lines - areas.footer, ScreenLine::default);
     if areas.footer > 0 {
-        let (line, cursor) = footer::footer(app, columns);
+        let (line, cursor) = footer(app, columns);
         drawing.lines.push(line.into());
         drawing.cursor = cursor;
     }
@@ -117,7 +114,7 @@ fn context(app: &App, columns: usize, room: usize, now: Millis) -> Vec<ScreenLin
 fn sessions(app: &mut App, columns: usize, areas: Areas, now: Millis) -> Vec<ScreenLine> {
     let mut lines = Vec::new();
     let top = app.view.scrolled(areas.list);
-    lines.extend(list::list(app, columns, areas, top, now.0 / 1000));
+    lines.extend(list(app, columns, areas, top, now.0 / 1000));
     if areas.rule > 0 {
         lines.push(rule(app.view.chosen(), columns).into());
         lines.extend(preview(app, columns, areas.preview));
@@ -163,6 +160,224 @@ fn dialog(app: &App, columns: usize, room: usize, drawing: &mut Drawing) -> Vec<
     }
     drawing.dialog = Some((wrapped.len(), room));
     lines
+}
+
+/// The width of the problems of all hosts together.
+const PROBLEM_COLUMNS: usize = 72;
+
+/// Returns the first line.
+fn first_line(app: &App) -> Vec<Span> {
+    let (sessions, context) = match app.view.tab() {
+        Tab::Sessions => ("[Sessions]", " Context "),
+        Tab::Context => (" Sessions ", "[Context]"),
+    };
+    let tone = |is_on: bool| if is_on { Tone::Bold } else { Tone::Dim };
+    let mut line = vec![
+        Span::new(sessions, tone(app.view.tab() == Tab::Sessions)),
+        Span::new(context, tone(app.view.tab() == Tab::Context)),
+        Span::new("  ", Tone::Plain),
+    ];
+    let count = app.view.rows().len();
+    let counted = if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") };
+    line.push(Span::new(counted, Tone::Plain));
+    let waiting = app.view.rows().iter().filter(|row| row.waits()).count();
+    if waiting > 0 {
+        line.push(Span::new(format!(", {waiting} waiting for you"), Tone::Warn));
+    }
+    let problems: Vec<(&String, &String)> =
+        app.hosts.values().filter_map(|host| Some((&host.name, host.problem.as_ref()?))).collect();
+    let columns = PROBLEM_COLUMNS / problems.len().max(1);
+    for (name, problem) in problems {
+        line.push(Span::new(format!("  {name}: {}", fit(&harmless(problem), columns)), Tone::Bad));
+    }
+    line.extend(app.local.problem.iter().map(|problem| Span::new(format!("  {problem}"), Tone::Bad)));
+    line
+}
+
+/// Returns the last line, and the column of the cursor if text is typed in it.
+fn footer(app: &App, columns: usize) -> (Vec<Span>, Option<usize>) {
+    if let Some(message) = app.view.message() {
+        return (vec![Span::new(message, Tone::Warn)], None);
+    }
+    let name = |id: &RowId| app.view.row(id).map_or_else(|| id.session.clone(), |row| harmless(&row.project));
+    match app.view.mode() {
+        Mode::List => (vec![Span::new(shown_keys(app), Tone::Dim)], None),
+        Mode::Filter => typed("/", app.view.filter(), columns),
+        Mode::Text { about: TextFor::Prompt, id, text } => {
+            typed(&format!("Prompt for {}: ", name(id)), text.as_str(), columns)
+        }
+        Mode::Text { about: TextFor::Bookmark, id, text } => {
+            typed(&format!("Bookmark in {}, note: ", name(id)), text.as_str(), columns)
+        }
+        Mode::Dialog { .. } => (vec![Span::new("y yes  n no  Esc back  ↑↓ scroll  Enter go there", Tone::Dim)], None),
+        Mode::ConfirmContinue { id } => {
+            let question = format!("Continue {} in a new session? /clear is typed. y yes, any other key no", name(id));
+            (vec![Span::new(question, Tone::Warn)], None)
+        }
+        Mode::Help => (vec![Span::new("Any key goes back", Tone::Dim)], None),
+    }
+}
+
+fn shown_keys(app: &App) -> String {
+    let filter = app.view.filter();
+    match (app.view.tab(), filter) {
+        (Tab::Context, _) => "Tab sessions  ? help  q quit".to_owned(),
+        (Tab::Sessions, "") => {
+            "Enter go  p prompt  y/n answer  / filter  ? help  q quit  b bookmark  c continue  Tab context".to_owned()
+        }
+        (Tab::Sessions, filter) => format!("Filter: {filter}  (Esc removes it)"),
+    }
+}
+
+/// Shows the end of a text that is longer than the line.
+fn typed(label: &str, text: &str, columns: usize) -> (Vec<Span>, Option<usize>) {
+    // A long name leaves room for the text.
+    let label = crate::cli::paint::fit(label, columns / 2);
+    let room = columns.saturating_sub(width(&label) + 1);
+    let mut shown = harmless(text);
+    while width(&shown) > room {
+        shown.remove(0);
+    }
+    let cursor = width(&label) + width(&shown);
+    (vec![Span::new(label, Tone::Bold), Span::new(shown, Tone::Plain)], Some(cursor))
+}
+
+/// The sign before the chosen row, for terminals without reverse video.
+const CHOSEN: &str = "> ";
+const OTHERS: &str = "  ";
+
+const BAR_CELLS: usize = 10;
+
+/// The bar with ` 100%` after it.
+const BAR_COLUMNS: usize = BAR_CELLS + 5;
+
+/// Returns the header and the rows from `top` on.
+fn list(app: &App, columns: usize, areas: Areas, top: usize, now: u64) -> Vec<ScreenLine> {
+    let shown: Vec<&SessionRow> = app.view.shown().collect();
+    if shown.is_empty() {
+        let why = match (app.view.rows().is_empty(), app.view.filter()) {
+            (true, _) => "No sessions. A session appears when Claude Code starts with the plugin.".to_owned(),
+            (false, filter) => format!("No session matches {filter:?}: Esc removes the filter."),
+        };
+        let mut lines = vec![dim(why)];
+        lines.resize_with(areas.header + areas.list, ScreenLine::default);
+        return lines;
+    }
+    let table = Table { app, now, columns: layout(app, &shown, columns.saturating_sub(OTHERS.len()), now) };
+    let header = (areas.header > 0).then(|| table.header());
+    let rows = shown.into_iter().skip(top).take(areas.list).map(|row| table.row(row));
+    let mut lines: Vec<ScreenLine> = header.into_iter().chain(rows).collect();
+    lines.resize_with(areas.header + areas.list, ScreenLine::default);
+    lines
+}
+
+/// Returns the widths of the columns for these rows.
+fn layout(app: &App, rows: &[&SessionRow], columns: usize, now: u64) -> Columns {
+    let widest = |column: Column| {
+        let cell = |row: &&SessionRow| width(&text(app, row, column, now));
+        let most = rows.iter().map(cell).max().unwrap_or_default();
+        match column {
+            Column::Context if most > 0 => BAR_COLUMNS,
+            // It takes what is left, also if it is empty.
+            Column::About => most.max(1),
+            _ => most,
+        }
+    };
+    Columns::of(columns, widest)
+}
+
+/// Returns the text of a cell.
+fn text(app: &App, row: &SessionRow, column: Column, now: u64) -> String {
+    let text = match column {
+        Column::Number => row.number.map(|number| number.to_string()).unwrap_or_default(),
+        Column::State => format!("{} {}", icon(app, row.status), row.status),
+        Column::Host => row.id.host.clone().unwrap_or_default(),
+        Column::Project => {
+            let notes: String = row.notes.iter().map(|note| format!(" ({note})")).collect();
+            format!("{}{notes}", row.project)
+        }
+        Column::Branch => row.branch.clone().unwrap_or_default(),
+        Column::Age => row.age(now),
+        Column::Context => row.context_percent.map(|percent| format!("{:.0}%", percent.min(999.0))).unwrap_or_default(),
+        Column::Cost => row.cost.clone().unwrap_or_default(),
+        Column::About => row.about().to_owned(),
+    };
+    harmless(&text)
+}
+
+fn icon(app: &App, status: Status) -> &str {
+    let at = Status::ALL.iter().position(|known| *known == status).unwrap_or_default();
+    app.local.icons.get(at).map_or("", String::as_str)
+}
+
+struct Table<'a> {
+    app: &'a App,
+    now: u64,
+    columns: Columns,
+}
+
+impl Table<'_> {
+    fn header(&self) -> ScreenLine {
+        let cells = self.columns.iter().map(|(column, columns)| {
+            vec![padded(column, fit(column.name_within(columns), columns), columns, Tone::Dim)]
+        });
+        joined(OTHERS, cells).into()
+    }
+
+    fn row(&self, row: &SessionRow) -> ScreenLine {
+        let is_chosen = self.app.view.chosen().is_some_and(|chosen| chosen.id == row.id);
+        let mark = if is_chosen { CHOSEN } else { OTHERS };
+        let cells = self.columns.iter().map(|(column, columns)| self.cell(row, column, columns));
+        ScreenLine { spans: joined(mark, cells), is_chosen }
+    }
+
+    fn cell(&self, row: &SessionRow, column: Column, columns: usize) -> Vec<Span> {
+        let whole = text(self.app, row, column, self.now);
+        match column {
+            Column::Context if columns == BAR_COLUMNS => {
+                let percent = row.context_percent;
+                let [used, left] = bar(percent.unwrap_or_default(), BAR_CELLS);
+                vec![used, left, Span::new(format!(" {whole:>4}"), percent.map_or(Tone::Dim, level))]
+            }
+            Column::Context => {
+                vec![padded(column, fit(&whole, columns), columns, row.context_percent.map_or(Tone::Dim, level))]
+            }
+            Column::State => {
+                let short = if columns < width(&whole) { icon(self.app, row.status).to_owned() } else { whole };
+                vec![padded(column, fit(&short, columns), columns, tone(row.status))]
+            }
+            Column::Branch | Column::Age => vec![padded(column, fit(&whole, columns), columns, Tone::Dim)],
+            Column::Number | Column::Host | Column::Project | Column::Cost | Column::About => {
+                vec![padded(column, fit(&whole, columns), columns, Tone::Plain)]
+            }
+        }
+    }
+}
+
+fn tone(status: Status) -> Tone {
+    match status {
+        Status::Blocked => Tone::Bad,
+        Status::Completed => Tone::Good,
+        Status::Working => Tone::Warn,
+        Status::Idle => Tone::Dim,
+    }
+}
+
+fn padded(column: Column, text: String, columns: usize, tone: Tone) -> Span {
+    let space = " ".repeat(columns.saturating_sub(width(&text)));
+    let text = if column.is_number() { space + &text } else { text + &space };
+    Span { text, tone }
+}
+
+fn joined(mark: &str, cells: impl Iterator<Item = Vec<Span>>) -> Vec<Span> {
+    let mut line = vec![Span::new(mark, Tone::Bold)];
+    for (at, cell) in cells.enumerate() {
+        if at > 0 {
+            line.push(Span::new(" ", Tone::Plain));
+        }
+        line.extend(cell);
+    }
+    line
 }
 
 #[cfg(test)]

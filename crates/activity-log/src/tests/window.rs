@@ -1,7 +1,8 @@
+use longhaul_core::event::Event;
 use longhaul_core::{Millis, Status};
 use proptest::prelude::*;
 
-use crate::{TailStart, bookmarks_since_prompt, covers_window, measure};
+use crate::{LogLine, TailStart, bookmarks_since_prompt, chars_of_json, covers_window, may_be_of_newest_turn, measure};
 
 #[test]
 fn the_window_begins_at_the_last_bookmark() {
@@ -51,7 +52,7 @@ fn injections_are_unconfirmed_until_a_bookmark_or_a_prompt() {
 
 #[test]
 fn five_returns_in_ten_seconds_are_a_burst() {
-    let burst = |log: &[u8]| crate::context_guard::is_agent_burst(&measure(log, TailStart::LogStart));
+    let burst = |log: &[u8]| crate::decision::is_agent_burst(&measure(log, TailStart::LogStart));
     assert!(burst(b"A 1 1\nA 2 1\nA 3 1\nA 4 1\nT 5 1\nA 9000 1\n"));
     assert!(!burst(b"A 1 1\nA 2 1\nA 3 1\nA 4 1\nA 30000 1\n"));
 }
@@ -147,5 +148,153 @@ proptest! {
             let _ = (metrics.estimated_tokens(), metrics.elapsed_seconds(), metrics.is_turn_running());
             let _ = (covers_window(&bytes, reach), bookmarks_since_prompt(&bytes, reach));
         }
+    }
+}
+
+#[test]
+fn a_string_counts_its_characters_null_nothing_and_the_rest_its_json() {
+    for (json, chars) in [
+        ("null", 0),
+        (r#""""#, 0),
+        (r#""hé\n""#, 3),
+        (r#""\u00e9\ud83d\ude00x""#, 3),
+        (r#""a\\u0041""#, 7),
+        (r#"{"a": "é"}"#, 10),
+        ("[1, 2]", 6),
+        ("12.5", 4),
+        ("true", 4),
+    ] {
+        assert_eq!(chars_of_json(json), chars, "{json}");
+    }
+}
+
+#[test]
+fn a_payload_is_measured_as_it_came() {
+    let text = r#"{"session_id":"s","hook_event_name":"PostToolUse","tool_response":{"stdout": "hi"}}"#;
+    let Ok(Event::PostToolUse(call)) = Event::parse(text) else { panic!("not a call") };
+    assert_eq!(call.tool_response.map(|raw| chars_of_json(raw.get())), Some(16));
+    let empty = r#"{"session_id":"s","hook_event_name":"PostToolUse","tool_response":null}"#;
+    assert!(matches!(Event::parse(empty), Ok(Event::PostToolUse(call)) if call.tool_response.is_none()));
+}
+
+proptest! {
+    #[test]
+    fn a_string_is_as_long_as_it_is(text in any::<String>()) {
+        let json: String = text.chars().map(|c| match c {
+            '"' => "\\\"".into(),
+            '\\' => "\\\\".into(),
+            c if (c as u32) < 0x20 || (c as u32) > 0xffff => c.encode_utf16(&mut [0; 2]).iter().map(|u| format!("\\u{u:04x}")).collect(),
+            c => c.to_string(),
+        }).collect();
+        prop_assert_eq!(chars_of_json(&format!("\"{json}\"")), text.chars().count() as u64);
+    }
+
+    #[test]
+    fn no_text_measures_more_than_it_is(text in any::<String>(), cut in "(\"|\\\\|\\\\u|d83d|é|a){0,12}") {
+        for text in [text, format!("\"{cut}\""), cut] {
+            prop_assert!(chars_of_json(&text) <= text.len() as u64, "{text:?}");
+        }
+    }
+}
+
+#[track_caller]
+fn check(log: &str, expected: u64) {
+    assert_eq!(bookmarks_since_prompt(log.as_bytes(), TailStart::LogStart), expected, "{log:?}");
+}
+
+#[test]
+fn bookmarks_count_back_to_the_last_prompt() {
+    check("", 0);
+    check("B 1\nP 2\nT 3 9\n", 0);
+    check("P 1\nT 2 9\nI 3\nB 3\nT 4 9\nB 5\nS 6 completed\n", 2);
+    check("B 1\nB 2\n", 2);
+    check("P 1\nB 2\nnonsense\nB 3", 1);
+}
+
+#[test]
+fn a_compactions_mark_is_no_bookmark() {
+    check("P 1\nB 2\nC 3\nB 3\nT 4 9\nB 5\n", 2);
+    check("P 1\nC 3\nB 4\n", 1);
+    check("P 1\nB 2\nC 2\nT 3 9\n", 1);
+    // The same where nothing could be typed.
+    check("P 1\nI 3\nG 3\nB 3\nT 4 9\n", 0);
+    check("P 1\nI 2\nG 2\nT 3 9\nI 4\nB 5\n", 1);
+}
+
+#[test]
+fn only_the_newest_turn_counts() {
+    let turn = |id: &str| format!("{}\n", LogLine::turn(Millis(1), id));
+    let may_be = |log: &str| may_be_of_newest_turn(log.as_bytes(), TailStart::LogStart, "p1");
+    assert!(may_be("") && may_be("P 1\nT 2 9\n"), "no turn is known");
+    assert!(may_be(&format!("P 1\n{}T 2 9\nB 3\n", turn("p1"))));
+    assert!(may_be(&format!("{}P 1\n{}", turn("p2"), turn("p1"))));
+    assert!(!may_be(&format!("{}P 1\n{}", turn("p1"), turn("p2"))));
+    assert!(!may_be(&format!("P 1\n{}T 2 9\n", turn("p2"))));
+}
+
+#[track_caller]
+fn check_line(line: &str, expected: Option<LogLine>) {
+    assert_eq!(LogLine::parse(line.as_bytes()), expected, "{line:?}");
+}
+
+#[test]
+fn every_letter_is_read() {
+    let at = Millis(1700);
+    check_line("T 1700 42", Some(LogLine::Tool { at, chars: 42 }));
+    check_line("A 1700 7", Some(LogLine::Agent { at, chars: 7 }));
+    check_line("I 1700", Some(LogLine::Injection { at }));
+    check_line("G 1700", Some(LogLine::GivenUp { at }));
+    check_line("B 1700", Some(LogLine::Bookmark { at }));
+    check_line("C 1700", Some(LogLine::Compaction { at }));
+    check_line("P 1700", Some(LogLine::Prompt { at }));
+    check_line("N 1700 12", Some(LogLine::Turn { at, prompt: 12 }));
+    check_line("S 1700 blocked", Some(LogLine::Status { at, status: Status::Blocked }));
+}
+
+#[test]
+fn a_bad_count_is_zero_and_a_bad_time_is_no_line() {
+    check_line("T 1700 many", Some(LogLine::Tool { at: Millis(1700), chars: 0 }));
+    check_line("T 1700 -3", Some(LogLine::Tool { at: Millis(1700), chars: 0 }));
+    check_line("T 1700", Some(LogLine::Tool { at: Millis(1700), chars: 0 }));
+    check_line("T soon 3", None);
+    check_line("T -1 3", None);
+    check_line("T 99999999999999999999999 3", None);
+    check_line("T", None);
+}
+
+#[test]
+fn the_unknown_is_ignored() {
+    check_line("X 1700 3", None);
+    check_line("TT 1700 3", None);
+    check_line("S 1700 dancing", None);
+    check_line("S 1700", None);
+    check_line("N 1700", None);
+    check_line("N 1700 p1", None);
+    check_line("", None);
+    check_line("   ", None);
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_back(at in any::<u64>(), chars in any::<u64>(), letter in 0..9_u8) {
+        let at = Millis(at);
+        let line = match letter {
+            0 => LogLine::Tool { at, chars },
+            1 => LogLine::Agent { at, chars },
+            2 => LogLine::Injection { at },
+            3 => LogLine::Bookmark { at },
+            4 => LogLine::Compaction { at },
+            5 => LogLine::Prompt { at },
+            6 => LogLine::GivenUp { at },
+            7 => LogLine::Turn { at, prompt: chars },
+            _ => LogLine::Status { at, status: Status::Completed },
+        };
+        prop_assert_eq!(LogLine::parse(line.to_string().as_bytes()), Some(line));
+        prop_assert_eq!(line.at(), at);
+    }
+
+    #[test]
+    fn no_bytes_break_the_reader(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = LogLine::parse(&bytes);
     }
 }

@@ -2,7 +2,7 @@ use longhaul_core::Millis;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{Request, Tokens, UsageLine};
+use crate::{Ledger, Prices, Request, RolloutUsage, Tokens, UsageLine, UsageScanner};
 
 fn line(usage: Value) -> Value {
     json!({
@@ -166,5 +166,170 @@ proptest! {
     fn no_line_is_too_strange(line in "\\PC*", bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = UsageLine::parse(line.as_bytes());
         let _ = UsageLine::parse(&bytes);
+    }
+}
+
+fn meta(id: &str) -> Value {
+    json!({ "timestamp": "2026-11-15T08:00:00Z", "type": "session_meta", "payload": { "id": id, "cwd": "/work/app" } })
+}
+
+fn turn(id: &str, model: &str) -> Value {
+    json!({ "timestamp": "2026-11-15T08:00:01Z", "type": "turn_context", "payload": { "turn_id": id, "model": model } })
+}
+
+/// Returns the event after a request with this many tokens of input, half of them from the cache, and ten of output.
+fn count(input: u64, total: u64) -> Value {
+    let tokens = |input: u64, output: u64| {
+        json!({ "input_tokens": input, "cached_input_tokens": input / 2, "output_tokens": output,
+            "reasoning_output_tokens": output / 2, "total_tokens": input + output })
+    };
+    let info = json!({ "last_token_usage": tokens(input, 10), "total_token_usage": tokens(total, 10) });
+    let payload = json!({ "type": "token_count", "info": info, "rate_limits": null });
+    json!({ "timestamp": "2026-11-15T08:00:02Z", "type": "event_msg", "payload": payload })
+}
+
+/// Counts rollouts, and returns the sum of a session.
+fn sum(rollouts: &[&[Value]], session: &str) -> (u64, Tokens) {
+    let mut ledger = Ledger::default();
+    let project = ledger.project("", "");
+    for lines in rollouts {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let mut rollout = RolloutUsage::default();
+        UsageScanner::for_rollouts().feed(text.as_bytes(), |line| {
+            if let Some(line) = rollout.line(line) {
+                ledger.add(&line, "none", project);
+            }
+        });
+    }
+    let sum = ledger.session(session, &Prices::default());
+    (sum.requests, sum.tokens)
+}
+
+fn rollout_tokens(input: u64, cache_read: u64, output: u64) -> Tokens {
+    Tokens { cache_read, ..Tokens::new(input, output) }
+}
+
+#[test]
+fn each_request_is_counted_once_with_the_cache_apart_from_the_input() {
+    let text = json!({ "timestamp": "t", "type": "response_item", "payload": { "text": "\"token_count\"" } });
+    let lines = [meta("s"), turn("1", "gpt-5-codex"), text, count(100, 100), count(100, 100), count(60, 160)];
+    assert_eq!(sum(&[&lines], "codex:s"), (2, rollout_tokens(80, 80, 20)));
+}
+
+#[test]
+fn what_was_written_to_the_cache_is_apart_from_the_input_too() {
+    let mut written = count(10, 10);
+    written["payload"]["info"]["last_token_usage"]["cache_write_input_tokens"] = 3.into();
+    let lines = [meta("s"), turn("1", "m"), written];
+    assert_eq!(sum(&[&lines], "codex:s"), (1, Tokens { cache_write_5m: 3, ..rollout_tokens(2, 5, 10) }));
+}
+
+#[test]
+fn what_a_fork_has_copied_belongs_to_the_original_session() {
+    let first = [meta("s"), turn("1", "m"), count(100, 100)];
+    let fork = [meta("f"), meta("s"), turn("1", "m"), count(100, 100), turn("2", "m"), count(40, 140)];
+    assert_eq!(sum(&[&first, &fork], "codex:s"), (1, rollout_tokens(50, 50, 10)));
+    assert_eq!(sum(&[&first, &fork], "codex:f"), (1, rollout_tokens(20, 20, 10)));
+}
+
+#[test]
+fn the_model_is_that_of_the_turn_and_the_folder_that_of_the_session() {
+    let mut rollout = RolloutUsage::default();
+    let mut line = |line: Value| rollout.line(line.to_string().as_bytes());
+    assert_eq!(line(count(10, 10)).unwrap().requests[0].model, "unknown");
+    assert_eq!(line(meta("s")), None);
+    for model in ["gpt-5-codex", "gpt-6"] {
+        assert_eq!(line(turn(model, model)), None);
+        let counted = line(count(10, 10)).unwrap();
+        assert_eq!((counted.requests[0].model.as_str(), counted.folder.as_deref()), (model, Some("/work/app")));
+        assert_eq!((counted.session.as_deref(), counted.at.0), (Some("codex:s"), 1_794_729_602_000));
+    }
+}
+
+#[test]
+fn damaged_lines_and_events_without_tokens_count_nothing() {
+    let mut rollout = RolloutUsage::default();
+    let mut no_info = count(1, 1);
+    no_info["payload"]["info"] = Value::Null;
+    let mut huge = count(1, 1);
+    huge["payload"]["info"]["last_token_usage"]["input_tokens"] = u64::MAX.into();
+    let mut nothing = count(0, 0);
+    nothing["payload"]["info"]["last_token_usage"]["output_tokens"] = 0.into();
+    let whole = count(1, 1).to_string();
+    let half = &whole[..whole.len() / 2];
+    for line in [no_info.to_string(), huge.to_string(), nothing.to_string(), half.to_owned(), String::new()] {
+        assert_eq!(rollout.line(line.as_bytes()), None, "{line}");
+    }
+    // More from the cache than there was.
+    let mut odd = count(10, 10);
+    odd["payload"]["info"]["last_token_usage"]["cached_input_tokens"] = 50.into();
+    odd["payload"]["info"]["last_token_usage"]["cache_write_input_tokens"] = 50.into();
+    assert_eq!(rollout.line(odd.to_string().as_bytes()).unwrap().requests[0].tokens, rollout_tokens(0, 10, 10));
+}
+
+/// Returns the lines that are found in a text that comes in pieces of this size.
+fn found(text: &str, piece: usize) -> Vec<String> {
+    let mut scanner = UsageScanner::default();
+    let mut lines = Vec::new();
+    let mut take = |line: &[u8]| lines.push(String::from_utf8(line.to_vec()).unwrap());
+    for piece in text.as_bytes().chunks(piece.max(1)) {
+        scanner.feed(piece, &mut take);
+    }
+    scanner.finish(&mut take);
+    lines
+}
+
+/// Returns the lines that should be found.
+fn expected(text: &str) -> Vec<String> {
+    text.split('\n').filter(|line| line.contains("\"usage\":")).map(str::to_owned).collect()
+}
+
+#[test]
+fn only_lines_with_usage_are_found_however_the_pieces_are_cut() {
+    let text =
+        "{\"a\":1}\n{\"usage\":{}}\n\n{\"text\":\"\\\"usage\\\":\"}\n{\"b\":{\"usage\": 1}, \"usage\":2}\n{\"usage\":";
+    assert_eq!(expected(text).len(), 3);
+    for piece in 1..=text.len() {
+        assert_eq!(found(text, piece), expected(text), "{piece}");
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_is_skipped_and_the_next_one_found() {
+    let mut scanner = UsageScanner::default();
+    let mut lines = Vec::new();
+    let megabytes = vec![b' '; 16 << 20];
+    scanner.feed(b"{\"usage\":1", |line| lines.push(line.to_vec()));
+    for _ in 0..5 {
+        scanner.feed(&megabytes, |line| lines.push(line.to_vec()));
+    }
+    assert_eq!(scanner.skipped(), 1);
+    scanner.feed(b"\"usage\":}\n{\"usage\":2}\n", |line| lines.push(line.to_vec()));
+    scanner.finish(|line| lines.push(line.to_vec()));
+    assert_eq!((lines, scanner.skipped()), (vec![b"{\"usage\":2}".to_vec()], 1));
+}
+
+#[test]
+fn a_line_of_the_maximum_length_is_found_and_one_with_a_byte_more_is_skipped() {
+    const START: &[u8] = b"{\"usage\":";
+    let spaces = vec![b' '; (64 << 20) - START.len()];
+    for (end, found, skipped) in [("\n", 1, 0), (" \n", 0, 1)] {
+        let mut scanner = UsageScanner::default();
+        let mut lines = 0;
+        for piece in [START, &spaces, end.as_bytes()] {
+            scanner.feed(piece, |_| lines += 1);
+        }
+        assert_eq!((lines, scanner.skipped()), (found, skipped), "{end:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_line_is_lost_or_invented(
+        parts in proptest::collection::vec(prop_oneof!["\n", "\"usage\":", "\"usage\"", "[a-z\"]{0,5}"], 0..40),
+        piece in 1..30_usize,
+    ) {
+        let text = parts.concat();
+        prop_assert_eq!(found(&text, piece), expected(&text));
     }
 }

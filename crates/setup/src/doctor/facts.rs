@@ -17,20 +17,15 @@ use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_p
 use longhaul_store::{Health, Schema};
 use longhaul_universal_bundle::Location;
 
-use super::agents::AgentFacts;
-use super::codex::CodexFacts;
-use super::keys::KeyFacts;
-use super::model::ModelFacts;
-use super::notify::NotifyFacts;
-use super::registered::{self, Peer, Source};
-use super::snapshots::SnapshotFacts;
-use super::sync::SyncFacts;
+use super::installation::{self, Peer, Source};
+use super::other_agents::{AgentFacts, CodexFacts};
+use super::services::{ModelFacts, NotifyFacts, SyncFacts};
+use super::sessions::KeyFacts;
+use super::storage::SnapshotFacts;
 use crate::claude_command::{self, Plugin};
-use crate::current_state::names;
-use crate::manifest::Manifest;
-use crate::paths::InstallPaths;
-use crate::tmux_server::{SetupState, setup_state};
-use crate::{PLUGIN, Result, tmux_conf};
+use crate::current_state::{InstallPaths, Manifest, names};
+use crate::tmux::{self, SetupState, setup_state};
+use crate::{PLUGIN, Result};
 
 /// Claude Code's command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,7 +196,7 @@ impl Facts {
             Some(Some(Err(error))) => Client::Failed(error.to_string()),
             Some(Some(Ok(plugins))) => Client::Found(plugins),
         };
-        let (files, broken_settings) = registered::settings_files(env, &paths, folder);
+        let (files, broken_settings) = installation::settings_files(env, &paths, folder);
         let confs = paths
             .tmux_confs
             .iter()
@@ -218,9 +213,9 @@ impl Facts {
             path_version: on_path.first().and_then(|program| version_of(program)),
             on_path,
             manifest: Manifest::load(&paths.manifest()),
-            sources: registered::sources(&client, &files),
+            sources: installation::sources(&client, &files),
             launcher_problem: bounded_read::text(&paths.data.launcher_problem(), bounded_read::SMALL).ok(),
-            switched_off_by: registered::switched_off_by(&files),
+            switched_off_by: installation::switched_off_by(&files),
             broken_settings,
             disabled_by: disabled_by(env, &files),
             storage: StorageTrouble::look(paths.data.dir()),
@@ -236,13 +231,13 @@ impl Facts {
             damaged: paths.data.set_aside_databases(),
             config: config.map(|(_, warnings)| warnings).map_err(|error| error.chain()),
             stale: super::sessions::stale(&paths),
-            peers: registered::peers(&client, &files, &confs),
+            peers: installation::peers(&client, &files, &confs),
             snapshots: SnapshotFacts::collect(env, &paths),
             notify: NotifyFacts::collect(env, &paths),
             sync: SyncFacts::collect(env, &paths),
             worker: worker_of(&paths),
             model: ModelFacts::collect(env, &paths, exe, program.as_deref()),
-            embeddings: super::embeddings::collect(env, &paths),
+            embeddings: super::services::collect(env, &paths),
             bridge: bridge(env, &paths),
             keys: KeyFacts::collect(env, &paths, program.as_deref().filter(|_| matches!(client, Client::Found(_)))),
             codex: CodexFacts::collect(env, shell, &paths),
@@ -279,7 +274,7 @@ fn disabled_by(env: &Env, files: &[(PathBuf, serde_json::Value)]) -> Vec<String>
 /// Returns the executables of the bundle that are not beside `exe`.
 fn missing(exe: &Path) -> Vec<&'static str> {
     let about = bundle_of(exe);
-    let job = about.as_ref().and_then(|about| registered::job_of(about["name"].as_str()?));
+    let job = about.as_ref().and_then(|about| installation::job_of(about["name"].as_str()?));
     let job = Job::ALL.into_iter().find(|known| job == Some(known.name()));
     catalog::executables(job).filter(|name| !is_executable(&exe.with_file_name(name))).collect()
 }
@@ -326,13 +321,13 @@ fn without_hooks(env: &Env, paths: &InstallPaths) -> Vec<String> {
 fn tmux(env: &Env, shell: &Shell, paths: &InstallPaths, confs: &[(PathBuf, String)]) -> TmuxFacts {
     let server = Server::of(env).map(|server| setup_state(&server).map_err(|error| error.chain()));
     let state = server.as_ref().and_then(|state| state.as_ref().ok());
-    let has_our_line = confs.iter().any(|(_, text)| tmux_conf::without_line(text).is_some());
+    let has_our_line = confs.iter().any(|(_, text)| tmux::without_line(text).is_some());
     TmuxFacts {
         is_there: !shell.find("tmux").is_empty(),
         is_command_gone: state.is_some_and(|state| is_gone(&state.command)),
         missing_program: (has_our_line && !is_executable(&paths.link)).then(|| paths.link.clone()),
         server,
-        has_line: confs.iter().any(|(_, text)| tmux_conf::is_set_up(text)),
+        has_line: confs.iter().any(|(_, text)| tmux::is_set_up(text)),
     }
 }
 

@@ -1,12 +1,19 @@
-//! Checks of what is stored: the data folder, the database, permissions, transcripts. Pure. What is wrong with the folder or
-//! its disk is found in `runtime/src/storage.rs`.
+//! Checks of what is stored: the data folder, the database, permissions, transcripts, snapshots, the configuration. Pure.
+//! What is wrong with the folder or its disk is found in `runtime/src/storage.rs`.
 
+use std::path::Path;
+
+use longhaul_core::config::Warning;
+use longhaul_core::{Env, Millis};
+use longhaul_runtime::git::{self, GitVersion};
 use longhaul_runtime::memory::salvage::SetAside;
+use longhaul_runtime::waiting_times;
+use longhaul_snapshot_store::{UPKEEP_FAILURE, last_failure, store_size};
 use longhaul_store::{Health, SCHEMA, Schema};
 
 use super::facts::{Database, Facts};
-use super::judge::{NAMED, few};
-use super::{Finding, sessions};
+use super::{Finding, NAMED, Peer, ago, few, sessions};
+use crate::current_state::InstallPaths;
 
 /// Checks that the data folder can be written to.
 pub(super) fn storage(facts: &Facts) -> Vec<Finding> {
@@ -109,4 +116,109 @@ pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
 pub(super) fn transcripts(facts: &Facts) -> Vec<Finding> {
     let stale = facts.stale.iter().take(NAMED);
     stale.map(|(session, path)| sessions::missing(session, path.display().to_string(), true)).collect()
+}
+
+/// By how much the store may exceed its cap until upkeep runs.
+const SLACK: u64 = 5;
+
+/// With less free space than this, a snapshot may fail.
+const LEAST_FREE: u64 = 16 << 20;
+
+/// The facts about snapshots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotFacts {
+    /// The version of git, or why it is not known.
+    pub git: Result<GitVersion, String>,
+    /// The size of the store in bytes.
+    pub bytes: u64,
+    /// The largest size that the configuration allows.
+    pub max_bytes: u64,
+    /// How many bytes are free on the file system of the store, if that is known.
+    pub free_bytes: Option<u64>,
+    /// The last failure, if no snapshot of that work tree has succeeded since.
+    pub failure: Option<(Millis, String)>,
+}
+
+impl SnapshotFacts {
+    /// Collects the facts; `None` if snapshots are disabled.
+    pub(super) fn collect(env: &Env, paths: &InstallPaths) -> Option<Self> {
+        let (config, _) = longhaul_runtime::config(env).ok()?;
+        config.snapshots.enabled.then(|| Self {
+            git: git::version(waiting_times::GIT_VERSION).map_err(|error| error.chain()),
+            bytes: store_size(&paths.data).bytes,
+            max_bytes: config.snapshots.max_store.0,
+            free_bytes: free_bytes(paths.data.dir()),
+            failure: last_failure(&paths.data),
+        })
+    }
+}
+
+/// Returns how many bytes are free on the file system of a folder, which need not exist yet.
+fn free_bytes(dir: &Path) -> Option<u64> {
+    let found = dir.ancestors().find_map(|dir| rustix::fs::statvfs(dir).ok())?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// Checks the snapshots.
+pub(super) fn snapshots(facts: &Facts) -> Vec<Finding> {
+    let check = "snapshots";
+    let Some(snapshots) = &facts.snapshots else { return Vec::new() };
+    let oldest = GitVersion::OLDEST;
+    match &snapshots.git {
+        Err(why) => {
+            let fix = "install git, or set snapshots.enabled to false";
+            return vec![Finding::warning(check, format!("no snapshots of files: {why}"), fix)];
+        }
+        Ok(version) if *version < oldest => {
+            let (GitVersion { major, minor }, GitVersion { major: least, minor: than }) = (version, oldest);
+            let what = format!("no snapshots of files: version {major}.{minor} of git is older than {least}.{than}");
+            return vec![Finding::warning(check, what, "install a newer git, or set snapshots.enabled to false")];
+        }
+        Ok(_) => {}
+    }
+    // A process that has no space left cannot record that either.
+    if let Some(free) = snapshots.free_bytes.filter(|free| *free < LEAST_FREE) {
+        let what = format!("only {} kB are free where snapshots are stored: one may fail", free / 1000);
+        return vec![Finding::warning(check, what, "free some space on the file system of LONGHAUL_HOME")];
+    }
+    if let Some((at, why)) = &snapshots.failure {
+        let ago = ago(facts.now, at.0);
+        let what = if why.starts_with(UPKEEP_FAILURE) {
+            format!("{ago}, {why}")
+        } else {
+            format!("the last snapshot failed, {ago}: {why}")
+        };
+        return vec![Finding::warning(check, what, "see longhaul.log; the next prompt tries again")];
+    }
+    if snapshots.bytes > snapshots.max_bytes.saturating_add(snapshots.max_bytes / SLACK) {
+        let what = format!("the store has {} bytes, more than snapshots.max_store", snapshots.bytes);
+        return vec![Finding::warning(check, what, "`longhaul memory upkeep` drops the oldest snapshots")];
+    }
+    vec![Finding::ok(check, format!("taken with git; they use {} MB", snapshots.bytes / 1_000_000))]
+}
+
+/// Checks the settings.
+pub(super) fn config(facts: &Facts) -> Vec<Finding> {
+    let check = "config";
+    match &facts.config {
+        Err(why) => {
+            let what = format!("nothing is recorded and nothing is typed: {why}");
+            vec![Finding::broken(check, what, "correct the file, make it readable, or remove it")]
+        }
+        Ok(warnings) if warnings.is_empty() => vec![Finding::ok(check, "no problems")],
+        Ok(warnings) => {
+            let fix = "correct the value; `longhaul config schema` lists the allowed values";
+            let finding = |warning: &Warning| Finding::warning(check, warning.to_string(), fix);
+            warnings.iter().map(finding).collect()
+        }
+    }
+}
+
+/// Reports other programs that do the same jobs.
+pub(super) fn peers(facts: &Facts) -> Vec<Finding> {
+    let conflict = |peer: &Peer| {
+        let what = format!("{} does the same as Longhaul's {}: {}", peer.name, peer.job, peer.place);
+        Finding::warning("conflicts", what, format!("{}; or set {}.enabled to false", peer.fix, peer.job))
+    };
+    facts.peers.iter().map(conflict).collect()
 }

@@ -1,12 +1,18 @@
 use std::path::Path;
 
+use longhaul_core::Config;
 use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::config::NotifyWay;
+use longhaul_inject::{BindingState, Keybindings, SUBMIT, SUBMIT_CHORDS};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::keybindings::{with_chords, without_chords};
 use crate::settings::{
-    Refusal, executables_in, with_hooks, with_status_line, without_empty, without_hooks, without_status_line,
+    Refusal, executables_in, with_hooks, with_notifications, with_status_line, without_empty, without_hooks,
+    without_notifications, without_status_line,
 };
+use crate::tmux::{is_set_up, line, with_line, without_line};
 
 const PROGRAM: &str = "~/.local/bin/longhaul";
 
@@ -142,4 +148,161 @@ proptest! {
         let without = without_hooks(&without).unwrap().unwrap();
         prop_assert_eq!(without, text);
     }
+}
+
+/// Adds our chords, checks that a second time changes nothing, and takes them back, with and without the copy from before.
+#[track_caller]
+fn keys_there_and_back(text: &str) -> String {
+    let with = with_chords(Some(text)).unwrap().expect("they are not there yet");
+    assert!(matches!(Keybindings::parse(&with).unwrap().bound(SUBMIT, &SUBMIT_CHORDS), BindingState::To(_)), "{with}");
+    assert_eq!(with_chords(Some(&with)), Ok(None), "twice");
+    assert_eq!(without_chords(&with, Some(text), None), Ok(Some(text.to_owned())));
+    with
+}
+
+#[test]
+fn every_shape_comes_back_to_the_byte() {
+    let others = r#"{"bindings":[{"context":"Chat","bindings":{"ctrl+e":"chat:externalEditor"}}]}"#;
+    let pretty = concat!(
+        "{\n\t\"$schema\": \"https://www.schemastore.org/claude-code-keybindings.json\",\n\t\"bindings\": [\n\t\t{ \"context\":",
+        " \"Global\",\n\t\t  \"bindings\": { \"ctrl+t\": null } }\n\t]\n}\n"
+    );
+    for text in ["{}", "{}\n", r#"{"bindings":[]}"#, "{ \"bindings\": [ ] }\n\n", others, pretty] {
+        keys_there_and_back(text);
+    }
+    for text in [others, pretty] {
+        let with = keys_there_and_back(text);
+        assert_eq!(without_chords(&with, None, None), Ok(Some(text.to_owned())), "without the copy");
+    }
+}
+
+#[test]
+fn a_file_of_ours_alone_is_removed() {
+    let with = with_chords(None).unwrap().unwrap();
+    assert_eq!(
+        with,
+        concat!(
+            "{\n  \"bindings\": [\n    {\n      \"context\": \"Chat\",\n      \"bindings\": {\n",
+            "        \"ctrl+x ctrl+q\": \"chat:submit\",\n        \"ctrl+x ctrl+x\": \"chat:stash\"\n      }\n    }\n  ]\n}\n"
+        )
+    );
+    assert_eq!(without_chords(&with, None, None), Ok(Some(String::new())));
+}
+
+#[test]
+fn what_the_user_adds_meanwhile_stays() {
+    let with = with_chords(Some("{}")).unwrap().unwrap();
+    let more = with.replace("\"chat:submit\"", "\"chat:submit\", \"ctrl+e\": \"chat:undo\"");
+    let left = without_chords(&more, Some("{}"), None).unwrap().unwrap();
+    assert!(left.contains("ctrl+e") && !left.contains("chat:submit") && !left.contains("chat:stash"), "{left}");
+}
+
+#[test]
+fn another_chord_is_bound_where_ours_is_taken() {
+    let taken = r#"{"bindings":[{"context":"Global","bindings":{"ctrl+x ctrl+q":"app:toggleTodos"}}]}"#;
+    assert!(keys_there_and_back(taken).contains(r#""ctrl+q ctrl+x":"chat:submit""#));
+    let all = r#"{"bindings":[{"context":"Global","bindings":{"ctrl+q":"app:toggleTodos"}}]}"#;
+    assert_eq!(with_chords(Some(all)), Ok(None));
+    let shadowed = r#"{"bindings":[{"context":"Chat","bindings":{"ctrl+x ctrl+q":"chat:submit"}},{"context":"Chat","bindings":{"ctrl+x ctrl+q":null}}]}"#;
+    assert!(with_chords(Some(shadowed)).unwrap().unwrap().contains(r#""ctrl+q ctrl+x":"chat:submit""#));
+}
+
+#[test]
+fn a_line_like_ours_that_was_there_before_stays() {
+    let theirs = r#"{"bindings":[{"context":"Chat","bindings":{"ctrl+x ctrl+q":"chat:submit"}}]}"#;
+    let with = with_chords(Some(theirs)).unwrap().unwrap();
+    assert!(with.contains("chat:stash"), "{with}");
+    let edited = with.replacen('{', "{\"a\":1,", 1);
+    assert_eq!(without_chords(&edited, Some(theirs), None), Ok(Some(theirs.replacen('{', "{\"a\":1,", 1))));
+}
+
+#[test]
+fn what_the_client_cannot_read_is_refused_and_left() {
+    for text in ["", "  \n", "// mine\n{}", "{\"bindings\": [],}"] {
+        assert_eq!(with_chords(Some(text)), Err(Refusal::NotJson), "{text:?}");
+        assert_eq!(without_chords(text, None, None), Ok(None), "{text:?}");
+    }
+    for text in ["[]", r#"{"bindings":{}}"#, r#"{"bindings":[{"context":"Chat"}]}"#] {
+        assert!(matches!(with_chords(Some(text)), Err(Refusal::Shape(_))), "{text:?}");
+        assert_eq!(without_chords(text, None, None), Ok(None), "{text:?}");
+    }
+}
+
+#[test]
+fn only_what_was_added_is_removed_where_that_is_recorded() {
+    let added = |chords: &[&str]| chords.iter().map(|chord| (*chord).to_owned()).collect::<Vec<_>>();
+    let ours = with_chords(None).unwrap().unwrap();
+    assert_eq!(without_chords(&ours, None, Some(&[])), Ok(None), "all of it was there before");
+    let left = without_chords(&ours, None, Some(&added(&["ctrl+x ctrl+x"]))).unwrap().unwrap();
+    assert!(left.contains("chat:submit") && !left.contains("chat:stash"), "{left}");
+    // A copy that a later installation has made of a file of ours is not what was before.
+    let all = added(&["ctrl+x ctrl+q", "ctrl+x ctrl+x", "ctrl+q ctrl+x"]);
+    let shadowed =
+        ours.replace("[\n", "[\n    { \"context\": \"Global\", \"bindings\": { \"ctrl+x ctrl+q\": \"app:x\" } },\n");
+    let twice = with_chords(Some(&shadowed)).unwrap().unwrap();
+    assert!(twice.contains("ctrl+q ctrl+x"), "{twice}");
+    let left = without_chords(&twice, Some(&shadowed), Some(&all)).unwrap().unwrap();
+    assert!(left.contains("app:x") && !left.contains("chat:"), "{left}");
+}
+
+#[test]
+fn notifications_are_added_to_the_configuration_and_removed_to_the_byte() {
+    for text in ["{}\n", "{\n  \"tracker\": {\"enabled\": true}\n}\n", "{\"guard\":{}}"] {
+        let with = with_notifications(Some(text), NotifyWay::Desktop).unwrap().unwrap();
+        let (config, warnings) = Config::from_json(&with);
+        assert_eq!(warnings, [], "{with}");
+        assert_eq!(config.notify.blocked.ways.0, [NotifyWay::Desktop]);
+        assert_eq!(config.notify.completed.ways.0, [NotifyWay::Desktop]);
+        assert_eq!(config.notify.completed.min_seconds.get(), 30.0);
+        assert!(config.notify.failed.ways.0.is_empty());
+        assert_eq!(with_notifications(Some(&with), NotifyWay::Terminal).unwrap(), None, "{with}");
+        let without = without_notifications(&with).unwrap().unwrap();
+        assert_eq!(without, if text == "{}\n" { "" } else { text });
+    }
+}
+
+#[test]
+fn a_file_is_created_and_removed_with_it() {
+    let with = with_notifications(None, NotifyWay::Terminal).unwrap().unwrap();
+    assert_eq!(without_notifications(&with).unwrap().as_deref(), Some(""));
+}
+
+#[test]
+fn a_section_of_the_users_own_stays() {
+    let own = r#"{"notify": {"blocked": {"ways": ["ntfy"]}}}"#;
+    assert_eq!(with_notifications(Some(own), NotifyWay::Desktop), Ok(None));
+    assert_eq!(without_notifications(own), Ok(None));
+    assert_eq!(with_notifications(Some("{ // mine"), NotifyWay::Desktop), Err(Refusal::NotJson));
+    assert_eq!(with_notifications(Some("[]"), NotifyWay::Desktop), Err(Refusal::NotSettings));
+}
+
+#[track_caller]
+fn conf_there_and_back(text: &str) {
+    let with = with_line(Some(text)).expect("it is not set up yet");
+    assert_eq!(with.lines().last(), Some(line().as_str()));
+    assert_eq!(with_line(Some(&with)), None, "twice");
+    let without = without_line(&with).expect("the line is there");
+    assert_eq!(without.trim_end_matches('\n'), text.trim_end_matches('\n'));
+}
+
+#[test]
+fn the_line_is_added_once_and_taken_back() {
+    conf_there_and_back("");
+    conf_there_and_back("set -g mouse on\n");
+    conf_there_and_back("set -g mouse on\nset -g prefix C-a");
+    conf_there_and_back("# run-shell 'longhaul tmux setup'\n");
+}
+
+#[test]
+fn what_somebody_has_written_by_hand_is_enough_and_stays() {
+    for text in [
+        "run-shell 'longhaul tmux setup'\n",
+        "set -g @plugin 'somebody/longhaul'\n",
+        "run-shell ~/src/longhaul/longhaul.tmux\n",
+    ] {
+        assert!(is_set_up(text), "{text}");
+        assert_eq!(with_line(Some(text)), None);
+        assert_eq!(without_line(text), None);
+    }
+    assert!(!is_set_up("set -g @plugin 'somebody/longhaul-theme'\n"));
 }

@@ -10,17 +10,15 @@ use axum::http::StatusCode;
 use longhaul_core::SessionId;
 use longhaul_runtime::git::PrivateGit;
 use longhaul_runtime::waiting_times;
-use longhaul_snapshot_store::{
-    self as snapshot_store, decoded_path, file_patch, first_file_changes, shown_path, stored_git,
-};
+use longhaul_snapshot_store::{decoded_path, shown_path};
+use longhaul_snapshot_store as snapshot_store;
+use longhaul_snapshot_store::{file_patch, first_file_changes, stored_git};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde_json::{Value, json};
 
 use crate::database::blocking;
-use crate::params::Params;
-use crate::response::{Answer, Problem, json};
-use crate::routes::Shared;
-use crate::shapes;
+use crate::routes::{Answer, Problem, Shared, json};
+use crate::shapes::{self, Params};
 
 /// How many files that differ are listed.
 const FILES: usize = 1_000;

@@ -6,10 +6,9 @@ use longhaul_runtime::Sanitizer;
 use longhaul_store::{JobTurn, ModelJob, Retry, Words};
 use serde_json::{Value, json};
 
-use super::answer::{LINE_CHARS, json_in, read};
-use super::ask::request;
-use super::provider_reply::Blame;
-use super::run::{after_a_kill, pause, retry};
+use super::ask::{LINE_CHARS, json_in, read, request};
+use super::call::Blame;
+use super::{after_a_kill, pause, retry};
 
 fn job() -> ModelJob {
     let mut observation = Observation::new(Kind::Command, "Bash", "Ran `make`");

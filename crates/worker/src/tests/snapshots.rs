@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 use super::{PORT, worker};
 use crate::routes::router;
-use crate::worker::Worker;
+use crate::serve::Worker;
 
 const MARKUP: &str = "\"><img src=x onerror=alert(2)>";
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::json;
 use xtask::codegen::pretty;
 use xtask::workspace::{Profile, Workspace};
-use xtask::{run, tools};
+use xtask::{run, test};
 
 use super::report::{Sample, kept, ms};
 use crate::dice::Dice;
@@ -43,7 +43,7 @@ const WITH_INDEX: &str = "a snapshot, ten files changed, also git's index";
 /// Builds the executables as they are shipped, and measures them in a repository with `files` files.
 pub(crate) fn run(workspace: &Workspace, files: usize, json: bool) -> Result<()> {
     ensure!(files >= 1_000, "--snapshots takes at least 1000");
-    tools::ensure(&["git"])?;
+    test::ensure(&["git"])?;
     watch_interrupts()?;
     let bin = workspace.build_to_ship(Profile::Release, None)?;
     let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;

@@ -12,9 +12,8 @@ use longhaul_core::event::EventName;
 use serde_json::{Value, json};
 use xtask::run;
 
-use super::history::{lines, now};
 use super::rows::{Log, Pane, Program, Row};
-use super::{past, payload, reference};
+use super::{lines, now, report};
 use crate::stage::{ActivityLog, Role, Standin, Tmux, until};
 
 /// The fixed clock of rows that type nothing: the window must not age while the benchmark runs.
@@ -108,7 +107,7 @@ impl Subject {
         let mut common =
             json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
         let subject = |event: EventName, chars: usize| -> Result<Self> {
-            let payload = payload::of(event, chars, &common)?;
+            let payload = super::of(event, chars, &common)?;
             let executable = executable(scene.bin, event)?;
             Ok(Self { executable, payload, variables: variables.clone(), setup: None, before: Vec::new() })
         };
@@ -139,10 +138,10 @@ impl Subject {
         }
         if let Program::OursAfterCompaction(_) = row.program {
             common["source"] = json!("compact");
-            made.payload = payload::of(row.event, row.chars, &common)?;
+            made.payload = super::of(row.event, row.chars, &common)?;
             made.before.push(Before::Event(Box::new(Self {
                 executable: executable(scene.bin, EventName::PreCompact)?,
-                payload: payload::of(EventName::PreCompact, 0, &common)?,
+                payload: super::of(EventName::PreCompact, 0, &common)?,
                 variables: variables.clone(),
                 setup: None,
                 before: Vec::new(),
@@ -161,7 +160,7 @@ impl Subject {
             Program::OursThatExchanges => Some(Before::OldExchange(session.data.join("sync/started"))),
             Program::OursAfterGrowth(bytes) | Program::OursAfterPromptAndGrowth(bytes) => {
                 let transcript = session.home.join("transcript.jsonl");
-                let turns = past::write_transcript(&transcript, bytes)?;
+                let turns = super::write_transcript(&transcript, bytes)?;
                 // Ingest what is there already; a large file takes more than one call.
                 for _ in 0..4 {
                     self.measure()?;
@@ -169,23 +168,23 @@ impl Subject {
                 Some(Before::Growth(transcript, turns))
             }
             Program::OursAfterCompaction(bytes) => {
-                past::write_transcript(&session.home.join("transcript.jsonl"), bytes)?;
+                super::write_transcript(&session.home.join("transcript.jsonl"), bytes)?;
                 None
             }
             Program::OursWithBaton => {
-                past::write_sessions(session.data, session.home, session.client, NOW)?;
+                super::write_sessions(session.data, session.home, session.client, NOW)?;
                 None
             }
             Program::OursWithMemory(observations) => {
-                past::write_observations(session.data, session.home, observations)?;
+                super::write_observations(session.data, session.home, observations)?;
                 None
             }
             Program::Bash => {
-                self.executable = reference::install(session.data, SESSION)?;
-                Some(Before::Statement(reference::reset(session.data)))
+                self.executable = report::install(session.data, SESSION)?;
+                Some(Before::Statement(report::reset(session.data)))
             }
             Program::Node => {
-                self.executable = reference::install_node(session.data)?;
+                self.executable = report::install_node(session.data)?;
                 None
             }
         })
@@ -201,7 +200,7 @@ impl Subject {
                     ensure!(status.success(), "sqlite3 refused the statement");
                 }
                 Before::Growth(transcript, number) => {
-                    past::grow(transcript, *number)?;
+                    super::grow(transcript, *number)?;
                     *number += 1;
                 }
                 Before::OldExchange(started) => {

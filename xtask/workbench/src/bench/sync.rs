@@ -1,18 +1,17 @@
 //! `cargo xtask bench --sync`: measures the exchange of a memory through PostgreSQL.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 use longhaul_store::Store;
 use serde_json::json;
 use xtask::codegen::pretty;
 use xtask::workspace::{Profile, Workspace};
-use xtask::{run, tools};
+use xtask::{run, test};
 
 use super::large::{Library, Words};
 use super::report::ms;
@@ -38,7 +37,7 @@ struct Measured {
 /// Builds the executables as they are installed, and exchanges a memory with `count` observations.
 pub(crate) fn run(workspace: &Workspace, count: usize, json: bool) -> Result<()> {
     ensure!(count >= 1_000, "--sync takes at least 1000");
-    tools::ensure(&["git", "postgres"])?;
+    test::ensure(&["git", "postgres"])?;
     watch_interrupts()?;
     let bin = workspace.build_to_ship(Profile::Install, None)?;
     let server = PostgresServer::start().context("PostgreSQL is not installed")?;

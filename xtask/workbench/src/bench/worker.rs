@@ -1,13 +1,13 @@
 //! `cargo xtask bench --worker`: the time until the worker answers, and its memory use.
 
-mod client;
-mod model;
-
-use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -15,8 +15,6 @@ use xtask::codegen::pretty;
 use xtask::run;
 use xtask::workspace::{Profile, Workspace};
 
-use self::client::{Page, ask};
-use self::model::Model;
 use super::large::{Library, Words};
 use super::report::{Sample, kept, ms};
 use crate::stage::{check_interrupts, until, watch_interrupts};
@@ -191,4 +189,107 @@ fn starts(name: &'static str, mut start: impl FnMut(usize) -> Result<(Worker, Du
         }
     }
     Ok(Sample::new(name, times))
+}
+
+/// Requests a path and reads the whole answer; returns its status.
+fn ask(port: u16, token: &str, path: &str) -> Result<u16> {
+    let mut stream = say(port, token, path, "Connection: close\r\n")?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    let head = answer.get(9..12).context("the worker sent no answer")?;
+    Ok(std::str::from_utf8(head)?.parse()?)
+}
+
+fn say(port: u16, token: &str, path: &str, more: &str) -> Result<TcpStream> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    let head = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n{more}\r\n");
+    stream.write_all(head.as_bytes())?;
+    Ok(stream)
+}
+
+/// An open event stream, as the viewer has one.
+struct Page {
+    lines: BufReader<TcpStream>,
+}
+
+impl Page {
+    fn open(port: u16, token: &str) -> Result<Self> {
+        Ok(Self { lines: BufReader::new(say(port, token, "/stream", "")?) })
+    }
+
+    /// Waits for the first event.
+    fn greeted(&mut self) -> Result<()> {
+        let mut line = String::new();
+        while self.lines.read_line(&mut line)? > 0 {
+            if line.starts_with("event: hello") {
+                return Ok(());
+            }
+            line.clear();
+        }
+        bail!("the worker refused an event stream")
+    }
+}
+
+/// The server; its threads end with the process.
+struct Model {
+    port: u16,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Model {
+    fn start() -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let model = Self { port: listener.local_addr()?.port(), requests: Arc::default() };
+        let requests = Arc::clone(&model.requests);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // A broken connection comes from a worker that was killed; it does not count.
+                if answer(stream).is_ok() {
+                    requests.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        });
+        Ok(model)
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Returns the number of requests answered.
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
+    }
+}
+
+fn answer(stream: TcpStream) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let (mut line, mut length) = (String::new(), 0);
+    while line != "\r\n" {
+        line.clear();
+        if reader.read_line(&mut line)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().unwrap_or_default();
+        }
+    }
+    std::io::copy(&mut reader.take(length), &mut std::io::sink())?;
+    let words = json!({
+        "request": "Something was wanted", "investigated": "", "learned": "", "completed": "It was done",
+        "next_steps": "", "observations": [],
+    });
+    let reply = json!({
+        "type": "message", "role": "assistant", "stop_reason": "tool_use",
+        "content": [{ "type": "tool_use", "id": "toolu_1", "name": "write_memory", "input": words }],
+        "usage": { "input_tokens": 900, "output_tokens": 100 },
+    })
+    .to_string();
+    // The response time of a fast model.
+    thread::sleep(std::time::Duration::from_millis(100));
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n", reply.len());
+    (&stream).write_all(format!("{head}Connection: close\r\n\r\n{reply}").as_bytes())
 }

@@ -1,10 +1,11 @@
-//! The real client: its version, and how it is found, or installed with npm. The arguments of a session are in
-//! `world.rs`.
+//! The real client: its version, and how it is found, or installed with npm; the same for other agents. The arguments of a
+//! session are in `world.rs`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
 use xtask::run;
 use xtask::workspace::Workspace;
 
@@ -71,4 +72,166 @@ pub(crate) fn started_as(client: &Path, bundle: &Path) -> Vec<String> {
         return plain;
     }
     hide.into_iter().chain([HIDE, "/root"]).map(str::to_owned).chain(plain).collect()
+}
+
+const AGENT_INSTALL: Duration = Duration::from_secs(180);
+
+/// A version of Node.js for a program that needs a newer one than the installed one.
+const NODE: &str = "node@22";
+
+/// An agent as a scenario uses it.
+pub(crate) struct AgentProgram {
+    /// Its name in Longhaul.
+    pub(crate) name: &'static str,
+    /// Its package in the npm registry.
+    package: &'static str,
+    /// The version that the scenarios are written for.
+    version: &'static str,
+    /// The oldest major version of Node.js that runs it; 0 for an executable of its own.
+    node: u32,
+    /// The script or the executable, below `node_modules`.
+    script: &'static str,
+    /// The arguments of a session in which dialogs ask for permission.
+    pub(crate) arguments: &'static [&'static str],
+    /// A text on the screen while it waits for a prompt.
+    pub(crate) ready: &'static str,
+    /// The files that it needs below the home directory, as JSON, with `URL` for the address of the model. The first one is
+    /// the one that an installation changes.
+    pub(crate) files: fn(&str) -> Vec<(&'static str, Value)>,
+    /// The variables that it needs.
+    pub(crate) variables: fn(&str) -> Vec<(&'static str, String)>,
+    /// The file that `longhaul install --agent` changes or creates, below the home directory.
+    pub(crate) config: &'static str,
+    /// The command that compacts the conversation, what the model is then asked, and a text on the screen when it is done;
+    /// `None` where nothing is given back then.
+    pub(crate) compact: Option<[&'static str; 3]>,
+    /// The command that ends it.
+    pub(crate) quit: Quit,
+}
+
+/// How a session is ended.
+pub(crate) enum Quit {
+    /// By a command.
+    Command(&'static str),
+    /// By a key.
+    Key(&'static str),
+}
+
+pub(crate) const GEMINI: AgentProgram = AgentProgram {
+    name: "gemini",
+    package: "@google/gemini-cli",
+    version: "0.61.0",
+    node: 20,
+    script: "@google/gemini-cli/bundle/gemini.js",
+    arguments: &[],
+    ready: "Type your message",
+    files: |_| {
+        let auth = json!({ "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } });
+        let settings = json!({ "security": auth, "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false },
+            "privacy": { "usageStatisticsEnabled": false } });
+        vec![(".gemini/settings.json", settings)]
+    },
+    variables: |url| vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", "dummy".to_owned())],
+    config: ".gemini/settings.json",
+    compact: None,
+    quit: Quit::Command("/quit"),
+};
+
+pub(crate) const QWEN: AgentProgram = AgentProgram {
+    name: "qwen",
+    package: "@qwen-code/qwen-code",
+    version: "0.24.4",
+    node: 22,
+    script: "@qwen-code/qwen-code/cli-entry.js",
+    arguments: &["--approval-mode", "default"],
+    ready: "Type your message",
+    files: |_| {
+        let settings = json!({ "$version": 4, "security": { "auth": { "selectedType": "openai" } },
+            "general": { "enableAutoUpdate": false }, "privacy": { "usageStatisticsEnabled": false } });
+        vec![(".qwen/settings.json", settings)]
+    },
+    variables: |url| {
+        vec![
+            ("OPENAI_BASE_URL", format!("{url}/v1")),
+            ("OPENAI_API_KEY", "dummy".to_owned()),
+            ("OPENAI_MODEL", "qwen3-coder".to_owned()),
+        ]
+    },
+    config: ".qwen/settings.json",
+    compact: Some(["/compress", "produce the <state_snapshot> XML", "history compressed"]),
+    quit: Quit::Command("/quit"),
+};
+
+pub(crate) const OPENCODE: AgentProgram = AgentProgram {
+    name: "opencode",
+    package: "opencode-ai",
+    version: "1.18.33",
+    node: 0,
+    script: ".bin/opencode",
+    arguments: &[],
+    ready: "ctrl+p commands",
+    files: |url| {
+        let model = json!({ "name": "Scripted", "limit": { "context": 200_000, "output": 8192 } });
+        let provider = json!({ "npm": "@ai-sdk/openai-compatible", "name": "Scripted",
+            "options": { "baseURL": format!("{url}/v1"), "apiKey": "dummy" }, "models": { "scripted": model } });
+        let config = json!({ "autoupdate": false, "share": "disabled", "model": "fake/scripted",
+            "small_model": "fake/scripted", "permission": { "edit": "ask", "bash": "allow" }, "provider": { "fake": provider } });
+        vec![(".config/opencode/opencode.json", config)]
+    },
+    variables: |_| {
+        let switches = ["OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH"];
+        switches.map(|switch| (switch, "1".to_owned())).to_vec()
+    },
+    config: ".config/opencode/plugin/longhaul.js",
+    compact: Some(["/compact", "Create a new anchored summary", "A SUMMARY"]),
+    quit: Quit::Key("C-c"),
+};
+
+impl AgentProgram {
+    /// Returns the argv that starts it. If it is not below `folder`, npm installs it there.
+    pub(crate) fn find(&self, folder: &Path) -> Result<Vec<String>> {
+        let prefix = folder.join(self.name);
+        let script = prefix.join("node_modules").join(self.script);
+        if self.installed(&prefix).as_deref() != Some(self.version) || !script.exists() {
+            self.install(&prefix)?;
+        }
+        ensure!(script.exists(), "npm left no {}", script.display());
+        let script = script.display().to_string();
+        if self.node == 0 {
+            return Ok(vec![script]);
+        }
+        let own = prefix.join("node_modules/.bin/node");
+        let node = if own.exists() { own } else { PathBuf::from("node") };
+        ensure!(major(&node) >= self.node, "{} needs Node.js {} or newer", self.package, self.node);
+        Ok(vec![node.display().to_string(), script])
+    }
+
+    /// Returns the version that is installed.
+    fn installed(&self, prefix: &Path) -> Option<String> {
+        let text = std::fs::read(prefix.join("node_modules").join(self.package).join("package.json")).ok()?;
+        Some(serde_json::from_slice::<Value>(&text).ok()?["version"].as_str()?.to_owned())
+    }
+
+    fn install(&self, prefix: &Path) -> Result<()> {
+        ensure!(run::find("npm").is_some(), "{} cannot be installed without npm", self.package);
+        let package = format!("{}@{}", self.package, self.version);
+        let mut view = run::program("npm");
+        view.args(["view", &package, "version", "--fetch-retries", "0"]);
+        run::within(&mut view, REACH).with_context(|| format!("npm does not reach {package}"))?;
+        let mut install = run::program("npm");
+        install
+            .args(["install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefix"])
+            .arg(prefix)
+            .arg(&package);
+        if major(Path::new("node")) < self.node {
+            install.arg(NODE);
+        }
+        run::within(&mut install, AGENT_INSTALL).with_context(|| format!("cannot install {package}"))
+    }
+}
+
+/// Returns the major version of Node.js; 0 if it cannot be run.
+fn major(node: &Path) -> u32 {
+    let version = run::output(run::program(node).arg("--version")).unwrap_or_default();
+    version.trim().trim_start_matches('v').split('.').next().and_then(|major| major.parse().ok()).unwrap_or_default()
 }

@@ -1,11 +1,10 @@
 //! Damaged payloads for every executable, each of which must exit with 0 and print one JSON object.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
 use longhaul_core::catalog::{AGENT_EXECUTABLE, REGISTRATIONS};
@@ -13,7 +12,6 @@ use serde_json::Value;
 use xtask::run;
 use xtask::workspace::{PACKAGE, Profile, Workspace};
 
-use super::corpus;
 use crate::dice::Dice;
 use crate::mutant::mutant;
 use crate::stage::{check_interrupts, watch_interrupts};
@@ -63,7 +61,7 @@ fn recorded(root: &Path) -> Result<Vec<Recorded>> {
     let agents = longhaul_agents::ALL.into_iter().map(|agent| agent.name);
     let mut all = Vec::new();
     for folder in ["", "foreign"].into_iter().chain(agents) {
-        for (name, text) in corpus::recorded(&root.join("tests/payloads").join(folder), "json")? {
+        for (name, text) in super::recordings(&root.join("tests/payloads").join(folder), "json")? {
             let event = name.split('-').next().unwrap_or_default().to_owned();
             all.push(Recorded { folder, event, text: String::from_utf8_lossy(&text).into_owned() });
         }

@@ -7,9 +7,7 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthChar;
 
-use super::block;
-use super::colour::{BACKGROUND, FOREGROUND, Rgb};
-use super::screen::{Row, Run, Screen};
+use super::screen::{BACKGROUND, FOREGROUND, Rgb, Row, Run, Screen};
 
 /// A length in tenths of a pixel, so that sums are exact and are written the same everywhere.
 type Tenths = usize;
@@ -88,7 +86,7 @@ fn blocks(svg: &mut String, row: &Row, top: Tenths) {
         let mut column = run.column;
         for same in run.text.chars().collect::<Vec<_>>().chunk_by(|a, b| a == b) {
             let width = same.len() * same[0].width().unwrap_or(0);
-            for part in block::parts(same[0]).unwrap_or_default() {
+            for part in parts(same[0]).unwrap_or_default() {
                 // Only a part of full width can be drawn as one rectangle with its neighbours.
                 let (count, each) = if part.width == 8 { (1, width) } else { (width, 1) };
                 for at in 0..count {
@@ -121,7 +119,7 @@ fn words(svg: &mut String, row: &Row, base: Tenths) {
 fn span(run: &Run) -> Option<String> {
     let style = run.style;
     // Block elements are drawn as shapes; blanks keep the positions of the rest.
-    let text = run.text.replace(|ch| block::parts(ch).is_some(), " ");
+    let text = run.text.replace(|ch| parts(ch).is_some(), " ");
     let lined = style.underline || style.strike;
     let (text, column, width) = if lined { (text.as_str(), run.column, run.width) } else { bare(&text, run) };
     if text.is_empty() {
@@ -177,6 +175,52 @@ fn escaped(text: &str) -> String {
 fn line(svg: &mut String, text: &str) {
     svg.push_str(text);
     svg.push('\n');
+}
+
+/// A part of a cell, in eighths of its width and height.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) x: usize,
+    pub(crate) y: usize,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+const UPPER_LEFT: Part = part(0, 0, 4, 4);
+const UPPER_RIGHT: Part = part(4, 0, 4, 4);
+const LOWER_LEFT: Part = part(0, 4, 4, 4);
+const LOWER_RIGHT: Part = part(4, 4, 4, 4);
+const UPPER: Part = part(0, 0, 8, 4);
+const LOWER: Part = part(0, 4, 8, 4);
+
+/// Returns the parts of a cell that `ch` fills, or `None` for text; the shades (`░▒▓`) count as text.
+pub(crate) fn parts(ch: char) -> Option<Vec<Part>> {
+    // These fill one eighth more with each code point: first from below, then from the left.
+    let eighths = |first: char| (ch as usize).abs_diff(first as usize) + 1;
+    let parts = match ch {
+        '▀' => vec![UPPER],
+        '▁'..='█' => vec![part(0, 8 - eighths('▁'), 8, eighths('▁'))],
+        '▉'..='▏' => vec![part(0, 0, 8 - eighths('▉'), 8)],
+        '▐' => vec![part(4, 0, 4, 8)],
+        '▔' => vec![part(0, 0, 8, 1)],
+        '▕' => vec![part(7, 0, 1, 8)],
+        '▖' => vec![LOWER_LEFT],
+        '▗' => vec![LOWER_RIGHT],
+        '▘' => vec![UPPER_LEFT],
+        '▙' => vec![UPPER_LEFT, LOWER],
+        '▚' => vec![UPPER_LEFT, LOWER_RIGHT],
+        '▛' => vec![UPPER, LOWER_LEFT],
+        '▜' => vec![UPPER, LOWER_RIGHT],
+        '▝' => vec![UPPER_RIGHT],
+        '▞' => vec![UPPER_RIGHT, LOWER_LEFT],
+        '▟' => vec![UPPER_RIGHT, LOWER],
+        _ => return None,
+    };
+    Some(parts)
+}
+
+const fn part(x: usize, y: usize, width: usize, height: usize) -> Part {
+    Part { x, y, width, height }
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@ use std::sync::mpsc;
 
 use longhaul_core::{Env, Millis, Status};
 use longhaul_runtime::Home;
-use longhaul_view::{Key, PaneAddress, RowId, SessionRow};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::{Color, Modifier};
@@ -10,9 +9,9 @@ use ratatui::style::{Color, Modifier};
 use super::compose;
 use crate::cli::limits::Limit;
 use crate::cli::view::app::{App, News};
-use crate::cli::view::collector::LocalSessions;
-use crate::cli::view::hosts::HostSessions;
-use crate::cli::view::preview::Preview;
+use crate::cli::view::collector::{HostSessions, LocalSessions, Preview};
+use crate::cli::view::rows::{PaneAddress, RowId, SessionRow};
+use crate::cli::view::state::Key;
 
 const NOW: Millis = Millis(1_794_707_999_000);
 

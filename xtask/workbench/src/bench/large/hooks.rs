@@ -14,9 +14,8 @@ use xtask::run;
 
 use super::super::report::Sample;
 use super::super::subject::runs;
-use super::library::{NOW, PER_PROMPT};
-use super::table::Line;
-use super::words::{Dice, Words};
+use super::Line;
+use super::library::{Dice, NOW, PER_PROMPT, Words};
 use crate::stage::{check_interrupts, until};
 
 /// Number of runs of each hook.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use longhaul_fake_model::Rule;
 use serde_json::{Value, json};
 
-use super::super::agent_program::{AgentProgram, GEMINI, OPENCODE, QWEN, Quit};
+use super::super::client::{AgentProgram, GEMINI, OPENCODE, QWEN, Quit};
 use super::super::world::{Cast, World};
 use crate::stage::until;
 

@@ -1,4 +1,4 @@
-use super::{draw, px};
+use super::{draw, parts, px};
 use crate::pictures::screen::Screen;
 
 /// Returns the picture's lines that begin with `start`, but for those of the window.
@@ -75,4 +75,36 @@ fn the_window_fits_the_longest_line() {
 #[test]
 fn lengths_are_written_as_short_as_they_can_be() {
     assert_eq!([px(0), px(5), px(84), px(840)], ["0", "0.5", "8.4", "84"]);
+}
+
+/// Compares what is filled of a cell, as `x,y wxh` of each part.
+#[track_caller]
+fn check(ch: char, expected: &str) {
+    let parts = parts(ch).unwrap_or_default();
+    let found: Vec<_> =
+        parts.iter().map(|part| format!("{},{} {}x{}", part.x, part.y, part.width, part.height)).collect();
+    assert_eq!(found.join(" + "), expected, "{ch}");
+}
+
+#[test]
+fn eighths_grow_from_below_and_from_the_left() {
+    check('▁', "0,7 8x1");
+    check('▄', "0,4 8x4");
+    check('█', "0,0 8x8");
+    check('▉', "0,0 7x8");
+    check('▌', "0,0 4x8");
+    check('▏', "0,0 1x8");
+}
+
+#[test]
+fn quadrants_fill_what_they_show() {
+    check('▛', "0,0 8x4 + 0,4 4x4");
+    check('▞', "4,0 4x4 + 0,4 4x4");
+}
+
+#[test]
+fn letters_lines_and_shades_are_text() {
+    for ch in ['a', ' ', '─', '░', '▓', '■'] {
+        assert_eq!(parts(ch), None, "{ch}");
+    }
 }
