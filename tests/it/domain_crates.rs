@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 13] = [
+const PURE: [&str; 12] = [
     "core",
     "agents",
     "activity-log",
@@ -15,7 +15,6 @@ const PURE: [&str; 13] = [
     "handoff",
     "inject",
     "memory",
-    "reopen",
     "snapshot",
     "sync",
     "tracker",

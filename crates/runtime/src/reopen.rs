@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use fs2::FileExt;
 use longhaul_core::Env;
-use longhaul_reopen::{
+use longhaul_store::Store;
+use longhaul_tracker::ClientRecord;
+use longhaul_tracker::reopen::{
     Facts, FolderState, MemoryState, RunningClient, ServerId, SessionPlace, Wanted, chosen, is_lost, model_name,
     newest_first, refusal,
 };
-use longhaul_store::Store;
-use longhaul_tracker::ClientRecord;
 
 use crate::tmux::{Server, server_pid};
 use crate::transcript_file::transcript_place;

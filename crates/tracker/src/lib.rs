@@ -16,6 +16,7 @@ mod codex_window;
 mod processes;
 mod reap;
 mod reconcile;
+pub mod reopen;
 mod scan;
 
 pub use crate::age_text::age;

@@ -3,7 +3,7 @@
 use longhaul_core::event::predicates::in_subagent;
 use longhaul_core::event::{Common, EndReason, HookEvent, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::{Env, Millis};
-use longhaul_reopen::{LISTED_MS, SessionPlace};
+use longhaul_tracker::reopen::{LISTED_MS, SessionPlace};
 
 use crate::tmux::Server;
 use crate::{Error, Flow, Hook, client_records, reopen};

@@ -1,13 +1,12 @@
 //! Commands for a server: show the status and the offer to reopen sessions, go to a pane, show a message.
 
 use longhaul_inject::TerminalCommand;
-use longhaul_reopen::Window;
 use longhaul_tracker::escape;
+use longhaul_tracker::reopen::Window;
 
 use super::window::{print_window, window_of};
 use super::{Server, words};
-use crate::Error;
-use crate::process;
+use crate::{Error, process};
 
 impl Server {
     /// Shows the status in all clients, and stores the state of a session as an option of its pane, whose window is returned.
