@@ -7,11 +7,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 12] = [
+const PURE: [&str; 11] = [
     "core",
     "agents",
     "activity-log",
-    "embedding",
     "handoff",
     "inject",
     "memory",
