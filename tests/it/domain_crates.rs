@@ -7,15 +7,13 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The domain crates.
-const PURE: [&str; 12] = [
+const PURE: [&str; 10] = [
     "core",
     "agents",
     "activity-log",
-    "embedding",
     "handoff",
     "inject",
     "memory",
-    "reopen",
     "sync",
     "tracker",
     "transcript",

@@ -280,7 +280,6 @@ mod tests {
         let expected = [
             "longhaul-activity-log",
             "longhaul-core",
-            "longhaul-embedding",
             "longhaul-handoff",
             "longhaul-inject",
             "longhaul-memory",

@@ -11,11 +11,11 @@ use jiff::civil;
 use jiff::tz::TimeZone;
 use longhaul_core::{Env, Millis, SessionId, counted, short_session};
 use longhaul_inject::{TerminalCommand, printable, shell_single_quote};
-use longhaul_reopen::{Refusal, Resume, SessionPlace, Wanted, chosen, refusal};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::{Home, Shell, reopen, run_program_in_terminal};
 use longhaul_store::{Session, Store};
 use longhaul_tracker::age;
+use longhaul_tracker::reopen::{Refusal, Resume, SessionPlace, Wanted, chosen, refusal};
 use serde_json::{Value, json};
 
 use self::opening::OpenResult;
@@ -144,7 +144,7 @@ pub(crate) fn resume(program: &str, place: &SessionPlace) -> Resume {
             let argv = [program.to_owned()].into_iter().chain(words.into_iter().skip(1)).collect();
             Resume { argv, variables: Vec::new() }
         }
-        None => longhaul_reopen::resume(program, place),
+        None => longhaul_tracker::reopen::resume(program, place),
     }
 }
 
@@ -249,7 +249,8 @@ fn row(candidate: &Candidate, number: usize, now: Millis) -> [String; 8] {
 
 /// Returns the window of a session, as tmux names it.
 fn window(place: &SessionPlace) -> String {
-    let name = |window: &longhaul_reopen::Window| format!("{}:{} {}", window.session, window.index, window.name);
+    let name =
+        |window: &longhaul_tracker::reopen::Window| format!("{}:{} {}", window.session, window.index, window.name);
     place.window.as_ref().map_or_else(|| "-".to_owned(), name)
 }
 
@@ -364,7 +365,7 @@ fn place_of(store: &Store, session: &Session) -> anyhow::Result<SessionPlace> {
 #[cfg(test)]
 mod tests {
     use longhaul_core::Millis;
-    use longhaul_reopen::SessionPlace;
+    use longhaul_tracker::reopen::SessionPlace;
 
     use super::{Candidate, choose, parse};
 

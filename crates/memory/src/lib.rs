@@ -5,6 +5,7 @@ mod beginning_set;
 mod call;
 mod conclusions;
 mod cue_table;
+pub mod embedding;
 mod exchanges;
 mod json;
 mod json_fields;

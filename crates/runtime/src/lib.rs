@@ -132,7 +132,7 @@ pub enum Error {
     Busy,
     /// A model file cannot be used.
     #[error("cannot use the model {}: {problem}; make it again, or remove it", path.display())]
-    Model { path: PathBuf, problem: longhaul_embedding::FormatError },
+    Model { path: PathBuf, problem: longhaul_memory::embedding::FormatError },
     /// The list of the bundle's executables cannot be used.
     #[error("cannot use {}: {problem}; install the plugin again", path.display())]
     Checksums { path: PathBuf, problem: longhaul_universal_bundle::ParseError },

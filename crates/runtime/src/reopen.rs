@@ -8,12 +8,12 @@ use fs2::FileExt;
 use longhaul_core::event::predicates::in_subagent;
 use longhaul_core::event::{Common, EndReason, HookEvent, SessionEnd, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::{Env, Millis};
-use longhaul_reopen::{
+use longhaul_store::Store;
+use longhaul_tracker::ClientRecord;
+use longhaul_tracker::reopen::{
     Facts, FolderState, LISTED_MS, MemoryState, RunningClient, ServerId, SessionPlace, Wanted, chosen, is_lost,
     model_name, newest_first, refusal,
 };
-use longhaul_store::Store;
-use longhaul_tracker::ClientRecord;
 
 use crate::session_file::transcript_place;
 use crate::tmux::{Server, server_pid};

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use longhaul_core::Env;
 use longhaul_inject::{TerminalCommand, protect_semicolon, tmux_socket};
-use longhaul_reopen::Window;
+use longhaul_tracker::reopen::Window;
 use longhaul_tracker::{LivePane, OPTIONS, Options, Pane, escape};
 
 use self::window::{print_window, window_of};

@@ -1,8 +1,8 @@
 //! Where each session runs or ran, for reopening it. A session that ends in the usual way is removed.
 
 use longhaul_core::{Millis, Status};
-use longhaul_reopen::{ServerId, SessionPlace, Window};
 use longhaul_tracker::Pane;
+use longhaul_tracker::reopen::{ServerId, SessionPlace, Window};
 use rusqlite::{OptionalExtension, Row, named_params};
 
 use crate::row_ids::Time;

@@ -11,14 +11,15 @@ mod storing;
 mod waiting;
 
 use longhaul_core::Millis;
-use longhaul_embedding::Vector;
+use longhaul_memory::embedding::Vector;
 use rusqlite::Connection;
+
+use crate::memory::session_row::project_number;
+use crate::{RecordId, Store, StoreError, What, cannot};
 
 pub use self::record_parts::RecordParts;
 pub(crate) use self::storing::without_marks;
 pub use self::waiting::Waiting;
-use crate::memory::session_row::project_number;
-use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// The largest part of the database's file that vectors may take.
 const SHARE: f64 = 0.15;

@@ -3,6 +3,7 @@
 
 mod agent;
 mod reconcile;
+pub mod reopen;
 mod state;
 mod tmux;
 

@@ -19,7 +19,7 @@ use longhaul_core::text::{CONTEXT_CHARS, tokens_of_chars};
 use longhaul_core::clock::date_of;
 use longhaul_core::{Config, Env, Millis};
 use longhaul_cost::{By, Filter, PRICES_DATE, Prices, Report, Row, Sum, sum_json, transcript_folders, usage_files};
-use longhaul_embedding::Vector;
+use longhaul_memory::embedding::Vector;
 use longhaul_runtime::memory::{NamedError, Reader, render_page};
 use longhaul_runtime::sync::{self, ExchangeState};
 use longhaul_runtime::waiting_times::{self, ENDPOINT_ANSWER_FOR_SEARCH};

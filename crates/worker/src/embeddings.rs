@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use longhaul_core::{Config, counted, may_receive_secret};
-use longhaul_embedding::Vector;
+use longhaul_memory::embedding::Vector;
 use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::memory::meaning::{Meaning, endpoint_model};
 use longhaul_runtime::worker::EndpointTrouble;
@@ -425,7 +425,7 @@ fn read(reply: &str, count: usize) -> Option<Vec<Option<Vector>>> {
 
 #[cfg(test)]
 mod tests {
-    use longhaul_embedding::Vector;
+    use longhaul_memory::embedding::Vector;
 
     use super::{Computed, EmbedError, PROBE, embed_all, host_of, is_refusal, read};
 

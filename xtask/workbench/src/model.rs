@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use longhaul_embedding::Model;
+use longhaul_memory::embedding::Model;
 use xtask::arguments::ModelArgs;
 use xtask::run;
 use xtask::workspace::{self, MODEL_FILE, Workspace};

@@ -8,14 +8,14 @@ use anyhow::Result;
 use longhaul_core::config::Reopen;
 use longhaul_core::{Env, counted, short_session};
 use longhaul_inject::printable;
-use longhaul_reopen::{
-    Refusal, Resume, SessionPlace, TmuxSession, WindowPosition, open_command, opening_order, own_id, position, refusal,
-    shortage,
-};
 use longhaul_runtime::tmux::{OpenedWindow, PaneState, Server};
 use longhaul_runtime::{Shell, reopen, running_clients, waiting_times};
 use longhaul_store::Store;
 use longhaul_tracker::ClientStatus;
+use longhaul_tracker::reopen::{
+    Refusal, Resume, SessionPlace, TmuxSession, WindowPosition, open_command, opening_order, own_id, position, refusal,
+    shortage,
+};
 
 use super::Candidate;
 use crate::cli::out;

@@ -12,16 +12,15 @@ mod search;
 use std::time::Instant;
 
 use longhaul_core::{Config, Env, Millis};
-use longhaul_embedding::Vector;
+use longhaul_memory::embedding::Vector;
 use longhaul_store::{RecordId, Store, VectorModel};
 
 use self::model_file::ModelFile;
 pub use self::models_state::{EndpointState, ModelsState};
 pub(crate) use self::prompt::{lacks_vectors, near_prompt};
 pub use self::search::{catch_up, recall, search};
-use crate::waiting_times::WORKER_ANSWER;
-use crate::worker;
-use crate::{Error, Home, waiting_times};
+use crate::waiting_times::{self, WORKER_ANSWER};
+use crate::{Error, Home, worker};
 
 /// Maximum number of batches of 128 records for which upkeep computes vectors.
 const UPKEEP: usize = 2_000;

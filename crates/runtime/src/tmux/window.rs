@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use longhaul_core::Env;
 use longhaul_inject::protect_semicolon;
-use longhaul_reopen::{TmuxSession, Window};
 use longhaul_tracker::LivePane;
+use longhaul_tracker::reopen::{TmuxSession, Window};
 
 use super::{Server, check_socket, words};
 use crate::tied_child::NOT_PASSED_ON;

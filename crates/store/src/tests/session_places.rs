@@ -1,6 +1,6 @@
 use longhaul_core::{Millis, Status};
-use longhaul_reopen::{ServerId, SessionPlace, Window};
 use longhaul_tracker::Pane;
+use longhaul_tracker::reopen::{ServerId, SessionPlace, Window};
 
 use super::{folder, open};
 use crate::{PromptOrigin, Sighting, Store};

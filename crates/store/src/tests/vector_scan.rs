@@ -1,6 +1,6 @@
 //! Comparing many vectors.
 
-use longhaul_embedding::Vector;
+use longhaul_memory::embedding::Vector;
 
 use super::vectors::{DIMS, Memory};
 use crate::{RecordId, What};

@@ -1,7 +1,7 @@
 //! Vectors whose records or models change while they are computed, and vectors that are deleted.
 
 use longhaul_core::Millis;
-use longhaul_embedding::Vector;
+use longhaul_memory::embedding::Vector;
 use longhaul_memory::{MadeBy, Summary};
 
 use super::vectors::{DAY, DIMS, Memory, embed, in_use};

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use longhaul_core::Millis;
-use longhaul_embedding::Vector;
+use longhaul_memory::embedding::Vector;
 use longhaul_memory::{MadeBy, Summary};
 
 use super::{folder, new_session, open};

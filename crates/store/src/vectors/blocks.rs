@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use longhaul_embedding::{Vector, dot, similarity};
+use longhaul_memory::embedding::{Vector, dot, similarity};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{VectorModel, number_of};

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use longhaul_embedding::Vector;
+use longhaul_memory::embedding::Vector;
 use rusqlite::Connection;
 
 use super::blocks::{Comparison, SLOTS, records_in};

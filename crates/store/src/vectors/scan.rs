@@ -2,7 +2,7 @@
 //!
 //! If only one project is searched, the vectors of blocks without it are not read.
 
-use longhaul_embedding::Vector;
+use longhaul_memory::embedding::Vector;
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 

@@ -3,7 +3,7 @@
 //! Computing takes up to minutes, and nothing is locked meanwhile. So the model and every record are examined again in the
 //! transaction that stores the vectors.
 
-use longhaul_embedding::Vector;
+use longhaul_memory::embedding::Vector;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::blocks::Writer;

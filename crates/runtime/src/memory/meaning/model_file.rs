@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use longhaul_core::{Env, config};
-use longhaul_embedding::{MAX_BYTES, Mean, Model, Shape, Vector, Vocabulary};
+use longhaul_memory::embedding::{MAX_BYTES, Mean, Model, Shape, Vector, Vocabulary};
 use longhaul_universal_bundle::Location;
 
 use crate::files::FileIdentity;

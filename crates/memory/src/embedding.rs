@@ -1,0 +1,458 @@
+//! Sentence vectors from a static model: a table of token vectors, which are averaged. Two texts that mean the same in
+//! different words get similar vectors, in microseconds and without another process.
+//!
+//! The model is a file of about 4 MB, with one byte per dimension, which `cargo xtask model` makes from a model of the kind
+//! that model2vec distils. Its bytes are an argument.
+
+use std::iter;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// The largest scale of a token's vector. With it, the sum over the most tokens that a text can have is still finite.
+const MAX_SCALE: f32 = 1e30;
+
+/// A model file, for many texts.
+#[derive(Debug, Clone)]
+pub struct Model {
+    vocabulary: Vocabulary,
+}
+
+impl Model {
+    /// Takes the bytes of a model file.
+    pub fn parse(bytes: Vec<u8>) -> Result<Self, FormatError> {
+        let vocabulary = Vocabulary::parse(bytes)?;
+        if vocabulary.bytes().len() != vocabulary.shape().total_bytes() {
+            return Err(FormatError::Damaged("the vectors end early, or something follows them"));
+        }
+        let model = Self { vocabulary };
+        // Such a scale gives no vector, and the records of the token would count as processed.
+        let are_usable = (0..model.vocabulary.shape().tokens).all(|token| model.scale(token).abs() <= MAX_SCALE);
+        if !are_usable {
+            return Err(FormatError::Damaged("the scale of a vector is not a number, or is too large"));
+        }
+        Ok(model)
+    }
+
+    /// Returns the model's id.
+    pub fn id(&self) -> &str {
+        self.vocabulary.id()
+    }
+
+    /// Returns the dimensions of its vectors.
+    pub fn dims(&self) -> usize {
+        self.vocabulary.shape().dims
+    }
+
+    /// Returns the vector of a text; `None` where it has no known token.
+    pub fn embed(&self, text: &str) -> Option<Vector> {
+        let (shape, bytes) = (self.vocabulary.shape(), self.vocabulary.bytes());
+        let mut mean = Mean::new(shape.dims);
+        for token in self.vocabulary.tokens(text) {
+            mean.add(&bytes[shape.row_offset(token)..shape.row_offset(token + 1)], self.scale(token));
+        }
+        mean.finish()
+    }
+
+    fn scale(&self, token: usize) -> f32 {
+        let offset = self.vocabulary.shape().scale_offset(token);
+        self.vocabulary.bytes()[offset..].first_chunk().map_or(0.0, |bytes| f32::from_le_bytes(*bytes))
+    }
+}
+
+/// The most tokens of a text that count. A longer text says what it is about at its beginning.
+pub const MAX_TOKENS: usize = 512;
+
+/// A word with more characters is no word of a language, and has no meaning here.
+const MAX_WORD_CHARS: usize = 100;
+
+/// What a piece inside a word begins with.
+const INSIDE: &[u8] = b"##";
+
+/// The head of a model file: its id, its sizes and its tokens.
+///
+/// Tokens are found by binary search in the file's own bytes: nothing is built when it is loaded.
+#[derive(Debug, Clone)]
+pub struct Vocabulary {
+    bytes: Vec<u8>,
+    shape: Shape,
+}
+
+impl Vocabulary {
+    /// Takes the head of a model file, or the whole of it.
+    pub fn parse(bytes: Vec<u8>) -> Result<Self, FormatError> {
+        let shape = Shape::parse(&bytes)?;
+        if bytes.len() < shape.head_bytes() {
+            return Err(FormatError::Damaged("the vocabulary ends early"));
+        }
+        let vocabulary = Self { bytes, shape };
+        if vocabulary.offset(shape.tokens) != shape.text_bytes {
+            return Err(FormatError::Damaged("the vocabulary's text has another length"));
+        }
+        if std::str::from_utf8(vocabulary.id_bytes()).is_err() {
+            return Err(FormatError::Damaged("the id is not UTF-8"));
+        }
+        Ok(vocabulary)
+    }
+
+    /// Returns the model's id: two models with the same id compute the same vectors.
+    pub fn id(&self) -> &str {
+        std::str::from_utf8(self.id_bytes()).unwrap_or_default()
+    }
+
+    /// Returns the sizes of the file's parts.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Returns the numbers of a text's tokens, in order, at most [`MAX_TOKENS`]. Words that are not in the vocabulary
+    /// are left out.
+    pub fn tokens(&self, text: &str) -> Vec<usize> {
+        let mut tokens = Vec::new();
+        let mut piece = Vec::new();
+        for word in words(text) {
+            if tokens.len() >= MAX_TOKENS {
+                break;
+            }
+            self.split(&word, &mut piece, &mut tokens);
+        }
+        tokens.truncate(MAX_TOKENS);
+        tokens
+    }
+
+    /// Returns whether any word of a text is a token as a whole. A single character or sign says nothing and does not count,
+    /// except in Chinese, where it is a word.
+    ///
+    /// A text of which only pieces of words are known still has a vector, but one of letters, which means nothing.
+    pub fn knows_any_word(&self, text: &str) -> bool {
+        words(text).any(|word| {
+            let is_word = word.chars().nth(1).is_some() || word.chars().all(|c| c.is_alphabetic() && !c.is_ascii());
+            is_word && self.find(word.as_bytes()).is_some()
+        })
+    }
+
+    /// Splits a word into the longest pieces there are, from its beginning; one that cannot be split so has none.
+    fn split(&self, word: &str, piece: &mut Vec<u8>, tokens: &mut Vec<usize>) {
+        if word.chars().count() > MAX_WORD_CHARS {
+            return;
+        }
+        let before = tokens.len();
+        let mut rest = word;
+        while !rest.is_empty() {
+            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
+            let longest = ends.into_iter().find_map(|end| {
+                piece.clear();
+                if rest.len() < word.len() {
+                    piece.extend_from_slice(INSIDE);
+                }
+                piece.extend_from_slice(&rest.as_bytes()[..end]);
+                self.find(piece).map(|token| (token, end))
+            });
+            let Some((token, end)) = longest else {
+                tokens.truncate(before);
+                return;
+            };
+            tokens.push(token);
+            rest = &rest[end..];
+        }
+    }
+
+    fn find(&self, piece: &[u8]) -> Option<usize> {
+        let (mut low, mut high) = (0, self.shape.tokens);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.token(middle).cmp(piece) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    fn token(&self, number: usize) -> &[u8] {
+        let text = &self.bytes[self.shape.text_start()..self.shape.head_bytes()];
+        text.get(self.offset(number)..self.offset(number + 1)).unwrap_or_default()
+    }
+
+    fn offset(&self, number: usize) -> usize {
+        read_u32(&self.bytes, self.shape.offsets_start() + 4 * number).unwrap_or_default()
+    }
+
+    fn id_bytes(&self) -> &[u8] {
+        &self.bytes[self.shape.id_start()..self.shape.offsets_start()]
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The most characters of a text that are looked at: more than [`MAX_TOKENS`] tokens of ordinary text have.
+const MAX_CHARS: usize = 8_192;
+
+/// Returns the words of a text. Every punctuation character, symbol and Chinese character is a word of its own.
+///
+/// The reference implementation keeps symbols that are not ASCII inside their word. A vocabulary has few such words:
+/// taken apart, `a→b` still counts as `a` and `b`.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
+    let mut chars = text.chars().take(MAX_CHARS).flat_map(char::to_lowercase).nfd().filter(|c| !is_combining_mark(*c));
+    let mut next: Option<char> = None;
+    iter::from_fn(move || {
+        let mut word = String::new();
+        while let Some(c) = next.take().or_else(|| chars.next()) {
+            match kind(c) {
+                Kind::Nothing => {}
+                Kind::Space if word.is_empty() => {}
+                Kind::Space => return Some(word),
+                Kind::Alone if word.is_empty() => return Some(c.to_string()),
+                Kind::Alone => {
+                    next = Some(c);
+                    return Some(word);
+                }
+                Kind::Letter => word.push(c),
+            }
+        }
+        (!word.is_empty()).then_some(word)
+    })
+}
+
+enum Kind {
+    Letter,
+    Space,
+    Alone,
+    Nothing,
+}
+
+fn kind(c: char) -> Kind {
+    match c {
+        'a'..='z' | '0'..='9' => Kind::Letter,
+        _ if c.is_whitespace() => Kind::Space,
+        '\u{fffd}' => Kind::Nothing,
+        _ if c.is_control() || is_invisible(c) => Kind::Nothing,
+        _ if is_chinese(c) => Kind::Alone,
+        _ if c.is_alphanumeric() => Kind::Letter,
+        _ => Kind::Alone,
+    }
+}
+
+/// Characters that only format: they are no part of a word, and do not end one either.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+fn is_chinese(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ebef}')
+}
+
+// The layout of a model file.
+//
+// All numbers are little-endian.
+//
+// | Part | Bytes |
+// |---|---|
+// | `LHVEC`, then the format's version, 1, as three bytes `0 0 1` | 8 |
+// | dimensions of a vector | u32 |
+// | number of tokens | u32 |
+// | length of the model's id | u32 |
+// | length of all tokens together | u32 |
+// | the model's id, UTF-8 | as given above |
+// | where each token begins in the text of all tokens, and where the last one ends | u32 × (tokens + 1) |
+// | the text of all tokens, sorted by their bytes; a piece inside a word begins with `##` | as given above |
+// | the scale of each token's vector, a finite number | f32 × tokens |
+// | the vectors, in the order of the tokens; times its scale, a row is the token's vector | i8 × dimensions × tokens |
+//
+// Everything before the scales is the head. A process that needs one vector reads the head and a few rows.
+
+/// The first bytes of every model file.
+const MAGIC: [u8; 8] = *b"LHVEC\0\0\x01";
+
+/// The longest file that is read.
+pub const MAX_BYTES: u64 = 64 << 20;
+
+const MAX_DIMS: usize = 4096;
+const MAX_VOCABULARY: usize = 1 << 20;
+
+/// Why bytes are no model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// It begins with something else.
+    #[error("this is not a Longhaul model file of version 1")]
+    NotAModel,
+    /// Its parts do not fit together.
+    #[error("the model file is damaged: {0}")]
+    Damaged(&'static str),
+}
+
+/// How large the parts of a model file are, read from its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Dimensions of a vector.
+    pub dims: usize,
+    /// Number of tokens.
+    pub tokens: usize,
+    pub(crate) id_bytes: usize,
+    pub(crate) text_bytes: usize,
+}
+
+impl Shape {
+    /// How many bytes [`Shape::parse`] needs.
+    pub const BYTES: usize = 24;
+
+    /// Reads the beginning of a file.
+    pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        let Some((magic, rest)) = bytes.split_at_checked(MAGIC.len()) else { return Err(FormatError::NotAModel) };
+        if magic != MAGIC {
+            return Err(FormatError::NotAModel);
+        }
+        let number = |at: usize| read_u32(rest, at).ok_or(FormatError::Damaged("the first bytes are missing"));
+        let shape = Self { dims: number(0)?, tokens: number(4)?, id_bytes: number(8)?, text_bytes: number(12)? };
+        let is_sound = (1..=MAX_DIMS).contains(&shape.dims)
+            && (1..=MAX_VOCABULARY).contains(&shape.tokens)
+            && (1..=200).contains(&shape.id_bytes)
+            && shape.total_bytes() as u64 <= MAX_BYTES;
+        if is_sound { Ok(shape) } else { Err(FormatError::Damaged("impossible sizes")) }
+    }
+
+    /// Returns the bytes of everything before the scales.
+    pub fn head_bytes(&self) -> usize {
+        self.text_start() + self.text_bytes
+    }
+
+    /// Returns the bytes of the whole file.
+    pub fn total_bytes(&self) -> usize {
+        self.row_offset(self.tokens)
+    }
+
+    /// Returns where the scale of a token's vector stands in the file.
+    pub fn scale_offset(&self, token: usize) -> usize {
+        self.head_bytes() + 4 * token
+    }
+
+    /// Returns where a token's vector stands in the file.
+    pub fn row_offset(&self, token: usize) -> usize {
+        self.scale_offset(self.tokens) + self.dims * token
+    }
+
+    pub(crate) fn id_start(&self) -> usize {
+        Self::BYTES
+    }
+
+    pub(crate) fn offsets_start(&self) -> usize {
+        self.id_start() + self.id_bytes
+    }
+
+    pub(crate) fn text_start(&self) -> usize {
+        self.offsets_start() + 4 * (self.tokens + 1)
+    }
+}
+
+/// Reads a number; `None` where the bytes end before.
+pub(crate) fn read_u32(bytes: &[u8], at: usize) -> Option<usize> {
+    let four = bytes.get(at..)?.first_chunk::<4>()?;
+    usize::try_from(u32::from_le_bytes(*four)).ok()
+}
+
+/// Values that are multiplied at once.
+const LANES: usize = 32;
+
+/// A vector of length 1, rounded to one byte per dimension.
+///
+/// Vectors of the same model compare by [`similarity`], with no division per vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vector(Vec<i8>);
+
+impl Vector {
+    /// Rounds a vector of any length other than zero; `None` where it has none, or is not finite.
+    pub fn new(values: &[f32]) -> Option<Self> {
+        let length = values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+        if !length.is_finite() || length == 0.0 {
+            return None;
+        }
+        let scale = f64::from(scale(values.len())) / length;
+        Some(Self(values.iter().map(|value| (f64::from(*value) * scale).round() as i8).collect()))
+    }
+
+    /// Takes a vector that was stored.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(bytes.iter().map(|byte| *byte as i8).collect())
+    }
+
+    /// Returns it as it is stored.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.iter().map(|value| *value as u8).collect()
+    }
+
+    /// Returns the number of dimensions.
+    pub fn dims(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns how similar two vectors of the same model are: 1 the same, 0 unrelated.
+    pub fn similarity(&self, other: &Self) -> f32 {
+        similarity(dot(self, &other.to_bytes()), self.dims())
+    }
+}
+
+/// Returns the dot product with a stored vector.
+pub fn dot(vector: &Vector, stored: &[u8]) -> i32 {
+    let length = vector.0.len().min(stored.len());
+    let (values, last_values) = vector.0[..length].as_chunks::<LANES>();
+    let (bytes, last_bytes) = stored[..length].as_chunks::<LANES>();
+    let mut sum = 0;
+    for (values, bytes) in values.iter().zip(bytes) {
+        // Compilers make vector instructions of exactly this: first widened to 16 bits, then multiplied and added in pairs.
+        // By position: in a build without link-time optimisation, `map` of an array was a call for every value.
+        let (mut left, mut right) = ([0_i16; LANES], [0_i16; LANES]);
+        for at in 0..LANES {
+            left[at] = i16::from(values[at]);
+            right[at] = i16::from(bytes[at] as i8);
+        }
+        for at in 0..LANES {
+            sum += i32::from(left[at]) * i32::from(right[at]);
+        }
+    }
+    for (value, byte) in last_values.iter().zip(last_bytes) {
+        sum += i32::from(*value) * i32::from(*byte as i8);
+    }
+    sum
+}
+
+/// Returns the similarity that a dot product of vectors with so many dimensions stands for.
+pub fn similarity(dot: i32, dims: usize) -> f32 {
+    dot as f32 / scale(dims).powi(2)
+}
+
+/// Returns what 1 is in a vector with so many dimensions.
+///
+/// Values are small where there are many dimensions, so that they would use few of a byte's values. The few that are
+/// too large for a byte are cut.
+fn scale(dims: usize) -> f32 {
+    (127.0 * (dims as f32).sqrt() / 6.0).max(127.0)
+}
+
+/// The mean of token vectors.
+#[derive(Debug, Clone)]
+pub struct Mean(Vec<f32>);
+
+impl Mean {
+    /// Returns the mean of nothing.
+    pub fn new(dims: usize) -> Self {
+        Self(vec![0.0; dims])
+    }
+
+    /// Adds a token's vector, as the model file has it.
+    pub fn add(&mut self, row: &[u8], scale: f32) {
+        for (sum, value) in self.0.iter_mut().zip(row) {
+            *sum += f32::from(*value as i8) * scale;
+        }
+    }
+
+    /// Returns the mean, at length 1; `None` where nothing was added.
+    pub fn finish(&self) -> Option<Vector> {
+        Vector::new(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;
