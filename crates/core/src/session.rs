@@ -69,11 +69,6 @@ impl SessionId {
     pub fn own(&self) -> &str {
         split(&self.0, ':').map_or(&self.0, |(_, own)| own)
     }
-
-    /// Returns whether the session belongs to Codex.
-    pub fn is_codex(&self) -> bool {
-        self.client() == "codex"
-    }
 }
 
 /// Returns the agent before a separator, one of [`OTHER_AGENTS`], and what follows.

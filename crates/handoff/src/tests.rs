@@ -2,7 +2,7 @@ mod baton;
 mod bridge;
 mod compaction;
 mod continuation;
-mod handoff_document;
+mod document;
 mod predecessor;
 mod render;
 mod skeleton;

@@ -15,10 +15,10 @@ use rustix::fs::{Mode, RawMode};
 use crate::Error;
 use crate::disk::Files;
 use crate::git_output::listed_paths;
-use crate::paths::{ancestors, decoded_path, encoded_path, names_git};
+use crate::paths::{Change, ancestors, decoded_path, encoded_path, names_git};
 use crate::place::{MAX_MODES, Metadata};
 use crate::restore::{Destination, Goal};
-use crate::restore_plan::{Disk, OnDisk, Step};
+use crate::restore_plan::{Disk, OnDisk};
 use crate::scan::Scanned;
 
 /// Maximum number of folders without files that are stored.
@@ -217,7 +217,7 @@ fn is_plain(files: &Files, path: &[u8]) -> bool {
 }
 
 /// Returns the existing folders at and above the paths of steps in which the owner may change nothing, with their permissions.
-pub(crate) fn closed_folders(files: &Files, steps: &[Step]) -> BTreeMap<Vec<u8>, u32> {
+pub(crate) fn closed_folders(files: &Files, steps: &[Change]) -> BTreeMap<Vec<u8>, u32> {
     let paths = steps.iter().flat_map(|step| ancestors(&step.path).chain([step.path.as_slice()]));
     let paths: BTreeSet<&[u8]> = paths.collect();
     let closed = |path: &&[u8]| {

@@ -13,10 +13,10 @@ use crate::Error;
 use crate::disk::{FileState, Files, LINK, ModeChange, NewFile, StagedFile, sync_all};
 use crate::folders::closed_folders;
 use crate::git_output::{Contents, hashes, target_hashes};
-use crate::paths::{Entry, ancestors, decoded_path, encoded_path};
+use crate::paths::{Change, Entry, ancestors, decoded_path, encoded_path};
 use crate::place::{Metadata, Place, permissions, remove};
 use crate::restore::{Destination, Goal, Synced};
-use crate::restore_plan::{Disk, OnDisk, RestorePlan, Step, StepKind};
+use crate::restore_plan::{Disk, OnDisk, RestorePlan, StepKind};
 use crate::scan::Scanned;
 
 /// Maximum size of a journal.
@@ -77,14 +77,14 @@ pub(crate) struct JournalStep {
 }
 
 impl JournalStep {
-    pub(crate) fn new(step: &Step, permissions: (Option<u32>, Option<u32>)) -> Self {
+    pub(crate) fn new(step: &Change, permissions: (Option<u32>, Option<u32>)) -> Self {
         let stored = |entry: &Option<Entry>| entry.as_ref().map(|entry| (entry.mode, entry.id.clone()));
         Self { path: encoded_path(&step.path), before: stored(&step.before), after: stored(&step.after), permissions }
     }
 
-    pub(crate) fn step(&self) -> Step {
+    pub(crate) fn step(&self) -> Change {
         let entry = |stored: &Option<(u32, String)>| stored.clone().map(|(mode, id)| Entry { mode, id });
-        Step { path: decoded_path(&self.path), before: entry(&self.before), after: entry(&self.after) }
+        Change { path: decoded_path(&self.path), before: entry(&self.before), after: entry(&self.after) }
     }
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn journal(
     files: &Files,
 ) -> Journal {
     let steps = &plan.steps;
-    let stored = |step: &Step| {
+    let stored = |step: &Change| {
         let before = file_of(&step.before).map(|entry| mode_of(now, &step.path, entry));
         let after = file_of(&step.after).map(|entry| {
             let known = goal.permissions.get(&step.path).copied();
@@ -183,8 +183,8 @@ pub(crate) fn journal(
         });
         JournalStep::new(step, (before, after))
     };
-    let (written, deleted): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(|step| step.after.is_some());
-    let above = |steps: &[&Step]| -> BTreeSet<Vec<u8>> {
+    let (written, deleted): (Vec<&Change>, Vec<&Change>) = steps.iter().partition(|step| step.after.is_some());
+    let above = |steps: &[&Change]| -> BTreeSet<Vec<u8>> {
         steps.iter().flat_map(|step| ancestors(&step.path)).map(<[u8]>::to_vec).collect()
     };
     let is_new = |folder: &[u8]| !matches!(files.at(folder), OnDisk::Folder | OnDisk::Repository);
@@ -253,7 +253,7 @@ pub(crate) fn states(
     journal: &Journal,
     contents: Contents,
 ) -> Result<Vec<PathState>, Error> {
-    let steps: Vec<Step> = journal.steps.iter().map(JournalStep::step).collect();
+    let steps: Vec<Change> = journal.steps.iter().map(JournalStep::step).collect();
     let mut found = Vec::new();
     for step in &steps {
         let file = files.state(&step.path).map_err(Error::change(&files.full(&step.path)))?;
@@ -287,7 +287,7 @@ pub(crate) fn states(
 
 /// A file that is written.
 struct Write<'a> {
-    step: &'a Step,
+    step: &'a Change,
     stored: &'a JournalStep,
     /// What is in its place.
     found: Option<FileState>,
@@ -302,7 +302,7 @@ pub(crate) fn carry_out(
     journal: &Journal,
     states: &[PathState],
 ) -> Result<Vec<Vec<u8>>, Error> {
-    let steps: Vec<Step> = journal.steps.iter().map(JournalStep::step).collect();
+    let steps: Vec<Change> = journal.steps.iter().map(JournalStep::step).collect();
     let left_alone = files.open_folders();
     let mut conflicts = left_alone.clone();
     let mut writes = Vec::new();

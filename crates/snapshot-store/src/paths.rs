@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use crate::restore_plan::StepKind;
+
 /// Returns the folders above `path`, the outermost first, without the top of the work tree.
 pub(crate) fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
@@ -132,7 +134,7 @@ impl Entry {
     }
 }
 
-/// A path that differs between two trees.
+/// A path that differs between two trees. A step of a restore is one: from what is there now to what will be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// The path.
@@ -141,6 +143,17 @@ pub struct Change {
     pub before: Option<Entry>,
     /// What it is in the second tree; `None` if it is not there.
     pub after: Option<Entry>,
+}
+
+impl Change {
+    /// Returns what a restore does that makes this change.
+    pub fn kind(&self) -> StepKind {
+        match (&self.before, &self.after) {
+            (_, None) => StepKind::Delete,
+            (Some(_), Some(_)) => StepKind::Write,
+            (None, Some(_)) => StepKind::Create,
+        }
+    }
 }
 
 /// The output of git is not what it should be.

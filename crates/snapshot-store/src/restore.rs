@@ -17,7 +17,7 @@ use crate::journal::{self, carry_out, journal, remove_temporary_files, states};
 use crate::left_out::{LeftOut, Limits};
 use crate::paths::{Change, Entry, decoded_path, is_selected};
 use crate::place::{Lock, MAX_MODES, Metadata, Place, folders};
-use crate::restore_plan::{Disk, OnDisk, RestorePlan, Step};
+use crate::restore_plan::{Disk, OnDisk, RestorePlan};
 use crate::rules::{ignored_then, refuse_ignored};
 use crate::scan::{Pause, Scanned, scan};
 use crate::take::{Event, add_snapshots, read_commit};
@@ -242,7 +242,7 @@ impl Prepared {
         let scanned = scan(place, git, env, limits, Pause::Ignore)?;
         let (plan, _) = plan(place, git, &self.goal, &scanned)?;
         if plan != self.plan {
-            let is_new = |step: &&Step| !self.plan.steps.contains(step);
+            let is_new = |step: &&Change| !self.plan.steps.contains(step);
             let step = plan.steps.iter().find(is_new).or(self.plan.steps.first()).map(|step| step.path.clone());
             let folder = || plan.folders.iter().chain(&self.plan.folders).next().map(|change| change.path.clone());
             return Err(Error::Changed(step.or_else(folder).unwrap_or_default()));
@@ -329,7 +329,7 @@ fn add_permissions(
 const WRITTEN: Duration = Duration::from_secs(120);
 
 /// Checks that everything that a restore writes is in the store or the repository.
-fn check_objects(git: &PrivateGit, steps: &[Step]) -> Result<(), Error> {
+fn check_objects(git: &PrivateGit, steps: &[Change]) -> Result<(), Error> {
     let ids: BTreeSet<&str> = steps.iter().filter_map(|step| Some(step.after.as_ref()?.id.as_str())).collect();
     let list: Vec<&str> = ids.into_iter().collect();
     let found = git.run(&["cat-file", "--batch-check=%(objecttype)"], list.join("\n").as_bytes())?;

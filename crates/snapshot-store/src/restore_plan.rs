@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::folders::FolderChange;
 use crate::left_out::LeftOut;
-use crate::paths::{Change, Entry, ancestors, is_below, names_git};
+use crate::paths::{Change, ancestors, is_below, names_git};
 
 /// What is at a path of the work tree, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,28 +42,6 @@ pub enum StepKind {
     Write,
     /// A file that does not exist is created.
     Create,
-}
-
-/// One file that a restore changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// The path.
-    pub path: Vec<u8>,
-    /// What is there now; `None` if nothing is.
-    pub before: Option<Entry>,
-    /// What will be there; `None` if it is deleted.
-    pub after: Option<Entry>,
-}
-
-impl Step {
-    /// Returns what the step does.
-    pub fn kind(&self) -> StepKind {
-        match (&self.before, &self.after) {
-            (_, None) => StepKind::Delete,
-            (Some(_), Some(_)) => StepKind::Write,
-            (None, Some(_)) => StepKind::Create,
-        }
-    }
 }
 
 /// Why a restore does not touch a path that differs.
@@ -105,7 +83,7 @@ pub enum KeptReason {
 #[non_exhaustive]
 pub struct RestorePlan {
     /// The changes, in the order in which they are made: deletions first, the deepest path first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Change>,
     /// The folders whose permissions change, after all files are written.
     pub folders: Vec<FolderChange>,
     /// Paths that differ and are not touched.
@@ -171,11 +149,11 @@ impl RestorePlan {
             };
             match refusal {
                 Some(refusal) => plan.refused.push((path.to_owned(), refusal)),
-                None => written.push(step(change)),
+                None => written.push(change.clone()),
             }
         }
         // Nothing below a folder comes after it, so that the folder is empty when its turn comes.
-        plan.steps = deleted.into_values().rev().map(step).collect();
+        plan.steps = deleted.into_values().rev().cloned().collect();
         written.sort_by(|a, b| a.path.cmp(&b.path));
         plan.steps.extend(written);
         plan.refused.sort();
@@ -189,27 +167,23 @@ impl RestorePlan {
     }
 
     /// Returns the steps that change a file that exists.
-    pub fn written(&self) -> impl Iterator<Item = &Step> {
+    pub fn written(&self) -> impl Iterator<Item = &Change> {
         self.of(StepKind::Write)
     }
 
     /// Returns the steps that create a file.
-    pub fn created(&self) -> impl Iterator<Item = &Step> {
+    pub fn created(&self) -> impl Iterator<Item = &Change> {
         self.of(StepKind::Create)
     }
 
     /// Returns the steps that delete a file.
-    pub fn deleted(&self) -> impl Iterator<Item = &Step> {
+    pub fn deleted(&self) -> impl Iterator<Item = &Change> {
         self.of(StepKind::Delete)
     }
 
-    fn of(&self, kind: StepKind) -> impl Iterator<Item = &Step> {
+    fn of(&self, kind: StepKind) -> impl Iterator<Item = &Change> {
         self.steps.iter().filter(move |step| step.kind() == kind)
     }
-}
-
-fn step(change: &Change) -> Step {
-    Step { path: change.path.clone(), before: change.before.clone(), after: change.after.clone() }
 }
 
 /// Returns why nothing below the folders above `path` may be changed; `None` if it may.

@@ -6,8 +6,8 @@ use longhaul_core::{Millis, counted};
 
 use crate::folders::FolderChange;
 use crate::left_out::LeftOut;
-use crate::paths::shown_path;
-use crate::restore_plan::{KeptReason, RestorePlan, Step, StepKind};
+use crate::paths::{Change, shown_path};
+use crate::restore_plan::{KeptReason, RestorePlan, StepKind};
 
 /// How much two trees differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,7 +77,7 @@ fn and_more(total: usize, shown: usize) -> String {
 }
 
 /// Returns one line about a step: `write`, `create` or `delete`, and the path.
-pub(crate) fn step_line(step: &Step) -> String {
+pub(crate) fn step_line(step: &Change) -> String {
     let what = match step.kind() {
         StepKind::Delete => "delete",
         StepKind::Write => "write ",
@@ -98,7 +98,7 @@ pub fn plan_lines(plan: &RestorePlan, most: usize) -> Vec<String> {
         lines.push(format!("{total} to change: {written} written, {created} created, {deleted} deleted"));
     }
     for kind in [StepKind::Write, StepKind::Create, StepKind::Delete] {
-        let steps: Vec<&Step> = plan.steps.iter().filter(|step| step.kind() == kind).collect();
+        let steps: Vec<&Change> = plan.steps.iter().filter(|step| step.kind() == kind).collect();
         lines.extend(steps.iter().take(most).map(|step| step_line(step)));
         if steps.len() > most {
             lines.push(format!("  and {} more", steps.len() - most));

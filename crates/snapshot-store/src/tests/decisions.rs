@@ -427,7 +427,7 @@ fn a_plan_names_the_folders_and_their_permissions() {
     );
     assert_eq!(plan_lines(&plan, 2)[1..], ["  0755 becomes 0700 a\\033", "  0755 becomes 0700 b"]);
     assert_eq!(plan_size(&plan), "the permissions of 2 folders");
-    plan.steps = vec![Step { path: b"f".to_vec(), before: None, after: entry("1") }];
+    plan.steps = vec![Change { path: b"f".to_vec(), before: None, after: entry("1") }];
     assert_eq!(plan_lines(&plan, 5)[..2], ["1 file to change: 0 written, 1 created, 0 deleted", "  create f"]);
     assert_eq!(plan_size(&plan), "1 file and the permissions of 2 folders");
     plan.folders.clear();
