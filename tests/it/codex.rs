@@ -91,7 +91,7 @@ impl Codex {
     fn kept(&self) -> Vec<Vec<String>> {
         [
             "SELECT session_id || ' ' || prompt_counter FROM sessions",
-            "SELECT turn_number || ' ' || role || ': ' || text FROM bodies ORDER BY turn_number, role DESC",
+            "SELECT number || ' user: ' || coalesce(prompt, '') || ' assistant: ' || coalesce(reply, '') FROM turns ORDER BY number",
             "SELECT kind || ' ' || tool_name || ' ' || source_id FROM details ORDER BY rowid",
             "SELECT prompt_number || ' ' || prompt FROM user_prompts ORDER BY id",
             "SELECT kind || ': ' || title FROM observations ORDER BY id",
@@ -160,7 +160,7 @@ fn a_packed_rollout_is_read_where_the_plain_one_was_left() {
 fn a_rollout_that_is_damaged_or_missing_costs_only_itself() {
     let codex = Codex::new();
     codex.stop(0);
-    assert_eq!(codex.rows("SELECT pending_reply FROM turns"), ["The file says hello from the pane."]);
+    assert_eq!(codex.rows("SELECT reply FROM turns WHERE provisional > 0"), ["The file says hello from the pane."]);
     fs::write(format!("{}.zst", codex.rollout.display()), b"no zstd").unwrap();
     codex.stop(0);
     assert!(codex.sandbox.error_log().contains("cannot read"), "{}", codex.sandbox.error_log());

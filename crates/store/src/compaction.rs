@@ -27,15 +27,14 @@ impl Store {
         let sql = format!(
             "SELECT d.tool_name, d.input_text, d.is_error,
                     CASE WHEN d.is_error OR d.tool_name = 'TaskCreate' THEN
-                        (SELECT o.output_text FROM details o WHERE o.session_id = d.session_id
-                         AND o.origin_session_id = d.origin_session_id AND o.source_id = d.source_id || ':result') END
+                        (SELECT o.output_text FROM details o
+                         WHERE o.session_id = d.session_id AND o.source_id = d.source_id || ':result') END
              FROM details d
-             WHERE d.origin_session_id = ?1 AND d.kind = 'tool_input'
+             WHERE d.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND d.kind = 'tool_input'
                -- A subagent works on the session's task list.
                AND (d.subagent = 0 OR d.tool_name IN ('TaskCreate', 'TaskUpdate'))
                AND d.tool_name IS NOT NULL AND d.input_text IS NOT NULL
-               AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.origin_session_id = d.origin_session_id
-                               AND t.turn_number = d.turn_number AND t.replaced <> 0)
+               AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = d.turn AND t.replaced <> 0)
              ORDER BY d.created_at DESC, d.rowid DESC {}",
             limit(CALLS)
         );

@@ -1,6 +1,6 @@
 //! Prompts that were forgotten. Their turn may still run: what comes of it later is not kept, and belongs to no other prompt.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::recall::replies::LAG_MS;
 use crate::row_ids::{SessionRow, Time};
@@ -13,14 +13,11 @@ pub(crate) fn add(connection: &Connection, session: SessionRow, at: Time) -> rus
 
 /// Returns whether what a session said or did at `at` was for a forgotten prompt: of all prompts up to then, none that is
 /// remembered is nearer in time.
-pub(crate) fn has_asked_for(connection: &Connection, session: &str, at: i64) -> rusqlite::Result<bool> {
-    let sql = "SELECT f.session_id, min(abs(f.created_at - ?2)) FROM forgotten_prompts f
-               JOIN sessions s ON s.id = f.session_id WHERE s.session_id = ?1 AND f.created_at <= ?2 + ?3";
-    let nearest: (Option<SessionRow>, Option<i64>) =
-        connection.prepare_cached(sql)?.query_row((session, at, LAG_MS), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let (Some(row), Some(distance)) = nearest else { return Ok(false) };
+pub(crate) fn has_asked_for(connection: &Connection, session: SessionRow, at: i64) -> rusqlite::Result<bool> {
+    let sql = "SELECT min(abs(created_at - ?2)) FROM forgotten_prompts WHERE session_id = ?1 AND created_at <= ?2 + ?3";
+    let distance: Option<i64> = connection.prepare_cached(sql)?.query_row((session, at, LAG_MS), |row| row.get(0))?;
+    let Some(distance) = distance else { return Ok(false) };
     let sql =
         "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND created_at <= ?2 + ?3 AND abs(created_at - ?2) <= ?4";
-    let remembered = connection.prepare_cached(sql)?.query_row((row, at, LAG_MS, distance), |_| Ok(())).optional()?;
-    Ok(remembered.is_none())
+    Ok(!connection.prepare_cached(sql)?.exists((session, at, LAG_MS, distance))?)
 }

@@ -23,6 +23,7 @@ use crate::memory::session_row::add_project;
 use crate::recall::backlog::{self, Room};
 use crate::recall::index::NewTerms;
 use crate::recall::replies;
+use crate::row_ids::SessionRow;
 use crate::{Sanitizer, Store, StoreError, What, cannot};
 
 /// The origin in `moved_in` of what says how far a file was salvaged.
@@ -116,6 +117,7 @@ impl Store {
             sessions: HashMap::new(),
             elsewhere: HashSet::new(),
             observations: HashMap::new(),
+            turns: HashMap::new(),
             others: others(&damaged),
             terms: NewTerms::default(),
             salvaged: Salvaged { missing_tables, ..Salvaged::default() },
@@ -180,6 +182,7 @@ struct Copy<'a> {
     /// again from its beginning.
     elsewhere: HashSet<String>,
     observations: HashMap<i64, i64>,
+    turns: HashMap<i64, i64>,
     others: HashSet<(i64, i64)>,
     terms: NewTerms,
     salvaged: Salvaged,
@@ -251,7 +254,9 @@ impl Copy<'_> {
             "observations" => self.record(row, Some(What::Observation), is_done),
             "session_summaries" => self.record(row, Some(What::Summary), is_done),
             "forgotten_prompts" => self.record(row, None, is_done),
+            "turns" => self.turn(row, is_done),
             _ if is_done => Ok(Fate::Stored),
+            "details" => self.detail(row),
             "folded_calls" => {
                 let observation = row.integer("observation_id").and_then(|id| self.observations.get(&id));
                 let observation = observation.map_or(Value::Null, |id| Value::Integer(*id));
@@ -259,7 +264,7 @@ impl Copy<'_> {
                 self.insert(row).map(|_| Fate::Stored)
             }
             "bookmarks" if self.others.contains(&(3, row.integer("id").unwrap_or_default())) => Ok(Fate::OfOther),
-            "bookmarks" | "snapshots" | "turns" | "bodies" | "skeletons" | "details" | "links" => self.of_session(row),
+            "bookmarks" | "snapshots" | "links" => self.of_session(row),
             _ => self.insert(row).map(|_| Fate::Stored),
         }
     }
@@ -285,7 +290,7 @@ impl Copy<'_> {
                 return false;
             }
             match (table, name) {
-                (_, "session_id" | "origin_session_id" | "merged_into" | "inherits") if !text.is_empty() => {
+                (_, "session_id" | "merged_into" | "inherits") if !text.is_empty() => {
                     SessionId::new(text).is_some_and(|id| id.as_str() == text)
                 }
                 ("observations", "kind") => Kind::from_name(text).is_some(),
@@ -307,7 +312,8 @@ impl Copy<'_> {
                 (
                     _,
                     "title" | "narrative" | "request" | "investigated" | "learned" | "completed" | "next_steps"
-                    | "text" | "summary" | "first_user_prompt" | "last_prompt" | "pending_reply" | "failure" | "note",
+                    | "prompt" | "reply" | "line" | "model_line" | "first_user_prompt" | "last_prompt" | "failure"
+                    | "note",
                 ) => {
                     *text = sanitizer.clean(text);
                     true
@@ -514,9 +520,49 @@ impl Copy<'_> {
         }
     }
 
+    /// Returns the row of the session in which a turn ran or raw text was made; `None` if it is not copied: it is another
+    /// machine's, it was here before and its transcript is read again from its beginning, or it was forgotten here.
+    fn copied_session(&self, row: &Fields<'_>) -> rusqlite::Result<Option<i64>> {
+        let found = row.integer("session_id").and_then(|old| self.sessions.get(&old));
+        let Some(Session::Here { row: session, was_here: false }) = found else { return Ok(None) };
+        let sql = "SELECT 1 FROM sessions WHERE id = ?1 AND forgotten_at >= ?2";
+        let at = row.integer("created_at").unwrap_or_default();
+        Ok((!self.connection().prepare_cached(sql)?.exists((session, at))?).then_some(*session))
+    }
+
+    fn turn(&mut self, mut row: Fields<'_>, is_done: bool) -> rusqlite::Result<Fate> {
+        let Some(session) = self.copied_session(&row)? else { return Ok(Fate::Known) };
+        let old = row.integer("id").unwrap_or_default();
+        let new = if is_done {
+            let sql = "SELECT id FROM turns WHERE session_id = ?1 AND turn_id = ?2";
+            let key = (session, row.text("turn_id"));
+            self.connection().prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?
+        } else {
+            let owner = row.integer("owner_id").and_then(|old| self.sessions.get(&old));
+            let owner = if let Some(Session::Here { row, .. }) = owner { *row } else { session };
+            row.set("session_id", Value::Integer(session));
+            row.set("owner_id", Value::Integer(owner));
+            // The index is made again.
+            row.set("passage", Value::Null);
+            row.set("part", Value::Null);
+            row.set("provisional", Value::Integer(row.integer("provisional").unwrap_or_default().max(0)));
+            self.insert(row)?
+        };
+        self.turns.extend(new.map(|new| (old, new)));
+        Ok(if new.is_some() { Fate::Stored } else { Fate::Known })
+    }
+
+    fn detail(&self, mut row: Fields<'_>) -> rusqlite::Result<Fate> {
+        let Some(session) = self.copied_session(&row)? else { return Ok(Fate::Known) };
+        let turn = row.integer("turn").and_then(|old| self.turns.get(&old));
+        row.set("turn", turn.map_or(Value::Null, |turn| Value::Integer(*turn)));
+        row.set("session_id", Value::Integer(session));
+        Ok(if self.insert(row)?.is_some() { Fate::Stored } else { Fate::Known })
+    }
+
     /// Copies a row of a table that names its session.
     fn of_session(&self, row: Fields<'_>) -> rusqlite::Result<Fate> {
-        let session = row.text("origin_session_id").or(row.text("session_id")).unwrap_or_default();
+        let session = row.text("session_id").unwrap_or_default();
         let at = row.integer("created_at").unwrap_or_default();
         let is_turn = !matches!(row.table.name, "bookmarks" | "snapshots");
         let sql = "SELECT 1 FROM sessions WHERE session_id = ?1 AND forgotten_at >= ?2";
@@ -560,18 +606,11 @@ impl Copy<'_> {
     fn link_replies(&self) -> Result<(), StoreError> {
         for session in self.sessions.values() {
             let Session::Here { row, .. } = session else { continue };
-            let sql = "SELECT session_id FROM sessions WHERE id = ?1";
-            let name: Option<String> = self
-                .connection()
-                .query_row(sql, [row], |row| row.get(0))
-                .optional()
-                .map_err(cannot("look up a session"))?;
-            let mut from = name.is_some().then_some(0);
-            while let (Some(turn), Some(name)) = (from, &name) {
+            let mut from = Some(0);
+            while let Some(turn) = from {
                 let mut room = Room::new(ROWS);
-                from = self
-                    .store
-                    .write("add the replies to the index", |tx| replies::link_some(tx, name, turn, &mut room))?;
+                let link = |tx: &Connection| replies::link_some(tx, SessionRow(*row), turn, &mut room);
+                from = self.store.write("add the replies to the index", link)?;
             }
         }
         Ok(())

@@ -194,73 +194,57 @@ CREATE TABLE links (
     PRIMARY KEY (session_id, uuid)
 ) STRICT, WITHOUT ROWID;
 
--- Turns, numbered within the session that they were in at first.
+-- Turns: what was asked, what was answered, and what came of it, one row each, from whichever source saw it first.
 CREATE TABLE turns (
-    session_id        TEXT NOT NULL,
-    origin_session_id TEXT NOT NULL,
-    turn_number       INTEGER NOT NULL,
-    turn_id           TEXT NOT NULL,
-    role              TEXT NOT NULL,
-    interrupted       INTEGER NOT NULL DEFAULT 0,
-    failure           TEXT,
-    replaced          INTEGER NOT NULL DEFAULT 0, -- a rewind took it back
-    pending_reply     TEXT,                       -- from the hook itself, until the transcript has it
-    hidden            INTEGER NOT NULL DEFAULT 0, -- its reply ends inside a private passage
-    chars             INTEGER NOT NULL DEFAULT 0, -- of everything in it
-    created_at        INTEGER NOT NULL,
-    PRIMARY KEY (origin_session_id, turn_id)
-) STRICT, WITHOUT ROWID;
+    id          INTEGER PRIMARY KEY,
+    session_id  INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE, -- in which it ran
+    owner_id    INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE, -- that has inherited it, else the same
+    number      INTEGER NOT NULL,           -- within the session
+    turn_id     TEXT NOT NULL,              -- in the transcript; begins with hook: where that does not have it yet
+    role        TEXT NOT NULL,
+    prompt      TEXT,
+    reply       TEXT,
+    provisional INTEGER NOT NULL DEFAULT 0, -- how many bytes at the end of the reply a hook has told, and the transcript not yet
+    line        TEXT,                       -- the turn in one line, by rule
+    model_line  TEXT,                       -- the same by a model; empty where it returned nothing that can be shown
+    interrupted INTEGER NOT NULL DEFAULT 0,
+    failure     TEXT,
+    replaced    INTEGER NOT NULL DEFAULT 0, -- a rewind took it back
+    hidden      INTEGER NOT NULL DEFAULT 0, -- its reply ends inside a private passage
+    chars       INTEGER NOT NULL DEFAULT 0, -- of everything in it
+    passage     INTEGER REFERENCES user_prompts (id), -- the prompt that the reply answers, exactly where the reply is in the index,
+    part        INTEGER,                              -- from 1, within the passage
+    replied_at  INTEGER,
+    created_at  INTEGER NOT NULL,
+    UNIQUE (session_id, turn_id),
+    UNIQUE (session_id, number)
+) STRICT;
 
-CREATE UNIQUE INDEX turns_by_number ON turns (origin_session_id, turn_number);
-CREATE INDEX turns_by_session ON turns (session_id, created_at, turn_number);
+CREATE INDEX turns_by_owner ON turns (owner_id, created_at, number);
+CREATE UNIQUE INDEX turns_by_answered ON turns (passage, part) WHERE passage IS NOT NULL;
 -- Replies that the transcript has not brought yet: at most a few, in however long a session.
-CREATE INDEX turns_pending ON turns (origin_session_id) WHERE pending_reply IS NOT NULL;
+CREATE INDEX turns_provisional ON turns (session_id) WHERE provisional > 0;
 -- A search leaves out what a rewind took back.
-CREATE INDEX turns_taken_back ON turns (origin_session_id) WHERE replaced > 0;
+CREATE INDEX turns_taken_back ON turns (session_id) WHERE replaced > 0;
 -- Every end of a turn looks for a rewind that was not reported; 2 is UNREPORTED in rewinds.rs.
-CREATE INDEX turns_with_unreported_rewind ON turns (origin_session_id) WHERE replaced = 2;
+CREATE INDEX turns_with_unreported_rewind ON turns (session_id) WHERE replaced = 2;
 
--- Second layer: what was said, word for word.
-CREATE TABLE bodies (
-    session_id        TEXT NOT NULL,
-    origin_session_id TEXT NOT NULL,
-    turn_number       INTEGER NOT NULL,
-    role              TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
-    text              TEXT NOT NULL,
-    token_count       INTEGER NOT NULL,
-    created_at        INTEGER NOT NULL,
-    UNIQUE (session_id, origin_session_id, turn_number, role)
-) STRICT;
-
--- First layer: one line a turn.
-CREATE TABLE skeletons (
-    session_id        TEXT NOT NULL,
-    origin_session_id TEXT NOT NULL,
-    turn_number       INTEGER NOT NULL,
-    role              TEXT NOT NULL,
-    summary           TEXT NOT NULL,
-    created_at        INTEGER NOT NULL,
-    UNIQUE (session_id, origin_session_id, turn_number, role)
-) STRICT;
-
--- Third layer: kept, never injected, fetched on demand.
+-- Raw text, fetched on demand and never shown to a model by itself.
 CREATE TABLE details (
-    session_id        TEXT NOT NULL,
-    origin_session_id TEXT NOT NULL,
-    turn_number       INTEGER NOT NULL,
-    tool_name         TEXT,
-    input_text        TEXT,
-    output_text       TEXT,
-    token_count       INTEGER NOT NULL,
-    kind              TEXT NOT NULL CHECK (kind IN ('tool_input', 'tool_output', 'system', 'image', 'thinking')),
-    is_error          INTEGER NOT NULL DEFAULT 0,
-    subagent          INTEGER NOT NULL DEFAULT 0, -- made by a subagent; the session's own are also in its transcript
-    source_id         TEXT NOT NULL,
-    created_at        INTEGER NOT NULL,
-    UNIQUE (session_id, origin_session_id, source_id)
+    session_id  INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE, -- in which it was made
+    turn        INTEGER,                    -- the turn's id, where that is known
+    tool_name   TEXT,
+    input_text  TEXT,
+    output_text TEXT,
+    kind        TEXT NOT NULL CHECK (kind IN ('tool_input', 'tool_output', 'system', 'image', 'thinking')),
+    is_error    INTEGER NOT NULL DEFAULT 0,
+    subagent    INTEGER NOT NULL DEFAULT 0, -- made by a subagent; the session's own are also in its transcript
+    source_id   TEXT NOT NULL,
+    created_at  INTEGER NOT NULL,
+    UNIQUE (session_id, source_id)
 ) STRICT;
 
-CREATE INDEX details_by_turn ON details (origin_session_id, turn_number);
+CREATE INDEX details_by_turn ON details (turn);
 
 CREATE TABLE handoff_batons (
     project_path TEXT NOT NULL,
@@ -492,17 +476,6 @@ CREATE TABLE passage_backlog (
     todo   INTEGER NOT NULL, -- the rows up to this id are not in the index yet
     total  INTEGER NOT NULL  -- what `todo` was at first
 ) STRICT, WITHOUT ROWID;
-
--- Which prompt a turn's replies belong to. There is a row exactly where the replies are in the index.
-CREATE TABLE replies (
-    origin_session_id TEXT NOT NULL,
-    turn_number       INTEGER NOT NULL,
-    prompt_id         INTEGER NOT NULL REFERENCES user_prompts (id),
-    part              INTEGER NOT NULL, -- from 1, within the prompt
-    PRIMARY KEY (origin_session_id, turn_number)
-) STRICT, WITHOUT ROWID;
-
-CREATE UNIQUE INDEX replies_by_prompt ON replies (prompt_id, part);
 
 -- Before a row goes or changes, its trigrams go: the index reads there which they are.
 CREATE TRIGGER user_prompts_inserted AFTER INSERT ON user_prompts BEGIN

@@ -170,6 +170,6 @@ fn an_import_leaves_the_order_of_turns_that_hooks_have_stored() {
     go_back(&codex, THIRD, &third);
     codex.sandbox.longhaul(&["memory", "import", "--quiet"]);
     assert_eq!(codex.live_prompts(), LEFT);
-    let kept = codex.rows("SELECT text FROM bodies WHERE role = 'user' ORDER BY turn_number");
+    let kept = codex.rows("SELECT prompt FROM turns WHERE prompt IS NOT NULL ORDER BY number");
     assert_eq!(kept, ["one", "two", "three", "four", "five", "six"]);
 }

@@ -11,9 +11,8 @@ use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Sandbox;
 
 /// The tables that jobs read or write, each of which is damaged in turn.
-const USED: [&str; 11] = [
+const USED: [&str; 10] = [
     "agents",
-    "bodies",
     "bookmarks",
     "bridges",
     "continuations",

@@ -23,7 +23,10 @@ fn forget(sandbox: &Sandbox, id: &str) {
 
 /// Returns what was replied to each prompt, by the index of passages.
 fn replies(sandbox: &Sandbox) -> Vec<String> {
-    rows(sandbox, "SELECT prompt_id || ': ' || count(*) FROM replies GROUP BY prompt_id ORDER BY prompt_id")
+    rows(
+        sandbox,
+        "SELECT passage || ': ' || count(*) FROM turns WHERE passage IS NOT NULL GROUP BY passage ORDER BY passage",
+    )
 }
 
 #[test]
@@ -74,5 +77,5 @@ fn a_transcript_does_not_bring_back_a_forgotten_prompt_and_its_reply() {
     for word in ["xanadu", "zanzibar"] {
         assert!(holding(&sandbox.data_dir(), word).is_empty(), "{word}: {:?}", holding(&sandbox.data_dir(), word));
     }
-    assert_eq!(rows(&sandbox, "SELECT text FROM bodies WHERE role = 'assistant'"), ["The rates hold the lock."]);
+    assert_eq!(rows(&sandbox, "SELECT reply FROM turns WHERE reply IS NOT NULL"), ["The rates hold the lock."]);
 }

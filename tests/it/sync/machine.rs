@@ -156,11 +156,8 @@ impl Machine {
              UNION ALL
              SELECT 'bookmark ' || b.session_id || ' ' || coalesce(b.note, '') FROM bookmarks b
              UNION ALL
-             SELECT 'reply ' || s.session_id || ' ' || group_concat(coalesce(a.text, '') || coalesce(t.pending_reply, ''))
-             FROM user_prompts u JOIN sessions s ON s.id = u.session_id JOIN replies r ON r.prompt_id = u.id
-             JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
-             LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
-                               AND a.turn_number = t.turn_number AND a.role = 'assistant'
+             SELECT 'reply ' || s.session_id || ' ' || group_concat(t.reply)
+             FROM user_prompts u JOIN sessions s ON s.id = u.session_id JOIN turns t ON t.passage = u.id
              GROUP BY u.id",
         );
         rows.sort();

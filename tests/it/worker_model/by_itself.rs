@@ -21,7 +21,7 @@ const LINGER: Duration = Duration::from_secs(9);
 /// How many turns a long session has.
 const TURNS: usize = 17;
 
-const LINES: &str = "SELECT summary FROM skeletons WHERE role = 'model' AND summary <> '' ORDER BY turn_number";
+const LINES: &str = "SELECT model_line FROM turns WHERE model_line <> '' ORDER BY number";
 
 /// A sandbox with a clock that runs, in which a model may be asked as soon as a turn has ended.
 fn sandbox(api: &Api, settings: Value) -> Sandbox {

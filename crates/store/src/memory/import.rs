@@ -6,11 +6,12 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::Bulk;
 use super::prompts::remember;
+use super::session_row::session_row;
 use super::tool_calls::{CallWriter, NewObservation, Taken};
-use crate::StoreError;
 use crate::recall::backlog::Room;
 use crate::recall::replies;
 use crate::row_ids::{SessionRow, Time};
+use crate::{StoreError, cannot};
 
 /// How far apart the hook's clock and the transcript's may be for one and the same prompt, in milliseconds.
 pub(super) const SAME_PROMPT_MS: i64 = 120_000;
@@ -65,6 +66,8 @@ impl Bulk<'_> {
 
     /// Adds the replies of a session to the prompts that they answer, where those were stored after them.
     pub fn link_replies(&self, session: &str) -> Result<(), StoreError> {
+        let failed = cannot("look up a session");
+        let Some(session) = session_row(&self.plain().connection, session).map_err(failed)? else { return Ok(()) };
         let mut from = Some(0);
         while let Some(turn) = from {
             let mut room = Room::new(LINKED_AT_ONCE);

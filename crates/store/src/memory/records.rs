@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::tables::Candidate;
 use super::{Hit, RecordId, Score, What, millis};
-use crate::ingest::owner;
 use crate::recall::replies;
 use crate::row_ids::Time;
 use crate::sync::host_of;
@@ -280,14 +279,7 @@ pub(crate) fn texts(json: &str) -> Vec<String> {
 /// Returns the raw text of a call.
 pub(crate) fn raw(connection: &Connection, session: &str, source: &str) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT coalesce(input_text, output_text) FROM details
-               WHERE session_id = ?1 AND origin_session_id = ?2 AND source_id = ?3";
-    let owner = owner(connection, session)?;
-    let text = connection.prepare_cached(sql)?.query_row((&owner, session, source), |row| row.get(0)).optional()?;
-    if text.is_some() {
-        return Ok(text);
-    }
-    // The session was inherited, and prompted again since: only the session in which the call was made is certain.
-    let sql = "SELECT coalesce(input_text, output_text) FROM details WHERE origin_session_id = ?1 AND source_id = ?2";
+               WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND source_id = ?2";
     connection.prepare_cached(sql)?.query_row((session, source), |row| row.get(0)).optional()
 }
 
@@ -304,10 +296,8 @@ pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
     if one.what == What::Prompt {
         chars += replies::bytes(connection, one.id)?;
     }
-    if one.what == What::Observation
-        && let Some(session) = &session
-    {
-        chars += raw_chars(connection, session, one.id)?;
+    if one.what == What::Observation {
+        chars += raw_chars(connection, one.id)?;
     }
     let title = match one.what {
         What::Prompt => one.title.trim_start().lines().next().unwrap_or_default().to_owned(),
@@ -336,15 +326,14 @@ pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<H
 }
 
 /// Returns the bytes of a call's raw text without reading it.
-pub(crate) fn raw_chars(connection: &Connection, session: &str, observation: i64) -> rusqlite::Result<u64> {
-    let owner = owner(connection, session)?;
+pub(crate) fn raw_chars(connection: &Connection, observation: i64) -> rusqlite::Result<u64> {
     let bytes: Option<i64> = connection
         .prepare_cached(
             "SELECT sum(octet_length(coalesce(d.input_text, d.output_text))) FROM observations o
-             CROSS JOIN details d ON d.session_id = ?1 AND d.origin_session_id = ?2
+             CROSS JOIN details d ON d.session_id = o.session_id
                                  AND d.source_id IN (o.tool_use_id, o.tool_use_id || ':result')
-             WHERE o.id = ?3",
+             WHERE o.id = ?1",
         )?
-        .query_row((owner, session, observation), |row| row.get(0))?;
+        .query_row([observation], |row| row.get(0))?;
     Ok(bytes.unwrap_or_default().unsigned_abs())
 }

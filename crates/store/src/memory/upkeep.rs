@@ -239,18 +239,17 @@ fn prune(connection: &Connection, before: i64, most: usize) -> rusqlite::Result<
     let mut deleted = 0;
     let mut last = 0;
     let mut next = connection.prepare(
-        "SELECT s.id, s.session_id FROM sessions s WHERE s.id > ?2 AND s.created_at < ?1
-           AND EXISTS (SELECT 1 FROM details d WHERE d.origin_session_id = s.session_id) ORDER BY s.id LIMIT 1",
+        "SELECT s.id FROM sessions s WHERE s.id > ?2 AND s.created_at < ?1
+           AND EXISTS (SELECT 1 FROM details d WHERE d.session_id = s.id) ORDER BY s.id LIMIT 1",
     )?;
     let mut delete = connection.prepare(
         "DELETE FROM details WHERE rowid IN
-             (SELECT rowid FROM details WHERE origin_session_id = ?1 AND created_at < ?2 LIMIT ?3)",
+             (SELECT rowid FROM details WHERE session_id = ?1 AND created_at < ?2 LIMIT ?3)",
     )?;
     while deleted < most {
-        let found: Option<(i64, String)> =
-            next.query_row((before, last), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let Some((id, session)) = found else { break };
-        last = id;
+        let found: Option<i64> = next.query_row((before, last), |row| row.get(0)).optional()?;
+        let Some(session) = found else { break };
+        last = session;
         deleted += delete.execute((session, before, (most - deleted) as i64))?;
     }
     Ok(deleted)

@@ -3,11 +3,10 @@
 use longhaul_core::Millis;
 use longhaul_core::cut_text::cut_middle;
 use longhaul_memory::{Observation, SAID_CHARS, Summary};
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::lines;
 use crate::memory::{read_observation, read_summary};
-use crate::recall::replies;
 use crate::row_ids::{SessionRow, Time};
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
@@ -69,6 +68,8 @@ pub struct ModelJob {
 /// A turn that is to be put into one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobTurn {
+    /// Its id.
+    pub id: i64,
     /// The session in which it ran.
     pub origin: String,
     /// Its number in that session.
@@ -229,24 +230,18 @@ fn job(connection: &Connection, candidate: Candidate) -> rusqlite::Result<Option
 /// Returns the turns that answer a prompt and have no line by a model, up to one more than a request has.
 fn turns(connection: &Connection, prompt: i64) -> rusqlite::Result<Vec<JobTurn>> {
     let sql = format!(
-        "SELECT t.origin_session_id, t.turn_number FROM replies r
-         JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
-         WHERE r.prompt_id = ?1 AND t.replaced = 0 AND NOT EXISTS
-             (SELECT 1 FROM skeletons k WHERE k.session_id = t.session_id AND k.origin_session_id = t.origin_session_id
-              AND k.turn_number = t.turn_number AND k.role = 'model')
-         ORDER BY r.part {}",
+        "SELECT t.id, s.session_id, t.number, coalesce(t.reply, '') FROM turns t JOIN sessions s ON s.id = t.session_id
+         WHERE t.passage = ?1 AND t.replaced = 0 AND t.model_line IS NULL ORDER BY t.part {}",
         limit(TURNS + 1)
     );
-    let found: Vec<(String, i64)> = connection
-        .prepare_cached(&sql)?
-        .query_map([prompt], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    let mut turns = Vec::with_capacity(found.len());
-    for (origin, number) in found {
-        if let Some(basis) = lines::basis(connection, &origin, number)? {
-            let replied = cut_middle(&replies::text(connection, &origin, number)?, SAID_CHARS);
-            turns.push(JobTurn { origin, number, replied, basis });
-        }
+    let read = |row: &Row<'_>| {
+        let replied = cut_middle(&row.get::<_, String>(3)?, SAID_CHARS);
+        Ok(JobTurn { id: row.get(0)?, origin: row.get(1)?, number: row.get(2)?, replied, basis: 0 })
+    };
+    let mut turns: Vec<JobTurn> =
+        connection.prepare_cached(&sql)?.query_map([prompt], read)?.collect::<Result<_, _>>()?;
+    for turn in &mut turns {
+        turn.basis = lines::basis(connection, turn.id)?.unwrap_or_default();
     }
     Ok(turns)
 }

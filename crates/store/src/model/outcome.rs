@@ -136,8 +136,8 @@ fn finish(
     }
     let mut has_changed = false;
     for (turn, line) in job.turns.iter().zip(&words.lines) {
-        let JobTurn { origin, number, basis, .. } = turn;
-        let is_stored = lines::put(connection, prompt, (origin, *number), *basis, line)?;
+        let JobTurn { id, basis, .. } = turn;
+        let is_stored = lines::put(connection, prompt, *id, *basis, line)?;
         reworded.turns += usize::from(is_stored && !line.is_empty());
         has_changed |= !is_stored;
     }

@@ -114,7 +114,7 @@ pub(crate) fn begin_again(connection: &Connection) -> rusqlite::Result<()> {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {source}");
         queue(connection, source, connection.query_row(&sql, [], |row| row.get(0))?)?;
     }
-    let sql = "SELECT prompt_id, part FROM replies ORDER BY prompt_id DESC, part DESC LIMIT 1";
+    let sql = "SELECT passage, part FROM turns WHERE passage IS NOT NULL ORDER BY passage DESC, part DESC LIMIT 1";
     let last: Option<(i64, i64)> = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     queue(connection, REPLIES, last.map_or(0, |(prompt, part)| reply_number(prompt, part)))?;
     index_state::set_current(connection)

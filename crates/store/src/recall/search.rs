@@ -327,10 +327,8 @@ fn hit(
         None => None,
     };
     let mut chars = one.chars();
-    if one.what == What::Observation
-        && let Some(session) = &session
-    {
-        chars += records::raw_chars(connection, session, one.id)?;
+    if one.what == What::Observation {
+        chars += records::raw_chars(connection, one.id)?;
     }
     let title = match one.what {
         What::Prompt => one.title.trim_start().lines().next().unwrap_or_default().to_owned(),

@@ -11,7 +11,7 @@ use super::rows::{PageRows, StoredRow, Trees, rows_of};
 
 /// What is salvaged, in this order: rows refer to those of the tables before. Indexes and vectors are made from the rows again,
 /// and what only concerns running sessions is out of date.
-pub(super) const SALVAGED: [&str; 17] = [
+pub(super) const SALVAGED: [&str; 15] = [
     "projects",
     "sessions",
     "private_ids",
@@ -23,8 +23,6 @@ pub(super) const SALVAGED: [&str; 17] = [
     "folded_calls",
     "session_summaries",
     "turns",
-    "bodies",
-    "skeletons",
     "details",
     "links",
     "bookmarks",

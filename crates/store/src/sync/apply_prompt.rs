@@ -8,15 +8,16 @@ use super::entities::EntityTable;
 use super::intake_transaction::Intake;
 use super::origin::host_row_of;
 use crate::What;
+use crate::ingest::turn_rows::NEXT_NUMBER;
 use crate::recall::{index, replies};
 use crate::row_ids::{ProjectRow, SessionRow};
 
 /// Stores a prompt with its reply.
 pub(super) fn put_prompt(intake: &mut Intake<'_>, place: &Place<'_>, body: &PromptBody) -> rusqlite::Result<PutRow> {
-    let Some((session, session_row)) = place.session else { return Ok(PutRow::Done) };
+    let Some((_, session)) = place.session else { return Ok(PutRow::Done) };
     let known = match place.row {
         Some(row) => Some(row),
-        None => match same_prompt(place, session_row, body)? {
+        None => match same_prompt(place, session, body)? {
             Some((_, project)) if project != place.project => return Ok(PutRow::Refused),
             same => same.map(|(row, _)| row),
         },
@@ -27,7 +28,7 @@ pub(super) fn put_prompt(intake: &mut Intake<'_>, place: &Place<'_>, body: &Prom
             row
         }
         None => {
-            let row = insert(place, session_row, body)?;
+            let row = insert(place, session, body)?;
             place.put_entity(EntityTable::Prompts, row)?;
             intake.index(What::Prompt, row, place.host)?;
             row
@@ -39,7 +40,7 @@ pub(super) fn put_prompt(intake: &mut Intake<'_>, place: &Place<'_>, body: &Prom
 
 /// Stores that the host has written the newest version of a prompt. If that is another host than before, the prompt and its
 /// replies are added to the index again: the index has a term for the host.
-fn change_origin(intake: &mut Intake<'_>, place: &Place<'_>, session: &str, row: i64) -> rusqlite::Result<()> {
+fn change_origin(intake: &mut Intake<'_>, place: &Place<'_>, session: SessionRow, row: i64) -> rusqlite::Result<()> {
     let connection = place.connection;
     let before = host_row_of(connection, What::Prompt, row)?;
     if before == (!place.host.is_own).then_some(place.host.row) {
@@ -101,50 +102,34 @@ fn insert(place: &Place<'_>, session: SessionRow, body: &PromptBody) -> rusqlite
 fn put_reply(
     intake: &mut Intake<'_>,
     place: &Place<'_>,
-    session: &str,
+    session: SessionRow,
     prompt: i64,
     body: &PromptBody,
 ) -> rusqlite::Result<()> {
     let connection = place.connection;
     let turn_id = format!("sync:{}", place.entry.entity);
+    let bytes = (body.prompt.len() + body.reply.len()) as i64;
     let turn: Option<i64> = connection
-        .prepare_cached("SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2")?
+        .prepare_cached("SELECT id FROM turns WHERE session_id = ?1 AND turn_id = ?2")?
         .query_row((session, &turn_id), |row| row.get(0))
         .optional()?;
     match turn {
         Some(turn) => {
             intake.expect_change()?;
-            let before = replies::text(connection, session, turn)?;
-            put_bodies(place, session, turn, body)?;
-            replies::reindex(connection, session, turn, &before)
+            let before = replies::text(connection, turn)?;
+            let sql = "UPDATE turns SET prompt = ?2, reply = ?3, chars = ?4 WHERE id = ?1";
+            connection.prepare_cached(sql)?.execute((turn, &body.prompt, &body.reply, bytes))?;
+            replies::reindex(connection, turn, &before)
         }
         None if body.reply.is_empty() || !replies::to_prompt(connection, prompt)?.is_empty() => Ok(()),
         None => {
-            let sql = "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-                       VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
-                                                     ORDER BY turn_number DESC LIMIT 1), 0), ?2, 'user', ?3)
-                       RETURNING turn_number";
-            let new = (session, &turn_id, place.at());
-            let turn: i64 = connection.prepare_cached(sql)?.query_row(new, |row| row.get(0))?;
-            put_bodies(place, session, turn, body)?;
-            replies::link_new(connection, session, turn, &body.reply, intake.terms())
+            let sql = format!(
+                "INSERT INTO turns (session_id, owner_id, number, turn_id, role, prompt, reply, chars, replied_at, created_at)
+                 VALUES (?1, ?1, {NEXT_NUMBER}, ?2, 'user', ?3, ?4, ?5, ?6, ?6)"
+            );
+            let new = (session, &turn_id, &body.prompt, &body.reply, bytes, place.at());
+            let turn = connection.prepare_cached(&sql)?.insert(new)?;
+            replies::link_new(connection, turn, &body.reply, intake.terms())
         }
     }
-}
-
-/// Stores the texts of a turn.
-fn put_bodies(place: &Place<'_>, session: &str, turn: i64, body: &PromptBody) -> rusqlite::Result<()> {
-    let connection = place.connection;
-    let mut put = connection.prepare_cached(
-        "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-         VALUES (?1, ?1, ?2, ?3, ?4, (length(?4) + 3) / 4, ?5)
-         ON CONFLICT DO UPDATE SET text = excluded.text, token_count = excluded.token_count",
-    )?;
-    for (role, text) in [("user", &body.prompt), ("assistant", &body.reply)] {
-        put.execute((session, turn, role, text, place.at()))?;
-    }
-    connection
-        .prepare_cached("UPDATE turns SET chars = ?3 WHERE origin_session_id = ?1 AND turn_number = ?2")?
-        .execute((session, turn, (body.prompt.len() + body.reply.len()) as i64))
-        .map(drop)
 }

@@ -183,11 +183,8 @@ fn a_reply_that_comes_later_is_part_of_the_vector() {
         .store
         .connection
         .execute_batch(&format!(
-            "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-             VALUES ('s1', 's1', 1, 'u1', 'user', 1001);
-             INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-             VALUES ('s1', 's1', 1, 'assistant', '{reply}', 1, 1005);
-             INSERT INTO replies (origin_session_id, turn_number, prompt_id, part) VALUES ('s1', 1, {}, 1);",
+            "INSERT INTO turns (session_id, owner_id, number, turn_id, role, reply, passage, part, created_at)
+             SELECT id, id, 1, 'u1', 'user', '{reply}', {}, 1, 1001 FROM sessions WHERE session_id = 's1'",
             prompt.id
         ))
         .unwrap();

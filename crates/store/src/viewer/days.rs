@@ -28,7 +28,7 @@ pub struct Day {
 const SOURCES: [&str; 5] = [
     "SELECT (t.created_at - ?3) / ?4, count(iif(t.role = 'bookmark', NULL, 1)), sum(t.chars) FROM turns t
      WHERE t.created_at >= ?3 AND t.replaced = 0 AND ?1 IS ?1
-       AND (?2 IS NULL OR t.origin_session_id IN (SELECT session_id FROM sessions WHERE project_key = ?2)) GROUP BY 1",
+       AND (?2 IS NULL OR t.session_id IN (SELECT id FROM sessions WHERE project_key = ?2)) GROUP BY 1",
     "SELECT (t.created_at - ?3) / ?4, count(*), 0 FROM sessions t
      WHERE t.created_at >= ?3 AND ?1 IS ?1 AND (?2 IS NULL OR t.project_key = ?2) GROUP BY 1",
     "SELECT (t.created_at - ?3) / ?4, count(*), sum(octet_length(t.prompt))
