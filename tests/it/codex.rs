@@ -91,9 +91,9 @@ impl Codex {
     fn kept(&self) -> Vec<Vec<String>> {
         [
             "SELECT session_id || ' ' || prompt_counter FROM sessions",
-            "SELECT number || ' user: ' || coalesce(prompt, '') || ' assistant: ' || coalesce(reply, '') FROM turns ORDER BY number",
+            "SELECT number || ' ' || coalesce(prompt, '') || ' → ' || coalesce(reply, '') FROM turns ORDER BY number",
             "SELECT kind || ' ' || tool_name || ' ' || source_id FROM details ORDER BY rowid",
-            "SELECT prompt_number || ' ' || prompt FROM user_prompts ORDER BY id",
+            "SELECT prompt_number || ' ' || prompt FROM prompts ORDER BY id",
             "SELECT kind || ': ' || title FROM observations ORDER BY id",
             "SELECT request FROM session_summaries ORDER BY id",
         ]
@@ -124,10 +124,8 @@ fn stop_alone_stores_every_turn_once_however_often_it_comes() {
     assert_eq!(
         kept[1],
         [
-            "1 user: What does hello.txt say? ",
-            "1 assistant: The file says hello from the pane.",
-            "2 user: Run the tests with token [redacted]",
-            "2 assistant: The file says hello from the pane.",
+            "1 What does hello.txt say? → The file says hello from the pane.",
+            "2 Run the tests with token [redacted] → The file says hello from the pane.",
         ]
     );
     assert_eq!(kept[3], ["1 What does hello.txt say?", "2 Run the tests with token [redacted]"]);

@@ -18,7 +18,7 @@ impl Store {
             "SELECT how, text, folder FROM (
                SELECT d.created_at AS at, 0 AS how, d.input_text AS text, '' AS folder
                FROM (SELECT id FROM turns WHERE owner_id = (SELECT id FROM sessions WHERE session_id = ?1)
-                     AND replaced = 0 ORDER BY created_at DESC {few}) t
+                     AND number IS NOT NULL AND replaced = 0 ORDER BY began_at DESC {few}) t
                CROSS JOIN details d ON d.turn = t.id
                WHERE d.tool_name IN ('Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'apply_patch') AND d.input_text IS NOT NULL
                  AND d.is_error = 0

@@ -52,10 +52,10 @@ impl Store {
     /// Returns how many of a session's newest prompts belong to the turn of the prompt with this id: that one, and those queued
     /// since.
     pub fn prompts_of_turn(&self, session: &str, prompt_id: &str) -> Result<usize, StoreError> {
-        let sql = "SELECT count(*) FROM user_prompts
+        let sql = "SELECT count(*) FROM prompts
                    WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1)
-                     AND created_at >= (SELECT min(p.created_at) FROM user_prompts p
-                                        WHERE p.session_id = user_prompts.session_id AND p.prompt_id = ?2)";
+                     AND created_at >= (SELECT min(p.created_at) FROM prompts p
+                                        WHERE p.session_id = prompts.session_id AND p.prompt_id = ?2)";
         let count: i64 = self
             .connection
             .query_row(sql, (session, prompt_id), |row| row.get(0))

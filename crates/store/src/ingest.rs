@@ -11,9 +11,10 @@ use rusqlite::{Connection, OptionalExtension};
 
 use self::links::{mark_replaced, position_before, roll_back, store_links, undo_rollback};
 use self::turn_rows::store_turn;
+use crate::memory::prompts::was_for_forgotten;
 use crate::memory::session_row::session_row;
 use crate::row_ids::{SessionRow, Time};
-use crate::{Sanitizer, Session, Store, StoreError, forgotten_prompts, pending_replies};
+use crate::{Sanitizer, Session, Store, StoreError, pending_replies};
 
 /// The role of a turn that begins with a bookmark.
 pub const BOOKMARK: &str = "bookmark";
@@ -73,9 +74,7 @@ fn store_batch(
         before = Some(&turn.id);
         if is_hidden {
             hide(connection, id, turn)?;
-        } else if !is_forgotten(turn)
-            && !forgotten_prompts::has_asked_for(connection, owned.row, turn.at.unwrap_or(now).0 as i64)?
-        {
+        } else if !is_forgotten(turn) && !was_for_forgotten(connection, owned.row, turn.at.unwrap_or(now).0 as i64)? {
             store_turn(connection, owned, turn, config, now)?;
         }
     }
@@ -107,12 +106,12 @@ pub fn turn_role(turn: &Turn, config: &Config) -> &'static str {
 
 /// A session, and the one that its turns belong to: itself, or the one that has inherited it.
 #[derive(Debug, Clone, Copy)]
-struct Owned {
-    row: SessionRow,
-    owner: SessionRow,
+pub(crate) struct Owned {
+    pub(crate) row: SessionRow,
+    pub(crate) owner: SessionRow,
 }
 
-fn owned(connection: &Connection, session: &str) -> rusqlite::Result<Owned> {
+pub(crate) fn owned(connection: &Connection, session: &str) -> rusqlite::Result<Owned> {
     let row = session_row(connection, session)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
     let mut owner = row;
     // A longer chain is damage, and any end of it will do.

@@ -10,7 +10,7 @@ mod import_from;
 mod notes;
 mod page_queries;
 mod projects;
-mod prompts;
+pub(crate) mod prompts;
 mod record_id;
 pub(crate) mod records;
 mod search_order;

@@ -4,11 +4,12 @@ use longhaul_core::Millis;
 use rusqlite::Connection;
 
 use crate::ingest::turn_rows::{NEXT_NUMBER, ReplyText};
+use crate::memory::prompts::was_for_forgotten;
 use crate::memory::session_row::session_row;
 use crate::model::lines;
 use crate::recall::replies;
 use crate::row_ids::SessionRow;
-use crate::{BOOKMARK, Store, StoreError, cannot, forgotten_prompts};
+use crate::{BOOKMARK, Store, StoreError, cannot};
 
 /// How many turns may lie between a prompt and its reply, such as commands that the client handles itself. Bookmarks do
 /// not count: a long turn has many.
@@ -36,7 +37,7 @@ impl Store {
             return Ok(());
         }
         self.write("keep the reply", |tx| {
-            let is_forgotten = forgotten_prompts::has_asked_for(tx, row, at.0 as i64)?;
+            let is_forgotten = was_for_forgotten(tx, row, at.0 as i64)?;
             if is_forgotten { Ok(()) } else { keep(tx, row, turn, prompt, reply, at.0 as i64) }
         })
     }
@@ -100,7 +101,7 @@ fn turn_of(newest: &[Candidate], prompt: Option<&str>, reply: &str) -> ReplyTurn
 /// Returns the turns that no rewind has removed, the newest first, up to the last one that a person's prompt began.
 fn newest(connection: &Connection, session: SessionRow) -> rusqlite::Result<Vec<Candidate>> {
     let sql = "SELECT id, role, prompt, reply, provisional FROM turns
-               WHERE session_id = ?1 AND replaced = 0 ORDER BY number DESC";
+               WHERE session_id = ?1 AND number IS NOT NULL AND replaced = 0 ORDER BY number DESC";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map([session], |row| {
         let reply = ReplyText::new(row.get(3)?, row.get(4)?);
@@ -131,15 +132,42 @@ fn keep(
         ReplyTurn::Stored => return Ok(()),
         ReplyTurn::Known(id) => id,
         ReplyTurn::New => {
-            let sql = format!(
-                "INSERT INTO turns (session_id, owner_id, number, turn_id, role, prompt, created_at)
-                 VALUES (?1, ?1, {NEXT_NUMBER}, ?2, 'user', ?3, ?4)
-                 ON CONFLICT DO UPDATE SET replaced = 0 RETURNING id"
-            );
-            connection.query_row(&sql, (session, turn, prompt.unwrap_or_default(), at), |row| row.get(0))?
+            match prompt.map(|prompt| untold_prompt(connection, session, prompt)).transpose()?.flatten() {
+                Some(id) => {
+                    let sql = format!(
+                        "UPDATE turns SET number = {NEXT_NUMBER}, turn_id = ?3 || ':' || id, role = 'user', began_at = ?4
+                     WHERE id = ?2"
+                    );
+                    connection.execute(&sql, (session, id, turn, at))?;
+                    id
+                }
+                None => {
+                    let sql = format!(
+                        "INSERT INTO turns (session_id, owner_id, number, turn_id, role, prompt, began_at, created_at)
+                     VALUES (?1, ?1, {NEXT_NUMBER}, ?2, 'user', ?3, ?4, ?4)
+                     ON CONFLICT DO UPDATE SET replaced = 0 RETURNING id"
+                    );
+                    connection.query_row(&sql, (session, turn, prompt.unwrap_or_default(), at), |row| row.get(0))?
+                }
+            }
         }
     };
     set_provisional(connection, id, reply)
+}
+
+/// Returns the last prompt with this text that the memory has and the transcript has not yet.
+fn untold_prompt(connection: &Connection, session: SessionRow, prompt: &str) -> rusqlite::Result<Option<i64>> {
+    let sql = "SELECT id, prompt FROM turns WHERE session_id = ?1 AND number IS NULL AND forgotten = 0
+               ORDER BY created_at DESC, id DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([session])?;
+    let prompt = squeeze(prompt);
+    while let Some(row) = rows.next()? {
+        if row.get_ref(1)?.as_str_or_null()?.is_some_and(|asked| squeeze(asked) == prompt) {
+            return row.get(0).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 /// Replaces what a hook has told of a turn's reply.
@@ -151,21 +179,6 @@ fn set_provisional(connection: &Connection, turn: i64, told: &str) -> rusqlite::
     reply.write(connection, turn)?;
     replies::reindex(connection, turn, &before)?;
     lines::after_change(connection, turn, line)
-}
-
-/// Returns the first turn that a hook has told and whose prompt the transcript now has.
-pub(crate) fn told_turn(connection: &Connection, session: SessionRow, asked: &str) -> rusqlite::Result<Option<i64>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id, prompt FROM turns WHERE session_id = ?1 AND turn_id BETWEEN 'hook:' AND 'hook;' ORDER BY number",
-    )?;
-    let asked = squeeze(asked);
-    let mut rows = statement.query([session])?;
-    while let Some(row) = rows.next()? {
-        if row.get::<_, Option<String>>(1)?.is_some_and(|prompt| squeeze(&prompt) == asked) {
-            return row.get(0).map(Some);
-        }
-    }
-    Ok(None)
 }
 
 /// Removes the replies that a hook has reported and that one of `replies` now has, in whichever turn.

@@ -1,6 +1,6 @@
 //! Row numbers and times, each a type of its own, as SQLite stores them.
 //!
-//! In the tables of a conversation (`turns`, `details`, `user_prompts`, `observations`, `session_summaries`), `session_id` is
+//! In the tables of a conversation (`turns`, `details`, `observations`, `session_summaries`), `session_id` is
 //! the number of the row in `sessions`, which is short enough for every row and index. In all others it is the session's own
 //! id, a text. In the code the first is a [`SessionRow`], the second a `&str`: one cannot be passed for the other.
 

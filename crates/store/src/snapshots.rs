@@ -219,7 +219,7 @@ impl Store {
     /// later; `None` if neither is stored.
     pub fn doing_at(&self, session: &str, at: u64) -> Result<Option<String>, StoreError> {
         let in_memory = "SELECT text FROM (
-                SELECT * FROM (SELECT created_at AS at, 1 AS is_prompt, substr(prompt, 1, ?3) AS text FROM user_prompts
+                SELECT * FROM (SELECT created_at AS at, 1 AS is_prompt, substr(prompt, 1, ?3) AS text FROM prompts
                     WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND created_at <= ?2
                     ORDER BY prompt_number DESC LIMIT 1)
                 UNION ALL
@@ -231,7 +231,7 @@ impl Store {
         // that of the snapshot a moment later or earlier.
         let in_turns = "SELECT substr(prompt, 1, ?3) FROM turns
             WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND replaced = 0 AND role <> 'bookmark'
-              AND prompt IS NOT NULL AND created_at <= ?2 + 1000
+              AND prompt IS NOT NULL AND began_at <= ?2 + 1000
             ORDER BY number DESC LIMIT 1";
         for sql in [in_memory, in_turns] {
             let found = self.connection.query_row(sql, (session, at as i64, DOING_CHARS), |row| row.get(0)).optional();

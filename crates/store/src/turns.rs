@@ -88,18 +88,18 @@ const ONCE: &str = "(t.turn_id BETWEEN 'hook:' AND 'hook;' OR NOT EXISTS (
             AND o.session_id = t.owner_id AND o.turn_id = t.turn_id
         UNION ALL
         SELECT 1 FROM turns o WHERE t.session_id <> t.owner_id
-            AND o.owner_id = t.owner_id AND o.created_at = t.created_at AND o.turn_id = t.turn_id
+            AND o.owner_id = t.owner_id AND o.began_at = t.began_at AND o.turn_id = t.turn_id
             AND o.session_id > t.session_id AND o.replaced = 0))";
 
 /// The reply of a turn.
 const REPLY: &str = "trim(coalesce(t.reply, ''), char(10))";
 
 /// Reads turns, up to the first condition.
-const TURNS: &str = "SELECT s.session_id, t.number, t.role, coalesce(t.prompt, ''), t.created_at,
-        trim(coalesce(t.reply, ''), char(10)), coalesce(t.replied_at, t.created_at),
+const TURNS: &str = "SELECT s.session_id, t.number, t.role, coalesce(t.prompt, ''), t.began_at,
+        trim(coalesce(t.reply, ''), char(10)), coalesce(t.replied_at, t.began_at),
         coalesce(nullif(t.model_line, ''), t.line, ''),
         EXISTS (SELECT 1 FROM details d WHERE d.turn = t.id), t.chars
-     FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.replaced = 0";
+     FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.number IS NOT NULL AND t.replaced = 0";
 
 /// The row of the session `?1`.
 const SESSION: &str = "(SELECT id FROM sessions WHERE session_id = ?1)";
@@ -109,7 +109,7 @@ impl Store {
     pub fn newest_words(&self, session: &str, most: usize) -> Result<Vec<TurnWords>, StoreError> {
         let sql = format!(
             "SELECT t.role, coalesce(t.prompt, ''), {REPLY} FROM turns t
-             WHERE t.replaced = 0 AND t.session_id = {SESSION} ORDER BY t.number DESC {}",
+             WHERE t.number IS NOT NULL AND t.replaced = 0 AND t.session_id = {SESSION} ORDER BY t.number DESC {}",
             limit(most)
         );
         let read = |row: &Row<'_>| Ok(TurnWords { role: row.get(0)?, asked: row.get(1)?, replied: cut(row.get(2)?) });
@@ -137,8 +137,8 @@ impl Store {
         // By their order, not by time alone, because a clock may be set back: a turn counts as no later than the turns that
         // follow it in its session.
         let newest = format!(
-            "SELECT t.id AS turn, min(t.created_at) OVER (PARTITION BY t.session_id ORDER BY t.number DESC) AS placed
-             FROM turns t WHERE t.replaced = 0 AND {wanted}
+            "SELECT t.id AS turn, min(t.began_at) OVER (PARTITION BY t.session_id ORDER BY t.number DESC) AS placed
+             FROM turns t WHERE t.number IS NOT NULL AND t.replaced = 0 AND {wanted}
              ORDER BY placed DESC, t.session_id = t.owner_id DESC, t.number DESC {}",
             limit(most)
         );
@@ -146,7 +146,7 @@ impl Store {
         let order = "ORDER BY k.placed DESC, t.session_id = t.owner_id DESC, t.number DESC";
         let sql = format!("{} {order}", TURNS.replace("FROM turns t", &joined));
         let turns = newest_last(&self.connection, &sql, (session, besides), read_cut).map_err(&failed)?;
-        let sql = format!("SELECT count(*) FROM turns t WHERE t.replaced = 0 AND {wanted}");
+        let sql = format!("SELECT count(*) FROM turns t WHERE t.number IS NOT NULL AND t.replaced = 0 AND {wanted}");
         let all: i64 = self.connection.query_row(&sql, (session, besides), |row| row.get(0)).map_err(failed)?;
         let older = usize::try_from(all).unwrap_or_default().saturating_sub(turns.len());
         Ok((turns, older))
@@ -160,14 +160,14 @@ impl Store {
 
     /// Returns the turns that began between two times, the oldest first.
     pub fn turns_between(&self, within: Within<'_>, from: Millis, to: Millis) -> Result<Vec<Turn>, StoreError> {
-        let order = "AND t.created_at BETWEEN ?2 AND ?3 ORDER BY t.session_id, t.number";
+        let order = "AND t.began_at BETWEEN ?2 AND ?3 ORDER BY t.session_id, t.number";
         self.list_turns(within, order, &[&Time(from), &Time(to)]).map(in_order)
     }
 
     /// Returns the turn that ran at a time: the last that began before it.
     pub fn turn_at(&self, within: Within<'_>, at: Millis) -> Result<Option<Turn>, StoreError> {
-        let before = "AND t.created_at <= ?2";
-        let latest = format!("{before} ORDER BY t.created_at DESC, t.number DESC LIMIT 1");
+        let before = "AND t.began_at <= ?2";
+        let latest = format!("{before} ORDER BY t.began_at DESC, t.number DESC LIMIT 1");
         let Some(latest) = self.list_turns(within, &latest, &[&Time(at)])?.pop() else { return Ok(None) };
         // A later turn of that session may have an earlier time.
         let last = format!("{before} AND s.session_id = ?3 ORDER BY t.number DESC LIMIT 1");
@@ -198,7 +198,9 @@ impl Store {
 
     /// Returns whether a session has turns of its own.
     pub fn has_turns(&self, session: &str) -> Result<bool, StoreError> {
-        let sql = format!("SELECT EXISTS (SELECT 1 FROM turns WHERE session_id = {SESSION} AND replaced = 0)");
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM turns WHERE session_id = {SESSION} AND number IS NOT NULL AND replaced = 0)"
+        );
         self.connection.query_row(&sql, [session], |row| row.get(0)).map_err(cannot("look for turns"))
     }
 

@@ -146,7 +146,7 @@ fn rollouts_after_rewinds_are_imported_as_one_session() {
     assert_eq!((&imported["sessions"], &imported["files"]), (&json!(1), &json!(3)), "{imported}");
     assert_eq!(codex.rows("SELECT session_id FROM sessions"), [format!("codex:{SESSION}")]);
     assert_eq!(codex.live_prompts(), LEFT);
-    assert_eq!(codex.rows("SELECT prompt FROM user_prompts").len(), 6, "what was taken back is still found");
+    assert_eq!(codex.rows("SELECT prompt FROM prompts").len(), 6, "what was taken back is still found");
     assert_eq!(import()["unchanged"], 3);
     fs::remove_file(codex.sandbox.data_dir().join("imported.jsonl")).unwrap();
     let again = import();

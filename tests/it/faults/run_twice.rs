@@ -11,7 +11,7 @@ use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Sandbox;
 
 /// The tables that jobs read or write, each of which is damaged in turn.
-const USED: [&str; 10] = [
+const USED: [&str; 9] = [
     "agents",
     "bookmarks",
     "bridges",
@@ -21,7 +21,6 @@ const USED: [&str; 10] = [
     "observations",
     "sessions",
     "turns",
-    "user_prompts",
 ];
 
 /// Every hook whose jobs use the database, with what makes them act.

@@ -70,7 +70,8 @@ fn a_transcript_does_not_bring_back_a_forgotten_prompt_and_its_reply() {
     fire(&sandbox, "Stop", json!({ "last_assistant_message": "The rates hold the lock." }));
     let sandbox = at(sandbox, 2);
     fire(&sandbox, "UserPromptSubmit", json!({ "prompt": "what opens the vault, xanadu?", "prompt_id": "p2" }));
-    forget(&sandbox, "P2");
+    let second = rows(&sandbox, "SELECT 'P' || max(id) FROM prompts").remove(0);
+    forget(&sandbox, &second);
     past.prompt("what opens the vault, xanadu?").reply("The word is zanzibar.");
     fire(&sandbox, "Stop", json!({ "last_assistant_message": "The word is zanzibar." }));
     assert_eq!(replies(&sandbox), ["1: 1"]);

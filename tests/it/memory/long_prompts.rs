@@ -9,7 +9,7 @@ use crate::sandbox::Sandbox;
 const PROMPTS: &str = "SELECT CAST(max(n) AS TEXT) FROM (
     SELECT max(length(first_user_prompt)) n FROM sessions UNION ALL SELECT max(length(last_prompt)) FROM sessions
     UNION ALL SELECT max(length(prompt)) FROM turns
-    UNION ALL SELECT max(length(prompt)) FROM user_prompts UNION ALL SELECT max(length(note)) FROM bookmarks)";
+    UNION ALL SELECT max(length(prompt)) FROM prompts UNION ALL SELECT max(length(note)) FROM bookmarks)";
 
 /// Every column that holds a reply.
 const REPLIES: &str = "SELECT CAST(max(length(reply)) AS TEXT) FROM turns";

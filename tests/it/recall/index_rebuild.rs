@@ -35,13 +35,11 @@ pub(super) fn memory_without_index(sandbox: &Sandbox) {
     database.execute_batch("BEGIN").unwrap();
     for n in 1..=PROMPTS {
         let prompt = if n == 77 { "why does the importer stall?".to_owned() } else { format!("question {n}") };
-        let sql = "INSERT INTO user_prompts (session_id, project_id, prompt_number, prompt, created_at)
-                   VALUES (1, 1, ?1, ?2, ?1 * 1000)";
-        database.execute(sql, (n, &prompt)).unwrap();
         let reply = if n == 77 { "A lock of the exchange rates." } else { "Yes." };
         let sql =
-            "INSERT INTO turns (session_id, owner_id, number, turn_id, role, prompt, reply, passage, part, created_at)
-                   VALUES (1, 1, ?1, 't' || ?1, 'user', ?2, ?3, ?1, 1, ?1 * 1000)";
+            "INSERT INTO turns (session_id, owner_id, project_id, prompt_number, number, turn_id, role, prompt, reply,
+                                      passage, part, began_at, created_at)
+                   VALUES (1, 1, 1, ?1, ?1, 't' || ?1, 'user', ?2, ?3, ?1, 1, ?1 * 1000, ?1 * 1000)";
         database.execute(sql, (n, &prompt, reply)).unwrap();
     }
     database.execute_batch("COMMIT").unwrap();

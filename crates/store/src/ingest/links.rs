@@ -75,7 +75,7 @@ pub(super) fn mark_replaced(connection: &Connection, session: &str, row: Session
     let links: Vec<Link> = statement
         .query_map([session], |row| Ok(Link { uuid: row.get(0)?, parent: row.get(1)?, turn: row.get(2)? }))?
         .collect::<Result<_, _>>()?;
-    let sql = "SELECT turn_id, replaced FROM turns WHERE session_id = ?1";
+    let sql = "SELECT turn_id, replaced FROM turns WHERE session_id = ?1 AND turn_id IS NOT NULL";
     let mut statement = connection.prepare(sql)?;
     let marks: HashMap<String, i64> =
         statement.query_map([row], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;

@@ -6,10 +6,11 @@ use longhaul_transcript::{COMPACTED, Detail, DetailKind, Turn};
 use rusqlite::{Connection, OptionalExtension, named_params};
 
 use super::{BOOKMARK, Owned, turn_role};
+use crate::Sanitizer;
 use crate::model::lines;
 use crate::recall::replies;
 use crate::row_ids::Time;
-use crate::{Sanitizer, pending_replies};
+use crate::same_turn::{self, Told};
 
 /// The next number of a turn in the session `?1`.
 pub(crate) const NEXT_NUMBER: &str =
@@ -53,7 +54,7 @@ pub(super) fn store_turn(
     let bytes = added.len() + asked.as_ref().map_or(0, String::len) + detail_bytes;
     connection
         .prepare_cached(
-            "UPDATE turns SET prompt = coalesce(nullif(:asked, ''), prompt), reply = nullif(:reply, ''),
+            "UPDATE turns SET prompt = iif(prompt_number IS NULL, coalesce(nullif(:asked, ''), prompt), prompt), reply = nullif(:reply, ''),
                               provisional = :provisional,
                               replied_at = iif(:begins, :replied_at, coalesce(replied_at, :replied_at)),
                               interrupted = max(interrupted, :interrupted), failure = coalesce(:failure, failure),
@@ -93,18 +94,25 @@ fn row_of(
     if known.is_some() || !turn.begins {
         return Ok(known);
     }
-    if let Some(asked) = asked
-        && let Some(told) = pending_replies::told_turn(connection, session.row, asked)?
-    {
+    let told = match asked {
+        Some(prompt) => {
+            let ids = [turn.prompt_id.as_deref(), Some(turn.id.as_str())];
+            same_turn::without_transcript(connection, session.row, &Told { ids, prompt, at: at.0 as i64 })?
+        }
+        None => None,
+    };
+    if let Some(told) = told {
         let sql =
-            format!("UPDATE turns SET turn_id = ?3, role = ?4, created_at = ?5, number = {NEXT_NUMBER} WHERE id = ?2");
+            format!("UPDATE turns SET turn_id = ?3, role = ?4, began_at = ?5, number = {NEXT_NUMBER} WHERE id = ?2");
         connection.prepare_cached(&sql)?.execute((session.row, told, &turn.id, role, Time(at)))?;
         return Ok(Some(told));
     }
     let sql = format!(
-        "INSERT INTO turns (session_id, owner_id, number, turn_id, role, created_at) VALUES (?1, ?2, {NEXT_NUMBER}, ?3, ?4, ?5)"
+        "INSERT INTO turns (session_id, owner_id, number, turn_id, role, began_at, created_at, prompt_id)
+         VALUES (?1, ?2, {NEXT_NUMBER}, ?3, ?4, ?5, ?5, ?6)"
     );
-    connection.prepare_cached(&sql)?.insert((session.row, session.owner, &turn.id, role, Time(at))).map(Some)
+    let new = (session.row, session.owner, &turn.id, role, Time(at), &turn.prompt_id);
+    connection.prepare_cached(&sql)?.insert(new).map(Some)
 }
 
 /// The reply of a turn: what the transcript has, and after that what a hook has told and the transcript does not have yet.

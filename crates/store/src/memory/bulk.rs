@@ -18,7 +18,7 @@ const INDEXES: [(Table, &str); 2] = [
     (
         Table::Prompts,
         "INSERT INTO prompt_trigrams (rowid, prompt, mark)
-         SELECT id, prompt, mark FROM user_prompts WHERE id > ?1 ORDER BY id",
+         SELECT id, prompt, mark FROM prompts WHERE id > ?1 ORDER BY id",
     ),
     (
         Table::Observations,
@@ -111,7 +111,7 @@ impl<'a> BulkWrite<'a> {
         };
         Ok(Self {
             connection,
-            last_prompt: last("user_prompts")?,
+            last_prompt: last("prompts")?,
             last_observation: last("observations")?,
             last_summary: last("session_summaries")?,
         })

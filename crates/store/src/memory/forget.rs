@@ -9,7 +9,7 @@ use super::{RecordId, What};
 use crate::model::lines;
 use crate::recall::{backlog, index, index_state, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
-use crate::{Store, StoreError, cannot, forgotten_prompts};
+use crate::{Store, StoreError, cannot};
 
 impl Store {
     /// Deletes one record and every other trace of its text; returns whether there was one.
@@ -129,15 +129,15 @@ fn replace_index_that_waits(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let found: Option<(SessionRow, String, i64, String, Time)> = connection
+    let found: Option<(SessionRow, String, i64, String)> = connection
         .query_row(
-            "SELECT s.id, s.session_id, u.prompt_number, u.prompt, u.created_at FROM user_prompts u
+            "SELECT s.id, s.session_id, u.prompt_number, u.prompt FROM prompts u
              JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1",
             [id],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
         )
         .optional()?;
-    let Some((session_row, session, number, prompt, at)) = found else { return Ok(false) };
+    let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
     // The replies are part of the record, and are deleted with it. Those that are in no index yet would be linked to the
     // prompt before.
     replies::link_session(connection, session_row)?;
@@ -148,8 +148,9 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
         connection.execute(sql, [turn])?;
     }
     drop_summaries(connection, session_row, number)?;
-    connection.execute("DELETE FROM user_prompts WHERE id = ?1", [id])?;
-    forgotten_prompts::add(connection, session_row, at)?;
+    let sql = "UPDATE turns SET prompt_number = NULL, project_id = NULL, model_at = NULL, prompt = NULL, line = NULL,
+                                model_line = NULL, forgotten = 1 WHERE id = ?1";
+    connection.execute(sql, [id])?;
     connection.execute(
         &format!(
             "UPDATE sessions SET first_user_prompt = iif({}, NULL, first_user_prompt),
@@ -162,7 +163,7 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
     connection.execute("UPDATE agents SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
     connection.execute("UPDATE session_places SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
     let sql = format!(
-        "UPDATE turns SET prompt = NULL, line = NULL, model_line = NULL WHERE session_id = ?1 AND {}",
+        "UPDATE turns SET prompt = NULL, line = NULL, model_line = NULL WHERE session_id = ?1 AND prompt_number IS NULL AND {}",
         is_same("prompt")
     );
     connection.execute(&sql, (session_row, &prompt))?;
@@ -213,7 +214,7 @@ pub(crate) fn forget_summary(connection: &Connection, id: i64) -> rusqlite::Resu
 fn drop_summaries(connection: &Connection, session: SessionRow, prompt: i64) -> rusqlite::Result<()> {
     let sql = "SELECT id FROM session_summaries s WHERE session_id = ?1 AND prompt_number >= ?2
                AND (made_by = 'rule' OR (made_by = 'model' AND EXISTS
-                   (SELECT 1 FROM user_prompts p WHERE p.session_id = s.session_id
+                   (SELECT 1 FROM prompts p WHERE p.session_id = s.session_id
                     AND p.prompt_number <= s.prompt_number AND p.model_at IS NOT NULL)))";
     let ids: Vec<i64> =
         connection.prepare(sql)?.query_map((session, prompt), |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -246,7 +247,7 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
     }
     let Some(row) = session_row(connection, session)? else { return Ok(is_known) };
     index::remove_session(connection, row.0)?;
-    for table in ["turns", "details", "user_prompts", "observations", "session_summaries"] {
+    for table in ["turns", "details", "observations", "session_summaries"] {
         connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
     }
     connection.execute("DELETE FROM handoff_batons WHERE session_id = ?1", [session])?;

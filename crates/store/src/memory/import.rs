@@ -11,10 +11,8 @@ use super::tool_calls::{CallWriter, NewObservation, Taken};
 use crate::recall::backlog::Room;
 use crate::recall::replies;
 use crate::row_ids::{SessionRow, Time};
+use crate::same_turn::SAME_PROMPT_MS;
 use crate::{StoreError, cannot};
-
-/// How far apart the hook's clock and the transcript's may be for one and the same prompt, in milliseconds.
-pub(super) const SAME_PROMPT_MS: i64 = 120_000;
 
 /// Number of turns whose replies are added to the index in one transaction.
 const LINKED_AT_ONCE: usize = 200;
@@ -115,11 +113,11 @@ fn import_turns(
 }
 
 /// Finds a prompt by its id.
-const KNOWN: &str = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2";
+const KNOWN: &str = "SELECT 1 FROM prompts WHERE session_id = ?1 AND prompt_id = ?2";
 
 /// Finds a prompt that a hook has stored without an id.
 const WITHOUT_ID: &str =
-    "SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt_id IS NULL AND trim(prompt) = trim(?2)
+    "SELECT id FROM prompts WHERE session_id = ?1 AND prompt_id IS NULL AND trim(prompt) = trim(?2)
      AND created_at BETWEEN ?3 - ?4 + 1 AND ?3 + ?4 - 1 ORDER BY abs(created_at - ?3) LIMIT 1";
 
 /// Returns whether a prompt is stored already; one that a hook has stored without an id gets its id.
@@ -132,7 +130,7 @@ fn adopt(connection: &Connection, session: SessionRow, prompt: PastPrompt<'_>) -
         .query_row((session, prompt.text, Time(prompt.at), SAME_PROMPT_MS), |row| row.get(0))
         .optional()?;
     if let Some(id) = of_hook {
-        connection.execute("UPDATE user_prompts SET prompt_id = ?2 WHERE id = ?1", (id, prompt.id))?;
+        connection.execute("UPDATE turns SET prompt_id = ?2 WHERE id = ?1", (id, prompt.id))?;
     }
     Ok(of_hook.is_some())
 }

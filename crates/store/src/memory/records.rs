@@ -190,7 +190,7 @@ const ORIGIN: &str = "s.session_id, p.name, p.project_key, t.prompt_number, t.cr
 
 pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -> rusqlite::Result<Option<Record>> {
     let (table, columns) = match id.what {
-        What::Prompt => ("user_prompts", "t.prompt"),
+        What::Prompt => ("prompts", "t.prompt"),
         What::Observation => (
             "observations",
             "t.kind, t.tool_name, t.title, t.narrative, t.facts, t.files_read, t.files_modified, t.made_by,

@@ -18,7 +18,7 @@ pub(crate) struct RecordTable {
 pub(crate) const RECORD_TABLES: [RecordTable; 3] = [
     RecordTable {
         what: What::Prompt,
-        table: "user_prompts",
+        table: "prompts",
         columns: "t.id, t.session_id, t.project_id, t.prompt_number, t.created_at, '', t.prompt, '', ''",
     },
     RecordTable {

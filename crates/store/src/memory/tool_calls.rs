@@ -145,7 +145,7 @@ impl<'a> CallWriter<'a> {
     /// Looks up what all calls of a session share; returns `None` if there is no such session.
     pub(super) fn open(connection: &'a Connection, session_id: &str) -> rusqlite::Result<Option<Self>> {
         let Some(session) = MemorySession::find(connection, session_id)? else { return Ok(None) };
-        let sql = "SELECT id FROM turns WHERE session_id = ?1 ORDER BY number DESC LIMIT 1";
+        let sql = "SELECT id FROM turns WHERE session_id = ?1 AND number IS NOT NULL ORDER BY number DESC LIMIT 1";
         let turn = connection.query_row(sql, [session.row], |row| row.get(0)).optional()?;
         Ok(Some(Self { connection, session, turn, terms: RefCell::default() }))
     }
@@ -192,7 +192,7 @@ impl<'a> CallWriter<'a> {
         // A model that has dealt with the prompt has not seen this call.
         self.connection
             .prepare_cached(
-                "UPDATE user_prompts SET model_at = NULL
+                "UPDATE turns SET model_at = NULL
                  WHERE session_id = ?1 AND prompt_number = ?2 AND model_at IS NOT NULL",
             )?
             .execute((self.session.row, prompt))?;

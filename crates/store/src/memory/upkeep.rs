@@ -80,7 +80,7 @@ impl Store {
     pub fn newest_record(&self) -> Result<Option<Millis>, StoreError> {
         // By the number of the row, not by the time: a clock that was ahead once has left times that lie ahead.
         let sql = "SELECT max(at) FROM (
-                       SELECT * FROM (SELECT created_at AS at FROM user_prompts ORDER BY id DESC LIMIT 1) UNION ALL
+                       SELECT * FROM (SELECT created_at AS at FROM prompts ORDER BY id DESC LIMIT 1) UNION ALL
                        SELECT * FROM (SELECT created_at FROM observations ORDER BY id DESC LIMIT 1) UNION ALL
                        SELECT * FROM (SELECT created_at FROM details ORDER BY rowid DESC LIMIT 1))";
         let newest = self.connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
@@ -223,7 +223,7 @@ fn count(connection: &Connection) -> rusqlite::Result<Stats> {
     Ok(Stats {
         sessions: number("SELECT count(*) FROM sessions")?,
         projects: number("SELECT count(*) FROM projects")?,
-        prompts: number("SELECT count(*) FROM user_prompts")?,
+        prompts: number("SELECT count(*) FROM prompts")?,
         observations: number("SELECT coalesce(sum(observations), 0) FROM projects")?,
         summaries: number("SELECT count(*) FROM session_summaries")?,
         details: number("SELECT count(*) FROM details")?,

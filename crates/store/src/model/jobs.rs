@@ -105,7 +105,7 @@ impl Store {
         empty.extend(done);
         if !empty.is_empty() {
             self.write("mark prompts as dealt with", |connection| {
-                let mut dealt_with = connection.prepare("UPDATE user_prompts SET model_at = ?2 WHERE id = ?1")?;
+                let mut dealt_with = connection.prepare("UPDATE turns SET model_at = ?2 WHERE id = ?1")?;
                 let mut settled = connection.prepare("DELETE FROM model_failures WHERE prompt_id = ?1")?;
                 empty.iter().try_for_each(|prompt| {
                     dealt_with.execute((prompt, Time(rest.now)))?;
@@ -125,15 +125,15 @@ impl Store {
 const AT_REST: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
             coalesce(f.attempts, 0), NULL
-     FROM user_prompts p JOIN sessions s ON s.id = p.session_id
+     FROM prompts p JOIN sessions s ON s.id = p.session_id
      LEFT JOIN model_failures f ON f.prompt_id = p.id
      WHERE p.model_at IS NULL AND p.created_at <= :quiet AND coalesce(f.next_at, 0) <= :now
-     AND NOT EXISTS (SELECT 1 FROM user_prompts o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
+     AND NOT EXISTS (SELECT 1 FROM prompts o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
      AND NOT EXISTS (SELECT 1 FROM observations o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
      AND NOT EXISTS (SELECT 1 FROM session_summaries o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
      AND (EXISTS (SELECT 1 FROM session_summaries o
                   WHERE o.session_id = p.session_id AND o.prompt_number >= p.prompt_number)
-          OR EXISTS (SELECT 1 FROM user_prompts o
+          OR EXISTS (SELECT 1 FROM prompts o
                      WHERE o.session_id = p.session_id AND o.prompt_number > p.prompt_number)
           OR p.created_at <= :silent
              AND NOT EXISTS (SELECT 1 FROM observations o
@@ -144,7 +144,7 @@ const AT_REST: &str =
 const FURTHER: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
             f.attempts, f.asked_to
-     FROM model_failures f JOIN user_prompts p ON p.id = f.prompt_id JOIN sessions s ON s.id = p.session_id
+     FROM model_failures f JOIN prompts p ON p.id = f.prompt_id JOIN sessions s ON s.id = p.session_id
      WHERE f.asked_to IS NOT NULL AND p.model_at IS NOT NULL AND f.next_at <= :now
      AND p.created_at <= max(:quiet, :silent)
      ORDER BY p.created_at DESC, p.id DESC";
@@ -203,7 +203,7 @@ fn job(connection: &Connection, candidate: Candidate) -> rusqlite::Result<Option
     let asked_to = candidate.asked_to.map_or(0, |before| last.unwrap_or(before));
     let more_after = is_more.then_some(asked_to);
     observations.sort_by_key(|(id, _)| *id);
-    let sql = "SELECT min(created_at) FROM user_prompts WHERE session_id = ?1 AND prompt_number > ?2";
+    let sql = "SELECT min(created_at) FROM prompts WHERE session_id = ?1 AND prompt_number > ?2";
     let until: Option<Time> =
         connection.prepare_cached(sql)?.query_row((candidate.session, candidate.number), |row| row.get(0))?;
     let prompts = prompts(connection, &candidate)?;
@@ -247,7 +247,7 @@ fn turns(connection: &Connection, prompt: i64) -> rusqlite::Result<Vec<JobTurn>>
 }
 
 fn prompts(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT prompt FROM user_prompts WHERE session_id = ?1 AND prompt_number <= ?2
+    let sql = "SELECT prompt FROM prompts WHERE session_id = ?1 AND prompt_number <= ?2
                ORDER BY prompt_number DESC LIMIT ?3";
     newest_last(connection, sql, (candidate.session, candidate.number, PROMPTS as i64), |row| row.get(0))
 }
@@ -256,7 +256,7 @@ fn summary(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<O
     // What was typed during the turn counts as a prompt, and has no summary of its own.
     let sql = "SELECT id, request, investigated, learned, completed, next_steps FROM session_summaries
                WHERE session_id = ?1 AND prompt_number >= ?2 AND made_by = 'rule'
-               AND prompt_number < coalesce((SELECT min(prompt_number) FROM user_prompts
+               AND prompt_number < coalesce((SELECT min(prompt_number) FROM prompts
                                              WHERE session_id = ?1 AND prompt_number > ?2), prompt_number + 1)
                ORDER BY prompt_number DESC LIMIT 1";
     connection

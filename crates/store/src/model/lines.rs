@@ -45,14 +45,14 @@ pub(crate) fn after_change(connection: &Connection, turn: i64, before: Option<u6
     }
     let sql = "UPDATE turns SET model_line = NULL WHERE id = ?1";
     connection.prepare_cached(sql)?.execute([turn])?;
-    let sql = "UPDATE user_prompts SET model_at = NULL WHERE id = (SELECT passage FROM turns WHERE id = ?1)";
+    let sql = "UPDATE turns SET model_at = NULL WHERE id = (SELECT passage FROM turns WHERE id = ?1)";
     connection.prepare_cached(sql)?.execute([turn]).map(drop)
 }
 
 /// Deletes the lines of all turns that answer a prompt: they may quote what is to be forgotten.
 pub(crate) fn delete_of_prompt(connection: &Connection, session: SessionRow, number: i64) -> rusqlite::Result<()> {
     let sql = "UPDATE turns SET model_line = NULL WHERE passage =
-               (SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2)";
+               (SELECT id FROM prompts WHERE session_id = ?1 AND prompt_number = ?2)";
     connection.execute(sql, (session, number)).map(drop)
 }
 

@@ -144,11 +144,11 @@ fn finish(
     put_off(connection, prompt, Retry::Never, at)?;
     if let Some(asked_to) = job.more_after {
         let sql = "INSERT INTO model_failures (prompt_id, attempts, next_at, asked_to)
-                   SELECT id, 0, 0, ?2 FROM user_prompts WHERE id = ?1";
+                   SELECT id, 0, 0, ?2 FROM prompts WHERE id = ?1";
         connection.execute(sql, (prompt, asked_to))?;
     }
     // The model is asked again about what has been added or changed since.
-    let sql = "UPDATE user_prompts AS p SET model_at = NULL WHERE p.id = ?1 AND (?2 OR EXISTS
+    let sql = "UPDATE turns AS p SET model_at = NULL WHERE p.id = ?1 AND (?2 OR EXISTS
                    (SELECT 1 FROM observations o WHERE o.session_id = p.session_id AND o.prompt_number = p.prompt_number
                     AND o.made_by = 'rule' AND o.id > ?3))";
     connection.execute(sql, (prompt, has_changed, job.newest))?;
@@ -176,13 +176,13 @@ fn put_off(connection: &Connection, prompt: i64, retry: Retry, at: Millis) -> ru
         Retry::At(next) => {
             // A prompt that was forgotten meanwhile is not asked about again.
             let sql = "INSERT INTO model_failures AS old (prompt_id, attempts, next_at)
-                       SELECT id, 1, ?2 FROM user_prompts WHERE id = ?1
+                       SELECT id, 1, ?2 FROM prompts WHERE id = ?1
                        ON CONFLICT (prompt_id) DO UPDATE SET attempts = old.attempts + 1, next_at = excluded.next_at";
             connection.execute(sql, (prompt, Time(next))).map(drop)
         }
         Retry::Never => {
             connection.execute("DELETE FROM model_failures WHERE prompt_id = ?1", [prompt])?;
-            connection.execute("UPDATE user_prompts SET model_at = ?2 WHERE id = ?1", (prompt, Time(at))).map(drop)
+            connection.execute("UPDATE turns SET model_at = ?2 WHERE id = ?1", (prompt, Time(at))).map(drop)
         }
     }
 }

@@ -56,7 +56,7 @@ impl Candidate {
     /// Reads a record, whether a rewind took it back or not; `None` if it no longer exists.
     pub(super) fn stored(connection: &Connection, key: Key) -> rusqlite::Result<Option<Self>> {
         let (table, columns) = match key.what() {
-            What::Prompt => ("user_prompts", "'', 'person', prompt"),
+            What::Prompt => ("prompts", "'', 'person', prompt"),
             What::Observation => ("observations", "kind, made_by, title, narrative, facts, files_read, files_modified"),
             What::Summary => {
                 ("session_summaries", "'', made_by, request, investigated, learned, completed, next_steps")
@@ -77,7 +77,7 @@ impl Candidate {
 
     /// Reads the prompt with a number in a session.
     pub(super) fn prompt(connection: &Connection, session: i64, number: i64) -> rusqlite::Result<Option<Self>> {
-        let sql = "SELECT id, project_id FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+        let sql = "SELECT id, project_id FROM prompts WHERE session_id = ?1 AND prompt_number = ?2";
         let found: Option<(i64, i64)> = connection
             .prepare_cached(sql)?
             .query_row((session, number), |row| Ok((row.get(0)?, row.get(1)?)))

@@ -137,7 +137,7 @@ fn remove_where(connection: &Connection, condition: &str, value: i64) -> rusqlit
 /// Returns the table of a type of records.
 pub(crate) fn table(what: What) -> &'static str {
     match what {
-        What::Prompt => "user_prompts",
+        What::Prompt => "prompts",
         What::Observation => "observations",
         What::Summary => "session_summaries",
     }

@@ -5,12 +5,11 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::backlog::{self, Room};
 use super::index::{NewTerms, change, delete, insert, scope, terms};
 use super::key::{Key, LAST_PART};
+use crate::What;
+use crate::memory::prompts::was_for_forgotten;
 use crate::row_ids::SessionRow;
+use crate::same_turn::SAME_PROMPT_MS;
 use crate::sync::host_row_of;
-use crate::{What, forgotten_prompts};
-
-/// Maximum difference between the times of a turn and of its prompt.
-pub(crate) const SAME_PROMPT_MS: i64 = 120_000;
 
 /// Maximum time after the start of its turn at which a prompt is stored, if the texts differ.
 pub(crate) const LAG_MS: i64 = 2_000;
@@ -100,8 +99,8 @@ pub(crate) fn bytes(connection: &Connection, prompt: i64) -> rusqlite::Result<u6
 pub(crate) fn link_late(connection: &Connection, prompt: i64) -> rusqlite::Result<()> {
     let turns: Vec<i64> = connection
         .prepare_cached(
-            "SELECT t.id FROM user_prompts p
-             JOIN turns t ON t.owner_id = p.session_id AND t.created_at BETWEEN p.created_at - ?2 AND p.created_at + ?2
+            "SELECT t.id FROM prompts p
+             JOIN turns t ON t.owner_id = p.session_id AND t.began_at BETWEEN p.created_at - ?2 AND p.created_at + ?2
                          AND trim(t.prompt) = trim(p.prompt)
              WHERE p.id = ?1",
         )?
@@ -214,7 +213,7 @@ fn link_of(connection: &Connection, turn: i64) -> rusqlite::Result<Option<Link>>
     let found = connection
         .prepare_cached(
             "SELECT p.id, p.project_id, p.session_id, p.created_at, t.part FROM turns t
-             JOIN user_prompts p ON p.id = t.passage WHERE t.id = ?1",
+             JOIN prompts p ON p.id = t.passage WHERE t.id = ?1",
         )?
         .query_row([turn], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
         .optional()?;
@@ -227,22 +226,26 @@ fn link_of(connection: &Connection, turn: i64) -> rusqlite::Result<Option<Link>>
 /// Returns the prompt that began a turn: the one with the same text, or otherwise the last before it; `None` if that
 /// was deleted.
 fn prompt_of(connection: &Connection, turn: i64) -> rusqlite::Result<Option<i64>> {
-    let sql = "SELECT session_id, created_at, coalesce(prompt, '') FROM turns WHERE id = ?1";
-    let found: Option<(SessionRow, i64, String)> = connection
+    let sql = "SELECT session_id, coalesce(began_at, created_at), coalesce(prompt, ''), prompt_number IS NOT NULL
+               FROM turns WHERE id = ?1";
+    let found: Option<(SessionRow, i64, String, bool)> = connection
         .prepare_cached(sql)?
-        .query_row([turn], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row([turn], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
-    let Some((session, at, asked)) = found else { return Ok(None) };
-    if forgotten_prompts::has_asked_for(connection, session, at)? {
+    let Some((session, at, asked, is_prompt)) = found else { return Ok(None) };
+    if is_prompt {
+        return Ok(Some(turn));
+    }
+    if was_for_forgotten(connection, session, at)? {
         return Ok(None);
     }
-    let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 AND created_at BETWEEN ?2 - ?4 AND ?2 + ?4
+    let sql = "SELECT id FROM prompts WHERE session_id = ?1 AND created_at BETWEEN ?2 - ?4 AND ?2 + ?4
                AND trim(prompt) = trim(?3) ORDER BY abs(created_at - ?2) LIMIT 1";
     let same: Option<i64> =
         connection.prepare_cached(sql)?.query_row((session, at, asked, SAME_PROMPT_MS), |row| row.get(0)).optional()?;
     if same.is_some() {
         return Ok(same);
     }
-    let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 AND created_at <= ?2 ORDER BY created_at DESC LIMIT 1";
+    let sql = "SELECT id FROM prompts WHERE session_id = ?1 AND created_at <= ?2 ORDER BY created_at DESC LIMIT 1";
     connection.prepare_cached(sql)?.query_row((session, at + LAG_MS), |row| row.get(0)).optional()
 }

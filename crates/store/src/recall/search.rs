@@ -300,9 +300,9 @@ fn records_in(connection: &Connection, project: Option<i64>) -> rusqlite::Result
     let observations = count("SELECT coalesce(sum(observations), 0) FROM projects WHERE ?1 IS NULL OR id = ?1")?;
     let prompts = match project {
         Some(_) => count(&format!(
-            "SELECT count(*) FROM (SELECT 1 FROM user_prompts WHERE project_id = ?1 LIMIT {COUNTED_PROMPTS})"
+            "SELECT count(*) FROM (SELECT 1 FROM prompts WHERE project_id = ?1 LIMIT {COUNTED_PROMPTS})"
         ))?,
-        None => count("SELECT coalesce((SELECT max(id) FROM user_prompts), 0) WHERE ?1 IS NULL")?,
+        None => count("SELECT coalesce((SELECT max(id) FROM prompts), 0) WHERE ?1 IS NULL")?,
     };
     Ok((observations + prompts).max(1) as f64)
 }

@@ -12,6 +12,9 @@ use crate::ingest::turn_rows::NEXT_NUMBER;
 use crate::recall::{index, replies};
 use crate::row_ids::{ProjectRow, SessionRow};
 
+/// With what the id of a turn begins that another host has brought.
+const TURN: &str = "sync:";
+
 /// Stores a prompt with its reply.
 pub(super) fn put_prompt(intake: &mut Intake<'_>, place: &Place<'_>, body: &PromptBody) -> rusqlite::Result<PutRow> {
     let Some((_, session)) = place.session else { return Ok(PutRow::Done) };
@@ -59,7 +62,7 @@ fn same_prompt(
     session: SessionRow,
     body: &PromptBody,
 ) -> rusqlite::Result<Option<(i64, ProjectRow)>> {
-    let sql = "SELECT id, project_id FROM user_prompts WHERE session_id = ?1 AND prompt = ?2
+    let sql = "SELECT id, project_id FROM prompts WHERE session_id = ?1 AND prompt = ?2
                AND (prompt_id = ?3 OR prompt_number = ?4) ORDER BY id LIMIT 1";
     place
         .connection
@@ -70,26 +73,20 @@ fn same_prompt(
 
 fn insert(place: &Place<'_>, session: SessionRow, body: &PromptBody) -> rusqlite::Result<i64> {
     let connection = place.connection;
-    let sql = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+    let sql = "SELECT 1 FROM prompts WHERE session_id = ?1 AND prompt_number = ?2";
     let is_taken = connection.prepare_cached(sql)?.exists((session, body.number))?;
     let number = if is_taken {
-        let sql = "SELECT max(prompt_number) + 1 FROM user_prompts WHERE session_id = ?1";
+        let sql = "SELECT max(prompt_number) + 1 FROM prompts WHERE session_id = ?1";
         connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?
     } else {
         body.number
     };
     // A model is not asked about the prompts of others: whose tokens it costs is for them to decide.
     let sql =
-        "INSERT INTO user_prompts (session_id, project_id, prompt_number, prompt_id, prompt, created_at, model_at)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)";
-    let row = connection.prepare_cached(sql)?.insert((
-        session,
-        place.project,
-        number,
-        &body.prompt_id,
-        &body.prompt,
-        place.at(),
-    ))?;
+        "INSERT INTO turns (session_id, owner_id, project_id, prompt_number, prompt_id, prompt, created_at, model_at)
+               VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?6)";
+    let new = (session, place.project, number, &body.prompt_id, &body.prompt, place.at());
+    let row = connection.prepare_cached(sql)?.insert(new)?;
     let sql = "UPDATE sessions SET prompt_counter = max(prompt_counter, ?2), last_prompt = iif(?2 >= prompt_counter, ?3, last_prompt),
                    first_user_prompt = iif(?2 = 1 OR first_user_prompt IS NULL, ?3, first_user_prompt),
                    created_at = iif(host_id IS NULL, created_at, min(created_at, ?4))
@@ -98,7 +95,7 @@ fn insert(place: &Place<'_>, session: SessionRow, body: &PromptBody) -> rusqlite
     Ok(row)
 }
 
-/// Stores the reply as a turn of its own, unless the reply is here already from a transcript.
+/// Stores the reply, unless one is here already from a transcript.
 fn put_reply(
     intake: &mut Intake<'_>,
     place: &Place<'_>,
@@ -107,29 +104,28 @@ fn put_reply(
     body: &PromptBody,
 ) -> rusqlite::Result<()> {
     let connection = place.connection;
-    let turn_id = format!("sync:{}", place.entry.entity);
+    let sql = "SELECT turn_id, coalesce(reply, '') FROM turns WHERE id = ?1";
+    let (turn, before): (Option<String>, String) =
+        connection.prepare_cached(sql)?.query_row([prompt], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let is_of_sync = turn.as_deref().is_some_and(|turn| turn.starts_with(TURN));
+    let is_new = turn.is_none() && !body.reply.is_empty() && replies::to_prompt(connection, prompt)?.is_empty();
+    if !is_of_sync && !is_new {
+        return Ok(());
+    }
+    if is_of_sync {
+        intake.expect_change()?;
+    }
+    let sql = format!(
+        "UPDATE turns SET reply = ?3, chars = ?4, number = coalesce(number, {NEXT_NUMBER}), turn_id = coalesce(turn_id, ?5),
+                          role = 'user', began_at = coalesce(began_at, ?6), replied_at = coalesce(replied_at, ?6)
+         WHERE id = ?2 AND session_id = ?1"
+    );
     let bytes = (body.prompt.len() + body.reply.len()) as i64;
-    let turn: Option<i64> = connection
-        .prepare_cached("SELECT id FROM turns WHERE session_id = ?1 AND turn_id = ?2")?
-        .query_row((session, &turn_id), |row| row.get(0))
-        .optional()?;
-    match turn {
-        Some(turn) => {
-            intake.expect_change()?;
-            let before = replies::text(connection, turn)?;
-            let sql = "UPDATE turns SET prompt = ?2, reply = ?3, chars = ?4 WHERE id = ?1";
-            connection.prepare_cached(sql)?.execute((turn, &body.prompt, &body.reply, bytes))?;
-            replies::reindex(connection, turn, &before)
-        }
-        None if body.reply.is_empty() || !replies::to_prompt(connection, prompt)?.is_empty() => Ok(()),
-        None => {
-            let sql = format!(
-                "INSERT INTO turns (session_id, owner_id, number, turn_id, role, prompt, reply, chars, replied_at, created_at)
-                 VALUES (?1, ?1, {NEXT_NUMBER}, ?2, 'user', ?3, ?4, ?5, ?6, ?6)"
-            );
-            let new = (session, &turn_id, &body.prompt, &body.reply, bytes, place.at());
-            let turn = connection.prepare_cached(&sql)?.insert(new)?;
-            replies::link_new(connection, turn, &body.reply, intake.terms())
-        }
+    let turn = format!("{TURN}{}", place.entry.entity);
+    connection.prepare_cached(&sql)?.execute((session, prompt, &body.reply, bytes, turn, place.at()))?;
+    if is_of_sync {
+        replies::reindex(connection, prompt, &before)
+    } else {
+        replies::link_new(connection, prompt, &body.reply, intake.terms())
     }
 }

@@ -335,7 +335,7 @@ impl Machine {
         };
         add("SELECT 'prompt ' || s.session_id || ' ' || u.prompt_number || ' ' || u.prompt || ' ' || u.created_at || ' → '
                     || coalesce((SELECT group_concat(t.reply) FROM turns t WHERE t.passage = u.id), '')
-             FROM user_prompts u JOIN sessions s ON s.id = u.session_id");
+             FROM prompts u JOIN sessions s ON s.id = u.session_id");
         add("SELECT 'observation ' || coalesce(s.session_id, '') || coalesce(o.tool_use_id, '') || o.prompt_number || o.kind
                     || o.title || o.narrative || o.facts || o.made_by || o.created_at
              FROM observations o LEFT JOIN sessions s ON s.id = o.session_id");

@@ -21,8 +21,9 @@ pub(super) const LOOKED_AT: &str =
     "SELECT coalesce(sum(highest - lowest + 1), 0) FROM vector_ranges WHERE model_id = ?1";
 
 /// Counts the records by the highest number of each table; the argument is not used.
-pub(super) const RECORDS: &str = "SELECT coalesce(sum(seq), 0) FROM sqlite_sequence
-     WHERE name IN ('user_prompts', 'observations', 'session_summaries') AND ?1 = ?1";
+pub(super) const RECORDS: &str =
+    "SELECT coalesce((SELECT max(id) FROM prompts), 0) + coalesce(sum(seq), 0) FROM sqlite_sequence
+     WHERE name IN ('observations', 'session_summaries') AND ?1 = ?1";
 
 /// Records whose vectors are to be computed, and to be passed to [`Store::put_vectors`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -70,7 +70,7 @@ impl Store {
         let (most, after) = (Value::from(most as i64), |id: i64| Value::from(id));
         let by_number = |table: &str| format!("SELECT id FROM {table} WHERE id > ?1 ORDER BY id DESC LIMIT ?2");
         let (sql, values) = match what {
-            What::Prompt => (by_number("user_prompts"), vec![after(since.prompt), most]),
+            What::Prompt => (by_number("prompts"), vec![after(since.prompt), most]),
             What::Observation => (by_number("observations"), vec![after(since.observation), most]),
             // Project by project: the index by time begins with the project.
             What::Summary => (
@@ -133,7 +133,7 @@ fn newest(connection: &Connection) -> rusqlite::Result<Newest> {
         Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
     };
     Ok(Newest {
-        prompt: number("SELECT max(id) FROM user_prompts")?,
+        prompt: number("SELECT max(id) FROM prompts")?,
         observation: number("SELECT max(id) FROM observations")?,
         summary: number("SELECT max(id) FROM session_summaries")?,
         summary_at: Millis(

@@ -54,15 +54,15 @@ pub struct Moment {
 /// before which entries are read, `?3` how many.
 const SOURCES: [&str; 5] = [
     "SELECT t.id, t.created_at, NULL, t.prompt, '', '', t.prompt_number, 0, '[]', '[]', octet_length(t.prompt)
-     FROM user_prompts t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
+     FROM prompts t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
-    "SELECT t.number, t.created_at, t.replied_at, coalesce(nullif(t.model_line, ''), t.line, t.prompt, ''),
+    "SELECT t.number, t.began_at, t.replied_at, coalesce(nullif(t.model_line, ''), t.line, t.prompt, ''),
             coalesce(t.reply, ''), '', NULL, t.interrupted OR t.failure IS NOT NULL, '[]', '[]',
             max(t.chars, octet_length(coalesce(t.prompt, '')) + octet_length(coalesce(t.reply, '')))
      FROM turns t
      WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.replaced = 0 AND t.role <> 'bookmark'
-       AND t.created_at < ?2
-     ORDER BY t.created_at DESC, t.number DESC LIMIT ?3",
+       AND t.began_at < ?2
+     ORDER BY t.began_at DESC, t.number DESC LIMIT ?3",
     "SELECT t.id, t.created_at, NULL, t.title, t.narrative, t.kind, t.prompt_number, t.kind = 'problem',
             t.files_modified, t.files_read,
             octet_length(t.title) + octet_length(t.narrative) + octet_length(t.facts)

@@ -91,7 +91,7 @@ fn foreign_sessions_are_not_offered_for_a_handoff_and_a_model_is_not_asked_about
     fill(&mut a);
     settle(&mut [&mut a, &mut b], &mut engine);
     assert_eq!(b.store.sessions_of("/p").unwrap().len(), 0);
-    assert_eq!(b.count("SELECT count(*) FROM user_prompts WHERE model_at IS NULL"), 0);
+    assert_eq!(b.count("SELECT count(*) FROM prompts WHERE model_at IS NULL"), 0);
     assert_eq!(a.store.sessions_of("/p").unwrap().len(), 1);
     b.session("s-a");
     assert_eq!(b.store.sessions_of("/p").unwrap().len(), 0, "no transcript of it is here");
