@@ -105,7 +105,7 @@ const MAKERS: &str = "SELECT made_by FROM session_summaries UNION ALL SELECT mad
 const SPENT: &str = "SELECT concat_ws(' ', day, requests, tokens_in, tokens_out, tokens_unreported > 0) FROM model_days
                      ORDER BY day";
 const RESERVED: &str = "SELECT tokens FROM model_reservations";
-const FAILED: &str = "SELECT concat_ws(' ', attempts, next_at) FROM model_failures";
+const FAILED: &str = "SELECT concat_ws(' ', attempts, next_at) FROM turns WHERE attempts > 0";
 const TROUBLE: &str = "SELECT error FROM model_trouble";
 
 fn count(sandbox: &Sandbox, maker: &str) -> usize {

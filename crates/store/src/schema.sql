@@ -207,7 +207,11 @@ CREATE TABLE turns (
     project_id    INTEGER REFERENCES projects (id),
     prompt_number INTEGER,                    -- within the session
     prompt_id     TEXT,
+    -- A prompt with many observations is asked about in several requests. After the first, it counts as dealt with.
     model_at      INTEGER,                    -- when a model was done with it, or it was given up
+    attempts      INTEGER NOT NULL DEFAULT 0, -- how many requests about it have failed,
+    next_at       INTEGER NOT NULL DEFAULT 0, -- and when it is tried again
+    asked_to      INTEGER,                    -- while more requests are to come: observations up to this id have been asked about
     forgotten     INTEGER NOT NULL DEFAULT 0, -- no text is left of it, and what comes of it later is not kept
     -- As the transcript has it; NULL until that, or the hook at the end of the turn, has told it:
     number        INTEGER,                    -- within the session
@@ -250,11 +254,12 @@ CREATE INDEX turns_by_project ON turns (project_id, created_at) WHERE prompt_num
 -- session.
 CREATE INDEX turns_by_prompt_id ON turns (session_id, prompt_id, created_at) WHERE prompt_number IS NOT NULL;
 CREATE INDEX turns_without_model ON turns (created_at) WHERE prompt_number IS NOT NULL AND model_at IS NULL;
+CREATE INDEX turns_asked_in_part ON turns (created_at) WHERE asked_to IS NOT NULL;
 
 -- The prompts that the memory has.
 CREATE VIEW prompts AS
-    SELECT id, session_id, project_id, prompt_number, prompt_id, prompt, model_at, created_at, mark FROM turns
-    WHERE prompt_number IS NOT NULL;
+    SELECT id, session_id, project_id, prompt_number, prompt_id, prompt, model_at, attempts, next_at, asked_to, created_at, mark
+    FROM turns WHERE prompt_number IS NOT NULL;
 
 -- Raw text, fetched on demand and never shown to a model by itself.
 CREATE TABLE details (
@@ -489,7 +494,6 @@ WHEN old.prompt_number IS NOT NULL AND new.prompt_number IS NULL BEGIN
     DELETE FROM prompt_trigrams WHERE rowid = old.id;
     DELETE FROM vector_slots WHERE what = 0 AND record_id = old.id;
     DELETE FROM vector_redo WHERE what = 0 AND record_id = old.id;
-    DELETE FROM model_failures WHERE prompt_id = old.id;
     UPDATE sync_entities SET row_id = NULL, digest = NULL,
         forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
     WHERE what = 0 AND row_id = old.id;
@@ -615,15 +619,6 @@ CREATE TABLE model_reservations (
     prompt_id INTEGER NOT NULL, -- the row of turns, which may be forgotten meanwhile
     day       TEXT NOT NULL,
     tokens    INTEGER NOT NULL
-) STRICT;
-
--- Prompts for which it has failed, and when it is tried again. A prompt with many observations is asked about in several
--- requests. After the first, the prompt counts as dealt with (`model_at`), and its row here says that the others are still to come.
-CREATE TABLE model_failures (
-    prompt_id INTEGER PRIMARY KEY REFERENCES turns (id) ON DELETE CASCADE,
-    attempts  INTEGER NOT NULL,
-    next_at   INTEGER NOT NULL,
-    asked_to  INTEGER -- observations up to this id have been asked about
 ) STRICT;
 
 -- What went wrong last, at most one row; gone with the next success.

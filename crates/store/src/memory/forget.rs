@@ -148,8 +148,9 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
         connection.execute(sql, [turn])?;
     }
     drop_summaries(connection, session_row, number)?;
-    let sql = "UPDATE turns SET prompt_number = NULL, project_id = NULL, model_at = NULL, prompt = NULL, line = NULL,
-                                model_line = NULL, forgotten = 1 WHERE id = ?1";
+    let sql =
+        "UPDATE turns SET prompt_number = NULL, project_id = NULL, model_at = NULL, asked_to = NULL, prompt = NULL,
+                                line = NULL, model_line = NULL, forgotten = 1 WHERE id = ?1";
     connection.execute(sql, [id])?;
     connection.execute(
         &format!(

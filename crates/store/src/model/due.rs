@@ -13,9 +13,8 @@ const WAITING: &str = "SELECT s.project_path,
                 coalesce((SELECT max(o.created_at) FROM prompts o WHERE o.session_id = p.session_id), 0),
                 coalesce((SELECT max(o.created_at) FROM observations o WHERE o.session_id = p.session_id), 0),
                 coalesce((SELECT max(o.created_at) FROM session_summaries o WHERE o.session_id = p.session_id), 0)),
-            coalesce(f.next_at, 0)
+            p.next_at
      FROM prompts p JOIN sessions s ON s.id = p.session_id
-     LEFT JOIN model_failures f ON f.prompt_id = p.id
      WHERE p.model_at IS NULL
      AND (EXISTS (SELECT 1 FROM session_summaries o
                   WHERE o.session_id = p.session_id AND o.prompt_number >= p.prompt_number)
@@ -23,9 +22,8 @@ const WAITING: &str = "SELECT s.project_path,
                      WHERE o.session_id = p.session_id AND o.prompt_number > p.prompt_number))";
 
 /// Prompts that need a further request: those do not wait for the session to rest.
-const FURTHER: &str = "SELECT s.project_path, 0, f.next_at FROM model_failures f
-     JOIN prompts p ON p.id = f.prompt_id JOIN sessions s ON s.id = p.session_id
-     WHERE f.asked_to IS NOT NULL AND p.model_at IS NOT NULL";
+const FURTHER: &str = "SELECT s.project_path, 0, p.next_at FROM prompts p JOIN sessions s ON s.id = p.session_id
+     WHERE p.asked_to IS NOT NULL AND p.model_at IS NOT NULL";
 
 impl Store {
     /// Returns when the next prompt is to be asked about, as far as is known. That time may have passed.

@@ -6,6 +6,7 @@ use longhaul_memory::{Observation, SAID_CHARS, Summary};
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::lines;
+use super::outcome::dealt_with;
 use crate::memory::{read_observation, read_summary};
 use crate::row_ids::{SessionRow, Time};
 use crate::{Store, StoreError, cannot, limit, newest_last};
@@ -105,12 +106,7 @@ impl Store {
         empty.extend(done);
         if !empty.is_empty() {
             self.write("mark prompts as dealt with", |connection| {
-                let mut dealt_with = connection.prepare("UPDATE turns SET model_at = ?2 WHERE id = ?1")?;
-                let mut settled = connection.prepare("DELETE FROM model_failures WHERE prompt_id = ?1")?;
-                empty.iter().try_for_each(|prompt| {
-                    dealt_with.execute((prompt, Time(rest.now)))?;
-                    settled.execute([prompt]).map(drop)
-                })
+                empty.iter().try_for_each(|prompt| dealt_with(connection, *prompt, rest.now))
             })?;
         }
         let is_first_sooner = |first: &ModelJob, further: &ModelJob| further.at.since(first.at) <= FIRST_WITHIN_MS;
@@ -124,10 +120,9 @@ impl Store {
 /// Prompts whose turn has ended. It has if a summary of it was written, or the next has begun.
 const AT_REST: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
-            coalesce(f.attempts, 0), NULL
+            p.attempts, NULL
      FROM prompts p JOIN sessions s ON s.id = p.session_id
-     LEFT JOIN model_failures f ON f.prompt_id = p.id
-     WHERE p.model_at IS NULL AND p.created_at <= :quiet AND coalesce(f.next_at, 0) <= :now
+     WHERE p.model_at IS NULL AND p.created_at <= :quiet AND p.next_at <= :now
      AND NOT EXISTS (SELECT 1 FROM prompts o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
      AND NOT EXISTS (SELECT 1 FROM observations o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
      AND NOT EXISTS (SELECT 1 FROM session_summaries o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
@@ -143,9 +138,9 @@ const AT_REST: &str =
 /// Prompts that need a further request. Their observations do not change any more.
 const FURTHER: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
-            f.attempts, f.asked_to
-     FROM model_failures f JOIN prompts p ON p.id = f.prompt_id JOIN sessions s ON s.id = p.session_id
-     WHERE f.asked_to IS NOT NULL AND p.model_at IS NOT NULL AND f.next_at <= :now
+            p.attempts, p.asked_to
+     FROM prompts p JOIN sessions s ON s.id = p.session_id
+     WHERE p.asked_to IS NOT NULL AND p.model_at IS NOT NULL AND p.next_at <= :now
      AND p.created_at <= max(:quiet, :silent)
      ORDER BY p.created_at DESC, p.id DESC";
 
