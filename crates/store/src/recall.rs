@@ -23,6 +23,7 @@ mod strict;
 mod trigrams;
 
 pub use self::backlog::IndexProgress;
+pub(crate) use self::candidate::Candidate;
 pub use self::meaning::{NEAREST, NearRecords};
 pub(crate) use self::postings::newest_notes;
 pub use self::prompt_search::{PromptPassage, PromptSearch};

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::index::{add_queued, table};
+use super::index::add_queued;
 use super::key::{LAST_PART, PART_BITS};
 use super::replies::{self, Reply};
 use super::{index_state, index_tables};
@@ -84,7 +84,7 @@ impl Room {
 
 /// Returns whether a record is not in the index yet.
 pub(crate) fn has(connection: &Connection, what: What, id: i64) -> rusqlite::Result<bool> {
-    Ok(id <= todo(connection, table(what))?)
+    Ok(id <= todo(connection, what.table())?)
 }
 
 /// Returns whether a reply is not in the index yet.
@@ -110,7 +110,7 @@ fn last_todo(connection: &Connection) -> rusqlite::Result<i64> {
 /// Begins to build the index in a new table, with all records queued for it. Instant at any size.
 pub(crate) fn begin_again(connection: &Connection) -> rusqlite::Result<()> {
     index_tables::replace(connection)?;
-    for source in What::ALL.map(table) {
+    for source in What::ALL.map(What::table) {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {source}");
         queue(connection, source, connection.query_row(&sql, [], |row| row.get(0))?)?;
     }
@@ -130,7 +130,7 @@ fn queue(connection: &Connection, source: &str, todo: i64) -> rusqlite::Result<(
 pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgress> {
     if !index_state::is_current(connection)? {
         let mut total = 0;
-        for source in What::ALL.map(table) {
+        for source in What::ALL.map(What::table) {
             let sql = format!("SELECT coalesce(max(id), 0) FROM {source}");
             total += connection.query_row(&sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs();
         }
@@ -175,7 +175,7 @@ pub(crate) fn build(connection: &Connection, most: usize) -> rusqlite::Result<bo
 
 /// Adds some records of a type. Returns whether there were any.
 fn build_records(connection: &Connection, what: What, most: usize) -> rusqlite::Result<bool> {
-    let source = table(what);
+    let source = what.table();
     let last = todo(connection, source)?;
     if last == 0 {
         return Ok(false);

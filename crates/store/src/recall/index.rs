@@ -124,7 +124,7 @@ pub(crate) fn remove_project(connection: &Connection, project: i64) -> rusqlite:
 
 fn remove_where(connection: &Connection, condition: &str, value: i64) -> rusqlite::Result<()> {
     for what in What::ALL {
-        let sql = format!("SELECT id FROM {} WHERE {condition}", table(what));
+        let sql = format!("SELECT id FROM {} WHERE {condition}", what.table());
         let ids: Vec<i64> =
             connection.prepare(&sql)?.query_map([value], |row| row.get(0))?.collect::<Result<_, _>>()?;
         for id in ids {
@@ -132,15 +132,6 @@ fn remove_where(connection: &Connection, condition: &str, value: i64) -> rusqlit
         }
     }
     Ok(())
-}
-
-/// Returns the table of a type of records.
-pub(crate) fn table(what: What) -> &'static str {
-    match what {
-        What::Prompt => "prompts",
-        What::Observation => "observations",
-        What::Summary => "session_summaries",
-    }
 }
 
 /// Returns the terms of texts, with the terms of their scope.
@@ -194,8 +185,10 @@ fn read_of(connection: &Connection, what: What, id: i64, host: Option<i64>) -> r
         What::Observation => "kind, title || char(10) || narrative, facts, files_read, files_modified",
         What::Summary => "'', request, investigated, learned, completed, next_steps",
     };
-    let sql =
-        format!("SELECT project_id, coalesce(session_id, 0), created_at, {columns} FROM {} WHERE id = ?1", table(what));
+    let sql = format!(
+        "SELECT project_id, coalesce(session_id, 0), created_at, {columns} FROM {} WHERE id = ?1",
+        what.table()
+    );
     let read = |row: &Row<'_>| {
         let key = Key::new(row.get(0)?, what, id);
         let kind: String = row.get(3)?;

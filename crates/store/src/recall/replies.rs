@@ -89,11 +89,6 @@ pub(crate) fn to_prompt(connection: &Connection, prompt: i64) -> rusqlite::Resul
     Ok(said)
 }
 
-/// Returns the size of the replies to a prompt, in bytes.
-pub(crate) fn bytes(connection: &Connection, prompt: i64) -> rusqlite::Result<u64> {
-    Ok(to_prompt(connection, prompt)?.len() as u64)
-}
-
 /// Links the turns of a prompt that was stored after them, because the database was locked. Until then they were linked to the
 /// prompt before it, or to none.
 pub(crate) fn link_late(connection: &Connection, prompt: i64) -> rusqlite::Result<()> {
