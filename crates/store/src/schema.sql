@@ -515,18 +515,35 @@ END;
 CREATE TRIGGER observations_deleted BEFORE DELETE ON observations BEGIN
     DELETE FROM observation_trigrams WHERE rowid = old.id;
     UPDATE projects SET observations = observations - 1 WHERE id = old.project_id;
+    DELETE FROM vector_slots WHERE what = 1 AND record_id = old.id;
+    DELETE FROM vector_redo WHERE what = 1 AND record_id = old.id;
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 1 AND row_id = old.id;
+END;
+CREATE TRIGGER observations_changed AFTER UPDATE OF title, narrative, facts ON observations BEGIN
+    INSERT INTO observation_trigrams (observation_trigrams, rowid, title, files_read, files_modified, mark)
+    VALUES ('delete', old.id, old.title, old.files_read, old.files_modified, old.mark);
+    INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
+    VALUES (new.id, new.title, new.files_read, new.files_modified, new.mark);
+    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 1, new.id, NULL FROM vector_slots
+    WHERE what = 1 AND record_id = new.id;
+END;
+CREATE TRIGGER session_summaries_deleted BEFORE DELETE ON session_summaries BEGIN
+    DELETE FROM vector_slots WHERE what = 2 AND record_id = old.id;
+    DELETE FROM vector_redo WHERE what = 2 AND record_id = old.id;
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 2 AND row_id = old.id;
+END;
+CREATE TRIGGER session_summaries_changed AFTER UPDATE ON session_summaries BEGIN
+    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 2, new.id, NULL FROM vector_slots
+    WHERE what = 2 AND record_id = new.id;
 END;
 -- Words may change, what happened may not.
 CREATE TRIGGER observations_kept
 BEFORE UPDATE OF session_id, project_id, kind, files_read, files_modified, created_at ON observations BEGIN
     SELECT raise(ABORT, 'an observation only changes its words');
-END;
-CREATE TRIGGER observations_changing BEFORE UPDATE OF title, narrative, facts ON observations BEGIN
-    DELETE FROM observation_trigrams WHERE rowid = old.id;
-END;
-CREATE TRIGGER observations_changed AFTER UPDATE OF title, narrative, facts ON observations BEGIN
-    INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
-    VALUES (new.id, new.title, new.files_read, new.files_modified, new.mark);
 END;
 
 -- ## Vectors: what records are about, as numbers that a model has computed
@@ -582,22 +599,6 @@ CREATE TRIGGER vector_slots_deleted AFTER DELETE ON vector_slots BEGIN
         vectors = CAST(substr(vectors, 1, old.slot % 128 * (length(vectors) / 128)) || zeroblob(length(vectors) / 128)
                        || substr(vectors, (old.slot % 128 + 1) * (length(vectors) / 128) + 1) AS BLOB)
     WHERE model_id = old.model_id AND block = old.slot / 128;
-END;
-CREATE TRIGGER observations_vectors AFTER DELETE ON observations BEGIN
-    DELETE FROM vector_slots WHERE what = 1 AND record_id = old.id;
-    DELETE FROM vector_redo WHERE what = 1 AND record_id = old.id;
-END;
-CREATE TRIGGER session_summaries_vectors AFTER DELETE ON session_summaries BEGIN
-    DELETE FROM vector_slots WHERE what = 2 AND record_id = old.id;
-    DELETE FROM vector_redo WHERE what = 2 AND record_id = old.id;
-END;
-CREATE TRIGGER observations_vectors_changed AFTER UPDATE OF title, narrative, facts ON observations BEGIN
-    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 1, new.id, NULL FROM vector_slots
-    WHERE what = 1 AND record_id = new.id;
-END;
-CREATE TRIGGER session_summaries_vectors_changed AFTER UPDATE ON session_summaries BEGIN
-    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 2, new.id, NULL FROM vector_slots
-    WHERE what = 2 AND record_id = new.id;
 END;
 
 -- ## Better words from a model
@@ -701,18 +702,6 @@ CREATE TABLE sync_entities (
 CREATE INDEX sync_entities_by_row ON sync_entities (what, row_id) WHERE row_id IS NOT NULL;
 CREATE INDEX sync_entities_forgotten ON sync_entities (forgotten) WHERE forgotten = 1;
 
--- Whatever deletes a record deletes it everywhere if this machine has made it, and else only here: only its writer may have it
--- forgotten by others.
-CREATE TRIGGER observations_forgotten AFTER DELETE ON observations BEGIN
-    UPDATE sync_entities SET row_id = NULL, digest = NULL,
-        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
-    WHERE what = 1 AND row_id = old.id;
-END;
-CREATE TRIGGER session_summaries_forgotten AFTER DELETE ON session_summaries BEGIN
-    UPDATE sync_entities SET row_id = NULL, digest = NULL,
-        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
-    WHERE what = 2 AND row_id = old.id;
-END;
 CREATE TRIGGER bookmarks_forgotten AFTER DELETE ON bookmarks BEGIN
     UPDATE sync_entities SET row_id = NULL, digest = NULL,
         forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
