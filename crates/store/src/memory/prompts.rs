@@ -139,9 +139,10 @@ fn is_tombstone(
     prompt_id: Option<&str>,
     at: Millis,
 ) -> rusqlite::Result<bool> {
+    // Without its id, only the time tells.
     let sql = "SELECT 1 FROM turns WHERE session_id = ?1 AND forgotten > 0
-               AND (created_at = ?3 OR (prompt_id = ?2 AND abs(created_at - ?3) <= ?4))";
-    connection.prepare_cached(sql)?.exists((session, prompt_id, Time(at), SAME_PROMPT_MS))
+               AND abs(created_at - ?3) <= iif(prompt_id = ?2, ?4, iif(prompt_id IS NULL OR ?2 IS NULL, ?5, 0))";
+    connection.prepare_cached(sql)?.exists((session, prompt_id, Time(at), SAME_PROMPT_MS, replies::LAG_MS))
 }
 
 /// Returns whether what a session said or did at `at` was for a forgotten prompt: of all prompts up to then, none that is

@@ -4,7 +4,7 @@ use rusqlite::Row;
 use serde_json::{Value, json};
 
 use super::{folder, new_session, open};
-use crate::{NewSession, PastPrompt, PastTurn, Snapshot, SnapshotKind, Store, Turn, Within};
+use crate::{NewSession, PastPrompt, PastTurn, RecordId, Snapshot, SnapshotKind, Store, Turn, What, Within};
 
 fn register(store: &Store, id: &str, project_key: &str) {
     let new = NewSession { project_key, project_path: project_key, ..new_session(id) };
@@ -215,6 +215,8 @@ enum Event {
     Read(usize),
     /// So many turns are imported.
     Import(usize),
+    /// Somebody has the memory forget a prompt, if it is there.
+    Forget(usize),
 }
 
 /// A session with four turns, of which two have the same prompt.
@@ -242,7 +244,8 @@ impl Told {
         Self { lines, turns: turns.into_iter().zip(times).map(|((asked, replied), at)| (asked, replied, at)).collect() }
     }
 
-    fn happen(&self, store: &mut Store, event: Event) {
+    /// Returns whether something was forgotten.
+    fn happen(&self, store: &mut Store, event: Event) -> bool {
         match event {
             Event::Prompt(number, knows_id) => {
                 let ((asked, _, at), id) = (self.turns[number], format!("p{number}"));
@@ -258,7 +261,7 @@ impl Told {
                 let text = self.lines[..lines].concat();
                 let from = session.cursor.offset as usize;
                 if from >= text.len() {
-                    return;
+                    return false;
                 }
                 let before = &text.as_bytes()[session.cursor.check_offset() as usize..from];
                 let mut reader = match from {
@@ -282,7 +285,13 @@ impl Told {
                 bulk.take_in_past("s", turns, 0).unwrap().unwrap();
                 bulk.link_replies("s").unwrap();
             }
+            Event::Forget(number) => {
+                let sql = "SELECT id FROM prompts WHERE abs(created_at - ?1) < 1000";
+                let found = store.connection.query_row(sql, [self.turns[number].2 as i64], |row| row.get(0));
+                return found.is_ok_and(|id| store.forget(RecordId { what: What::Prompt, id }).unwrap());
+            }
         }
+        false
     }
 }
 
@@ -318,20 +327,29 @@ fn hooks_transcript_and_imports_end_in_the_same_rows_in_any_order() {
                     1 => events.extend([hook, hook]),
                     _ => events.push(hook),
                 }
+                if number == 3 && random(3) == 0 {
+                    events.push(Event::Forget(number));
+                }
             }
         }
         let all = [Event::Read(8), Event::Import(4)];
         events.extend(if random(2) == 0 { all } else { [all[1], all[0]] });
         events.push(Event::Import(4));
+        let mut kept = expected.clone();
         for event in &events {
-            told.happen(&mut store, *event);
+            if told.happen(&mut store, *event) {
+                kept.retain(|row| !row.starts_with("last"));
+            }
         }
         let sql = "SELECT prompt || ' → ' || coalesce(reply, '') || ' ' || coalesce(turn_id, '') || ' ' || provisional
                           || iif(prompt_number IS NULL, '', ' in ') || iif(passage IS id, 'itself', 'another')
-                   FROM turns ORDER BY number";
+                   FROM turns WHERE forgotten = 0 ORDER BY number";
         let read = |row: &Row<'_>| row.get::<_, String>(0);
         let rows: Vec<String> =
             store.connection.prepare(sql).unwrap().query_map([], read).unwrap().map(Result::unwrap).collect();
-        assert_eq!(rows, expected, "round {round}: {events:?}");
+        assert_eq!(rows, kept, "round {round}: {events:?}");
+        let left = "SELECT count(*) FROM turns WHERE forgotten > 0 AND coalesce(prompt, reply, line) IS NOT NULL";
+        let left: i64 = store.connection.query_row(left, [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 0, "round {round}: {events:?}");
     }
 }
