@@ -462,21 +462,16 @@ INSERT INTO prompt_trigrams (prompt_trigrams, rank) VALUES ('secure-delete', 1);
 INSERT INTO observation_trigrams (observation_trigrams, rank) VALUES ('secure-delete', 1);
 INSERT INTO passage_terms (passage_terms, rank) VALUES ('secure-delete', 1);
 
--- Which version of the terms the index of passages holds; 0 where it is damaged. An index of another version than the program's
--- is emptied and built again by `memory upkeep`.
-CREATE TABLE passage_index (
-    terms_version INTEGER NOT NULL
-) STRICT;
-
-INSERT INTO passage_index (terms_version) VALUES (0);
-
 -- What the index of passages does not have while it is built again: of each table the rows up to this id. `memory upkeep` works
--- downwards.
+-- downwards. In the row `terms`, `total` is the version of the terms that the index holds; 0 where it is damaged. An index of
+-- another version than the program's is emptied and built again by `memory upkeep`.
 CREATE TABLE passage_backlog (
     source TEXT PRIMARY KEY,
     todo   INTEGER NOT NULL, -- the rows up to this id are not in the index yet
     total  INTEGER NOT NULL  -- what `todo` was at first
 ) STRICT, WITHOUT ROWID;
+
+INSERT INTO passage_backlog (source, todo, total) VALUES ('terms', 0, 0);
 
 -- Before a row goes or changes, its trigrams go: the index reads there which they are.
 CREATE TRIGGER prompts_inserted AFTER INSERT ON turns WHEN new.prompt_number IS NOT NULL BEGIN

@@ -136,7 +136,8 @@ pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgres
         }
         return Ok(IndexProgress { done: 0, total: total.max(1) });
     }
-    let mut statement = connection.prepare("SELECT source, todo, total FROM passage_backlog")?;
+    let mut statement =
+        connection.prepare("SELECT source, todo, total FROM passage_backlog WHERE source <> 'terms'")?;
     let mut rows = statement.query([])?;
     let mut progress = IndexProgress::default();
     while let Some(row) = rows.next()? {

@@ -18,19 +18,20 @@ impl Store {
     ///
     /// From then on the index of passages is not written, so that everything else can be stored.
     pub fn mark_index_damaged(&self) -> Result<bool, StoreError> {
-        let sql = "UPDATE passage_index SET terms_version = ?1 WHERE terms_version <> ?1";
+        let sql = "UPDATE passage_backlog SET total = ?1 WHERE source = 'terms' AND total <> ?1";
         let changed = self.connection.execute(sql, [DAMAGED]).map_err(cannot("mark the search index as damaged"))?;
         Ok(changed > 0)
     }
 }
 
 pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT terms_version FROM passage_index";
+    let sql = "SELECT total FROM passage_backlog WHERE source = 'terms'";
     let version: u32 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     Ok(version == TERMS_VERSION)
 }
 
 /// Records that the index has only terms of this version, as a new one does.
 pub(crate) fn set_current(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute("UPDATE passage_index SET terms_version = ?1", [TERMS_VERSION]).map(drop)
+    let sql = "UPDATE passage_backlog SET total = ?1 WHERE source = 'terms'";
+    connection.execute(sql, [TERMS_VERSION]).map(drop)
 }
