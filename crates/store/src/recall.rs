@@ -7,7 +7,6 @@ mod beginnings;
 mod candidate;
 mod expression;
 pub(crate) mod index;
-pub(crate) mod index_state;
 mod index_tables;
 pub(crate) mod key;
 mod meaning;

@@ -7,7 +7,7 @@ use super::session_row::{project_row, session_row};
 use super::upkeep::give_back;
 use super::{RecordId, What};
 use crate::model::lines;
-use crate::recall::{backlog, index, index_state, replies};
+use crate::recall::{backlog, index, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
 use crate::{Store, StoreError, cannot};
 
@@ -125,7 +125,7 @@ impl Store {
 
 /// Replaces an index of passages that waits to be built again: it is not written, so nothing could be removed from it.
 fn replace_index_that_waits(connection: &Connection) -> rusqlite::Result<()> {
-    if index_state::is_current(connection)? { Ok(()) } else { backlog::begin_again(connection) }
+    if backlog::is_current(connection)? { Ok(()) } else { backlog::begin_again(connection) }
 }
 
 pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {

@@ -11,7 +11,7 @@ use longhaul_memory::Terms;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::key::Key;
-use super::{backlog, index_state, replies};
+use super::{backlog, replies};
 use crate::What;
 use crate::sync::host_row_of;
 
@@ -68,7 +68,7 @@ impl NewTerms {
     /// Adds what was taken to the index. To be called before one of these records changes.
     pub(crate) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mut rows = std::mem::take(&mut self.0);
-        if rows.is_empty() || !index_state::is_current(connection)? {
+        if rows.is_empty() || !backlog::is_current(connection)? {
             return Ok(());
         }
         rows.sort_unstable_by_key(|(row, _)| *row);
@@ -221,7 +221,7 @@ pub(crate) fn change(connection: &Connection, row: i64, before: &str, after: &st
 
 /// Adds terms to a row. Does nothing while the index is to be built again.
 pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
-    if !index_state::is_current(connection)? {
+    if !backlog::is_current(connection)? {
         return Ok(());
     }
     connection.prepare_cached(INSERT)?.execute((row, terms)).map(drop)
@@ -230,7 +230,7 @@ pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite
 /// Removes terms from a row. Does nothing while the index is to be built again; code that deletes records replaces it
 /// first.
 pub(crate) fn delete(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
-    if !index_state::is_current(connection)? {
+    if !backlog::is_current(connection)? {
         return Ok(());
     }
     let sql = "INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', ?1, ?2)";
