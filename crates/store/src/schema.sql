@@ -241,8 +241,7 @@ CREATE TABLE turns (
 
 CREATE INDEX turns_by_owner ON turns (owner_id, began_at, number);
 CREATE UNIQUE INDEX turns_by_answered ON turns (passage, part) WHERE passage IS NOT NULL;
--- Prompts that the transcript has not brought yet, and replies of which that is so: at most a few, in however long a session.
-CREATE INDEX turns_untold ON turns (session_id, created_at) WHERE number IS NULL;
+-- Replies that the transcript has not brought yet: at most a few, in however long a session.
 CREATE INDEX turns_provisional ON turns (session_id) WHERE provisional > 0;
 -- A search leaves out what a rewind took back.
 CREATE INDEX turns_taken_back ON turns (session_id) WHERE replaced > 0;
