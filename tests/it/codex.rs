@@ -91,9 +91,9 @@ impl Codex {
     fn kept(&self) -> Vec<Vec<String>> {
         [
             "SELECT session_id || ' ' || prompt_counter FROM sessions",
-            "SELECT turn_number || ' ' || role || ': ' || text FROM bodies ORDER BY turn_number, role DESC",
+            "SELECT number || ' ' || coalesce(prompt, '') || ' → ' || coalesce(reply, '') FROM turns ORDER BY number",
             "SELECT kind || ' ' || tool_name || ' ' || source_id FROM details ORDER BY rowid",
-            "SELECT prompt_number || ' ' || prompt FROM user_prompts ORDER BY id",
+            "SELECT prompt_number || ' ' || prompt FROM prompts ORDER BY id",
             "SELECT kind || ': ' || title FROM observations ORDER BY id",
             "SELECT request FROM session_summaries ORDER BY id",
         ]
@@ -124,10 +124,8 @@ fn stop_alone_stores_every_turn_once_however_often_it_comes() {
     assert_eq!(
         kept[1],
         [
-            "1 user: What does hello.txt say? ",
-            "1 assistant: The file says hello from the pane.",
-            "2 user: Run the tests with token [redacted]",
-            "2 assistant: The file says hello from the pane.",
+            "1 What does hello.txt say? → The file says hello from the pane.",
+            "2 Run the tests with token [redacted] → The file says hello from the pane.",
         ]
     );
     assert_eq!(kept[3], ["1 What does hello.txt say?", "2 Run the tests with token [redacted]"]);
@@ -160,7 +158,7 @@ fn a_packed_rollout_is_read_where_the_plain_one_was_left() {
 fn a_rollout_that_is_damaged_or_missing_costs_only_itself() {
     let codex = Codex::new();
     codex.stop(0);
-    assert_eq!(codex.rows("SELECT pending_reply FROM turns"), ["The file says hello from the pane."]);
+    assert_eq!(codex.rows("SELECT reply FROM turns WHERE provisional > 0"), ["The file says hello from the pane."]);
     fs::write(format!("{}.zst", codex.rollout.display()), b"no zstd").unwrap();
     codex.stop(0);
     assert!(codex.sandbox.error_log().contains("cannot read"), "{}", codex.sandbox.error_log());

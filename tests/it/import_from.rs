@@ -177,8 +177,8 @@ fn an_import_that_is_killed_is_carried_on() {
     let count = |table: &str| {
         database.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0)).unwrap()
     };
-    assert_eq!(["sessions", "user_prompts", "observations", "session_summaries"].map(count), [60, 300, 3000, 300]);
-    let wrong = "SELECT count(*) FROM observations o JOIN user_prompts p USING (session_id, prompt_number)
+    assert_eq!(["sessions", "prompts", "observations", "session_summaries"].map(count), [60, 300, 3000, 300]);
+    let wrong = "SELECT count(*) FROM observations o JOIN prompts p USING (session_id, prompt_number)
                  WHERE o.created_at - p.created_at <> 1000";
     assert_eq!(database.query_row(wrong, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }

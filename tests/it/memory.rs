@@ -306,7 +306,7 @@ fn a_word_typed_while_the_turn_runs_is_remembered_too() {
     session.fire("UserPromptSubmit", json!({ "prompt": "and test it" }));
     session.fire("UserPromptSubmit", json!({ "prompt": "and test it", "prompt_id": "s-1" }));
     session.stop("done");
-    let prompts = rows(&sandbox, "SELECT DISTINCT prompt FROM user_prompts ORDER BY prompt_number");
+    let prompts = rows(&sandbox, "SELECT DISTINCT prompt FROM prompts ORDER BY prompt_number");
     assert_eq!(prompts, ["build it", "and test it"]);
 }
 
@@ -343,7 +343,7 @@ fn a_prompt_that_finds_the_database_locked_is_taken_in_later() {
     session.bash("b1", "cargo build", "done");
     database.execute_batch("ROLLBACK").unwrap();
     session.stop("answer");
-    let prompts = rows(&sandbox, "SELECT prompt FROM user_prompts ORDER BY prompt_number");
+    let prompts = rows(&sandbox, "SELECT prompt FROM prompts ORDER BY prompt_number");
     assert_eq!(prompts.len(), 8, "{prompts:?}");
     assert_eq!(prompts[..3], ["first", "second", "more 0"]);
     let bookmarks = || rows(&sandbox, "SELECT note FROM bookmarks");

@@ -208,7 +208,7 @@ fn no_byte_of_a_forgotten_vector_is_left() {
         let path = sandbox.data_dir().join("longhaul.db");
         let database = rusqlite::Connection::open(path).unwrap();
         let sql = "SELECT b.keys, b.vectors, s.slot FROM vector_blocks b JOIN vector_slots s ON s.slot / 128 = b.block
-                   JOIN user_prompts u ON u.id = s.record_id AND s.what = 0 WHERE u.prompt = 'authentication fails'";
+                   JOIN prompts u ON u.id = s.record_id AND s.what = 0 WHERE u.prompt = 'authentication fails'";
         let (vectors, slot): (Vec<u8>, usize) =
             database.query_row(sql, [], |row| Ok((row.get(1)?, row.get::<_, i64>(2)? as usize))).unwrap();
         vectors[slot % 128 * DIMS..][..DIMS].to_vec()

@@ -105,7 +105,7 @@ const MAKERS: &str = "SELECT made_by FROM session_summaries UNION ALL SELECT mad
 const SPENT: &str = "SELECT concat_ws(' ', day, requests, tokens_in, tokens_out, tokens_unreported > 0) FROM model_days
                      ORDER BY day";
 const RESERVED: &str = "SELECT tokens FROM model_reservations";
-const FAILED: &str = "SELECT concat_ws(' ', attempts, next_at) FROM model_failures";
+const FAILED: &str = "SELECT concat_ws(' ', attempts, next_at) FROM turns WHERE attempts > 0";
 const TROUBLE: &str = "SELECT error FROM model_trouble";
 
 fn count(sandbox: &Sandbox, maker: &str) -> usize {
@@ -147,7 +147,7 @@ fn summaries_and_observations_get_better_words_once() {
     assert!(!becomes_true(A_WHILE, || api.requests().len() > 3));
     let told: Value = serde_json::from_str(api.requests()[2]["messages"][0]["content"].as_str().unwrap()).unwrap();
     assert_eq!((&told["observations"], &told["summary"]), (&json!([]), &Value::Null));
-    let line = "SELECT summary FROM skeletons WHERE role = 'model' AND origin_session_id = 'one'";
+    let line = "SELECT t.model_line FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.session_id = 'one'";
     assert_eq!(rows(&sandbox, line), ["Line for: Three times as fast."]);
     assert_eq!(count(&sandbox, "rule"), 0);
     assert_eq!(sandbox.error_log(), "");

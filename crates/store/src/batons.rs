@@ -160,10 +160,9 @@ impl Store {
             let sql = "UPDATE sessions SET merged_into = ?2 WHERE session_id = ?1 AND merged_into IS NULL";
             let is_merged = tx.execute(sql, (predecessor, heir))? > 0;
             if is_merged {
-                for table in ["turns", "bodies", "skeletons", "details"] {
-                    let sql = format!("UPDATE OR IGNORE {table} SET session_id = ?2 WHERE session_id = ?1");
-                    tx.execute(&sql, (predecessor, heir))?;
-                }
+                let sql = "UPDATE turns SET owner_id = h.id FROM sessions p, sessions h
+                           WHERE turns.owner_id = p.id AND p.session_id = ?1 AND h.session_id = ?2";
+                tx.execute(sql, (predecessor, heir))?;
             }
             // The baton that was left to this client goes too, whichever session of the chain it names.
             tx.execute(

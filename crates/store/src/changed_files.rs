@@ -17,17 +17,16 @@ impl Store {
         let sql = format!(
             "SELECT how, text, folder FROM (
                SELECT d.created_at AS at, 0 AS how, d.input_text AS text, '' AS folder
-               FROM (SELECT origin_session_id AS origin, turn_number AS number FROM turns
-                     WHERE session_id = ?1 AND replaced = 0 ORDER BY created_at DESC {few}) t
-               CROSS JOIN details d ON d.origin_session_id = t.origin AND d.turn_number = t.number
+               FROM (SELECT id FROM turns WHERE owner_id = (SELECT id FROM sessions WHERE session_id = ?1)
+                     AND number IS NOT NULL AND replaced = 0 ORDER BY began_at DESC {few}) t
+               CROSS JOIN details d ON d.turn = t.id
                WHERE d.tool_name IN ('Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'apply_patch') AND d.input_text IS NOT NULL
                  AND d.is_error = 0
                UNION ALL
                SELECT o.created_at, 1, o.files_modified, '' FROM observations o
                WHERE o.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND o.files_modified <> '[]'
-                 AND NOT EXISTS (SELECT 1 FROM details d JOIN turns t ON t.origin_session_id = d.origin_session_id
-                                 AND t.turn_number = d.turn_number AND t.replaced <> 0
-                                 WHERE d.session_id = ?1 AND d.origin_session_id = ?1 AND d.source_id = o.tool_use_id)
+                 AND NOT EXISTS (SELECT 1 FROM details d JOIN turns t ON t.id = d.turn AND t.replaced <> 0
+                                 WHERE d.session_id = o.session_id AND d.source_id = o.tool_use_id)
                UNION ALL
                -- What changed before the session is in the snapshot of its start.
                SELECT s.created_at, 1, s.changed_some, s.work_tree || '/' FROM snapshots s

@@ -27,15 +27,14 @@ impl Store {
         let sql = format!(
             "SELECT d.tool_name, d.input_text, d.is_error,
                     CASE WHEN d.is_error OR d.tool_name = 'TaskCreate' THEN
-                        (SELECT o.output_text FROM details o WHERE o.session_id = d.session_id
-                         AND o.origin_session_id = d.origin_session_id AND o.source_id = d.source_id || ':result') END
+                        (SELECT o.output_text FROM details o
+                         WHERE o.session_id = d.session_id AND o.source_id = d.source_id || ':result') END
              FROM details d
-             WHERE d.origin_session_id = ?1 AND d.kind = 'tool_input'
+             WHERE d.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND d.kind = 'tool_input'
                -- A subagent works on the session's task list.
                AND (d.subagent = 0 OR d.tool_name IN ('TaskCreate', 'TaskUpdate'))
                AND d.tool_name IS NOT NULL AND d.input_text IS NOT NULL
-               AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.origin_session_id = d.origin_session_id
-                               AND t.turn_number = d.turn_number AND t.replaced <> 0)
+               AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = d.turn AND t.replaced <> 0)
              ORDER BY d.created_at DESC, d.rowid DESC {}",
             limit(CALLS)
         );
@@ -53,10 +52,10 @@ impl Store {
     /// Returns how many of a session's newest prompts belong to the turn of the prompt with this id: that one, and those queued
     /// since.
     pub fn prompts_of_turn(&self, session: &str, prompt_id: &str) -> Result<usize, StoreError> {
-        let sql = "SELECT count(*) FROM user_prompts
+        let sql = "SELECT count(*) FROM prompts
                    WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1)
-                     AND created_at >= (SELECT min(p.created_at) FROM user_prompts p
-                                        WHERE p.session_id = user_prompts.session_id AND p.prompt_id = ?2)";
+                     AND created_at >= (SELECT min(p.created_at) FROM prompts p
+                                        WHERE p.session_id = prompts.session_id AND p.prompt_id = ?2)";
         let count: i64 = self
             .connection
             .query_row(sql, (session, prompt_id), |row| row.get(0))

@@ -1,7 +1,7 @@
 //! Storing what was read from a transcript, with how far it was read, in one transaction.
 
 mod links;
-mod turn_rows;
+pub(crate) mod turn_rows;
 
 use longhaul_core::event::predicates::bookmark_note;
 use longhaul_core::{Config, Millis};
@@ -11,8 +11,10 @@ use rusqlite::{Connection, OptionalExtension};
 
 use self::links::{mark_replaced, position_before, roll_back, store_links, undo_rollback};
 use self::turn_rows::store_turn;
-use crate::row_ids::Time;
-use crate::{Sanitizer, Session, Store, StoreError, forgotten_prompts, pending_replies};
+use crate::memory::prompts::was_for_forgotten;
+use crate::memory::session_row::session_row;
+use crate::row_ids::{SessionRow, Time};
+use crate::{Sanitizer, Session, Store, StoreError, pending_replies};
 
 /// The role of a turn that begins with a bookmark.
 pub const BOOKMARK: &str = "bookmark";
@@ -52,7 +54,7 @@ fn store_batch(
 ) -> rusqlite::Result<()> {
     let sanitizer = Sanitizer::new(config);
     let id = session.session.as_str();
-    let owner = owner(connection, id)?;
+    let owned = owned(connection, id)?;
     let sql = "SELECT forgotten_at FROM sessions WHERE session_id = ?1";
     let forgotten: Option<Time> = connection.query_row(sql, [id], |row| row.get(0))?;
     // What was forgotten does not come back with a part of the file that was not read then.
@@ -63,28 +65,26 @@ fn store_batch(
     let mut rollbacks = batch.rollbacks.iter().peekable();
     for (number, turn) in batch.turns.iter().enumerate() {
         while let Some(rollback) = rollbacks.next_if(|rollback| rollback.after <= number) {
-            roll_back(connection, id, position_before(turn, offset, &batch.links), rollback.turns)?;
+            roll_back(connection, id, owned.row, position_before(turn, offset, &batch.links), rollback.turns)?;
         }
         if turn.begins {
-            undo_rollback(connection, id, &turn.id)?;
+            undo_rollback(connection, owned.row, &turn.id)?;
         }
-        let is_hidden = is_hidden(connection, id, turn, before, sanitizer)?;
+        let is_hidden = is_hidden(connection, id, owned.row, turn, before, sanitizer)?;
         before = Some(&turn.id);
         if is_hidden {
             hide(connection, id, turn)?;
-        } else if !is_forgotten(turn)
-            && !forgotten_prompts::has_asked_for(connection, id, turn.at.unwrap_or(now).0 as i64)?
-        {
-            store_turn(connection, &owner, id, turn, config, now)?;
+        } else if !is_forgotten(turn) && !was_for_forgotten(connection, owned.row, turn.at.unwrap_or(now).0 as i64)? {
+            store_turn(connection, owned, turn, config, now)?;
         }
     }
     for rollback in rollbacks {
-        roll_back(connection, id, i64::MAX, rollback.turns)?;
+        roll_back(connection, id, owned.row, i64::MAX, rollback.turns)?;
     }
     let replies = batch.turns.iter().map(|turn| sanitizer.reply(&turn.reply()));
-    pending_replies::forget_replies(connection, id, replies.filter(|reply| !reply.trim().is_empty()))?;
+    pending_replies::forget_replies(connection, owned.row, replies.filter(|reply| !reply.trim().is_empty()))?;
     if may_rewind(session.cursor.tip.as_deref(), &batch.links) {
-        mark_replaced(connection, id)?;
+        mark_replaced(connection, id, owned.row)?;
     }
     let cursor = &batch.cursor;
     connection.execute(
@@ -104,26 +104,34 @@ pub fn turn_role(turn: &Turn, config: &Config) -> &'static str {
     if is_bookmark { BOOKMARK } else { turn.origin.role() }
 }
 
-/// Returns the session that a session's turns belong to: itself, or the one that has inherited it.
-pub(crate) fn owner(connection: &Connection, session: &str) -> rusqlite::Result<String> {
-    let mut owner = session.to_owned();
+/// A session, and the one that its turns belong to: itself, or the one that has inherited it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Owned {
+    pub(crate) row: SessionRow,
+    pub(crate) owner: SessionRow,
+}
+
+pub(crate) fn owned(connection: &Connection, session: &str) -> rusqlite::Result<Owned> {
+    let row = session_row(connection, session)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+    let mut owner = row;
     // A longer chain is damage, and any end of it will do.
     for _ in 0..MAX_MERGES {
-        let sql = "SELECT merged_into FROM sessions WHERE session_id = ?1";
-        let next: Option<String> =
-            connection.prepare_cached(sql)?.query_row([&owner], |row| row.get(0)).optional()?.flatten();
+        let sql = "SELECT h.id FROM sessions s JOIN sessions h ON h.session_id = s.merged_into WHERE s.id = ?1";
+        let next: Option<SessionRow> =
+            connection.prepare_cached(sql)?.query_row([owner], |row| row.get(0)).optional()?;
         match next {
-            Some(next) if next != session => owner = next,
+            Some(next) if next != row => owner = next,
             Some(_) | None => break,
         }
     }
-    Ok(owner)
+    Ok(Owned { row, owner })
 }
 
 /// Returns whether nothing of a turn may be stored: its prompt is wholly private, or it belongs to a turn whose prompt was.
 fn is_hidden(
     connection: &Connection,
     session: &str,
+    row: SessionRow,
     turn: &Turn,
     before: Option<&str>,
     sanitizer: Sanitizer,
@@ -139,10 +147,10 @@ fn is_hidden(
         return Ok(true);
     }
     if !turn.begins {
-        return Ok(!is_kept(connection, session, Some(&turn.id))?);
+        return Ok(!is_kept(connection, row, Some(&turn.id))?);
     }
     // What was typed during a turn that is not stored, and what comes back from its work, is not stored either.
-    if (turn.origin == PromptOrigin::Queued || !turn.origin.is_person()) && !is_kept(connection, session, before)? {
+    if (turn.origin == PromptOrigin::Queued || !turn.origin.is_person()) && !is_kept(connection, row, before)? {
         return Ok(true);
     }
     let mut named =
@@ -163,8 +171,8 @@ fn hide(connection: &Connection, session: &str, turn: &Turn) -> rusqlite::Result
 }
 
 /// Returns whether a turn is stored; `true` if there is no turn, because nothing is hidden then.
-fn is_kept(connection: &Connection, session: &str, turn: Option<&str>) -> rusqlite::Result<bool> {
+fn is_kept(connection: &Connection, session: SessionRow, turn: Option<&str>) -> rusqlite::Result<bool> {
     let Some(turn) = turn else { return Ok(true) };
-    let sql = "SELECT 1 FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2";
+    let sql = "SELECT 1 FROM turns WHERE session_id = ?1 AND turn_id = ?2";
     connection.prepare_cached(sql)?.exists((session, turn))
 }

@@ -10,13 +10,12 @@ mod import_from;
 mod notes;
 mod page_queries;
 mod projects;
-mod prompts;
+pub(crate) mod prompts;
 mod record_id;
 pub(crate) mod records;
 mod search_order;
 pub(crate) mod session_row;
 mod summaries;
-pub(crate) mod tables;
 mod timeline;
 pub(crate) mod tool_calls;
 pub(crate) mod upkeep;
@@ -60,6 +59,15 @@ impl What {
             Self::Prompt => "prompt",
             Self::Observation => "observation",
             Self::Summary => "summary",
+        }
+    }
+
+    /// Returns the table, or the view, that the records of this kind are in.
+    pub(crate) fn table(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompts",
+            Self::Observation => "observations",
+            Self::Summary => "session_summaries",
         }
     }
 

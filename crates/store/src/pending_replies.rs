@@ -3,9 +3,13 @@
 use longhaul_core::Millis;
 use rusqlite::Connection;
 
+use crate::ingest::turn_rows::{NEXT_NUMBER, ReplyText};
+use crate::memory::prompts::was_for_forgotten;
+use crate::memory::session_row::session_row;
 use crate::model::lines;
 use crate::recall::replies;
-use crate::{BOOKMARK, Store, StoreError, cannot, forgotten_prompts};
+use crate::row_ids::SessionRow;
+use crate::{BOOKMARK, Store, StoreError, cannot};
 
 /// How many turns may lie between a prompt and its reply, such as commands that the client handles itself. Bookmarks do
 /// not count: a long turn has many.
@@ -15,7 +19,7 @@ impl Store {
     /// Stores a session's last reply as the hook reports it, until the transcript has it.
     ///
     /// If there is no turn that `prompt` began, because the transcript is late or cannot be read, prompt and reply become a
-    /// turn of their own with the id `turn`, which [`Store::ingest`] removes when the real one comes. A reply to a
+    /// turn of their own with the id `turn`, which [`Store::ingest`] takes over when the real one comes. A reply to a
     /// prompt that was forgotten is not stored.
     pub fn keep_reply(
         &self,
@@ -26,21 +30,25 @@ impl Store {
         at: Millis,
     ) -> Result<(), StoreError> {
         // Stop may fire again, and the transcript may have it already: reading costs less than a commit.
-        let newest = newest(&self.connection, session).map_err(cannot("keep the reply"))?;
+        let failed = cannot("keep the reply");
+        let Some(row) = session_row(&self.connection, session).map_err(&failed)? else { return Ok(()) };
+        let newest = newest(&self.connection, row).map_err(failed)?;
         if turn_of(&newest, prompt, reply) == ReplyTurn::Stored {
             return Ok(());
         }
-        self.write("keep the reply", |tx| keep(tx, session, turn, prompt, reply, at.0 as i64))
+        self.write("keep the reply", |tx| {
+            let is_forgotten = was_for_forgotten(tx, row, at.0 as i64)?;
+            if is_forgotten { Ok(()) } else { keep(tx, row, turn, prompt, reply, at.0 as i64) }
+        })
     }
 }
 
 /// A turn that a reply may belong to.
 struct Candidate {
-    number: i64,
+    id: i64,
     role: String,
     asked: Option<String>,
-    replied: Option<String>,
-    pending: Option<String>,
+    reply: ReplyText,
 }
 
 impl Candidate {
@@ -51,13 +59,12 @@ impl Candidate {
 
     fn has(&self, reply: &str) -> bool {
         let reply = squeeze(reply);
-        self.replied.as_deref().is_some_and(|replied| squeeze(replied).contains(&reply))
-            || self.pending.as_deref().is_some_and(|pending| squeeze(pending) == reply)
+        squeeze(&self.reply.kept).contains(&reply) || squeeze(&self.reply.provisional) == reply
     }
 
     /// Returns whether the transcript has `reply` as its last one.
     fn ends_with(&self, reply: &str) -> bool {
-        self.replied.as_deref().is_some_and(|replied| squeeze(replied).ends_with(&squeeze(reply)))
+        !self.reply.kept.is_empty() && squeeze(&self.reply.kept).ends_with(&squeeze(reply))
     }
 
     /// Returns whether the model answers it. Commands that the client handles itself are only recorded.
@@ -71,8 +78,8 @@ impl Candidate {
 enum ReplyTurn {
     /// The reply is stored already.
     Stored,
-    /// The turn with this number.
-    Number(i64),
+    /// The turn with this id.
+    Known(i64),
     /// A turn that the transcript does not have yet.
     New,
 }
@@ -88,26 +95,17 @@ fn turn_of(newest: &[Candidate], prompt: Option<&str>, reply: &str) -> ReplyTurn
         return ReplyTurn::Stored;
     }
     let answered = since.iter().find(|turn| turn.is_answered()).unwrap_or(&newest[asked]);
-    ReplyTurn::Number(answered.number)
+    ReplyTurn::Known(answered.id)
 }
 
 /// Returns the turns that no rewind has removed, the newest first, up to the last one that a person's prompt began.
-fn newest(connection: &Connection, session: &str) -> rusqlite::Result<Vec<Candidate>> {
-    let sql = "SELECT t.turn_number, t.role, u.text, a.text, t.pending_reply FROM turns t
-         LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
-                           AND u.turn_number = t.turn_number AND u.role = 'user'
-         LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
-                           AND a.turn_number = t.turn_number AND a.role = 'assistant'
-         WHERE t.origin_session_id = ?1 AND t.replaced = 0 ORDER BY t.turn_number DESC";
+fn newest(connection: &Connection, session: SessionRow) -> rusqlite::Result<Vec<Candidate>> {
+    let sql = "SELECT id, role, prompt, reply, provisional FROM turns
+               WHERE session_id = ?1 AND number IS NOT NULL AND replaced = 0 ORDER BY number DESC";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map([session], |row| {
-        Ok(Candidate {
-            number: row.get(0)?,
-            role: row.get(1)?,
-            asked: row.get(2)?,
-            replied: row.get(3)?,
-            pending: row.get(4)?,
-        })
+        let reply = ReplyText::new(row.get(3)?, row.get(4)?);
+        Ok(Candidate { id: row.get(0)?, role: row.get(1)?, asked: row.get(2)?, reply })
     })?;
     let (mut turns, mut between) = (Vec::new(), 0);
     for turn in rows {
@@ -124,64 +122,63 @@ fn newest(connection: &Connection, session: &str) -> rusqlite::Result<Vec<Candid
 
 fn keep(
     connection: &Connection,
-    session: &str,
+    session: SessionRow,
     turn: &str,
     prompt: Option<&str>,
     reply: &str,
     at: i64,
 ) -> rusqlite::Result<()> {
-    if forgotten_prompts::has_asked_for(connection, session, at)? {
-        return Ok(());
-    }
-    let number = match turn_of(&newest(connection, session)?, prompt, reply) {
+    let id = match turn_of(&newest(connection, session)?, prompt, reply) {
         ReplyTurn::Stored => return Ok(()),
-        ReplyTurn::Number(number) => number,
+        ReplyTurn::Known(id) => id,
         ReplyTurn::New => {
-            let number: i64 = connection.query_row(
-                "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-                 VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
-                                               ORDER BY turn_number DESC LIMIT 1), 0), ?2, 'user', ?3)
-                 ON CONFLICT DO UPDATE SET replaced = 0 RETURNING turn_number",
-                (session, turn, at),
-                |row| row.get(0),
-            )?;
-            connection.execute(
-                "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                 VALUES (?1, ?1, ?2, 'user', ?3, (length(?3) + 3) / 4, ?4) ON CONFLICT DO NOTHING",
-                (session, number, prompt.unwrap_or_default(), at),
-            )?;
-            number
+            match prompt.map(|prompt| untold_prompt(connection, session, prompt)).transpose()?.flatten() {
+                Some(id) => {
+                    let sql = format!(
+                        "UPDATE turns SET number = {NEXT_NUMBER}, turn_id = ?3 || ':' || id, role = 'user', began_at = ?4
+                     WHERE id = ?2"
+                    );
+                    connection.execute(&sql, (session, id, turn, at))?;
+                    id
+                }
+                None => {
+                    let sql = format!(
+                        "INSERT INTO turns (session_id, owner_id, number, turn_id, role, prompt, began_at, created_at)
+                     VALUES (?1, ?1, {NEXT_NUMBER}, ?2, 'user', ?3, ?4, ?4)
+                     ON CONFLICT DO UPDATE SET replaced = 0 RETURNING id"
+                    );
+                    connection.query_row(&sql, (session, turn, prompt.unwrap_or_default(), at), |row| row.get(0))?
+                }
+            }
         }
     };
-    let before = replies::text(connection, session, number)?;
-    let line = lines::before_change(connection, session, number)?;
-    let sql = "UPDATE turns SET pending_reply = ?3 WHERE origin_session_id = ?1 AND turn_number = ?2";
-    connection.execute(sql, (session, number, reply))?;
-    replies::reindex(connection, session, number, &before)?;
-    lines::after_change(connection, session, number, line)
+    set_provisional(connection, id, reply)
 }
 
-/// Removes the turn that a hook has reported, now that the transcript has it.
-pub(crate) fn forget_turn(connection: &Connection, owner: &str, origin: &str, asked: &str) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(
-        "SELECT t.turn_number, b.text FROM turns t
-         JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
-                      AND b.turn_number = t.turn_number AND b.role = 'user'
-         WHERE t.origin_session_id = ?1 AND t.turn_id BETWEEN 'hook:' AND 'hook;'",
-    )?;
-    let reported: Vec<(i64, String)> =
-        statement.query_map([origin], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    let asked = squeeze(asked);
-    for (number, _) in reported.into_iter().filter(|(_, text)| squeeze(text) == asked) {
-        lines::drop_line(connection, origin, number)?;
-        replies::remove(connection, origin, number)?;
-        let key = (owner, origin, number);
-        connection
-            .execute("DELETE FROM bodies WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3", key)?;
-        connection
-            .execute("DELETE FROM turns WHERE session_id = ?1 AND origin_session_id = ?2 AND turn_number = ?3", key)?;
+/// Returns the last prompt with this text that the memory has and the transcript has not yet.
+fn untold_prompt(connection: &Connection, session: SessionRow, prompt: &str) -> rusqlite::Result<Option<i64>> {
+    let sql = "SELECT id, prompt FROM turns WHERE session_id = ?1 AND number IS NULL AND forgotten = 0
+               ORDER BY created_at DESC, id DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([session])?;
+    let prompt = squeeze(prompt);
+    while let Some(row) = rows.next()? {
+        if row.get_ref(1)?.as_str_or_null()?.is_some_and(|asked| squeeze(asked) == prompt) {
+            return row.get(0).map(Some);
+        }
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Replaces what a hook has told of a turn's reply.
+fn set_provisional(connection: &Connection, turn: i64, told: &str) -> rusqlite::Result<()> {
+    let mut reply = ReplyText::read(connection, turn)?;
+    let before = reply.whole();
+    let line = lines::before_change(connection, turn)?;
+    told.clone_into(&mut reply.provisional);
+    reply.write(connection, turn)?;
+    replies::reindex(connection, turn, &before)?;
+    lines::after_change(connection, turn, line)
 }
 
 /// Removes the replies that a hook has reported and that one of `replies` now has, in whichever turn.
@@ -189,29 +186,25 @@ pub(crate) fn forget_turn(connection: &Connection, owner: &str, origin: &str, as
 /// The iterator is used only if there are any: it makes long texts.
 pub(crate) fn forget_replies(
     connection: &Connection,
-    origin: &str,
+    session: SessionRow,
     replies: impl Iterator<Item = String>,
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
         // Without the hint, SQLite reads every turn of the session.
-        "SELECT turn_number, pending_reply FROM turns INDEXED BY turns_pending
-         WHERE origin_session_id = ?1 AND pending_reply IS NOT NULL",
+        "SELECT id, reply, provisional FROM turns INDEXED BY turns_provisional
+         WHERE session_id = ?1 AND provisional > 0",
     )?;
-    let pending: Vec<(i64, String)> =
-        statement.query_map([origin], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    if pending.is_empty() {
+    let told: Vec<(i64, ReplyText)> = statement
+        .query_map([session], |row| Ok((row.get(0)?, ReplyText::new(row.get(1)?, row.get(2)?))))?
+        .collect::<Result<_, _>>()?;
+    if told.is_empty() {
         return Ok(());
     }
     let replies: Vec<String> = replies.map(|reply| squeeze(&reply)).collect();
-    for (number, reported) in pending {
-        let reported = squeeze(&reported);
-        if replies.iter().any(|reply| reply.ends_with(&reported)) {
-            let before = replies::text(connection, origin, number)?;
-            let line = lines::before_change(connection, origin, number)?;
-            let sql = "UPDATE turns SET pending_reply = NULL WHERE origin_session_id = ?1 AND turn_number = ?2";
-            connection.execute(sql, (origin, number))?;
-            replies::reindex(connection, origin, number, &before)?;
-            lines::after_change(connection, origin, number, line)?;
+    for (turn, reply) in told {
+        let told = squeeze(&reply.provisional);
+        if replies.iter().any(|reply| reply.ends_with(&told)) {
+            set_provisional(connection, turn, "")?;
         }
     }
     Ok(())

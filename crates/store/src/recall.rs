@@ -7,7 +7,6 @@ mod beginnings;
 mod candidate;
 mod expression;
 pub(crate) mod index;
-pub(crate) mod index_state;
 mod index_tables;
 pub(crate) mod key;
 mod meaning;
@@ -23,6 +22,7 @@ mod strict;
 mod trigrams;
 
 pub use self::backlog::IndexProgress;
+pub(crate) use self::candidate::Candidate;
 pub use self::meaning::{NEAREST, NearRecords};
 pub(crate) use self::postings::newest_notes;
 pub use self::prompt_search::{PromptPassage, PromptSearch};

@@ -3,8 +3,8 @@
 use longhaul_core::Millis;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::recall::replies::SAME_PROMPT_MS;
 use crate::row_ids::Time;
+use crate::same_turn::SAME_PROMPT_MS;
 use crate::{Store, StoreError, cannot};
 
 /// The value of `turns.replaced` for a turn that a rewind took back; 0 for one that is part of the conversation.
@@ -23,7 +23,7 @@ pub(crate) const LEFT_OUT: i64 = 4;
 const UNREPORTED_TURNS: &str = "turns INDEXED BY turns_with_unreported_rewind";
 
 /// Selects the turns of a session among [`UNREPORTED_TURNS`].
-const OF_SESSION: &str = "origin_session_id = ?1 AND replaced = 2";
+const OF_SESSION: &str = "session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND replaced = 2";
 
 /// A rewind that was not reported yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,17 +37,13 @@ pub struct Rewind {
 /// Whether a rewind took back every turn of a prompt. Of a prompt without a reply, the turn is found by its text and time:
 /// only in a session with a rewind, since a search asks for each of its candidates.
 const IS_TAKEN_BACK: &str = "SELECT coalesce(
-        (SELECT min(t.replaced) > 0 FROM replies r
-         JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
-         WHERE r.prompt_id = p.id),
-        (SELECT min(t.replaced) > 0 FROM sessions s JOIN turns t ON t.origin_session_id = s.session_id
-         JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
-                      AND b.turn_number = t.turn_number AND b.role = 'user'
-         WHERE s.id = p.session_id AND abs(t.created_at - p.created_at) <= ?3 AND b.text = p.prompt
+        (SELECT min(t.replaced) > 0 FROM turns t WHERE t.passage = p.id),
+        (SELECT min(t.replaced) > 0 FROM turns t
+         WHERE t.session_id = p.session_id AND abs(t.began_at - p.created_at) <= ?3 AND t.prompt = p.prompt
            AND EXISTS (SELECT 1 FROM turns INDEXED BY turns_taken_back
-                       WHERE origin_session_id = s.session_id AND replaced > 0)),
+                       WHERE session_id = p.session_id AND replaced > 0)),
         0)
-    FROM user_prompts p WHERE p.session_id = ?1 AND p.prompt_number = ?2";
+    FROM prompts p WHERE p.session_id = ?1 AND p.prompt_number = ?2";
 
 /// Returns whether a rewind took back the prompt with a number in a session, and with it everything that was done for it.
 pub(crate) fn is_taken_back(connection: &Connection, session: i64, prompt_number: i64) -> rusqlite::Result<bool> {
@@ -60,7 +56,7 @@ impl Store {
     /// Returns the rewind of a session that was not reported yet.
     pub fn unreported_rewind(&self, session: &str) -> Result<Option<Rewind>, StoreError> {
         let failed = cannot("look for a rewind");
-        let sql = format!("SELECT created_at FROM {UNREPORTED_TURNS} WHERE {OF_SESSION} LIMIT 1");
+        let sql = format!("SELECT began_at FROM {UNREPORTED_TURNS} WHERE {OF_SESSION} LIMIT 1");
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
         let at: Option<Time> = statement.query_row([session], |row| row.get(0)).optional().map_err(&failed)?;
         let Some(at) = at else { return Ok(None) };
@@ -68,8 +64,8 @@ impl Store {
         // next snapshot is that of a later message.
         let sql = "SELECT id FROM snapshots
                    WHERE session_id = ?1 AND kind IN ('prompt', 'bookmark') AND commit_id IS NOT NULL AND created_at >= ?2
-                     AND created_at < coalesce((SELECT min(created_at) FROM turns
-                                                WHERE origin_session_id = ?1 AND created_at > ?2), created_at + 1)
+                     AND created_at < coalesce((SELECT min(began_at) FROM turns
+                                                WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND began_at > ?2), created_at + 1)
                    ORDER BY created_at LIMIT 1";
         let snapshot = self.connection.query_row(sql, (session, at), |row| row.get(0)).optional().map_err(failed)?;
         Ok(Some(Rewind { at: at.0, snapshot }))
@@ -78,7 +74,9 @@ impl Store {
     /// Records that a later rollout of Codex leaves these turns of a session out; returns how many were part of it.
     pub fn leave_out(&self, session: &str, turns: &[String]) -> Result<usize, StoreError> {
         self.write("record a rewind of Codex", |connection| {
-            let sql = "UPDATE turns SET replaced = ?3 WHERE origin_session_id = ?1 AND turn_id = ?2 AND replaced = 0";
+            let sql =
+                "UPDATE turns SET replaced = ?3 WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1)
+                       AND turn_id = ?2 AND replaced = 0";
             let mut statement = connection.prepare(sql)?;
             let mut count = 0;
             for turn in turns {

@@ -1,9 +1,8 @@
 //! Row numbers and times, each a type of its own, as SQLite stores them.
 //!
-//! `session_id` is the session's own id, a text, in every table of the handoff, the tracker and the bookmarks. In the tables
-//! of the memory (`user_prompts`, `observations`, `session_summaries`) it is the number of the row in `sessions`, because
-//! that is short enough for every row and index. In the code the first is a `&str`, the second a [`SessionRow`]: one cannot
-//! be passed for the other.
+//! In the tables of a conversation (`turns`, `details`, `observations`, `session_summaries`), `session_id` is
+//! the number of the row in `sessions`, which is short enough for every row and index. In all others it is the session's own
+//! id, a text. In the code the first is a [`SessionRow`], the second a `&str`: one cannot be passed for the other.
 
 use longhaul_core::Millis;
 use rusqlite::ToSql;

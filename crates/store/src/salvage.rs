@@ -23,6 +23,8 @@ use crate::memory::session_row::add_project;
 use crate::recall::backlog::{self, Room};
 use crate::recall::index::NewTerms;
 use crate::recall::replies;
+use crate::row_ids::SessionRow;
+use crate::same_turn::SAME_PROMPT_MS;
 use crate::{Sanitizer, Store, StoreError, What, cannot};
 
 /// The origin in `moved_in` of what says how far a file was salvaged.
@@ -34,8 +36,8 @@ const ROWS: usize = 200;
 /// How long it waits where many processes want to write.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How far apart the times of one and the same prompt may be, in milliseconds.
-const SAME_PROMPT_MS: i64 = 120_000;
+/// The turns whose prompt the memory has, which are counted.
+const PROMPTS: &str = "prompts";
 
 /// The longest text of a row, in bytes.
 const MOST_TEXT: usize = 1 << 20;
@@ -65,7 +67,7 @@ pub struct Salvaged {
 impl Salvaged {
     fn count(&mut self, table: &str, fate: Fate) {
         let stored = match table {
-            "user_prompts" => Some(&mut self.prompts),
+            PROMPTS => Some(&mut self.prompts),
             "observations" => Some(&mut self.observations),
             "session_summaries" => Some(&mut self.summaries),
             "bookmarks" => Some(&mut self.bookmarks),
@@ -116,6 +118,7 @@ impl Store {
             sessions: HashMap::new(),
             elsewhere: HashSet::new(),
             observations: HashMap::new(),
+            turns: HashMap::new(),
             others: others(&damaged),
             terms: NewTerms::default(),
             salvaged: Salvaged { missing_tables, ..Salvaged::default() },
@@ -180,6 +183,7 @@ struct Copy<'a> {
     /// again from its beginning.
     elsewhere: HashSet<String>,
     observations: HashMap<i64, i64>,
+    turns: HashMap<i64, i64>,
     others: HashSet<(i64, i64)>,
     terms: NewTerms,
     salvaged: Salvaged,
@@ -227,7 +231,11 @@ impl Copy<'_> {
             let sql = "SELECT 1 FROM moved_in WHERE origin = ?1 AND key >= ?2 AND key < ?3 || '!'";
             let is_done = tx.prepare_cached(sql)?.exists((ORIGIN, &progress, self.key))?;
             for row in rows {
-                let name = row.table.name;
+                let name = if row.integer("prompt_number").is_some() && row.table.name == "turns" {
+                    PROMPTS
+                } else {
+                    row.table.name
+                };
                 let fate = self.row(row, is_done)?;
                 self.salvaged.count(name, fate);
             }
@@ -247,11 +255,11 @@ impl Copy<'_> {
         match row.table.name {
             "projects" => self.project(&row),
             "sessions" => self.session(row, is_done),
-            "user_prompts" => self.record(row, Some(What::Prompt), is_done),
-            "observations" => self.record(row, Some(What::Observation), is_done),
-            "session_summaries" => self.record(row, Some(What::Summary), is_done),
-            "forgotten_prompts" => self.record(row, None, is_done),
+            "observations" => self.record(row, What::Observation, is_done),
+            "session_summaries" => self.record(row, What::Summary, is_done),
+            "turns" => self.turn(row, is_done),
             _ if is_done => Ok(Fate::Stored),
+            "details" => self.detail(row),
             "folded_calls" => {
                 let observation = row.integer("observation_id").and_then(|id| self.observations.get(&id));
                 let observation = observation.map_or(Value::Null, |id| Value::Integer(*id));
@@ -259,7 +267,7 @@ impl Copy<'_> {
                 self.insert(row).map(|_| Fate::Stored)
             }
             "bookmarks" if self.others.contains(&(3, row.integer("id").unwrap_or_default())) => Ok(Fate::OfOther),
-            "bookmarks" | "snapshots" | "turns" | "bodies" | "skeletons" | "details" | "links" => self.of_session(row),
+            "bookmarks" | "snapshots" | "links" => self.of_session(row),
             _ => self.insert(row).map(|_| Fate::Stored),
         }
     }
@@ -285,7 +293,7 @@ impl Copy<'_> {
                 return false;
             }
             match (table, name) {
-                (_, "session_id" | "origin_session_id" | "merged_into" | "inherits") if !text.is_empty() => {
+                (_, "session_id" | "merged_into" | "inherits") if !text.is_empty() => {
                     SessionId::new(text).is_some_and(|id| id.as_str() == text)
                 }
                 ("observations", "kind") => Kind::from_name(text).is_some(),
@@ -300,14 +308,14 @@ impl Copy<'_> {
                     *text = sanitizer.detail(kind, &tool, text);
                     true
                 }
-                ("user_prompts", "prompt") => {
+                ("turns", "prompt") => {
                     *text = sanitizer.capped(text);
-                    !text.is_empty()
+                    true
                 }
                 (
                     _,
                     "title" | "narrative" | "request" | "investigated" | "learned" | "completed" | "next_steps"
-                    | "text" | "summary" | "first_user_prompt" | "last_prompt" | "pending_reply" | "failure" | "note",
+                    | "reply" | "line" | "model_line" | "first_user_prompt" | "last_prompt" | "failure" | "note",
                 ) => {
                     *text = sanitizer.clean(text);
                     true
@@ -369,7 +377,7 @@ impl Copy<'_> {
     fn make_room(&self, session: i64, before: &Fields<'_>) -> rusqlite::Result<()> {
         let prompts = before.integer("prompt_counter").unwrap_or_default().clamp(0, 1 << 32);
         // Twice, because a number may be taken by a row that changes later.
-        for table in ["user_prompts", "session_summaries"] {
+        for table in ["turns", "session_summaries"] {
             let sql = format!("UPDATE {table} SET prompt_number = -(prompt_number + ?2) WHERE session_id = ?1");
             self.connection().execute(&sql, (session, prompts))?;
             let sql = format!("UPDATE {table} SET prompt_number = -prompt_number WHERE session_id = ?1");
@@ -424,81 +432,72 @@ impl Copy<'_> {
         Ok(new)
     }
 
-    /// Copies a record, or with `None` that a prompt was forgotten.
-    fn record(&mut self, mut row: Fields<'_>, what: Option<What>, is_done: bool) -> rusqlite::Result<Fate> {
+    /// Copies an observation or a summary.
+    fn record(&mut self, mut row: Fields<'_>, what: What, is_done: bool) -> rusqlite::Result<Fate> {
         let old = row.integer("id").unwrap_or_default();
-        let number = match what {
-            Some(What::Prompt) => 0,
-            Some(What::Observation) => 1,
-            Some(What::Summary) => 2,
-            None => -1,
-        };
-        if self.others.contains(&(number, old)) {
+        if self.others.contains(&(if what == What::Observation { 1 } else { 2 }, old)) {
             return Ok(Fate::OfOther);
         }
-        let project = self.project_of(&row)?;
-        if what.is_some() {
-            let Some(project) = project else { return Ok(Fate::Damaged) };
-            row.set("project_id", Value::Integer(project));
-        }
-        let mut was_here = false;
+        let Some(project) = self.project_of(&row)? else { return Ok(Fate::Damaged) };
+        row.set("project_id", Value::Integer(project));
         if let Some(session) = row.integer("session_id") {
-            match self.session_of(session, project)? {
+            match self.session_of(session, Some(project))? {
                 None => return Ok(Fate::Damaged),
                 Some(Session::OfOther) => return Ok(Fate::OfOther),
-                Some(Session::Here { row: new, was_here: here }) => {
-                    row.set("session_id", Value::Integer(new));
-                    was_here = here;
-                }
+                Some(Session::Here { row: new, .. }) => row.set("session_id", Value::Integer(new)),
             }
         }
         if is_done {
             // What was folded into it needs its number.
-            if let (Some(What::Observation), Some(call)) = (what, row.text("tool_use_id")) {
+            if let (What::Observation, Some(call)) = (what, row.text("tool_use_id")) {
                 let sql = "SELECT id FROM observations WHERE tool_use_id = ?1";
                 let new: Option<i64> = self.connection().query_row(sql, [call], |row| row.get(0)).optional()?;
                 self.observations.extend(new.map(|new| (old, new)));
             }
             return Ok(Fate::Stored);
         }
-        if self.is_known(&row, what, was_here)? {
+        if self.is_known(&row, what, false)? {
             return Ok(Fate::Known);
         }
         let Some(id) = self.insert(row)? else { return Ok(Fate::Known) };
-        if let Some(what) = what {
-            if !backlog::has(self.connection(), what, id)? {
-                let mut terms = std::mem::take(&mut self.terms);
-                terms.take_record(self.connection(), what, id, None)?;
-                self.terms = terms;
-            }
-            if what == What::Observation {
-                self.observations.insert(old, id);
-            }
+        self.index(what, id)?;
+        if what == What::Observation {
+            self.observations.insert(old, id);
         }
         Ok(Fate::Stored)
     }
 
+    fn index(&mut self, what: What, id: i64) -> rusqlite::Result<()> {
+        if backlog::has(self.connection(), what, id)? {
+            return Ok(());
+        }
+        let mut terms = std::mem::take(&mut self.terms);
+        let taken = terms.take_record(self.connection(), what, id, None);
+        self.terms = terms;
+        taken
+    }
+
     /// Returns whether a record is here already, or was forgotten here.
-    fn is_known(&self, row: &Fields<'_>, what: Option<What>, was_here: bool) -> rusqlite::Result<bool> {
+    fn is_known(&self, row: &Fields<'_>, what: What, was_here: bool) -> rusqlite::Result<bool> {
         let (session, at) = (row.integer("session_id"), row.integer("created_at").unwrap_or_default());
         let exists = |sql: &str, values: &[&dyn rusqlite::ToSql]| self.connection().prepare_cached(sql)?.exists(values);
-        if what.is_some() && exists("SELECT 1 FROM sessions WHERE id = ?1 AND forgotten_at >= ?2", &[&session, &at])? {
+        if exists("SELECT 1 FROM sessions WHERE id = ?1 AND forgotten_at >= ?2", &[&session, &at])? {
             return Ok(true);
         }
         match what {
-            Some(What::Prompt) => {
+            What::Prompt => {
                 if exists(
-                    "SELECT 1 FROM forgotten_prompts WHERE session_id = ?1 AND created_at = ?2",
+                    "SELECT 1 FROM turns WHERE session_id = ?1 AND forgotten > 0 AND created_at = ?2",
                     &[&session, &at],
                 )? {
                     return Ok(true);
                 }
                 let (id, prompt) = (row.text("prompt_id"), row.text("prompt"));
-                let sql = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt = ?2
+                let sql = "SELECT 1 FROM prompts WHERE session_id = ?1 AND prompt = ?2
                            AND (prompt_id = ?3 OR abs(created_at - ?4) < ?5)";
                 Ok(was_here && exists(sql, &[&session, &prompt, &id, &at, &SAME_PROMPT_MS])?)
             }
-            Some(What::Observation) => match row.text("tool_use_id") {
+            What::Observation => match row.text("tool_use_id") {
                 Some(call) => exists(
                     "SELECT 1 FROM observations WHERE tool_use_id = ?1 UNION ALL
                      SELECT 1 FROM folded_calls WHERE tool_use_id = ?1",
@@ -510,13 +509,85 @@ impl Copy<'_> {
                     &[&row.integer("project_id"), &at, &row.text("title"), &row.text("narrative")],
                 ),
             },
-            Some(What::Summary) | None => Ok(false),
+            What::Summary => Ok(false),
         }
+    }
+
+    /// Returns the row of the session in which raw text was made; `None` if it is not copied: it is another
+    /// machine's, it was here before and its transcript is read again from its beginning, or it was forgotten here.
+    fn copied_session(&self, row: &Fields<'_>) -> rusqlite::Result<Option<i64>> {
+        let found = row.integer("session_id").and_then(|old| self.sessions.get(&old));
+        let Some(Session::Here { row: session, was_here: false }) = found else { return Ok(None) };
+        let sql = "SELECT 1 FROM sessions WHERE id = ?1 AND forgotten_at >= ?2";
+        let at = row.integer("created_at").unwrap_or_default();
+        Ok((!self.connection().prepare_cached(sql)?.exists((session, at))?).then_some(*session))
+    }
+
+    fn turn(&mut self, mut row: Fields<'_>, is_done: bool) -> rusqlite::Result<Fate> {
+        let old = row.integer("id").unwrap_or_default();
+        if self.others.contains(&(0, old)) {
+            return Ok(Fate::OfOther);
+        }
+        let is_prompt = row.integer("prompt_number").is_some();
+        let is_forgotten = row.integer("forgotten").is_some_and(|forgotten| forgotten > 0);
+        let project = self.project_of(&row)?;
+        if is_prompt {
+            let Some(project) = project else { return Ok(Fate::Damaged) };
+            row.set("project_id", Value::Integer(project));
+        }
+        let session = row.integer("session_id").map(|old| self.session_of(old, project)).transpose()?.flatten();
+        let (session, was_here) = match session {
+            Some(Session::Here { row, was_here }) => (row, was_here),
+            Some(Session::OfOther) => return Ok(Fate::OfOther),
+            None => return Ok(Fate::Damaged),
+        };
+        if was_here {
+            if !is_prompt && !is_forgotten {
+                return Ok(Fate::Known);
+            }
+            // The transcript is read again from its beginning.
+            for column in ["number", "turn_id", "role", "began_at", "replied_at", "reply", "line", "model_line"] {
+                row.set(column, Value::Null);
+            }
+            row.set("provisional", Value::Integer(0));
+        }
+        if is_done {
+            let sql = "SELECT id FROM turns WHERE session_id = ?1 AND turn_id = ?2";
+            let key = (session, row.text("turn_id"));
+            let new = self.connection().prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
+            self.turns.extend(new.map(|new| (old, new)));
+            return Ok(Fate::Stored);
+        }
+        let owner = row.integer("owner_id").and_then(|old| self.sessions.get(&old));
+        let owner = if let Some(Session::Here { row, .. }) = owner { *row } else { session };
+        row.set("session_id", Value::Integer(session));
+        row.set("owner_id", Value::Integer(owner));
+        // The index is made again.
+        row.set("passage", Value::Null);
+        row.set("part", Value::Null);
+        row.set("provisional", Value::Integer(row.integer("provisional").unwrap_or_default().max(0)));
+        if self.is_known(&row, What::Prompt, was_here)? {
+            return Ok(Fate::Known);
+        }
+        let Some(id) = self.insert(row)? else { return Ok(Fate::Known) };
+        if is_prompt {
+            self.index(What::Prompt, id)?;
+        }
+        self.turns.insert(old, id);
+        Ok(Fate::Stored)
+    }
+
+    fn detail(&self, mut row: Fields<'_>) -> rusqlite::Result<Fate> {
+        let Some(session) = self.copied_session(&row)? else { return Ok(Fate::Known) };
+        let turn = row.integer("turn").and_then(|old| self.turns.get(&old));
+        row.set("turn", turn.map_or(Value::Null, |turn| Value::Integer(*turn)));
+        row.set("session_id", Value::Integer(session));
+        Ok(if self.insert(row)?.is_some() { Fate::Stored } else { Fate::Known })
     }
 
     /// Copies a row of a table that names its session.
     fn of_session(&self, row: Fields<'_>) -> rusqlite::Result<Fate> {
-        let session = row.text("origin_session_id").or(row.text("session_id")).unwrap_or_default();
+        let session = row.text("session_id").unwrap_or_default();
         let at = row.integer("created_at").unwrap_or_default();
         let is_turn = !matches!(row.table.name, "bookmarks" | "snapshots");
         let sql = "SELECT 1 FROM sessions WHERE session_id = ?1 AND forgotten_at >= ?2";
@@ -560,18 +631,11 @@ impl Copy<'_> {
     fn link_replies(&self) -> Result<(), StoreError> {
         for session in self.sessions.values() {
             let Session::Here { row, .. } = session else { continue };
-            let sql = "SELECT session_id FROM sessions WHERE id = ?1";
-            let name: Option<String> = self
-                .connection()
-                .query_row(sql, [row], |row| row.get(0))
-                .optional()
-                .map_err(cannot("look up a session"))?;
-            let mut from = name.is_some().then_some(0);
-            while let (Some(turn), Some(name)) = (from, &name) {
+            let mut from = Some(0);
+            while let Some(turn) = from {
                 let mut room = Room::new(ROWS);
-                from = self
-                    .store
-                    .write("add the replies to the index", |tx| replies::link_some(tx, name, turn, &mut room))?;
+                let link = |tx: &Connection| replies::link_some(tx, SessionRow(*row), turn, &mut room);
+                from = self.store.write("add the replies to the index", link)?;
             }
         }
         Ok(())

@@ -81,7 +81,7 @@ pub(crate) fn update(connection: &mut Connection, path: &Path, patience: Duratio
     }
     if found == 0 {
         transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(&failed)?;
-        crate::recall::index_state::set_current(&transaction).map_err(&failed)?;
+        crate::recall::backlog::set_current(&transaction).map_err(&failed)?;
     }
     transaction.pragma_update(None, "user_version", SCHEMA).map_err(&failed)?;
     transaction.commit().map_err(failed)?;

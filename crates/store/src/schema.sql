@@ -194,73 +194,88 @@ CREATE TABLE links (
     PRIMARY KEY (session_id, uuid)
 ) STRICT, WITHOUT ROWID;
 
--- Turns, numbered within the session that they were in at first.
+-- Turns: what was asked, what was answered, and what came of it, one row each, from whichever source saw it first. A turn whose
+-- prompt the memory has is `P12` by its id. Ids are never given twice: somebody may still ask for one that was forgotten.
+--
+-- `mark` exists in the index of trigrams only. It says which project a row belongs to, so that a search within a project costs
+-- what it finds and not what it leaves out. It is three characters of the private use area, which makes it exactly one trigram.
 CREATE TABLE turns (
-    session_id        TEXT NOT NULL,
-    origin_session_id TEXT NOT NULL,
-    turn_number       INTEGER NOT NULL,
-    turn_id           TEXT NOT NULL,
-    role              TEXT NOT NULL,
-    interrupted       INTEGER NOT NULL DEFAULT 0,
-    failure           TEXT,
-    replaced          INTEGER NOT NULL DEFAULT 0, -- a rewind took it back
-    pending_reply     TEXT,                       -- from the hook itself, until the transcript has it
-    hidden            INTEGER NOT NULL DEFAULT 0, -- its reply ends inside a private passage
-    chars             INTEGER NOT NULL DEFAULT 0, -- of everything in it
-    created_at        INTEGER NOT NULL,
-    PRIMARY KEY (origin_session_id, turn_id)
-) STRICT, WITHOUT ROWID;
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id    INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE, -- in which it ran
+    owner_id      INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE, -- that has inherited it, else the same
+    -- As the memory has it; NULL where it must not have it, or not yet:
+    project_id    INTEGER REFERENCES projects (id),
+    prompt_number INTEGER,                    -- within the session
+    prompt_id     TEXT,
+    -- A prompt with many observations is asked about in several requests. After the first, it counts as dealt with.
+    model_at      INTEGER,                    -- when a model was done with it, or it was given up
+    attempts      INTEGER NOT NULL DEFAULT 0, -- how many requests about it have failed,
+    next_at       INTEGER NOT NULL DEFAULT 0, -- and when it is tried again
+    asked_to      INTEGER,                    -- while more requests are to come: observations up to this id have been asked about
+    forgotten     INTEGER NOT NULL DEFAULT 0, -- no text is left of it, and what comes of it later is not kept
+    -- As the transcript has it; NULL until that, or the hook at the end of the turn, has told it:
+    number        INTEGER,                    -- within the session
+    turn_id       TEXT,                       -- begins with hook: where the transcript does not have it yet
+    role          TEXT,
+    began_at      INTEGER,
+    replied_at    INTEGER,
+    interrupted   INTEGER NOT NULL DEFAULT 0,
+    failure       TEXT,
+    replaced      INTEGER NOT NULL DEFAULT 0, -- a rewind took it back
+    hidden        INTEGER NOT NULL DEFAULT 0, -- its reply ends inside a private passage
+    chars         INTEGER NOT NULL DEFAULT 0, -- of everything in it
+    provisional   INTEGER NOT NULL DEFAULT 0, -- how many bytes at the end of the reply a hook has told, and the transcript not yet
+    passage       INTEGER REFERENCES turns (id), -- whose prompt the reply answers, exactly where the reply is in the index,
+    part          INTEGER,                       -- from 1, within the passage
+    created_at    INTEGER NOT NULL,           -- when it was first seen
+    mark          TEXT GENERATED ALWAYS AS
+                  (char(57344, 57344 + project_id / 6400, 57344 + project_id % 6400)) VIRTUAL,
+    line          TEXT,                       -- the turn in one line, by rule
+    model_line    TEXT,                       -- the same by a model; empty where it returned nothing that can be shown
+    prompt        TEXT,
+    reply         TEXT,
+    UNIQUE (session_id, turn_id),
+    UNIQUE (session_id, number),
+    UNIQUE (session_id, prompt_number)
+) STRICT;
 
-CREATE UNIQUE INDEX turns_by_number ON turns (origin_session_id, turn_number);
-CREATE INDEX turns_by_session ON turns (session_id, created_at, turn_number);
+CREATE INDEX turns_by_owner ON turns (owner_id, began_at, number);
+CREATE UNIQUE INDEX turns_by_answered ON turns (passage, part) WHERE passage IS NOT NULL;
 -- Replies that the transcript has not brought yet: at most a few, in however long a session.
-CREATE INDEX turns_pending ON turns (origin_session_id) WHERE pending_reply IS NOT NULL;
+CREATE INDEX turns_provisional ON turns (session_id) WHERE provisional > 0;
 -- A search leaves out what a rewind took back.
-CREATE INDEX turns_taken_back ON turns (origin_session_id) WHERE replaced > 0;
+CREATE INDEX turns_taken_back ON turns (session_id) WHERE replaced > 0;
 -- Every end of a turn looks for a rewind that was not reported; 2 is UNREPORTED in rewinds.rs.
-CREATE INDEX turns_with_unreported_rewind ON turns (origin_session_id) WHERE replaced = 2;
+CREATE INDEX turns_with_unreported_rewind ON turns (session_id) WHERE replaced = 2;
+CREATE INDEX turns_forgotten ON turns (session_id, created_at) WHERE forgotten > 0;
+CREATE INDEX turns_by_project ON turns (project_id, created_at) WHERE prompt_number IS NOT NULL;
+-- A prompt is looked for by its id with every prompt that is imported: without an index each look reads all prompts of the
+-- session.
+CREATE INDEX turns_by_prompt_id ON turns (session_id, prompt_id, created_at) WHERE prompt_number IS NOT NULL;
+CREATE INDEX turns_without_model ON turns (created_at) WHERE prompt_number IS NOT NULL AND model_at IS NULL;
+CREATE INDEX turns_asked_in_part ON turns (created_at) WHERE asked_to IS NOT NULL;
 
--- Second layer: what was said, word for word.
-CREATE TABLE bodies (
-    session_id        TEXT NOT NULL,
-    origin_session_id TEXT NOT NULL,
-    turn_number       INTEGER NOT NULL,
-    role              TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
-    text              TEXT NOT NULL,
-    token_count       INTEGER NOT NULL,
-    created_at        INTEGER NOT NULL,
-    UNIQUE (session_id, origin_session_id, turn_number, role)
-) STRICT;
+-- The prompts that the memory has.
+CREATE VIEW prompts AS
+    SELECT id, session_id, project_id, prompt_number, prompt_id, prompt, model_at, attempts, next_at, asked_to, created_at, mark
+    FROM turns WHERE prompt_number IS NOT NULL;
 
--- First layer: one line a turn.
-CREATE TABLE skeletons (
-    session_id        TEXT NOT NULL,
-    origin_session_id TEXT NOT NULL,
-    turn_number       INTEGER NOT NULL,
-    role              TEXT NOT NULL,
-    summary           TEXT NOT NULL,
-    created_at        INTEGER NOT NULL,
-    UNIQUE (session_id, origin_session_id, turn_number, role)
-) STRICT;
-
--- Third layer: kept, never injected, fetched on demand.
+-- Raw text, fetched on demand and never shown to a model by itself.
 CREATE TABLE details (
-    session_id        TEXT NOT NULL,
-    origin_session_id TEXT NOT NULL,
-    turn_number       INTEGER NOT NULL,
-    tool_name         TEXT,
-    input_text        TEXT,
-    output_text       TEXT,
-    token_count       INTEGER NOT NULL,
-    kind              TEXT NOT NULL CHECK (kind IN ('tool_input', 'tool_output', 'system', 'image', 'thinking')),
-    is_error          INTEGER NOT NULL DEFAULT 0,
-    subagent          INTEGER NOT NULL DEFAULT 0, -- made by a subagent; the session's own are also in its transcript
-    source_id         TEXT NOT NULL,
-    created_at        INTEGER NOT NULL,
-    UNIQUE (session_id, origin_session_id, source_id)
+    session_id  INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE, -- in which it was made
+    turn        INTEGER,                    -- the turn's id, where that is known
+    tool_name   TEXT,
+    input_text  TEXT,
+    output_text TEXT,
+    kind        TEXT NOT NULL CHECK (kind IN ('tool_input', 'tool_output', 'system', 'image', 'thinking')),
+    is_error    INTEGER NOT NULL DEFAULT 0,
+    subagent    INTEGER NOT NULL DEFAULT 0, -- made by a subagent; the session's own are also in its transcript
+    source_id   TEXT NOT NULL,
+    created_at  INTEGER NOT NULL,
+    UNIQUE (session_id, source_id)
 ) STRICT;
 
-CREATE INDEX details_by_turn ON details (origin_session_id, turn_number);
+CREATE INDEX details_by_turn ON details (turn);
 
 CREATE TABLE handoff_batons (
     project_path TEXT NOT NULL,
@@ -357,38 +372,7 @@ CREATE TABLE private_ids (
     PRIMARY KEY (session_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- When prompts that were forgotten had been asked. What is said for one of them later belongs to no other prompt, and is not
--- kept.
-CREATE TABLE forgotten_prompts (
-    session_id INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    created_at INTEGER NOT NULL,
-    PRIMARY KEY (session_id, created_at)
-) STRICT, WITHOUT ROWID;
-
--- Numbers are never given twice: somebody may still ask for one that was forgotten.
---
--- `mark` exists in the index of trigrams only. It says which project a row belongs to, so that a search within a project costs
--- what it finds and not what it leaves out. It is three characters of the private use area, which makes it exactly one trigram.
-CREATE TABLE user_prompts (
-    id            INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id    INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-    project_id    INTEGER NOT NULL REFERENCES projects (id),
-    prompt_number INTEGER NOT NULL,
-    prompt_id     TEXT,
-    prompt        TEXT NOT NULL,
-    model_at      INTEGER, -- when a model was done with it, or it was given up
-    created_at    INTEGER NOT NULL,
-    mark          TEXT GENERATED ALWAYS AS
-                  (char(57344, 57344 + project_id / 6400, 57344 + project_id % 6400)) VIRTUAL,
-    UNIQUE (session_id, prompt_number)
-) STRICT;
-
-CREATE INDEX user_prompts_by_project ON user_prompts (project_id, created_at);
--- A prompt is looked for by its id with every prompt that is imported: without an index each look reads all prompts of the
--- session.
-CREATE INDEX user_prompts_by_id ON user_prompts (session_id, prompt_id, created_at);
-CREATE INDEX user_prompts_without_model ON user_prompts (created_at) WHERE model_at IS NULL;
-
+-- Numbers are never given twice, and `mark` is as in turns.
 CREATE TABLE observations (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
     session_id     INTEGER REFERENCES sessions (id) ON DELETE CASCADE, -- NULL for a note that no session made
@@ -456,7 +440,7 @@ CREATE TABLE moved_in (
 -- compared with the text anyway.
 CREATE VIRTUAL TABLE prompt_trigrams USING fts5 (
     prompt, mark,
-    content = 'user_prompts', content_rowid = 'id', columnsize = 0, detail = none, tokenize = 'trigram'
+    content = 'prompts', content_rowid = 'id', columnsize = 0, detail = none, tokenize = 'trigram'
 );
 CREATE VIRTUAL TABLE observation_trigrams USING fts5 (
     title, files_read, files_modified, mark,
@@ -477,43 +461,44 @@ INSERT INTO prompt_trigrams (prompt_trigrams, rank) VALUES ('secure-delete', 1);
 INSERT INTO observation_trigrams (observation_trigrams, rank) VALUES ('secure-delete', 1);
 INSERT INTO passage_terms (passage_terms, rank) VALUES ('secure-delete', 1);
 
--- Which version of the terms the index of passages holds; 0 where it is damaged. An index of another version than the program's
--- is emptied and built again by `memory upkeep`.
-CREATE TABLE passage_index (
-    terms_version INTEGER NOT NULL
-) STRICT;
-
-INSERT INTO passage_index (terms_version) VALUES (0);
-
 -- What the index of passages does not have while it is built again: of each table the rows up to this id. `memory upkeep` works
--- downwards.
+-- downwards. In the row `terms`, `total` is the version of the terms that the index holds; 0 where it is damaged. An index of
+-- another version than the program's is emptied and built again by `memory upkeep`.
 CREATE TABLE passage_backlog (
     source TEXT PRIMARY KEY,
     todo   INTEGER NOT NULL, -- the rows up to this id are not in the index yet
     total  INTEGER NOT NULL  -- what `todo` was at first
 ) STRICT, WITHOUT ROWID;
 
--- Which prompt a turn's replies belong to. There is a row exactly where the replies are in the index.
-CREATE TABLE replies (
-    origin_session_id TEXT NOT NULL,
-    turn_number       INTEGER NOT NULL,
-    prompt_id         INTEGER NOT NULL REFERENCES user_prompts (id),
-    part              INTEGER NOT NULL, -- from 1, within the prompt
-    PRIMARY KEY (origin_session_id, turn_number)
-) STRICT, WITHOUT ROWID;
-
-CREATE UNIQUE INDEX replies_by_prompt ON replies (prompt_id, part);
+INSERT INTO passage_backlog (source, todo, total) VALUES ('terms', 0, 0);
 
 -- Before a row goes or changes, its trigrams go: the index reads there which they are.
-CREATE TRIGGER user_prompts_inserted AFTER INSERT ON user_prompts BEGIN
+CREATE TRIGGER prompts_inserted AFTER INSERT ON turns WHEN new.prompt_number IS NOT NULL BEGIN
     INSERT INTO prompt_trigrams (rowid, prompt, mark) VALUES (new.id, new.prompt, new.mark);
 END;
-CREATE TRIGGER user_prompts_deleted BEFORE DELETE ON user_prompts BEGIN
-    DELETE FROM prompt_trigrams WHERE rowid = old.id;
+-- A turn that the memory had not got yet.
+CREATE TRIGGER prompts_added AFTER UPDATE OF prompt_number ON turns
+WHEN old.prompt_number IS NULL AND new.prompt_number IS NOT NULL BEGIN
+    INSERT INTO prompt_trigrams (rowid, prompt, mark) VALUES (new.id, new.prompt, new.mark);
 END;
--- What was asked is never put into other words.
-CREATE TRIGGER user_prompts_kept BEFORE UPDATE OF session_id, project_id, prompt, created_at ON user_prompts BEGIN
-    SELECT raise(ABORT, 'a prompt is never changed');
+-- What leaves the memory is forgotten everywhere if this machine has made it, and else only here: only its writer may have it
+-- forgotten by others.
+CREATE TRIGGER prompts_forgotten BEFORE UPDATE OF prompt_number ON turns
+WHEN old.prompt_number IS NOT NULL AND new.prompt_number IS NULL BEGIN
+    DELETE FROM prompt_trigrams WHERE rowid = old.id;
+    DELETE FROM vector_slots WHERE what = 0 AND record_id = old.id;
+    DELETE FROM vector_redo WHERE what = 0 AND record_id = old.id;
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 0 AND row_id = old.id;
+END;
+CREATE TRIGGER prompts_deleted BEFORE DELETE ON turns WHEN old.prompt_number IS NOT NULL BEGIN
+    DELETE FROM prompt_trigrams WHERE rowid = old.id;
+    DELETE FROM vector_slots WHERE what = 0 AND record_id = old.id;
+    DELETE FROM vector_redo WHERE what = 0 AND record_id = old.id;
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 0 AND row_id = old.id;
 END;
 
 CREATE TRIGGER observations_inserted AFTER INSERT ON observations BEGIN
@@ -524,18 +509,35 @@ END;
 CREATE TRIGGER observations_deleted BEFORE DELETE ON observations BEGIN
     DELETE FROM observation_trigrams WHERE rowid = old.id;
     UPDATE projects SET observations = observations - 1 WHERE id = old.project_id;
+    DELETE FROM vector_slots WHERE what = 1 AND record_id = old.id;
+    DELETE FROM vector_redo WHERE what = 1 AND record_id = old.id;
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 1 AND row_id = old.id;
+END;
+CREATE TRIGGER observations_changed AFTER UPDATE OF title, narrative, facts ON observations BEGIN
+    INSERT INTO observation_trigrams (observation_trigrams, rowid, title, files_read, files_modified, mark)
+    VALUES ('delete', old.id, old.title, old.files_read, old.files_modified, old.mark);
+    INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
+    VALUES (new.id, new.title, new.files_read, new.files_modified, new.mark);
+    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 1, new.id, NULL FROM vector_slots
+    WHERE what = 1 AND record_id = new.id;
+END;
+CREATE TRIGGER session_summaries_deleted BEFORE DELETE ON session_summaries BEGIN
+    DELETE FROM vector_slots WHERE what = 2 AND record_id = old.id;
+    DELETE FROM vector_redo WHERE what = 2 AND record_id = old.id;
+    UPDATE sync_entities SET row_id = NULL, digest = NULL,
+        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
+    WHERE what = 2 AND row_id = old.id;
+END;
+CREATE TRIGGER session_summaries_changed AFTER UPDATE ON session_summaries BEGIN
+    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 2, new.id, NULL FROM vector_slots
+    WHERE what = 2 AND record_id = new.id;
 END;
 -- Words may change, what happened may not.
 CREATE TRIGGER observations_kept
 BEFORE UPDATE OF session_id, project_id, kind, files_read, files_modified, created_at ON observations BEGIN
     SELECT raise(ABORT, 'an observation only changes its words');
-END;
-CREATE TRIGGER observations_changing BEFORE UPDATE OF title, narrative, facts ON observations BEGIN
-    DELETE FROM observation_trigrams WHERE rowid = old.id;
-END;
-CREATE TRIGGER observations_changed AFTER UPDATE OF title, narrative, facts ON observations BEGIN
-    INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
-    VALUES (new.id, new.title, new.files_read, new.files_modified, new.mark);
 END;
 
 -- ## Vectors: what records are about, as numbers that a model has computed
@@ -592,26 +594,6 @@ CREATE TRIGGER vector_slots_deleted AFTER DELETE ON vector_slots BEGIN
                        || substr(vectors, (old.slot % 128 + 1) * (length(vectors) / 128) + 1) AS BLOB)
     WHERE model_id = old.model_id AND block = old.slot / 128;
 END;
-CREATE TRIGGER user_prompts_vectors AFTER DELETE ON user_prompts BEGIN
-    DELETE FROM vector_slots WHERE what = 0 AND record_id = old.id;
-    DELETE FROM vector_redo WHERE what = 0 AND record_id = old.id;
-END;
-CREATE TRIGGER observations_vectors AFTER DELETE ON observations BEGIN
-    DELETE FROM vector_slots WHERE what = 1 AND record_id = old.id;
-    DELETE FROM vector_redo WHERE what = 1 AND record_id = old.id;
-END;
-CREATE TRIGGER session_summaries_vectors AFTER DELETE ON session_summaries BEGIN
-    DELETE FROM vector_slots WHERE what = 2 AND record_id = old.id;
-    DELETE FROM vector_redo WHERE what = 2 AND record_id = old.id;
-END;
-CREATE TRIGGER observations_vectors_changed AFTER UPDATE OF title, narrative, facts ON observations BEGIN
-    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 1, new.id, NULL FROM vector_slots
-    WHERE what = 1 AND record_id = new.id;
-END;
-CREATE TRIGGER session_summaries_vectors_changed AFTER UPDATE ON session_summaries BEGIN
-    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 2, new.id, NULL FROM vector_slots
-    WHERE what = 2 AND record_id = new.id;
-END;
 
 -- ## Better words from a model
 
@@ -629,18 +611,9 @@ CREATE TABLE model_days (
 -- Requests that are under way. One that is left behind by a worker that was killed counts as spent.
 CREATE TABLE model_reservations (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
-    prompt_id INTEGER NOT NULL, -- the row of user_prompts, which may be forgotten meanwhile
+    prompt_id INTEGER NOT NULL, -- the row of turns, which may be forgotten meanwhile
     day       TEXT NOT NULL,
     tokens    INTEGER NOT NULL
-) STRICT;
-
--- Prompts for which it has failed, and when it is tried again. A prompt with many observations is asked about in several
--- requests. After the first, the prompt counts as dealt with (`model_at`), and its row here says that the others are still to come.
-CREATE TABLE model_failures (
-    prompt_id INTEGER PRIMARY KEY REFERENCES user_prompts (id) ON DELETE CASCADE,
-    attempts  INTEGER NOT NULL,
-    next_at   INTEGER NOT NULL,
-    asked_to  INTEGER -- observations up to this id have been asked about
 ) STRICT;
 
 -- What went wrong last, at most one row; gone with the next success.
@@ -723,23 +696,6 @@ CREATE TABLE sync_entities (
 CREATE INDEX sync_entities_by_row ON sync_entities (what, row_id) WHERE row_id IS NOT NULL;
 CREATE INDEX sync_entities_forgotten ON sync_entities (forgotten) WHERE forgotten = 1;
 
--- Whatever deletes a record deletes it everywhere if this machine has made it, and else only here: only its writer may have it
--- forgotten by others.
-CREATE TRIGGER user_prompts_forgotten AFTER DELETE ON user_prompts BEGIN
-    UPDATE sync_entities SET row_id = NULL, digest = NULL,
-        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
-    WHERE what = 0 AND row_id = old.id;
-END;
-CREATE TRIGGER observations_forgotten AFTER DELETE ON observations BEGIN
-    UPDATE sync_entities SET row_id = NULL, digest = NULL,
-        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
-    WHERE what = 1 AND row_id = old.id;
-END;
-CREATE TRIGGER session_summaries_forgotten AFTER DELETE ON session_summaries BEGIN
-    UPDATE sync_entities SET row_id = NULL, digest = NULL,
-        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
-    WHERE what = 2 AND row_id = old.id;
-END;
 CREATE TRIGGER bookmarks_forgotten AFTER DELETE ON bookmarks BEGIN
     UPDATE sync_entities SET row_id = NULL, digest = NULL,
         forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))

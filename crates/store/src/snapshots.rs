@@ -219,7 +219,7 @@ impl Store {
     /// later; `None` if neither is stored.
     pub fn doing_at(&self, session: &str, at: u64) -> Result<Option<String>, StoreError> {
         let in_memory = "SELECT text FROM (
-                SELECT * FROM (SELECT created_at AS at, 1 AS is_prompt, substr(prompt, 1, ?3) AS text FROM user_prompts
+                SELECT * FROM (SELECT created_at AS at, 1 AS is_prompt, substr(prompt, 1, ?3) AS text FROM prompts
                     WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND created_at <= ?2
                     ORDER BY prompt_number DESC LIMIT 1)
                 UNION ALL
@@ -229,10 +229,10 @@ impl Store {
             ) ORDER BY at DESC, is_prompt DESC LIMIT 1";
         // Without the memory there are still the turns of the handoff. Claude Code writes the time of a prompt, and the hook
         // that of the snapshot a moment later or earlier.
-        let in_turns = "SELECT substr(b.text, 1, ?3) FROM turns t JOIN bodies b ON b.session_id = t.session_id
-                AND b.origin_session_id = t.origin_session_id AND b.turn_number = t.turn_number AND b.role = 'user'
-            WHERE t.origin_session_id = ?1 AND t.replaced = 0 AND t.role <> 'bookmark' AND t.created_at <= ?2 + 1000
-            ORDER BY t.turn_number DESC LIMIT 1";
+        let in_turns = "SELECT substr(prompt, 1, ?3) FROM turns
+            WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND replaced = 0 AND role <> 'bookmark'
+              AND prompt IS NOT NULL AND began_at <= ?2 + 1000
+            ORDER BY number DESC LIMIT 1";
         for sql in [in_memory, in_turns] {
             let found = self.connection.query_row(sql, (session, at as i64, DOING_CHARS), |row| row.get(0)).optional();
             if let Some(text) = found.map_err(cannot("read what a session was doing"))? {

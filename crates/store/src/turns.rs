@@ -74,10 +74,8 @@ impl<'a> Within<'a> {
     /// Returns the condition, and the value of `?1` in it.
     fn condition(self) -> (&'static str, &'a str) {
         match self {
-            Self::Session(prefix) => ("substr(t.origin_session_id, 1, length(?1)) = ?1", prefix),
-            Self::Project(key) => {
-                ("t.origin_session_id IN (SELECT session_id FROM sessions WHERE project_key = ?1)", key)
-            }
+            Self::Session(prefix) => ("substr(s.session_id, 1, length(?1)) = ?1", prefix),
+            Self::Project(key) => ("s.project_key = ?1", key),
             Self::Everything => ("?1 = ''", ""),
         }
     }
@@ -86,27 +84,34 @@ impl<'a> Within<'a> {
 /// The condition that leaves out copies. A fork's transcript begins with a copy of its origin's; of a turn that is stored for
 /// both, the session's own counts.
 const ONCE: &str = "(t.turn_id BETWEEN 'hook:' AND 'hook;' OR NOT EXISTS (
-        SELECT 1 FROM turns o WHERE t.origin_session_id <> t.session_id
-            AND o.origin_session_id = t.session_id AND o.turn_id = t.turn_id
+        SELECT 1 FROM turns o WHERE t.session_id <> t.owner_id
+            AND o.session_id = t.owner_id AND o.turn_id = t.turn_id
         UNION ALL
-        SELECT 1 FROM turns o WHERE t.origin_session_id <> t.session_id
-            AND o.session_id = t.session_id AND o.created_at = t.created_at AND o.turn_id = t.turn_id
-            AND o.origin_session_id > t.origin_session_id AND o.replaced = 0))";
+        SELECT 1 FROM turns o WHERE t.session_id <> t.owner_id
+            AND o.owner_id = t.owner_id AND o.began_at = t.began_at AND o.turn_id = t.turn_id
+            AND o.session_id > t.session_id AND o.replaced = 0))";
 
-/// The reply of a turn, also the part of it that is not in its text yet.
-const REPLY: &str =
-    "trim(coalesce(a.text, '') || iif(t.pending_reply IS NULL, '', char(10) || char(10) || t.pending_reply), char(10))";
+/// The reply of a turn.
+const REPLY: &str = "trim(coalesce(t.reply, ''), char(10))";
 
-/// The prompt and the reply of a turn.
-const BODIES: &str = "LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
-                       AND u.turn_number = t.turn_number AND u.role = 'user'
-     LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
-                       AND a.turn_number = t.turn_number AND a.role = 'assistant'";
+/// Reads turns, up to the first condition.
+const TURNS: &str = "SELECT s.session_id, t.number, t.role, coalesce(t.prompt, ''), t.began_at,
+        trim(coalesce(t.reply, ''), char(10)), coalesce(t.replied_at, t.began_at),
+        coalesce(nullif(t.model_line, ''), t.line, ''),
+        EXISTS (SELECT 1 FROM details d WHERE d.turn = t.id), t.chars
+     FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.number IS NOT NULL AND t.replaced = 0";
+
+/// The row of the session `?1`.
+const SESSION: &str = "(SELECT id FROM sessions WHERE session_id = ?1)";
 
 impl Store {
     /// Returns what was said in a session's own newest turns, at most `most`, the oldest of them first. Long replies are cut.
     pub fn newest_words(&self, session: &str, most: usize) -> Result<Vec<TurnWords>, StoreError> {
-        let sql = format!("{} {}", words(), limit(most));
+        let sql = format!(
+            "SELECT t.role, coalesce(t.prompt, ''), {REPLY} FROM turns t
+             WHERE t.number IS NOT NULL AND t.replaced = 0 AND t.session_id = {SESSION} ORDER BY t.number DESC {}",
+            limit(most)
+        );
         let read = |row: &Row<'_>| Ok(TurnWords { role: row.get(0)?, asked: row.get(1)?, replied: cut(row.get(2)?) });
         newest_last(&self.connection, &sql, [session], read).map_err(cannot("read the turns"))
     }
@@ -115,7 +120,7 @@ impl Store {
     ///
     /// The cost does not grow with the number of turns in the session.
     pub fn newest_turns(&self, session: &str, most: usize) -> Result<Vec<Turn>, StoreError> {
-        let sql = format!("{} AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC {}", turns(), limit(most));
+        let sql = format!("{TURNS} AND t.session_id = {SESSION} ORDER BY t.number DESC {}", limit(most));
         newest_last(&self.connection, &sql, [session], read_cut).map_err(cannot("read the turns"))
     }
 
@@ -126,24 +131,22 @@ impl Store {
     pub fn turns(&self, session: &str, besides: Option<&str>, most: usize) -> Result<(Vec<Turn>, usize), StoreError> {
         let failed = cannot("read the turns");
         let wanted = format!(
-            "t.session_id = ?1 AND {ONCE}
-             AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.origin_session_id = ?2 AND o.turn_id = t.turn_id)"
+            "t.owner_id = {SESSION} AND {ONCE} AND NOT EXISTS (SELECT 1 FROM turns o
+                 WHERE o.session_id = (SELECT id FROM sessions WHERE session_id = ?2) AND o.turn_id = t.turn_id)"
         );
         // By their order, not by time alone, because a clock may be set back: a turn counts as no later than the turns that
         // follow it in its session.
         let newest = format!(
-            "SELECT t.origin_session_id AS origin, t.turn_number AS number,
-                    min(t.created_at) OVER (PARTITION BY t.origin_session_id ORDER BY t.turn_number DESC) AS placed
-             FROM turns t WHERE t.replaced = 0 AND {wanted} ORDER BY placed DESC, origin = t.session_id DESC, number DESC {}",
+            "SELECT t.id AS turn, min(t.began_at) OVER (PARTITION BY t.session_id ORDER BY t.number DESC) AS placed
+             FROM turns t WHERE t.number IS NOT NULL AND t.replaced = 0 AND {wanted}
+             ORDER BY placed DESC, t.session_id = t.owner_id DESC, t.number DESC {}",
             limit(most)
         );
-        let joined = format!(
-            "FROM ({newest}) k CROSS JOIN turns t ON t.origin_session_id = k.origin AND t.turn_number = k.number"
-        );
-        let order = "ORDER BY k.placed DESC, k.origin = t.session_id DESC, k.number DESC";
-        let sql = format!("{} {order}", turns().replace("FROM turns t", &joined));
+        let joined = format!("FROM ({newest}) k CROSS JOIN turns t ON t.id = k.turn");
+        let order = "ORDER BY k.placed DESC, t.session_id = t.owner_id DESC, t.number DESC";
+        let sql = format!("{} {order}", TURNS.replace("FROM turns t", &joined));
         let turns = newest_last(&self.connection, &sql, (session, besides), read_cut).map_err(&failed)?;
-        let sql = format!("SELECT count(*) FROM turns t WHERE t.replaced = 0 AND {wanted}");
+        let sql = format!("SELECT count(*) FROM turns t WHERE t.number IS NOT NULL AND t.replaced = 0 AND {wanted}");
         let all: i64 = self.connection.query_row(&sql, (session, besides), |row| row.get(0)).map_err(failed)?;
         let older = usize::try_from(all).unwrap_or_default().saturating_sub(turns.len());
         Ok((turns, older))
@@ -151,31 +154,31 @@ impl Store {
 
     /// Returns whether a turn of a session's own transcript is stored.
     pub fn has_turn(&self, session: &str, turn: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2)";
-        self.connection.query_row(sql, (session, turn), |row| row.get(0)).map_err(cannot("look up the turn"))
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM turns WHERE session_id = {SESSION} AND turn_id = ?2)");
+        self.connection.query_row(&sql, (session, turn), |row| row.get(0)).map_err(cannot("look up the turn"))
     }
 
     /// Returns the turns that began between two times, the oldest first.
     pub fn turns_between(&self, within: Within<'_>, from: Millis, to: Millis) -> Result<Vec<Turn>, StoreError> {
-        let order = "AND t.created_at BETWEEN ?2 AND ?3 ORDER BY t.origin_session_id, t.turn_number";
+        let order = "AND t.began_at BETWEEN ?2 AND ?3 ORDER BY t.session_id, t.number";
         self.list_turns(within, order, &[&Time(from), &Time(to)]).map(in_order)
     }
 
     /// Returns the turn that ran at a time: the last that began before it.
     pub fn turn_at(&self, within: Within<'_>, at: Millis) -> Result<Option<Turn>, StoreError> {
-        let before = "AND t.created_at <= ?2";
-        let latest = format!("{before} ORDER BY t.created_at DESC, t.turn_number DESC LIMIT 1");
+        let before = "AND t.began_at <= ?2";
+        let latest = format!("{before} ORDER BY t.began_at DESC, t.number DESC LIMIT 1");
         let Some(latest) = self.list_turns(within, &latest, &[&Time(at)])?.pop() else { return Ok(None) };
         // A later turn of that session may have an earlier time.
-        let last = format!("{before} AND t.origin_session_id = ?3 ORDER BY t.turn_number DESC LIMIT 1");
+        let last = format!("{before} AND s.session_id = ?3 ORDER BY t.number DESC LIMIT 1");
         self.list_turns(within, &last, &[&Time(at), &latest.origin]).map(|mut turns| turns.pop())
     }
 
     /// Returns the turns whose id begins with `name`, or whose number it is, the newest first.
     pub fn turns_named(&self, within: Within<'_>, name: &str) -> Result<Vec<Turn>, StoreError> {
-        let order = "AND iif(?2 GLOB '[0-9]*' AND length(?2) < 8, CAST(t.turn_number AS TEXT) = ?2,
+        let order = "AND iif(?2 GLOB '[0-9]*' AND length(?2) < 8, CAST(t.number AS TEXT) = ?2,
                              substr(t.turn_id, 1, length(?2)) = ?2)
-                     ORDER BY t.origin_session_id, t.turn_number";
+                     ORDER BY t.session_id, t.number";
         let mut turns = self.list_turns(within, order, &[&name]).map(in_order)?;
         turns.reverse();
         Ok(turns)
@@ -186,7 +189,7 @@ impl Store {
         let (condition, value) = within.condition();
         // A session that is named has its turns, whichever other session has a copy of them.
         let once = if matches!(within, Within::Session(_)) { "1" } else { ONCE };
-        let sql = format!("{} AND {condition} AND {once} {order}", turns());
+        let sql = format!("{TURNS} AND {condition} AND {once} {order}");
         let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
         let all: Vec<&dyn ToSql> = std::iter::once(&value as &dyn ToSql).chain(values.iter().copied()).collect();
         let rows = statement.query_map(all.as_slice(), read).map_err(&failed)?;
@@ -195,8 +198,10 @@ impl Store {
 
     /// Returns whether a session has turns of its own.
     pub fn has_turns(&self, session: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM turns WHERE origin_session_id = ?1 AND replaced = 0)";
-        self.connection.query_row(sql, [session], |row| row.get(0)).map_err(cannot("look for turns"))
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM turns WHERE session_id = {SESSION} AND number IS NOT NULL AND replaced = 0)"
+        );
+        self.connection.query_row(&sql, [session], |row| row.get(0)).map_err(cannot("look for turns"))
     }
 
     /// Returns a turn's details in their order, without the client's records of hooks that ran.
@@ -206,7 +211,9 @@ impl Store {
             .connection
             .prepare(
                 "SELECT kind, coalesce(tool_name, ''), coalesce(input_text, output_text, ''), is_error, created_at
-                 FROM details WHERE origin_session_id = ?1 AND turn_number = ?2 ORDER BY created_at, rowid",
+                 FROM details WHERE turn =
+                     (SELECT id FROM turns WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND number = ?2)
+                 ORDER BY created_at, rowid",
             )
             .map_err(&failed)?;
         let rows = statement
@@ -222,33 +229,6 @@ impl Store {
             .map_err(&failed)?;
         rows.collect::<Result<_, _>>().map_err(failed)
     }
-}
-
-/// Returns the statement that reads turns, up to its first condition.
-fn turns() -> String {
-    format!(
-        "SELECT t.origin_session_id, t.turn_number, t.role, coalesce(u.text, ''), t.created_at, {REPLY},
-            coalesce(a.created_at, t.created_at), coalesce(nullif(m.summary, ''), s.summary, ''),
-            EXISTS (SELECT 1 FROM details d
-                    WHERE d.origin_session_id = t.origin_session_id AND d.turn_number = t.turn_number),
-            t.chars
-         FROM turns t {BODIES}
-         LEFT JOIN skeletons s ON s.session_id = t.session_id AND s.origin_session_id = t.origin_session_id
-                              AND s.turn_number = t.turn_number AND s.role = 'turn'
-         LEFT JOIN skeletons m ON m.session_id = t.session_id AND m.origin_session_id = t.origin_session_id
-                              AND m.turn_number = t.turn_number AND m.role = 'model'
-         WHERE t.replaced = 0"
-    )
-}
-
-/// Returns the statement that reads what was said in the turns of a session, the newest first.
-///
-/// It is short because preparing the one of [`turns`] takes a twentieth of a `Stop` hook.
-fn words() -> String {
-    format!(
-        "SELECT t.role, coalesce(u.text, ''), {REPLY} FROM turns t {BODIES}
-         WHERE t.replaced = 0 AND t.origin_session_id = ?1 ORDER BY t.turn_number DESC"
-    )
 }
 
 /// Sorts turns, which come session by session in their order, by their time.

@@ -30,7 +30,7 @@ fn a_recorded_session_is_tracked_from_its_start_to_its_end() {
     ] {
         assert_eq!(send(&codex, recorded, argument), state.into_iter().collect::<Vec<_>>(), "{recorded}");
     }
-    let prompts = codex.rows("SELECT prompt FROM user_prompts");
+    let prompts = codex.rows("SELECT prompt FROM prompts");
     assert_eq!(prompts.len(), 1, "{prompts:?}");
     assert_eq!(codex.sandbox.error_log(), "");
 }

@@ -146,7 +146,7 @@ fn rollouts_after_rewinds_are_imported_as_one_session() {
     assert_eq!((&imported["sessions"], &imported["files"]), (&json!(1), &json!(3)), "{imported}");
     assert_eq!(codex.rows("SELECT session_id FROM sessions"), [format!("codex:{SESSION}")]);
     assert_eq!(codex.live_prompts(), LEFT);
-    assert_eq!(codex.rows("SELECT prompt FROM user_prompts").len(), 6, "what was taken back is still found");
+    assert_eq!(codex.rows("SELECT prompt FROM prompts").len(), 6, "what was taken back is still found");
     assert_eq!(import()["unchanged"], 3);
     fs::remove_file(codex.sandbox.data_dir().join("imported.jsonl")).unwrap();
     let again = import();
@@ -170,6 +170,6 @@ fn an_import_leaves_the_order_of_turns_that_hooks_have_stored() {
     go_back(&codex, THIRD, &third);
     codex.sandbox.longhaul(&["memory", "import", "--quiet"]);
     assert_eq!(codex.live_prompts(), LEFT);
-    let kept = codex.rows("SELECT text FROM bodies WHERE role = 'user' ORDER BY turn_number");
+    let kept = codex.rows("SELECT prompt FROM turns WHERE prompt IS NOT NULL ORDER BY number");
     assert_eq!(kept, ["one", "two", "three", "four", "five", "six"]);
 }

@@ -71,9 +71,6 @@ impl Codex {
 
     /// Returns the prompts that are part of the conversation, in order.
     pub(super) fn live_prompts(&self) -> Vec<String> {
-        self.rows(
-            "SELECT b.text FROM bodies b JOIN turns t USING (origin_session_id, turn_number)
-             WHERE b.role = 'user' AND t.replaced = 0 ORDER BY t.turn_number",
-        )
+        self.rows("SELECT prompt FROM turns WHERE prompt IS NOT NULL AND replaced = 0 ORDER BY number")
     }
 }

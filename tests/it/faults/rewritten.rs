@@ -61,7 +61,7 @@ fn in_the_end_every_turn_is_stored_once() {
     });
     fs::write(&path, &whole).unwrap();
     session.fire("Stop", json!({ "last_assistant_message": "" }));
-    let said = column(&sandbox, "SELECT text FROM bodies WHERE role = 'assistant' AND text LIKE 'answer %'");
+    let said = column(&sandbox, "SELECT reply FROM turns WHERE reply LIKE 'answer %'");
     for number in 0..TURNS {
         let beginning = format!("answer {number} ");
         assert_eq!(said.iter().filter(|text| text.starts_with(&beginning)).count(), 1, "{beginning}");

@@ -11,9 +11,8 @@ use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Sandbox;
 
 /// The tables that jobs read or write, each of which is damaged in turn.
-const USED: [&str; 11] = [
+const USED: [&str; 9] = [
     "agents",
-    "bodies",
     "bookmarks",
     "bridges",
     "continuations",
@@ -22,7 +21,6 @@ const USED: [&str; 11] = [
     "observations",
     "sessions",
     "turns",
-    "user_prompts",
 ];
 
 /// Every hook whose jobs use the database, with what makes them act.

@@ -71,7 +71,7 @@ fn a_last_line_without_a_newline_is_read_where_it_is_whole() {
         let mut file = fs::OpenOptions::new().append(true).open(old.transcript()).unwrap();
         writeln!(file, "{}", &text[text.len() - end..]).unwrap();
         new.turn("go on", "out", "done");
-        let sql = "SELECT text FROM bodies WHERE origin_session_id = 'old' AND role = 'assistant'";
+        let sql = "SELECT t.reply FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.session_id = 'old'";
         let stored: String = database(&sandbox).query_row(sql, [], |row| row.get(0)).unwrap();
         assert_eq!(stored, "because of the lexer", "{name}");
     }

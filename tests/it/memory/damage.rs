@@ -120,7 +120,7 @@ fn what_can_be_read_of_a_damaged_database_comes_back_and_the_next_session_says_s
     session.prompt("go on");
     session.stop("done");
     assert_eq!(titles(&sandbox).len(), 51);
-    let prompts = "SELECT prompt_number || ' ' || prompt FROM user_prompts ORDER BY prompt_number";
+    let prompts = "SELECT prompt_number || ' ' || prompt FROM prompts ORDER BY prompt_number";
     assert_eq!(rows(&sandbox, prompts), ["1 go", "2 and now?", "3 go on"]);
     let next = Session::new(&sandbox, "next");
     let told = next.fire("SessionStart", json!({ "source": "startup" }))["systemMessage"].to_string();

@@ -23,7 +23,10 @@ fn forget(sandbox: &Sandbox, id: &str) {
 
 /// Returns what was replied to each prompt, by the index of passages.
 fn replies(sandbox: &Sandbox) -> Vec<String> {
-    rows(sandbox, "SELECT prompt_id || ': ' || count(*) FROM replies GROUP BY prompt_id ORDER BY prompt_id")
+    rows(
+        sandbox,
+        "SELECT passage || ': ' || count(*) FROM turns WHERE passage IS NOT NULL GROUP BY passage ORDER BY passage",
+    )
 }
 
 #[test]
@@ -67,12 +70,13 @@ fn a_transcript_does_not_bring_back_a_forgotten_prompt_and_its_reply() {
     fire(&sandbox, "Stop", json!({ "last_assistant_message": "The rates hold the lock." }));
     let sandbox = at(sandbox, 2);
     fire(&sandbox, "UserPromptSubmit", json!({ "prompt": "what opens the vault, xanadu?", "prompt_id": "p2" }));
-    forget(&sandbox, "P2");
+    let second = rows(&sandbox, "SELECT 'P' || max(id) FROM prompts").remove(0);
+    forget(&sandbox, &second);
     past.prompt("what opens the vault, xanadu?").reply("The word is zanzibar.");
     fire(&sandbox, "Stop", json!({ "last_assistant_message": "The word is zanzibar." }));
     assert_eq!(replies(&sandbox), ["1: 1"]);
     for word in ["xanadu", "zanzibar"] {
         assert!(holding(&sandbox.data_dir(), word).is_empty(), "{word}: {:?}", holding(&sandbox.data_dir(), word));
     }
-    assert_eq!(rows(&sandbox, "SELECT text FROM bodies WHERE role = 'assistant'"), ["The rates hold the lock."]);
+    assert_eq!(rows(&sandbox, "SELECT reply FROM turns WHERE reply IS NOT NULL"), ["The rates hold the lock."]);
 }

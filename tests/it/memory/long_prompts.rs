@@ -8,12 +8,11 @@ use crate::sandbox::Sandbox;
 /// Every column that holds what somebody has asked.
 const PROMPTS: &str = "SELECT CAST(max(n) AS TEXT) FROM (
     SELECT max(length(first_user_prompt)) n FROM sessions UNION ALL SELECT max(length(last_prompt)) FROM sessions
-    UNION ALL SELECT max(length(text)) FROM bodies WHERE role <> 'assistant'
-    UNION ALL SELECT max(length(prompt)) FROM user_prompts UNION ALL SELECT max(length(note)) FROM bookmarks)";
+    UNION ALL SELECT max(length(prompt)) FROM turns
+    UNION ALL SELECT max(length(prompt)) FROM prompts UNION ALL SELECT max(length(note)) FROM bookmarks)";
 
 /// Every column that holds a reply.
-const REPLIES: &str = "SELECT CAST(max(n) AS TEXT) FROM (
-    SELECT max(length(text)) n FROM bodies UNION ALL SELECT max(length(pending_reply)) FROM turns)";
+const REPLIES: &str = "SELECT CAST(max(length(reply)) AS TEXT) FROM turns";
 
 /// Returns the lengths of the longest prompt and of the longest reply.
 fn longest(sandbox: &Sandbox) -> [usize; 2] {

@@ -170,9 +170,7 @@ fn keys_of_well_known_shapes_are_never_written() {
     }
     Session::new(&sandbox, "next").start("startup");
     assert_nowhere(&sandbox, "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU", "at the end");
-    assert!(
-        super::rows(&sandbox, "SELECT prompt FROM user_prompts").iter().all(|prompt| prompt.contains("[redacted]"))
-    );
+    assert!(super::rows(&sandbox, "SELECT prompt FROM prompts").iter().all(|prompt| prompt.contains("[redacted]")));
 }
 
 /// A transcript as the client writes it, entry by entry.

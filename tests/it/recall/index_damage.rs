@@ -116,7 +116,7 @@ fn a_hook_leaves_a_damaged_index_to_upkeep() {
     (next..next + 6).for_each(turn);
     assert_eq!(sandbox.error_log(), log);
     let stored: i64 = database(&sandbox)
-        .query_row("SELECT count(*) FROM user_prompts WHERE prompt LIKE 'what is mast%'", [], |row| row.get(0))
+        .query_row("SELECT count(*) FROM prompts WHERE prompt LIKE 'what is mast%'", [], |row| row.get(0))
         .unwrap();
     assert_eq!(stored as usize, next + 5);
     assert!(!sandbox.data_dir().join("longhaul.db.damaged-1").exists());

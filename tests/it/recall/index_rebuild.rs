@@ -35,21 +35,12 @@ pub(super) fn memory_without_index(sandbox: &Sandbox) {
     database.execute_batch("BEGIN").unwrap();
     for n in 1..=PROMPTS {
         let prompt = if n == 77 { "why does the importer stall?".to_owned() } else { format!("question {n}") };
-        let sql = "INSERT INTO user_prompts (session_id, project_id, prompt_number, prompt, created_at)
-                   VALUES (1, 1, ?1, ?2, ?1 * 1000)";
-        database.execute(sql, (n, &prompt)).unwrap();
-        let sql = "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-                   VALUES ('old', 'old', ?1, 't' || ?1, 'user', ?1 * 1000)";
-        database.execute(sql, [n]).unwrap();
         let reply = if n == 77 { "A lock of the exchange rates." } else { "Yes." };
-        for (role, text) in [("user", prompt.as_str()), ("assistant", reply)] {
-            let sql =
-                "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-                       VALUES ('old', 'old', ?1, ?2, ?3, 0, ?1 * 1000)";
-            database.execute(sql, (n, role, text)).unwrap();
-        }
-        let sql = "INSERT INTO replies (origin_session_id, turn_number, prompt_id, part) VALUES ('old', ?1, ?1, 1)";
-        database.execute(sql, [n]).unwrap();
+        let sql =
+            "INSERT INTO turns (session_id, owner_id, project_id, prompt_number, number, turn_id, role, prompt, reply,
+                                      passage, part, began_at, created_at)
+                   VALUES (1, 1, 1, ?1, ?1, 't' || ?1, 'user', ?2, ?3, ?1, 1, ?1 * 1000, ?1 * 1000)";
+        database.execute(sql, (n, &prompt, reply)).unwrap();
     }
     database.execute_batch("COMMIT").unwrap();
 }

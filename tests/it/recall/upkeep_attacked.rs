@@ -81,12 +81,12 @@ fn check_vectors(sandbox: &Sandbox) -> i64 {
 /// Checks that the index has every prompt and every reply once.
 #[track_caller]
 fn check_index(sandbox: &Sandbox, prompts: i64) {
-    let without_reply = "SELECT coalesce(group_concat(prompt, '; '), '') FROM user_prompts
-                         WHERE id NOT IN (SELECT prompt_id FROM replies)";
+    let without_reply = "SELECT coalesce(group_concat(prompt, '; '), '') FROM prompts
+                         WHERE id NOT IN (SELECT passage FROM turns WHERE passage IS NOT NULL)";
     let without_reply: String = database(sandbox).query_row(without_reply, [], |row| row.get(0)).unwrap();
-    assert_eq!(number(sandbox, "SELECT count(*) FROM user_prompts"), prompts, "prompts; {}", sandbox.error_log());
+    assert_eq!(number(sandbox, "SELECT count(*) FROM prompts"), prompts, "prompts; {}", sandbox.error_log());
     assert_eq!(without_reply, "", "{}", sandbox.error_log());
-    assert_eq!(number(sandbox, "SELECT count(*) FROM replies"), prompts, "replies");
+    assert_eq!(number(sandbox, "SELECT count(passage) FROM turns"), prompts, "replies");
     let rows = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH '\"=wp\"'";
     assert_eq!(number(sandbox, rows), 2 * prompts);
     database(sandbox).execute("INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')", []).unwrap();

@@ -47,7 +47,7 @@ fn a_search_on_one_machine_finds_what_the_other_did_a_minute_ago() {
     assert!(has("search", json!({ "from_host": "here" }), "rename the settings"));
     assert!(!has("search", json!({ "from_host": "here" }), "@heron"));
     assert!(!has("search", json!({ "query": "zstandard", "from_host": "nobody" }), "@heron"));
-    let record = b.rows("SELECT 'P' || id FROM user_prompts WHERE prompt LIKE '%zstandard%'").remove(0);
+    let record = b.rows("SELECT 'P' || id FROM prompts WHERE prompt LIKE '%zstandard%'").remove(0);
     assert!(has("timeline", json!({ "id": record }), "@heron"));
     assert!(has("get_observations", json!({ "ids": [record] }), "@heron"));
 }
@@ -92,7 +92,7 @@ fn the_command_line_and_the_viewer_show_where_records_come_from() {
     let hosts: Vec<&Value> = json.as_array().unwrap().iter().map(|bookmark| &bookmark["host"]).collect();
     assert_eq!(hosts, [&json!("heron"), &Value::Null]);
 
-    let record = b.rows("SELECT 'P' || id FROM user_prompts WHERE prompt = 'paint the boathouse'").remove(0);
+    let record = b.rows("SELECT 'P' || id FROM prompts WHERE prompt = 'paint the boathouse'").remove(0);
     assert!(run(&["memory", "timeline", &record]).contains("@heron"));
     assert!(run(&["memory", "get", &record]).contains("@heron"));
     b.work("paint the harbour", "Painted.");

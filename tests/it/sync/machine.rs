@@ -118,7 +118,7 @@ impl Machine {
     #[track_caller]
     pub(super) fn forget(&self, prompt: &str) {
         let sql = format!(
-            "SELECT s.session_id FROM user_prompts u JOIN sessions s ON s.id = u.session_id WHERE u.prompt = '{prompt}'"
+            "SELECT s.session_id FROM prompts u JOIN sessions s ON s.id = u.session_id WHERE u.prompt = '{prompt}'"
         );
         let session = self.rows(&sql).remove(0);
         let outcome = self.sandbox.longhaul(&["memory", "forget", "--session", &session, "--yes"]);
@@ -146,7 +146,7 @@ impl Machine {
     /// Returns everything that is remembered of the project, without what differs between machines: ids and paths.
     pub(super) fn memory(&self) -> Vec<String> {
         let mut rows = self.rows(
-            "SELECT 'prompt ' || s.session_id || ' ' || u.prompt FROM user_prompts u JOIN sessions s ON s.id = u.session_id
+            "SELECT 'prompt ' || s.session_id || ' ' || u.prompt FROM prompts u JOIN sessions s ON s.id = u.session_id
              UNION ALL
              SELECT 'observation ' || coalesce(s.session_id, '-') || ' ' || o.kind || ' ' || o.title || ' ' || o.narrative
              FROM observations o LEFT JOIN sessions s ON s.id = o.session_id
@@ -156,11 +156,8 @@ impl Machine {
              UNION ALL
              SELECT 'bookmark ' || b.session_id || ' ' || coalesce(b.note, '') FROM bookmarks b
              UNION ALL
-             SELECT 'reply ' || s.session_id || ' ' || group_concat(coalesce(a.text, '') || coalesce(t.pending_reply, ''))
-             FROM user_prompts u JOIN sessions s ON s.id = u.session_id JOIN replies r ON r.prompt_id = u.id
-             JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
-             LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
-                               AND a.turn_number = t.turn_number AND a.role = 'assistant'
+             SELECT 'reply ' || s.session_id || ' ' || group_concat(t.reply)
+             FROM prompts u JOIN sessions s ON s.id = u.session_id JOIN turns t ON t.passage = u.id
              GROUP BY u.id",
         );
         rows.sort();

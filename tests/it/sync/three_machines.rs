@@ -113,7 +113,7 @@ fn happens(what: &Between, machines: &[Machine], number: usize) {
 /// Returns the rows of the session that a machine did not share.
 fn kept_to_itself(machine: &Machine) -> Vec<String> {
     let sql = format!(
-        "SELECT s.session_id FROM user_prompts u JOIN sessions s ON s.id = u.session_id
+        "SELECT s.session_id FROM prompts u JOIN sessions s ON s.id = u.session_id
          WHERE u.prompt = 'kept by {}'",
         machine.name
     );

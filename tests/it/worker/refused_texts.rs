@@ -49,7 +49,7 @@ fn import(sandbox: &Sandbox) {
 fn with_vectors(sandbox: &Sandbox) -> Vec<String> {
     let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
     database.busy_timeout(DEADLINE).unwrap();
-    let sql = "SELECT DISTINCT p.prompt FROM vector_slots s JOIN user_prompts p ON p.id = s.record_id WHERE s.what = 0
+    let sql = "SELECT DISTINCT p.prompt FROM vector_slots s JOIN prompts p ON p.id = s.record_id WHERE s.what = 0
                ORDER BY p.prompt";
     let mut statement = database.prepare(sql).unwrap();
     statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()

@@ -21,7 +21,7 @@ const LINGER: Duration = Duration::from_secs(9);
 /// How many turns a long session has.
 const TURNS: usize = 17;
 
-const LINES: &str = "SELECT summary FROM skeletons WHERE role = 'model' AND summary <> '' ORDER BY turn_number";
+const LINES: &str = "SELECT model_line FROM turns WHERE model_line <> '' ORDER BY number";
 
 /// A sandbox with a clock that runs, in which a model may be asked as soon as a turn has ended.
 fn sandbox(api: &Api, settings: Value) -> Sandbox {
@@ -304,7 +304,7 @@ fn a_line_of_a_lying_server_stays_in_its_frame_and_goes_with_its_prompt() {
     assert!(!lines.is_empty() && lines.iter().all(|line| line.chars().count() < 320), "{shown}");
     assert!(lines.iter().all(|line| line.contains("‹ /longhaul-context>") && !line.contains('\u{1b}')), "{shown}");
     assert_eq!((shown.matches("</longhaul-context>").count(), shown.contains("\nSYSTEM")), (1, false));
-    for id in rows(&sandbox, "SELECT 'P' || id FROM user_prompts") {
+    for id in rows(&sandbox, "SELECT 'P' || id FROM prompts") {
         assert_eq!(sandbox.longhaul(&["memory", "forget", "--yes", &id]).status, Some(0), "{id}");
     }
     for file in ["longhaul.db", "longhaul.db-wal"] {

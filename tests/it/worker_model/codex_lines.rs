@@ -12,10 +12,11 @@ use crate::sandbox::{Outcome, Sandbox};
 
 const SESSION: &str = "01a1de69-9a48-7213-b664-b016f981bf57";
 
-/// Returns the lines of the session, of a model (`model`) or by rule (`turn`).
-fn lines(sandbox: &Sandbox, role: &str) -> Vec<String> {
+/// Returns the lines of the session, of a model (`model_line`) or by rule (`line`).
+fn lines(sandbox: &Sandbox, column: &str) -> Vec<String> {
     let sql = format!(
-        "SELECT summary FROM skeletons WHERE role = '{role}' AND origin_session_id = 'codex:{SESSION}' ORDER BY turn_number"
+        "SELECT t.{column} FROM turns t JOIN sessions s ON s.id = t.session_id
+         WHERE t.{column} IS NOT NULL AND s.session_id = 'codex:{SESSION}' ORDER BY t.number"
     );
     rows(sandbox, &sql)
 }
@@ -40,13 +41,13 @@ fn every_turn_of_codex_gets_a_line_by_the_model_beside_the_rules_line() {
     let api = Api::start(|_, body| good(body));
     let sandbox = with_api(&api, json!({}));
     stop(&sandbox);
-    let by_rule = lines(&sandbox, "turn");
+    let by_rule = lines(&sandbox, "line");
     assert_eq!(by_rule.len(), 2, "{by_rule:?}");
     // The recorded turns have their own time, which is before that.
     let _worker = Worker::start(&sandbox, NOW + DAY);
     let expected = ["Line for: The file says hello from the pane."; 2];
-    wait_until(DEADLINE, "a line for each turn", || lines(&sandbox, "model") == expected);
-    assert_eq!(lines(&sandbox, "turn"), by_rule, "the rule's lines are kept");
+    wait_until(DEADLINE, "a line for each turn", || lines(&sandbox, "model_line") == expected);
+    assert_eq!(lines(&sandbox, "line"), by_rule, "the rule's lines are kept");
     let asked: String = api.requests().iter().map(Value::to_string).collect();
     assert!(asked.contains("hello.txt") && !asked.contains("quittenmus"), "private text is not sent: {asked}");
 }

@@ -6,6 +6,7 @@ use longhaul_transcript::{Link, Turn, replaced_turns};
 use rusqlite::Connection;
 
 use crate::rewinds::{REPLACED, ROLLED_BACK, UNREPORTED};
+use crate::row_ids::SessionRow;
 
 /// Stores where entries stand in the conversation; `offset` is where their read began.
 pub(super) fn store_links(connection: &Connection, session: &str, offset: u64, links: &[Link]) -> rusqlite::Result<()> {
@@ -27,7 +28,13 @@ pub(super) fn store_links(connection: &Connection, session: &str, offset: u64, l
 ///
 /// A turn that is not stored, because it is private or was forgotten, counts like any other: only its entries show that it
 /// was there. The entries of what was taken back are deleted, so that the next rollback does not count it again.
-pub(super) fn roll_back(connection: &Connection, session: &str, position: i64, count: usize) -> rusqlite::Result<()> {
+pub(super) fn roll_back(
+    connection: &Connection,
+    session: &str,
+    row: SessionRow,
+    position: i64,
+    count: usize,
+) -> rusqlite::Result<()> {
     let sql = "SELECT uuid FROM links WHERE session_id = ?1 AND uuid = turn AND position < ?2
                ORDER BY position DESC LIMIT ?3";
     let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -35,11 +42,11 @@ pub(super) fn roll_back(connection: &Connection, session: &str, position: i64, c
         .prepare_cached(sql)?
         .query_map((session, position, count), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    let sql = "UPDATE turns SET replaced = ?3 WHERE origin_session_id = ?1 AND turn_id = ?2 AND replaced = 0";
+    let sql = "UPDATE turns SET replaced = ?3 WHERE session_id = ?1 AND turn_id = ?2 AND replaced = 0";
     let mut mark = connection.prepare_cached(sql)?;
     let mut forget = connection.prepare_cached("DELETE FROM links WHERE session_id = ?1 AND turn = ?2")?;
     for turn in &turns {
-        mark.execute((session, turn, ROLLED_BACK))?;
+        mark.execute((row, turn, ROLLED_BACK))?;
         forget.execute((session, turn))?;
     }
     Ok(())
@@ -54,32 +61,32 @@ pub(super) fn position_before(next: &Turn, offset: u64, links: &[Link]) -> i64 {
 }
 
 /// Unmarks a turn that [`roll_back`] has marked, when its beginning is read again: the rollback, too, is read again.
-pub(super) fn undo_rollback(connection: &Connection, session: &str, turn: &str) -> rusqlite::Result<()> {
-    let sql = "UPDATE turns SET replaced = 0 WHERE origin_session_id = ?1 AND turn_id = ?2 AND replaced = ?3";
+pub(super) fn undo_rollback(connection: &Connection, session: SessionRow, turn: &str) -> rusqlite::Result<()> {
+    let sql = "UPDATE turns SET replaced = 0 WHERE session_id = ?1 AND turn_id = ?2 AND replaced = ?3";
     connection.prepare_cached(sql)?.execute((session, turn, ROLLED_BACK)).map(drop)
 }
 
 /// Marks the turns that a rewind took back, and unmarks those that it did not.
 ///
 /// The first turn that was not marked before is the one to which the user went back, and gets [`UNREPORTED`].
-pub(super) fn mark_replaced(connection: &Connection, session: &str) -> rusqlite::Result<()> {
+pub(super) fn mark_replaced(connection: &Connection, session: &str, row: SessionRow) -> rusqlite::Result<()> {
     let mut statement =
         connection.prepare("SELECT uuid, parent, turn FROM links WHERE session_id = ?1 ORDER BY position")?;
     let links: Vec<Link> = statement
         .query_map([session], |row| Ok(Link { uuid: row.get(0)?, parent: row.get(1)?, turn: row.get(2)? }))?
         .collect::<Result<_, _>>()?;
-    let sql = "SELECT turn_id, replaced FROM turns WHERE origin_session_id = ?1";
+    let sql = "SELECT turn_id, replaced FROM turns WHERE session_id = ?1 AND turn_id IS NOT NULL";
     let mut statement = connection.prepare(sql)?;
     let marks: HashMap<String, i64> =
-        statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+        statement.query_map([row], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     let replaced = replaced_turns(&links);
     let first = replaced.iter().position(|turn| marks.get(*turn) == Some(&0));
     // A private turn is not stored: if there is one before it, the user may have gone back to that one.
     let is_sure = |at: &usize| at.checked_sub(1).is_none_or(|before| marks.contains_key(replaced[before]));
     let target = first.filter(is_sure).map(|at| replaced[at]);
-    let sql = "UPDATE turns SET replaced = 0 WHERE origin_session_id = ?1 AND replaced <= ?2";
-    connection.execute(sql, (session, UNREPORTED))?;
-    let sql = "UPDATE turns SET replaced = ?3 WHERE origin_session_id = ?1 AND turn_id = ?2";
+    let sql = "UPDATE turns SET replaced = 0 WHERE session_id = ?1 AND replaced <= ?2";
+    connection.execute(sql, (row, UNREPORTED))?;
+    let sql = "UPDATE turns SET replaced = ?3 WHERE session_id = ?1 AND turn_id = ?2";
     let mut statement = connection.prepare(sql)?;
     for turn in replaced {
         let mark = match target {
@@ -88,7 +95,7 @@ pub(super) fn mark_replaced(connection: &Connection, session: &str) -> rusqlite:
             Some(_) => REPLACED,
             None => marks.get(turn).copied().unwrap_or_default().max(REPLACED),
         };
-        statement.execute((session, turn, mark))?;
+        statement.execute((row, turn, mark))?;
     }
     Ok(())
 }

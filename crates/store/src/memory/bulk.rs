@@ -2,7 +2,7 @@
 //!
 //! A trigger makes a full-text index write its pages with every row, which takes longer than everything else in an import.
 //! Here the triggers are off, and [`Bulk::write`] adds what a transaction has inserted to the indexes at its end. The
-//! statements in [`INDEXES`] and [`COUNT_OBSERVATIONS`] do what the triggers `…_inserted` do in `schema.sql`: a change of one requires a change of the other. The test
+//! statements below do what the triggers `…_inserted` do in `schema.sql`: a change of one requires a change of the other. The test
 //! `bulk_writes_leave_what_the_triggers_leave` compares them.
 
 use longhaul_core::Millis;
@@ -13,31 +13,18 @@ use rusqlite::config::DbConfig;
 use super::summaries::write_summary;
 use crate::{SETTINGS, Store, StoreError, cannot};
 
-/// For each index its table, and the statement that adds the rows behind `?1` to it.
-const INDEXES: [(Table, &str); 2] = [
-    (
-        Table::Prompts,
-        "INSERT INTO prompt_trigrams (rowid, prompt, mark)
-         SELECT id, prompt, mark FROM user_prompts WHERE id > ?1 ORDER BY id",
-    ),
-    (
-        Table::Observations,
-        "INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
-         SELECT id, title, files_read, files_modified, mark FROM observations WHERE id > ?1 ORDER BY id",
-    ),
-];
+/// Adds the prompts behind `?1` to their index.
+const INDEX_PROMPTS: &str = "INSERT INTO prompt_trigrams (rowid, prompt, mark)
+     SELECT id, prompt, mark FROM prompts WHERE id > ?1 ORDER BY id";
+
+/// Adds the observations behind `?1` to their index.
+const INDEX_OBSERVATIONS: &str = "INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
+     SELECT id, title, files_read, files_modified, mark FROM observations WHERE id > ?1 ORDER BY id";
 
 /// Adds the observations behind `?1` to the counts of their projects.
 const COUNT_OBSERVATIONS: &str = "UPDATE projects SET observations = observations + new.rows
      FROM (SELECT project_id, count(*) AS rows FROM observations WHERE id > ?1 GROUP BY 1) AS new
      WHERE projects.id = new.project_id";
-
-/// A table whose rows are indexed.
-#[derive(Clone, Copy)]
-enum Table {
-    Prompts,
-    Observations,
-}
 
 impl Store {
     /// Switches to the bulk mode for as long as the returned value lives.
@@ -111,7 +98,7 @@ impl<'a> BulkWrite<'a> {
         };
         Ok(Self {
             connection,
-            last_prompt: last("user_prompts")?,
+            last_prompt: last("prompts")?,
             last_observation: last("observations")?,
             last_summary: last("session_summaries")?,
         })
@@ -142,14 +129,13 @@ impl<'a> BulkWrite<'a> {
 
     /// Adds the rows that the transaction has inserted to the indexes and the counts.
     pub(crate) fn index_new_rows(&self) -> rusqlite::Result<()> {
-        for (table, sql) in INDEXES {
-            let last = match table {
-                Table::Prompts => self.last_prompt,
-                Table::Observations => self.last_observation,
-            };
+        let (prompt, observation) = (self.last_prompt, self.last_observation);
+        let statements =
+            [(INDEX_PROMPTS, prompt), (INDEX_OBSERVATIONS, observation), (COUNT_OBSERVATIONS, observation)];
+        for (sql, last) in statements {
             self.connection.prepare_cached(sql)?.execute([last])?;
         }
-        self.connection.prepare_cached(COUNT_OBSERVATIONS)?.execute([self.last_observation]).map(drop)
+        Ok(())
     }
 }
 

@@ -7,9 +7,9 @@ use super::session_row::{project_row, session_row};
 use super::upkeep::give_back;
 use super::{RecordId, What};
 use crate::model::lines;
-use crate::recall::{backlog, index, index_state, replies};
+use crate::recall::{backlog, index, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
-use crate::{Store, StoreError, cannot, forgotten_prompts};
+use crate::{Store, StoreError, cannot};
 
 impl Store {
     /// Deletes one record and every other trace of its text; returns whether there was one.
@@ -125,33 +125,33 @@ impl Store {
 
 /// Replaces an index of passages that waits to be built again: it is not written, so nothing could be removed from it.
 fn replace_index_that_waits(connection: &Connection) -> rusqlite::Result<()> {
-    if index_state::is_current(connection)? { Ok(()) } else { backlog::begin_again(connection) }
+    if backlog::is_current(connection)? { Ok(()) } else { backlog::begin_again(connection) }
 }
 
 pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let found: Option<(SessionRow, String, i64, String, Time)> = connection
+    let found: Option<(SessionRow, String, i64, String)> = connection
         .query_row(
-            "SELECT s.id, s.session_id, u.prompt_number, u.prompt, u.created_at FROM user_prompts u
+            "SELECT s.id, s.session_id, u.prompt_number, u.prompt FROM prompts u
              JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1",
             [id],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
         )
         .optional()?;
-    let Some((session_row, session, number, prompt, at)) = found else { return Ok(false) };
+    let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
     // The replies are part of the record, and are deleted with it. Those that are in no index yet would be linked to the
     // prompt before.
-    replies::link_session(connection, &session)?;
+    replies::link_session(connection, session_row)?;
     let answered = replies::of_prompt(connection, id)?;
     index::remove(connection, What::Prompt, id)?;
-    for (origin, turn) in answered {
-        delete_of_turn(connection, "bodies", &origin, turn, "AND role = 'assistant'")?;
-        delete_of_turn(connection, "skeletons", &origin, turn, "")?;
-        let sql = "UPDATE turns SET pending_reply = NULL WHERE origin_session_id = ?1 AND turn_number = ?2";
-        connection.execute(sql, (origin, turn))?;
+    let sql = "UPDATE turns SET reply = NULL, provisional = 0, line = NULL, model_line = NULL WHERE id = ?1";
+    for turn in answered {
+        connection.execute(sql, [turn])?;
     }
     drop_summaries(connection, session_row, number)?;
-    connection.execute("DELETE FROM user_prompts WHERE id = ?1", [id])?;
-    forgotten_prompts::add(connection, session_row, at)?;
+    let sql =
+        "UPDATE turns SET prompt_number = NULL, project_id = NULL, model_at = NULL, asked_to = NULL, prompt = NULL,
+                                line = NULL, model_line = NULL, forgotten = 1 WHERE id = ?1";
+    connection.execute(sql, [id])?;
     connection.execute(
         &format!(
             "UPDATE sessions SET first_user_prompt = iif({}, NULL, first_user_prompt),
@@ -163,20 +163,11 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
     )?;
     connection.execute("UPDATE agents SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
     connection.execute("UPDATE session_places SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
-    let turns: Vec<i64> = connection
-        .prepare(&format!(
-            "SELECT t.turn_number FROM turns t
-             JOIN bodies b ON b.session_id = t.session_id AND b.origin_session_id = t.origin_session_id
-                          AND b.turn_number = t.turn_number AND b.role = 'user'
-             WHERE t.origin_session_id = ?1 AND {}",
-            is_same("b.text")
-        ))?
-        .query_map((&session, &prompt), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    for turn in turns {
-        delete_of_turn(connection, "bodies", &session, turn, "AND role = 'user'")?;
-        delete_of_turn(connection, "skeletons", &session, turn, "")?;
-    }
+    let sql = format!(
+        "UPDATE turns SET prompt = NULL, line = NULL, model_line = NULL WHERE session_id = ?1 AND prompt_number IS NULL AND {}",
+        is_same("prompt")
+    );
+    connection.execute(&sql, (session_row, &prompt))?;
     Ok(true)
 }
 
@@ -189,15 +180,11 @@ fn is_same(column: &str) -> String {
 }
 
 pub(crate) fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let sql = "SELECT o.tool_use_id, s.session_id FROM observations o LEFT JOIN sessions s ON s.id = o.session_id
-               WHERE o.id = ?1";
-    let found: Option<(Option<String>, Option<String>)> =
-        connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let Some((call, session)) = found else { return Ok(false) };
-    let sql = "SELECT session_id, prompt_number FROM observations WHERE id = ?1 AND session_id IS NOT NULL";
-    let of_prompt: Option<(SessionRow, i64)> =
-        connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    if let Some((session, prompt)) = of_prompt {
+    let sql = "SELECT tool_use_id, session_id, prompt_number FROM observations WHERE id = ?1";
+    let found: Option<(Option<String>, Option<SessionRow>, i64)> =
+        connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+    let Some((call, session, prompt)) = found else { return Ok(false) };
+    if let Some(session) = session {
         drop_summaries(connection, session, prompt)?;
         lines::delete_of_prompt(connection, session, prompt)?;
     }
@@ -209,7 +196,7 @@ pub(crate) fn forget_observation(connection: &Connection, id: i64) -> rusqlite::
     for call in &calls {
         let sql = "INSERT INTO folded_calls (tool_use_id) VALUES (?1) ON CONFLICT DO UPDATE SET observation_id = NULL";
         connection.execute(sql, [call])?;
-        if let Some(session) = &session {
+        if let Some(session) = session {
             drop_raw(connection, session, call)?;
         }
     }
@@ -228,7 +215,7 @@ pub(crate) fn forget_summary(connection: &Connection, id: i64) -> rusqlite::Resu
 fn drop_summaries(connection: &Connection, session: SessionRow, prompt: i64) -> rusqlite::Result<()> {
     let sql = "SELECT id FROM session_summaries s WHERE session_id = ?1 AND prompt_number >= ?2
                AND (made_by = 'rule' OR (made_by = 'model' AND EXISTS
-                   (SELECT 1 FROM user_prompts p WHERE p.session_id = s.session_id
+                   (SELECT 1 FROM prompts p WHERE p.session_id = s.session_id
                     AND p.prompt_number <= s.prompt_number AND p.model_at IS NOT NULL)))";
     let ids: Vec<i64> =
         connection.prepare(sql)?.query_map((session, prompt), |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -240,33 +227,14 @@ fn drop_summaries(connection: &Connection, session: SessionRow, prompt: i64) -> 
 }
 
 /// Deletes a call's raw text and the line of its turn, which may quote it.
-fn drop_raw(connection: &Connection, session: &str, call: &str) -> rusqlite::Result<()> {
-    let turns: Vec<i64> = connection
-        .prepare(
-            "DELETE FROM details WHERE origin_session_id = ?1 AND source_id IN (?2, ?2 || ':result')
-             RETURNING turn_number",
-        )?
-        .query_map((session, call), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+fn drop_raw(connection: &Connection, session: SessionRow, call: &str) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM details WHERE session_id = ?1 AND source_id IN (?2, ?2 || ':result') RETURNING turn";
+    let turns: Vec<Option<i64>> =
+        connection.prepare(sql)?.query_map((session, call), |row| row.get(0))?.collect::<Result<_, _>>()?;
     for turn in turns {
-        delete_of_turn(connection, "skeletons", session, turn, "")?;
+        connection.execute("UPDATE turns SET line = NULL, model_line = NULL WHERE id = ?1", [turn])?;
     }
     Ok(())
-}
-
-/// Deletes what a table has of a turn, whichever session owns the turn now: the index of these tables begins with the owner.
-fn delete_of_turn(
-    connection: &Connection,
-    table: &str,
-    session: &str,
-    turn: i64,
-    further: &str,
-) -> rusqlite::Result<()> {
-    let sql = format!(
-        "DELETE FROM {table} WHERE origin_session_id = ?1 AND turn_number = ?2 {further} AND session_id IN
-             (SELECT session_id FROM turns WHERE origin_session_id = ?1 AND turn_number = ?2)"
-    );
-    connection.execute(&sql, (session, turn)).map(drop)
 }
 
 fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite::Result<bool> {
@@ -280,11 +248,8 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
     }
     let Some(row) = session_row(connection, session)? else { return Ok(is_known) };
     index::remove_session(connection, row.0)?;
-    for table in ["user_prompts", "observations", "session_summaries"] {
+    for table in ["turns", "details", "observations", "session_summaries"] {
         connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
-    }
-    for table in ["bodies", "skeletons", "details", "turns"] {
-        connection.execute(&format!("DELETE FROM {table} WHERE origin_session_id = ?1"), [session])?;
     }
     connection.execute("DELETE FROM handoff_batons WHERE session_id = ?1", [session])?;
     connection.execute(

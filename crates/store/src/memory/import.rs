@@ -6,14 +6,13 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::Bulk;
 use super::prompts::remember;
+use super::session_row::session_row;
 use super::tool_calls::{CallWriter, NewObservation, Taken};
-use crate::StoreError;
 use crate::recall::backlog::Room;
 use crate::recall::replies;
 use crate::row_ids::{SessionRow, Time};
-
-/// How far apart the hook's clock and the transcript's may be for one and the same prompt, in milliseconds.
-pub(super) const SAME_PROMPT_MS: i64 = 120_000;
+use crate::same_turn::SAME_PROMPT_MS;
+use crate::{StoreError, cannot};
 
 /// Number of turns whose replies are added to the index in one transaction.
 const LINKED_AT_ONCE: usize = 200;
@@ -65,6 +64,8 @@ impl Bulk<'_> {
 
     /// Adds the replies of a session to the prompts that they answer, where those were stored after them.
     pub fn link_replies(&self, session: &str) -> Result<(), StoreError> {
+        let failed = cannot("look up a session");
+        let Some(session) = session_row(&self.plain().connection, session).map_err(failed)? else { return Ok(()) };
         let mut from = Some(0);
         while let Some(turn) = from {
             let mut room = Room::new(LINKED_AT_ONCE);
@@ -112,11 +113,11 @@ fn import_turns(
 }
 
 /// Finds a prompt by its id.
-const KNOWN: &str = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_id = ?2";
+const KNOWN: &str = "SELECT 1 FROM prompts WHERE session_id = ?1 AND prompt_id = ?2";
 
 /// Finds a prompt that a hook has stored without an id.
 const WITHOUT_ID: &str =
-    "SELECT id FROM user_prompts WHERE session_id = ?1 AND prompt_id IS NULL AND trim(prompt) = trim(?2)
+    "SELECT id FROM prompts WHERE session_id = ?1 AND prompt_id IS NULL AND trim(prompt) = trim(?2)
      AND created_at BETWEEN ?3 - ?4 + 1 AND ?3 + ?4 - 1 ORDER BY abs(created_at - ?3) LIMIT 1";
 
 /// Returns whether a prompt is stored already; one that a hook has stored without an id gets its id.
@@ -129,7 +130,7 @@ fn adopt(connection: &Connection, session: SessionRow, prompt: PastPrompt<'_>) -
         .query_row((session, prompt.text, Time(prompt.at), SAME_PROMPT_MS), |row| row.get(0))
         .optional()?;
     if let Some(id) = of_hook {
-        connection.execute("UPDATE user_prompts SET prompt_id = ?2 WHERE id = ?1", (id, prompt.id))?;
+        connection.execute("UPDATE turns SET prompt_id = ?2 WHERE id = ?1", (id, prompt.id))?;
     }
     Ok(of_hook.is_some())
 }

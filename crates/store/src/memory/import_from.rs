@@ -5,12 +5,12 @@ use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::bulk::BulkWrite;
-use super::import::SAME_PROMPT_MS;
 use super::notes::save;
 use super::prompts::remember;
 use super::tool_calls::{CallWriter, NewObservation, Taken};
 use super::{Bulk, NewNote};
 use crate::row_ids::Time;
+use crate::same_turn::SAME_PROMPT_MS;
 use crate::{Store, StoreError, cannot};
 
 /// The operation, for an error.
@@ -176,7 +176,7 @@ impl SessionImporter<'_> {
         self.tx
             .connection
             .prepare_cached(
-                "SELECT prompt_number FROM user_prompts WHERE session_id = ?1 AND abs(created_at - ?3) < ?4
+                "SELECT prompt_number FROM prompts WHERE session_id = ?1 AND abs(created_at - ?3) < ?4
                  -- A long prompt may have been cut there.
                  AND (trim(prompt) = trim(?2) OR (length(?2) >= 4000 AND substr(prompt, 1, 2000) = substr(?2, 1, 2000)))
                  ORDER BY abs(created_at - ?3) LIMIT 1",

@@ -133,7 +133,7 @@ fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<O
         .optional()?;
     let of_prompt = |end: &str| {
         let sql = format!(
-            "SELECT id, created_at, substr(prompt, 1, ?2) FROM user_prompts WHERE session_id = ?1
+            "SELECT id, created_at, substr(prompt, 1, ?2) FROM prompts WHERE session_id = ?1
              ORDER BY prompt_number {end} LIMIT 1"
         );
         let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, millis(row.get(1)?), row.get::<_, String>(2)?));

@@ -7,9 +7,7 @@ use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use rusqlite::{Connection, OptionalExtension, Row, RowIndex};
 use serde_json::{Value, json};
 
-use super::tables::Candidate;
-use super::{Hit, RecordId, Score, What, millis};
-use crate::ingest::owner;
+use super::{RecordId, What};
 use crate::recall::replies;
 use crate::row_ids::Time;
 use crate::sync::host_of;
@@ -151,13 +149,13 @@ impl Store {
         mut take: impl FnMut(Record) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let failed = cannot("export the memory");
-        for table in &super::tables::RECORD_TABLES {
+        for what in What::ALL {
             // In the order of the table: by the index of projects, SQLite would sort all rows again for every piece.
             let sql = format!(
                 "SELECT t.id FROM {} t WHERE t.id > ?1
                  AND (?2 IS NULL OR +t.project_id = (SELECT id FROM projects WHERE project_key = ?2))
                  ORDER BY t.id LIMIT 500",
-                table.table
+                what.table()
             );
             let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
             let mut last = 0;
@@ -167,7 +165,7 @@ impl Store {
                 let Some(newest) = ids.last() else { break };
                 last = *newest;
                 for id in ids {
-                    let id = RecordId { what: table.what, id };
+                    let id = RecordId { what, id };
                     let found = record(&self.connection, id, RawText::With).map_err(&failed)?;
                     if found.is_some_and(|found| take(found).is_break()) {
                         return Ok(());
@@ -190,17 +188,15 @@ pub(crate) enum RawText {
 const ORIGIN: &str = "s.session_id, p.name, p.project_key, t.prompt_number, t.created_at";
 
 pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -> rusqlite::Result<Option<Record>> {
-    let (table, columns) = match id.what {
-        What::Prompt => ("user_prompts", "t.prompt"),
-        What::Observation => (
-            "observations",
+    let columns = match id.what {
+        What::Prompt => "t.prompt",
+        What::Observation => {
             "t.kind, t.tool_name, t.title, t.narrative, t.facts, t.files_read, t.files_modified, t.made_by,
-             t.tool_use_id, t.repeats",
-        ),
-        What::Summary => {
-            ("session_summaries", "t.request, t.investigated, t.learned, t.completed, t.next_steps, t.made_by")
+             t.tool_use_id, t.repeats"
         }
+        What::Summary => "t.request, t.investigated, t.learned, t.completed, t.next_steps, t.made_by",
     };
+    let table = id.what.table();
     let sql = format!(
         "SELECT {ORIGIN}, {columns} FROM {table} t JOIN projects p ON p.id = t.project_id
          LEFT JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1"
@@ -280,71 +276,19 @@ pub(crate) fn texts(json: &str) -> Vec<String> {
 /// Returns the raw text of a call.
 pub(crate) fn raw(connection: &Connection, session: &str, source: &str) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT coalesce(input_text, output_text) FROM details
-               WHERE session_id = ?1 AND origin_session_id = ?2 AND source_id = ?3";
-    let owner = owner(connection, session)?;
-    let text = connection.prepare_cached(sql)?.query_row((&owner, session, source), |row| row.get(0)).optional()?;
-    if text.is_some() {
-        return Ok(text);
-    }
-    // The session was inherited, and prompted again since: only the session in which the call was made is certain.
-    let sql = "SELECT coalesce(input_text, output_text) FROM details WHERE origin_session_id = ?1 AND source_id = ?2";
+               WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND source_id = ?2";
     connection.prepare_cached(sql)?.query_row((session, source), |row| row.get(0)).optional()
 }
 
-/// Returns a candidate in one line.
-pub(crate) fn hit(connection: &Connection, one: Candidate) -> rusqlite::Result<Hit> {
-    let session: Option<String> = match one.session {
-        Some(id) => connection
-            .prepare_cached("SELECT session_id FROM sessions WHERE id = ?1")?
-            .query_row([id], |row| row.get(0))
-            .optional()?,
-        None => None,
-    };
-    let mut chars = (one.title.len() + one.text.len() + one.files.len()) as u64;
-    if one.what == What::Prompt {
-        chars += replies::bytes(connection, one.id)?;
-    }
-    if one.what == What::Observation
-        && let Some(session) = &session
-    {
-        chars += raw_chars(connection, session, one.id)?;
-    }
-    let title = match one.what {
-        What::Prompt => one.title.trim_start().lines().next().unwrap_or_default().to_owned(),
-        What::Observation | What::Summary => one.title,
-    };
-    let project: Option<String> = connection
-        .prepare_cached("SELECT name FROM projects WHERE id = ?1")?
-        .query_row([one.project], |row| row.get(0))
-        .optional()?;
-    Ok(Hit {
-        record: RecordId { what: one.what, id: one.id },
-        session,
-        host: host_of(connection, one.what, one.id)?,
-        project: project.unwrap_or_default(),
-        prompt_number: one.prompt_number,
-        at: millis(one.at),
-        kind: Kind::from_name(&one.kind),
-        title,
-        chars,
-        snippet: String::new(),
-        score: Score::default(),
-        is_weak: false,
-        is_unrelated: false,
-        is_older: false,
-    })
-}
-
 /// Returns the bytes of a call's raw text without reading it.
-pub(crate) fn raw_chars(connection: &Connection, session: &str, observation: i64) -> rusqlite::Result<u64> {
-    let owner = owner(connection, session)?;
+pub(crate) fn raw_chars(connection: &Connection, observation: i64) -> rusqlite::Result<u64> {
     let bytes: Option<i64> = connection
         .prepare_cached(
             "SELECT sum(octet_length(coalesce(d.input_text, d.output_text))) FROM observations o
-             CROSS JOIN details d ON d.session_id = ?1 AND d.origin_session_id = ?2
+             CROSS JOIN details d ON d.session_id = o.session_id
                                  AND d.source_id IN (o.tool_use_id, o.tool_use_id || ':result')
-             WHERE o.id = ?3",
+             WHERE o.id = ?1",
         )?
-        .query_row((owner, session, observation), |row| row.get(0))?;
+        .query_row([observation], |row| row.get(0))?;
     Ok(bytes.unwrap_or_default().unsigned_abs())
 }

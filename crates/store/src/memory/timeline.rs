@@ -1,10 +1,10 @@
 //! The records around a record.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use super::records::hit;
-use super::tables::{Candidate, RECORD_TABLES, RecordTable, record_table};
 use super::{Hit, RecordId, What};
+use crate::recall::Candidate;
+use crate::recall::key::Key;
 use crate::{Store, StoreError, cannot};
 
 impl Store {
@@ -37,16 +37,19 @@ fn timeline(
     after: usize,
     only: &[What],
 ) -> rusqlite::Result<Vec<Hit>> {
-    let RecordTable { what, table, columns, .. } = record_table(around.what);
-    let sql = format!("SELECT {columns} FROM {table} t WHERE t.id = ?1");
-    let middle = connection.query_row(&sql, [around.id], |row| Candidate::read(*what, row)).optional()?;
-    let Some(middle) = middle else { return Ok(Vec::new()) };
+    let stored = |id: RecordId| Candidate::stored(connection, Key::new(0, id.what, id.id));
+    let Some(middle) = stored(around)? else { return Ok(Vec::new()) };
     let mut records = side(connection, &middle, Side::Before, before, only)?;
     records.reverse();
-    let later = side(connection, &middle, Side::After, after, only)?;
-    records.push(middle);
-    records.extend(later);
-    records.into_iter().map(|one| hit(connection, one)).collect()
+    records.push(around);
+    records.extend(side(connection, &middle, Side::After, after, only)?);
+    let mut hits = Vec::with_capacity(records.len());
+    for record in records {
+        if let Some(one) = stored(record)? {
+            hits.push(one.line(connection)?);
+        }
+    }
+    Ok(hits)
 }
 
 /// Returns the nearest `most` records on one side, the nearest first.
@@ -56,7 +59,7 @@ fn side(
     side: Side,
     most: usize,
     only: &[What],
-) -> rusqlite::Result<Vec<Candidate>> {
+) -> rusqlite::Result<Vec<RecordId>> {
     let is_in_session = middle.session.is_some();
     let mut found = if is_in_session { nearest(connection, middle, (side, most, only), true)? } else { Vec::new() };
     if found.len() < most {
@@ -71,41 +74,40 @@ fn nearest(
     middle: &Candidate,
     (side, most, only): (Side, usize, &[What]),
     in_session: bool,
-) -> rusqlite::Result<Vec<Candidate>> {
+) -> rusqlite::Result<Vec<RecordId>> {
     let (sign, order) = match side {
         Side::Before => ("<", "DESC"),
         Side::After => (">", "ASC"),
     };
     let whose = if in_session { "t.session_id = ?4" } else { "t.project_id = ?5 AND t.session_id IS NOT ?4" };
     let mut found = Vec::new();
-    let is_wanted = |table: &&RecordTable| only.is_empty() || only.contains(&table.what);
-    for RecordTable { what, table, columns, .. } in RECORD_TABLES.iter().filter(is_wanted) {
+    for what in What::ALL.into_iter().filter(|what| only.is_empty() || only.contains(what)) {
         // At the same time, a prompt comes before its observations, and those before the summary.
         let sql = format!(
-            "SELECT {columns} FROM {table} t WHERE {whose} AND t.created_at {sign}= ?1
-               AND (t.created_at, ?2, t.id) {sign} (?1, ?3, ?6) ORDER BY t.created_at {order}, t.id {order} LIMIT ?7"
+            "SELECT t.created_at, t.id FROM {} t WHERE {whose} AND t.created_at {sign}= ?1
+               AND (t.created_at, ?2, t.id) {sign} (?1, ?3, ?6) ORDER BY t.created_at {order}, t.id {order} LIMIT ?7",
+            what.table()
         );
         let mut statement = connection.prepare_cached(&sql)?;
         let rows = statement.query_map(
             (
                 middle.at,
-                *what as i64,
+                what as i64,
                 middle.what as i64,
                 middle.session,
                 middle.project,
                 middle.id,
                 i64::try_from(most).unwrap_or(i64::MAX),
             ),
-            |row| Candidate::read(*what, row),
+            |row| Ok((row.get::<_, i64>(0)?, what, row.get::<_, i64>(1)?)),
         )?;
         for one in rows {
             found.push(one?);
         }
     }
-    found.sort_by_key(|one| (one.at, one.what, one.id));
+    found.sort_unstable();
     if matches!(side, Side::Before) {
         found.reverse();
     }
-    found.truncate(most);
-    Ok(found)
+    Ok(found.into_iter().take(most).map(|(_, what, id)| RecordId { what, id }).collect())
 }

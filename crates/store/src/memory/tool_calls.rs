@@ -10,7 +10,6 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 use super::What;
 use super::prompts::number_by_id;
 use super::session_row::MemorySession;
-use crate::ingest::owner;
 use crate::recall::backlog;
 use crate::recall::index::NewTerms;
 use crate::row_ids::{SessionRow, Time};
@@ -135,25 +134,20 @@ enum Outcome {
 /// Stores the tool calls of one session.
 pub(super) struct CallWriter<'a> {
     connection: &'a Connection,
-    session_id: &'a str,
     session: MemorySession,
-    /// The session that the turns belong to now: this one, or the one that has inherited it.
-    owner: String,
-    /// The number of the session's last turn, to which raw text is added. The transcript corrects it when it is read.
-    turn: i64,
+    /// The session's last turn, to which raw text is added. The transcript corrects it when it is read.
+    turn: Option<i64>,
     /// The terms of the stored calls, which [`CallWriter::finish`] adds to the index.
     terms: RefCell<NewTerms>,
 }
 
 impl<'a> CallWriter<'a> {
     /// Looks up what all calls of a session share; returns `None` if there is no such session.
-    pub(super) fn open(connection: &'a Connection, session_id: &'a str) -> rusqlite::Result<Option<Self>> {
+    pub(super) fn open(connection: &'a Connection, session_id: &str) -> rusqlite::Result<Option<Self>> {
         let Some(session) = MemorySession::find(connection, session_id)? else { return Ok(None) };
-        let sql = "SELECT turn_number FROM turns WHERE origin_session_id = ?1 ORDER BY turn_number DESC LIMIT 1";
-        let turn: Option<i64> = connection.query_row(sql, [session_id], |row| row.get(0)).optional()?;
-        let owner = owner(connection, session_id)?;
-        let (turn, terms) = (turn.unwrap_or_default(), RefCell::default());
-        Ok(Some(Self { connection, session_id, session, owner, turn, terms }))
+        let sql = "SELECT id FROM turns WHERE session_id = ?1 AND number IS NOT NULL ORDER BY number DESC LIMIT 1";
+        let turn = connection.query_row(sql, [session.row], |row| row.get(0)).optional()?;
+        Ok(Some(Self { connection, session, turn, terms: RefCell::default() }))
     }
 
     /// Returns the session's row.
@@ -198,7 +192,7 @@ impl<'a> CallWriter<'a> {
         // A model that has dealt with the prompt has not seen this call.
         self.connection
             .prepare_cached(
-                "UPDATE user_prompts SET model_at = NULL
+                "UPDATE turns SET model_at = NULL
                  WHERE session_id = ?1 AND prompt_number = ?2 AND model_at IS NOT NULL",
             )?
             .execute((self.session.row, prompt))?;
@@ -282,10 +276,9 @@ impl<'a> CallWriter<'a> {
             ("tool_output", &result, None, Some(call.response), call.response),
         ];
         let mut statement = self.connection.prepare_cached(
-            "INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
-                                  token_count, kind, is_error, source_id, created_at, subagent)
-             VALUES (:owner, :origin, :turn, :tool, :input, :output, (length(coalesce(:input, :output)) + 3) / 4, :kind, :is_error, :source, :at,
-                     :subagent)
+            "INSERT INTO details (session_id, turn, tool_name, input_text, output_text, kind, is_error, source_id, created_at,
+                                  subagent)
+             VALUES (:session, :turn, :tool, :input, :output, :kind, :is_error, :source, :at, :subagent)
              ON CONFLICT DO NOTHING",
         )?;
         for (kind, source, input, output, text) in pieces {
@@ -293,8 +286,7 @@ impl<'a> CallWriter<'a> {
                 continue;
             }
             statement.execute(named_params! {
-                ":owner": self.owner,
-                ":origin": self.session_id,
+                ":session": self.session.row,
                 ":turn": self.turn,
                 ":tool": call.observation.tool,
                 ":input": input,

@@ -80,7 +80,7 @@ impl Store {
     pub fn newest_record(&self) -> Result<Option<Millis>, StoreError> {
         // By the number of the row, not by the time: a clock that was ahead once has left times that lie ahead.
         let sql = "SELECT max(at) FROM (
-                       SELECT * FROM (SELECT created_at AS at FROM user_prompts ORDER BY id DESC LIMIT 1) UNION ALL
+                       SELECT * FROM (SELECT created_at AS at FROM prompts ORDER BY id DESC LIMIT 1) UNION ALL
                        SELECT * FROM (SELECT created_at FROM observations ORDER BY id DESC LIMIT 1) UNION ALL
                        SELECT * FROM (SELECT created_at FROM details ORDER BY rowid DESC LIMIT 1))";
         let newest = self.connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
@@ -223,7 +223,7 @@ fn count(connection: &Connection) -> rusqlite::Result<Stats> {
     Ok(Stats {
         sessions: number("SELECT count(*) FROM sessions")?,
         projects: number("SELECT count(*) FROM projects")?,
-        prompts: number("SELECT count(*) FROM user_prompts")?,
+        prompts: number("SELECT count(*) FROM prompts")?,
         observations: number("SELECT coalesce(sum(observations), 0) FROM projects")?,
         summaries: number("SELECT count(*) FROM session_summaries")?,
         details: number("SELECT count(*) FROM details")?,
@@ -239,18 +239,17 @@ fn prune(connection: &Connection, before: i64, most: usize) -> rusqlite::Result<
     let mut deleted = 0;
     let mut last = 0;
     let mut next = connection.prepare(
-        "SELECT s.id, s.session_id FROM sessions s WHERE s.id > ?2 AND s.created_at < ?1
-           AND EXISTS (SELECT 1 FROM details d WHERE d.origin_session_id = s.session_id) ORDER BY s.id LIMIT 1",
+        "SELECT s.id FROM sessions s WHERE s.id > ?2 AND s.created_at < ?1
+           AND EXISTS (SELECT 1 FROM details d WHERE d.session_id = s.id) ORDER BY s.id LIMIT 1",
     )?;
     let mut delete = connection.prepare(
         "DELETE FROM details WHERE rowid IN
-             (SELECT rowid FROM details WHERE origin_session_id = ?1 AND created_at < ?2 LIMIT ?3)",
+             (SELECT rowid FROM details WHERE session_id = ?1 AND created_at < ?2 LIMIT ?3)",
     )?;
     while deleted < most {
-        let found: Option<(i64, String)> =
-            next.query_row((before, last), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let Some((id, session)) = found else { break };
-        last = id;
+        let found: Option<i64> = next.query_row((before, last), |row| row.get(0)).optional()?;
+        let Some(session) = found else { break };
+        last = session;
         deleted += delete.execute((session, before, (most - deleted) as i64))?;
     }
     Ok(deleted)

@@ -10,22 +10,20 @@ use crate::{Store, StoreError, cannot};
 /// is tried again.
 const WAITING: &str = "SELECT s.project_path,
             max(p.created_at,
-                coalesce((SELECT max(o.created_at) FROM user_prompts o WHERE o.session_id = p.session_id), 0),
+                coalesce((SELECT max(o.created_at) FROM prompts o WHERE o.session_id = p.session_id), 0),
                 coalesce((SELECT max(o.created_at) FROM observations o WHERE o.session_id = p.session_id), 0),
                 coalesce((SELECT max(o.created_at) FROM session_summaries o WHERE o.session_id = p.session_id), 0)),
-            coalesce(f.next_at, 0)
-     FROM user_prompts p JOIN sessions s ON s.id = p.session_id
-     LEFT JOIN model_failures f ON f.prompt_id = p.id
+            p.next_at
+     FROM prompts p JOIN sessions s ON s.id = p.session_id
      WHERE p.model_at IS NULL
      AND (EXISTS (SELECT 1 FROM session_summaries o
                   WHERE o.session_id = p.session_id AND o.prompt_number >= p.prompt_number)
-          OR EXISTS (SELECT 1 FROM user_prompts o
+          OR EXISTS (SELECT 1 FROM prompts o
                      WHERE o.session_id = p.session_id AND o.prompt_number > p.prompt_number))";
 
 /// Prompts that need a further request: those do not wait for the session to rest.
-const FURTHER: &str = "SELECT s.project_path, 0, f.next_at FROM model_failures f
-     JOIN user_prompts p ON p.id = f.prompt_id JOIN sessions s ON s.id = p.session_id
-     WHERE f.asked_to IS NOT NULL AND p.model_at IS NOT NULL";
+const FURTHER: &str = "SELECT s.project_path, 0, p.next_at FROM prompts p JOIN sessions s ON s.id = p.session_id
+     WHERE p.asked_to IS NOT NULL AND p.model_at IS NOT NULL";
 
 impl Store {
     /// Returns when the next prompt is to be asked about, as far as is known. That time may have passed.

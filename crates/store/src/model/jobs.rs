@@ -3,11 +3,11 @@
 use longhaul_core::Millis;
 use longhaul_core::text::cut_middle;
 use longhaul_memory::{Observation, SAID_CHARS, Summary};
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use super::lines;
+use super::outcome::dealt_with;
 use crate::memory::{read_observation, read_summary};
-use crate::recall::replies;
 use crate::row_ids::{SessionRow, Time};
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
@@ -69,6 +69,8 @@ pub struct ModelJob {
 /// A turn that is to be put into one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobTurn {
+    /// Its id.
+    pub id: i64,
     /// The session in which it ran.
     pub origin: String,
     /// Its number in that session.
@@ -104,12 +106,7 @@ impl Store {
         empty.extend(done);
         if !empty.is_empty() {
             self.write("mark prompts as dealt with", |connection| {
-                let mut dealt_with = connection.prepare("UPDATE user_prompts SET model_at = ?2 WHERE id = ?1")?;
-                let mut settled = connection.prepare("DELETE FROM model_failures WHERE prompt_id = ?1")?;
-                empty.iter().try_for_each(|prompt| {
-                    dealt_with.execute((prompt, Time(rest.now)))?;
-                    settled.execute([prompt]).map(drop)
-                })
+                empty.iter().try_for_each(|prompt| dealt_with(connection, *prompt, rest.now))
             })?;
         }
         let is_first_sooner = |first: &ModelJob, further: &ModelJob| further.at.since(first.at) <= FIRST_WITHIN_MS;
@@ -123,16 +120,15 @@ impl Store {
 /// Prompts whose turn has ended. It has if a summary of it was written, or the next has begun.
 const AT_REST: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
-            coalesce(f.attempts, 0), NULL
-     FROM user_prompts p JOIN sessions s ON s.id = p.session_id
-     LEFT JOIN model_failures f ON f.prompt_id = p.id
-     WHERE p.model_at IS NULL AND p.created_at <= :quiet AND coalesce(f.next_at, 0) <= :now
-     AND NOT EXISTS (SELECT 1 FROM user_prompts o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
+            p.attempts, NULL
+     FROM prompts p JOIN sessions s ON s.id = p.session_id
+     WHERE p.model_at IS NULL AND p.created_at <= :quiet AND p.next_at <= :now
+     AND NOT EXISTS (SELECT 1 FROM prompts o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
      AND NOT EXISTS (SELECT 1 FROM observations o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
      AND NOT EXISTS (SELECT 1 FROM session_summaries o WHERE o.session_id = p.session_id AND o.created_at > :quiet)
      AND (EXISTS (SELECT 1 FROM session_summaries o
                   WHERE o.session_id = p.session_id AND o.prompt_number >= p.prompt_number)
-          OR EXISTS (SELECT 1 FROM user_prompts o
+          OR EXISTS (SELECT 1 FROM prompts o
                      WHERE o.session_id = p.session_id AND o.prompt_number > p.prompt_number)
           OR p.created_at <= :silent
              AND NOT EXISTS (SELECT 1 FROM observations o
@@ -142,9 +138,9 @@ const AT_REST: &str =
 /// Prompts that need a further request. Their observations do not change any more.
 const FURTHER: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
-            f.attempts, f.asked_to
-     FROM model_failures f JOIN user_prompts p ON p.id = f.prompt_id JOIN sessions s ON s.id = p.session_id
-     WHERE f.asked_to IS NOT NULL AND p.model_at IS NOT NULL AND f.next_at <= :now
+            p.attempts, p.asked_to
+     FROM prompts p JOIN sessions s ON s.id = p.session_id
+     WHERE p.asked_to IS NOT NULL AND p.model_at IS NOT NULL AND p.next_at <= :now
      AND p.created_at <= max(:quiet, :silent)
      ORDER BY p.created_at DESC, p.id DESC";
 
@@ -202,7 +198,7 @@ fn job(connection: &Connection, candidate: Candidate) -> rusqlite::Result<Option
     let asked_to = candidate.asked_to.map_or(0, |before| last.unwrap_or(before));
     let more_after = is_more.then_some(asked_to);
     observations.sort_by_key(|(id, _)| *id);
-    let sql = "SELECT min(created_at) FROM user_prompts WHERE session_id = ?1 AND prompt_number > ?2";
+    let sql = "SELECT min(created_at) FROM prompts WHERE session_id = ?1 AND prompt_number > ?2";
     let until: Option<Time> =
         connection.prepare_cached(sql)?.query_row((candidate.session, candidate.number), |row| row.get(0))?;
     let prompts = prompts(connection, &candidate)?;
@@ -229,30 +225,24 @@ fn job(connection: &Connection, candidate: Candidate) -> rusqlite::Result<Option
 /// Returns the turns that answer a prompt and have no line by a model, up to one more than a request has.
 fn turns(connection: &Connection, prompt: i64) -> rusqlite::Result<Vec<JobTurn>> {
     let sql = format!(
-        "SELECT t.origin_session_id, t.turn_number FROM replies r
-         JOIN turns t ON t.origin_session_id = r.origin_session_id AND t.turn_number = r.turn_number
-         WHERE r.prompt_id = ?1 AND t.replaced = 0 AND NOT EXISTS
-             (SELECT 1 FROM skeletons k WHERE k.session_id = t.session_id AND k.origin_session_id = t.origin_session_id
-              AND k.turn_number = t.turn_number AND k.role = 'model')
-         ORDER BY r.part {}",
+        "SELECT t.id, s.session_id, t.number, coalesce(t.reply, '') FROM turns t JOIN sessions s ON s.id = t.session_id
+         WHERE t.passage = ?1 AND t.replaced = 0 AND t.model_line IS NULL ORDER BY t.part {}",
         limit(TURNS + 1)
     );
-    let found: Vec<(String, i64)> = connection
-        .prepare_cached(&sql)?
-        .query_map([prompt], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    let mut turns = Vec::with_capacity(found.len());
-    for (origin, number) in found {
-        if let Some(basis) = lines::basis(connection, &origin, number)? {
-            let replied = cut_middle(&replies::text(connection, &origin, number)?, SAID_CHARS);
-            turns.push(JobTurn { origin, number, replied, basis });
-        }
+    let read = |row: &Row<'_>| {
+        let replied = cut_middle(&row.get::<_, String>(3)?, SAID_CHARS);
+        Ok(JobTurn { id: row.get(0)?, origin: row.get(1)?, number: row.get(2)?, replied, basis: 0 })
+    };
+    let mut turns: Vec<JobTurn> =
+        connection.prepare_cached(&sql)?.query_map([prompt], read)?.collect::<Result<_, _>>()?;
+    for turn in &mut turns {
+        turn.basis = lines::basis(connection, turn.id)?.unwrap_or_default();
     }
     Ok(turns)
 }
 
 fn prompts(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT prompt FROM user_prompts WHERE session_id = ?1 AND prompt_number <= ?2
+    let sql = "SELECT prompt FROM prompts WHERE session_id = ?1 AND prompt_number <= ?2
                ORDER BY prompt_number DESC LIMIT ?3";
     newest_last(connection, sql, (candidate.session, candidate.number, PROMPTS as i64), |row| row.get(0))
 }
@@ -261,7 +251,7 @@ fn summary(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<O
     // What was typed during the turn counts as a prompt, and has no summary of its own.
     let sql = "SELECT id, request, investigated, learned, completed, next_steps FROM session_summaries
                WHERE session_id = ?1 AND prompt_number >= ?2 AND made_by = 'rule'
-               AND prompt_number < coalesce((SELECT min(prompt_number) FROM user_prompts
+               AND prompt_number < coalesce((SELECT min(prompt_number) FROM prompts
                                              WHERE session_id = ?1 AND prompt_number > ?2), prompt_number + 1)
                ORDER BY prompt_number DESC LIMIT 1";
     connection

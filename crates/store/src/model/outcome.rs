@@ -136,19 +136,16 @@ fn finish(
     }
     let mut has_changed = false;
     for (turn, line) in job.turns.iter().zip(&words.lines) {
-        let JobTurn { origin, number, basis, .. } = turn;
-        let is_stored = lines::put(connection, prompt, (origin, *number), *basis, line)?;
+        let JobTurn { id, basis, .. } = turn;
+        let is_stored = lines::put(connection, prompt, *id, *basis, line)?;
         reworded.turns += usize::from(is_stored && !line.is_empty());
         has_changed |= !is_stored;
     }
-    put_off(connection, prompt, Retry::Never, at)?;
-    if let Some(asked_to) = job.more_after {
-        let sql = "INSERT INTO model_failures (prompt_id, attempts, next_at, asked_to)
-                   SELECT id, 0, 0, ?2 FROM user_prompts WHERE id = ?1";
-        connection.execute(sql, (prompt, asked_to))?;
-    }
+    dealt_with(connection, prompt, at)?;
+    let sql = "UPDATE turns SET asked_to = ?2 WHERE id = ?1 AND prompt_number IS NOT NULL";
+    connection.execute(sql, (prompt, job.more_after))?;
     // The model is asked again about what has been added or changed since.
-    let sql = "UPDATE user_prompts AS p SET model_at = NULL WHERE p.id = ?1 AND (?2 OR EXISTS
+    let sql = "UPDATE turns AS p SET model_at = NULL WHERE p.id = ?1 AND (?2 OR EXISTS
                    (SELECT 1 FROM observations o WHERE o.session_id = p.session_id AND o.prompt_number = p.prompt_number
                     AND o.made_by = 'rule' AND o.id > ?3))";
     connection.execute(sql, (prompt, has_changed, job.newest))?;
@@ -174,20 +171,20 @@ fn settle(connection: &Connection, reservation: i64, cost: Cost) -> rusqlite::Re
 fn put_off(connection: &Connection, prompt: i64, retry: Retry, at: Millis) -> rusqlite::Result<()> {
     match retry {
         Retry::At(next) => {
-            // A prompt that was forgotten meanwhile is not asked about again.
-            let sql = "INSERT INTO model_failures AS old (prompt_id, attempts, next_at)
-                       SELECT id, 1, ?2 FROM user_prompts WHERE id = ?1
-                       ON CONFLICT (prompt_id) DO UPDATE SET attempts = old.attempts + 1, next_at = excluded.next_at";
+            let sql = "UPDATE turns SET attempts = attempts + 1, next_at = ?2 WHERE id = ?1";
             connection.execute(sql, (prompt, Time(next))).map(drop)
         }
-        Retry::Never => {
-            connection.execute("DELETE FROM model_failures WHERE prompt_id = ?1", [prompt])?;
-            connection.execute("UPDATE user_prompts SET model_at = ?2 WHERE id = ?1", (prompt, Time(at))).map(drop)
-        }
+        Retry::Never => dealt_with(connection, prompt, at),
     }
 }
 
+/// Records that a model is done with a prompt.
+pub(super) fn dealt_with(connection: &Connection, prompt: i64, at: Millis) -> rusqlite::Result<()> {
+    let sql = "UPDATE turns SET model_at = ?2, attempts = 0, next_at = 0, asked_to = NULL WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute((prompt, Time(at))).map(drop)
+}
+
 fn attempts(connection: &Connection, prompt: i64) -> rusqlite::Result<u32> {
-    let sql = "SELECT attempts FROM model_failures WHERE prompt_id = ?1";
+    let sql = "SELECT attempts FROM turns WHERE id = ?1";
     Ok(connection.query_row(sql, [prompt], |row| row.get(0)).optional()?.unwrap_or_default())
 }

@@ -1,11 +1,16 @@
 //! Builds the index of passages again from the records, a few at a time.
+//!
+//! The index does not store the text: a row is removed by the terms that it was added with. If those are of another
+//! version, or the index is damaged, it is not written until upkeep replaces it by a new one. Until then, searches use it
+//! as it is.
 
+use longhaul_memory::TERMS_VERSION;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::index::{add_queued, table};
+use super::index::add_queued;
+use super::index_tables;
 use super::key::{LAST_PART, PART_BITS};
 use super::replies::{self, Reply};
-use super::{index_state, index_tables};
 use crate::memory::upkeep::{Check, rebuild_damaged};
 use crate::{Store, StoreError, What, cannot};
 
@@ -14,6 +19,9 @@ const REPLIES: &str = "replies";
 
 /// Maximum number of bytes of terms that are added in one transaction.
 const BYTES: usize = 4 * 1024 * 1024;
+
+/// The version of a damaged index.
+const DAMAGED: u32 = 0;
 
 /// The progress of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +45,16 @@ impl IndexProgress {
 }
 
 impl Store {
+    /// Records that a full-text index is damaged, so that upkeep builds it again. Returns whether that was not recorded
+    /// yet.
+    ///
+    /// From then on the index of passages is not written, so that everything else can be stored.
+    pub fn mark_index_damaged(&self) -> Result<bool, StoreError> {
+        let sql = "UPDATE passage_backlog SET total = ?1 WHERE source = 'terms' AND total <> ?1";
+        let changed = self.connection.execute(sql, [DAMAGED]).map_err(cannot("mark the search index as damaged"))?;
+        Ok(changed > 0)
+    }
+
     /// Returns the progress of the index.
     pub fn index_progress(&self) -> Result<IndexProgress, StoreError> {
         progress(&self.connection).map_err(cannot("read how far the index is built"))
@@ -52,6 +70,19 @@ impl Store {
         transaction.commit().map_err(failed)?;
         Ok(more)
     }
+}
+
+/// Returns whether the index can be changed row by row.
+pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT total FROM passage_backlog WHERE source = 'terms'";
+    let version: u32 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    Ok(version == TERMS_VERSION)
+}
+
+/// Records that the index has only terms of this version, as a new one does.
+pub(crate) fn set_current(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "UPDATE passage_backlog SET total = ?1 WHERE source = 'terms'";
+    connection.execute(sql, [TERMS_VERSION]).map(drop)
 }
 
 /// How much one transaction may still add.
@@ -84,7 +115,7 @@ impl Room {
 
 /// Returns whether a record is not in the index yet.
 pub(crate) fn has(connection: &Connection, what: What, id: i64) -> rusqlite::Result<bool> {
-    Ok(id <= todo(connection, table(what))?)
+    Ok(id <= todo(connection, what.table())?)
 }
 
 /// Returns whether a reply is not in the index yet.
@@ -99,7 +130,7 @@ fn reply_number(prompt: i64, part: i64) -> i64 {
 
 /// Returns whether the index is complete, with the terms of this version.
 pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(index_state::is_current(connection)? && last_todo(connection)? == 0)
+    Ok(is_current(connection)? && last_todo(connection)? == 0)
 }
 
 fn last_todo(connection: &Connection) -> rusqlite::Result<i64> {
@@ -110,14 +141,14 @@ fn last_todo(connection: &Connection) -> rusqlite::Result<i64> {
 /// Begins to build the index in a new table, with all records queued for it. Instant at any size.
 pub(crate) fn begin_again(connection: &Connection) -> rusqlite::Result<()> {
     index_tables::replace(connection)?;
-    for source in What::ALL.map(table) {
+    for source in What::ALL.map(What::table) {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {source}");
         queue(connection, source, connection.query_row(&sql, [], |row| row.get(0))?)?;
     }
-    let sql = "SELECT prompt_id, part FROM replies ORDER BY prompt_id DESC, part DESC LIMIT 1";
+    let sql = "SELECT passage, part FROM turns WHERE passage IS NOT NULL ORDER BY passage DESC, part DESC LIMIT 1";
     let last: Option<(i64, i64)> = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     queue(connection, REPLIES, last.map_or(0, |(prompt, part)| reply_number(prompt, part)))?;
-    index_state::set_current(connection)
+    set_current(connection)
 }
 
 fn queue(connection: &Connection, source: &str, todo: i64) -> rusqlite::Result<()> {
@@ -128,15 +159,16 @@ fn queue(connection: &Connection, source: &str, todo: i64) -> rusqlite::Result<(
 
 /// Returns the progress of the index; 0 if it is to be built again.
 pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgress> {
-    if !index_state::is_current(connection)? {
+    if !is_current(connection)? {
         let mut total = 0;
-        for source in What::ALL.map(table) {
+        for source in What::ALL.map(What::table) {
             let sql = format!("SELECT coalesce(max(id), 0) FROM {source}");
             total += connection.query_row(&sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs();
         }
         return Ok(IndexProgress { done: 0, total: total.max(1) });
     }
-    let mut statement = connection.prepare("SELECT source, todo, total FROM passage_backlog")?;
+    let mut statement =
+        connection.prepare("SELECT source, todo, total FROM passage_backlog WHERE source <> 'terms'")?;
     let mut rows = statement.query([])?;
     let mut progress = IndexProgress::default();
     while let Some(row) = rows.next()? {
@@ -161,7 +193,7 @@ fn todo(connection: &Connection, source: &str) -> rusqlite::Result<i64> {
 /// Adds at most `most` records to the index, the newest first, because they are searched for most. Returns whether
 /// there are more. An index that cannot be changed row by row is replaced first.
 pub(crate) fn build(connection: &Connection, most: usize) -> rusqlite::Result<bool> {
-    if !index_state::is_current(connection)? {
+    if !is_current(connection)? {
         rebuild_damaged(connection, Check::Alone)?;
         return begin_again(connection).map(|()| true);
     }
@@ -175,7 +207,7 @@ pub(crate) fn build(connection: &Connection, most: usize) -> rusqlite::Result<bo
 
 /// Adds some records of a type. Returns whether there were any.
 fn build_records(connection: &Connection, what: What, most: usize) -> rusqlite::Result<bool> {
-    let source = table(what);
+    let source = what.table();
     let last = todo(connection, source)?;
     if last == 0 {
         return Ok(false);

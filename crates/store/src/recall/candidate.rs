@@ -8,22 +8,23 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::key::Key;
 use super::replies;
-use crate::What;
-use crate::memory::records::texts;
+use crate::memory::records::{raw_chars, texts};
+use crate::memory::{Hit, Score, millis};
 use crate::rewinds::is_taken_back;
-use crate::sync::host_row_of;
+use crate::sync::{host_of, host_row_of};
+use crate::{RecordId, What};
 
 /// A candidate of a search.
-pub(super) struct Candidate {
-    pub(super) what: What,
-    pub(super) id: i64,
-    pub(super) session: Option<i64>,
-    pub(super) project: i64,
+pub(crate) struct Candidate {
+    pub(crate) what: What,
+    pub(crate) id: i64,
+    pub(crate) session: Option<i64>,
+    pub(crate) project: i64,
     /// The row of the other host that it comes from.
     pub(super) host: Option<i64>,
     /// The number of its prompt.
     pub(super) prompt_number: i64,
-    pub(super) at: i64,
+    pub(crate) at: i64,
     pub(super) kind: String,
     made_by: MadeBy,
     pub(super) title: String,
@@ -32,7 +33,7 @@ pub(super) struct Candidate {
     /// The paths of its files.
     files: Vec<String>,
     /// Size of its stored text, in bytes.
-    chars: u64,
+    pub(super) chars: u64,
     /// Whether the index has found words of the query in it. It is a result even if its text was not read to the end.
     pub(super) is_selected: bool,
     decides: OnceCell<bool>,
@@ -54,14 +55,13 @@ impl Candidate {
     }
 
     /// Reads a record, whether a rewind took it back or not; `None` if it no longer exists.
-    pub(super) fn stored(connection: &Connection, key: Key) -> rusqlite::Result<Option<Self>> {
-        let (table, columns) = match key.what() {
-            What::Prompt => ("user_prompts", "'', 'person', prompt"),
-            What::Observation => ("observations", "kind, made_by, title, narrative, facts, files_read, files_modified"),
-            What::Summary => {
-                ("session_summaries", "'', made_by, request, investigated, learned, completed, next_steps")
-            }
+    pub(crate) fn stored(connection: &Connection, key: Key) -> rusqlite::Result<Option<Self>> {
+        let columns = match key.what() {
+            What::Prompt => "'', 'person', prompt",
+            What::Observation => "kind, made_by, title, narrative, facts, files_read, files_modified",
+            What::Summary => "'', made_by, request, investigated, learned, completed, next_steps",
         };
+        let table = key.what().table();
         let sql =
             format!("SELECT session_id, project_id, prompt_number, created_at, {columns} FROM {table} WHERE id = ?1");
         let found = connection.prepare_cached(&sql)?.query_row([key.id()], |row| Self::of(key, row)).optional()?;
@@ -77,7 +77,7 @@ impl Candidate {
 
     /// Reads the prompt with a number in a session.
     pub(super) fn prompt(connection: &Connection, session: i64, number: i64) -> rusqlite::Result<Option<Self>> {
-        let sql = "SELECT id, project_id FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+        let sql = "SELECT id, project_id FROM prompts WHERE session_id = ?1 AND prompt_number = ?2";
         let found: Option<(i64, i64)> = connection
             .prepare_cached(sql)?
             .query_row((session, number), |row| Ok((row.get(0)?, row.get(1)?)))
@@ -181,9 +181,32 @@ impl Candidate {
         self.files.iter().any(|file| file.to_lowercase().contains(part))
     }
 
-    /// Returns the size of its text, in bytes.
-    pub(super) fn chars(&self) -> u64 {
-        self.chars
+    /// Returns it in one line.
+    pub(crate) fn line(&self, connection: &Connection) -> rusqlite::Result<Hit> {
+        let name = |sql: &str, row: Option<i64>| {
+            connection.prepare_cached(sql)?.query_row([row], |row| row.get::<_, String>(0)).optional()
+        };
+        let title = match self.what {
+            What::Prompt => self.title.trim_start().lines().next().unwrap_or_default().to_owned(),
+            What::Observation | What::Summary => self.title.clone(),
+        };
+        let raw = if self.what == What::Observation { raw_chars(connection, self.id)? } else { 0 };
+        Ok(Hit {
+            record: RecordId { what: self.what, id: self.id },
+            session: name("SELECT session_id FROM sessions WHERE id = ?1", self.session)?,
+            host: host_of(connection, self.what, self.id)?,
+            project: name("SELECT name FROM projects WHERE id = ?1", Some(self.project))?.unwrap_or_default(),
+            prompt_number: self.prompt_number,
+            at: millis(self.at),
+            kind: Kind::from_name(&self.kind),
+            title,
+            chars: self.chars + raw,
+            snippet: String::new(),
+            score: Score::default(),
+            is_weak: false,
+            is_unrelated: false,
+            is_older: false,
+        })
     }
 
     /// Returns a hash of what it says: of two records that say the same it is the same. White space does not count, and of

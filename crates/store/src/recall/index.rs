@@ -11,7 +11,7 @@ use longhaul_memory::Terms;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::key::Key;
-use super::{backlog, index_state, replies};
+use super::{backlog, replies};
 use crate::What;
 use crate::sync::host_row_of;
 
@@ -68,7 +68,7 @@ impl NewTerms {
     /// Adds what was taken to the index. To be called before one of these records changes.
     pub(crate) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mut rows = std::mem::take(&mut self.0);
-        if rows.is_empty() || !index_state::is_current(connection)? {
+        if rows.is_empty() || !backlog::is_current(connection)? {
             return Ok(());
         }
         rows.sort_unstable_by_key(|(row, _)| *row);
@@ -124,7 +124,7 @@ pub(crate) fn remove_project(connection: &Connection, project: i64) -> rusqlite:
 
 fn remove_where(connection: &Connection, condition: &str, value: i64) -> rusqlite::Result<()> {
     for what in What::ALL {
-        let sql = format!("SELECT id FROM {} WHERE {condition}", table(what));
+        let sql = format!("SELECT id FROM {} WHERE {condition}", what.table());
         let ids: Vec<i64> =
             connection.prepare(&sql)?.query_map([value], |row| row.get(0))?.collect::<Result<_, _>>()?;
         for id in ids {
@@ -132,15 +132,6 @@ fn remove_where(connection: &Connection, condition: &str, value: i64) -> rusqlit
         }
     }
     Ok(())
-}
-
-/// Returns the table of a type of records.
-pub(crate) fn table(what: What) -> &'static str {
-    match what {
-        What::Prompt => "user_prompts",
-        What::Observation => "observations",
-        What::Summary => "session_summaries",
-    }
 }
 
 /// Returns the terms of texts, with the terms of their scope.
@@ -194,8 +185,10 @@ fn read_of(connection: &Connection, what: What, id: i64, host: Option<i64>) -> r
         What::Observation => "kind, title || char(10) || narrative, facts, files_read, files_modified",
         What::Summary => "'', request, investigated, learned, completed, next_steps",
     };
-    let sql =
-        format!("SELECT project_id, coalesce(session_id, 0), created_at, {columns} FROM {} WHERE id = ?1", table(what));
+    let sql = format!(
+        "SELECT project_id, coalesce(session_id, 0), created_at, {columns} FROM {} WHERE id = ?1",
+        what.table()
+    );
     let read = |row: &Row<'_>| {
         let key = Key::new(row.get(0)?, what, id);
         let kind: String = row.get(3)?;
@@ -228,7 +221,7 @@ pub(crate) fn change(connection: &Connection, row: i64, before: &str, after: &st
 
 /// Adds terms to a row. Does nothing while the index is to be built again.
 pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
-    if !index_state::is_current(connection)? {
+    if !backlog::is_current(connection)? {
         return Ok(());
     }
     connection.prepare_cached(INSERT)?.execute((row, terms)).map(drop)
@@ -237,7 +230,7 @@ pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite
 /// Removes terms from a row. Does nothing while the index is to be built again; code that deletes records replaces it
 /// first.
 pub(crate) fn delete(connection: &Connection, row: i64, terms: &str) -> rusqlite::Result<()> {
-    if !index_state::is_current(connection)? {
+    if !backlog::is_current(connection)? {
         return Ok(());
     }
     let sql = "INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', ?1, ?2)";

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use super::beginnings::any_of;
 use super::expression::Strict;
-use super::index::{rows, table};
+use super::index::rows;
 use super::key::{Key, range, range_of_others};
 use crate::What;
 
@@ -137,7 +137,7 @@ struct LastIds {
 impl LastIds {
     fn read(connection: &Connection) -> rusqlite::Result<Self> {
         let last = |what: What| {
-            let sql = format!("SELECT coalesce(max(id), 0) FROM {}", table(what));
+            let sql = format!("SELECT coalesce(max(id), 0) FROM {}", what.table());
             connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))
         };
         Ok(Self { prompt: last(What::Prompt)?, observation: last(What::Observation)? })

@@ -68,8 +68,7 @@ pub struct PromptPassage {
 impl Store {
     /// Returns about how many prompts and observations there are, by their numbers: those that were deleted count, too.
     pub fn newest_numbers(&self) -> Result<u64, StoreError> {
-        let sql =
-            "SELECT coalesce((SELECT max(id) FROM user_prompts), 0) + coalesce((SELECT max(id) FROM observations), 0)";
+        let sql = "SELECT coalesce((SELECT max(id) FROM prompts), 0) + coalesce((SELECT max(id) FROM observations), 0)";
         let number = self
             .connection
             .prepare_cached(sql)

@@ -62,7 +62,7 @@ pub(super) struct Index<'a> {
 
 /// Returns the last prompts of a session.
 pub(super) fn last_prompts(connection: &Connection, session: i64) -> rusqlite::Result<HashSet<i64>> {
-    let sql = "SELECT id FROM user_prompts WHERE session_id = ?1 ORDER BY prompt_number DESC LIMIT ?2";
+    let sql = "SELECT id FROM prompts WHERE session_id = ?1 ORDER BY prompt_number DESC LIMIT ?2";
     connection.prepare_cached(sql)?.query_map((session, OWN_PROMPTS), |row| row.get(0))?.collect()
 }
 
@@ -105,7 +105,7 @@ impl Index<'_> {
 
     /// Returns the number of passages of the project, up to the limit.
     fn passages(&self) -> rusqlite::Result<f64> {
-        let sql = "SELECT count(*) FROM (SELECT 1 FROM user_prompts WHERE project_id = ?1 LIMIT ?2)";
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM prompts WHERE project_id = ?1 LIMIT ?2)";
         let count: i64 = self.connection.prepare_cached(sql)?.query_row((self.project, COUNTED), |row| row.get(0))?;
         Ok(count.max(1) as f64)
     }
@@ -138,7 +138,7 @@ impl Index<'_> {
         let calls = range(Some(self.project), What::Observation);
         let sql = "SELECT p.id, o.title || char(10) || o.files_read || char(10) || o.files_modified
                    FROM observations o
-                   JOIN user_prompts p ON p.session_id = o.session_id AND p.prompt_number = o.prompt_number
+                   JOIN prompts p ON p.session_id = o.session_id AND p.prompt_number = o.prompt_number
                    WHERE o.id = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
         // Pairs of characters are not identifiers.

@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use longhaul_core::Millis;
 use longhaul_memory::{Field, Kind, Look, Looker, Query, WantedTerm, are_names, common_terms, dates_in, wanted_terms};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::beginnings::any_of;
 use super::candidate::Candidate;
@@ -16,9 +16,7 @@ use super::key::{Key, range};
 use super::order::{Asked, rank};
 use super::ranked::Ranked;
 use super::{NearRecords, meaning, postings, strict, trigrams};
-use crate::memory::{millis, records};
-use crate::sync::host_of;
-use crate::{Hit, Order, RecordId, Score, ScoreParts, Store, StoreError, What};
+use crate::{Hit, Order, Score, ScoreParts, Store, StoreError, What};
 
 /// Number of records that are read and ranked.
 const CANDIDATES: usize = 200;
@@ -255,7 +253,7 @@ impl Searcher<'_> {
             let Some(one) = Candidate::read(self.connection, *key)?.filter(|one| self.strict.passes(one)) else {
                 continue;
             };
-            text += if one.what == What::Prompt { one.chars().min(LONG_PASSAGE) } else { 0 };
+            text += if one.what == What::Prompt { one.chars.min(LONG_PASSAGE) } else { 0 };
             found.push(one);
         }
         Ok(found)
@@ -300,9 +298,9 @@ fn records_in(connection: &Connection, project: Option<i64>) -> rusqlite::Result
     let observations = count("SELECT coalesce(sum(observations), 0) FROM projects WHERE ?1 IS NULL OR id = ?1")?;
     let prompts = match project {
         Some(_) => count(&format!(
-            "SELECT count(*) FROM (SELECT 1 FROM user_prompts WHERE project_id = ?1 LIMIT {COUNTED_PROMPTS})"
+            "SELECT count(*) FROM (SELECT 1 FROM prompts WHERE project_id = ?1 LIMIT {COUNTED_PROMPTS})"
         ))?,
-        None => count("SELECT coalesce((SELECT max(id) FROM user_prompts), 0) WHERE ?1 IS NULL")?,
+        None => count("SELECT coalesce((SELECT max(id) FROM prompts), 0) WHERE ?1 IS NULL")?,
     };
     Ok((observations + prompts).max(1) as f64)
 }
@@ -319,27 +317,6 @@ fn hit(
     required: Option<&mut Looker>,
 ) -> rusqlite::Result<Hit> {
     let one = &ranked.one;
-    let session: Option<String> = match one.session {
-        Some(id) => connection
-            .prepare_cached("SELECT session_id FROM sessions WHERE id = ?1")?
-            .query_row([id], |row| row.get(0))
-            .optional()?,
-        None => None,
-    };
-    let mut chars = one.chars();
-    if one.what == What::Observation
-        && let Some(session) = &session
-    {
-        chars += records::raw_chars(connection, session, one.id)?;
-    }
-    let title = match one.what {
-        What::Prompt => one.title.trim_start().lines().next().unwrap_or_default().to_owned(),
-        What::Observation | What::Summary => one.title.clone(),
-    };
-    let project: Option<String> = connection
-        .prepare_cached("SELECT name FROM projects WHERE id = ?1")?
-        .query_row([one.project], |row| row.get(0))
-        .optional()?;
     let fields: Vec<Field<'_>> = one.fields();
     let snippet = match required {
         Some(looker) => looker.look(&fields).snippet(&fields),
@@ -349,15 +326,6 @@ fn hit(
     let thousandths = |part: f64| (part.max(0.0) * 1_000.0).round() as u64;
     let parts = ranked.parts;
     Ok(Hit {
-        record: RecordId { what: one.what, id: one.id },
-        session,
-        host: host_of(connection, one.what, one.id)?,
-        project: project.unwrap_or_default(),
-        prompt_number: one.prompt_number,
-        at: millis(one.at),
-        kind: Kind::from_name(&one.kind),
-        title,
-        chars,
         snippet,
         score: Score {
             thousandths: (ranked.score.max(0.0) * 1_000.0) as u64,
@@ -377,5 +345,6 @@ fn hit(
         is_weak: ranked.is_weak(),
         is_unrelated: is_question && ranked.is_unrelated(),
         is_older: ranked.is_older,
+        ..one.line(connection)?
     })
 }

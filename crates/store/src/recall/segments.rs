@@ -1,6 +1,6 @@
 //! The segments of the index of passages. Every write adds one, and a search reads each of them.
 
-use super::index_state;
+use super::backlog;
 use crate::{Store, StoreError, cannot};
 
 /// With fewer segments than this, merging them is not worth writing the index again.
@@ -35,7 +35,7 @@ impl Store {
 
     /// Returns whether the index is in use. An index that is to be built again is damaged or about to be emptied.
     fn may_merge(&self) -> Result<bool, StoreError> {
-        index_state::is_current(&self.connection).map_err(cannot("read the state of the search index"))
+        backlog::is_current(&self.connection).map_err(cannot("read the state of the search index"))
     }
 
     fn index_segments(&self) -> Result<i64, StoreError> {

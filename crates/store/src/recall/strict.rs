@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::SearchQuery;
 use super::candidate::Candidate;
 use super::expression::Strict;
-use super::index::{rows, table};
+use super::index::rows;
 use super::key::{Key, range};
 use super::trigrams::files_like;
 use crate::{Order, What};
@@ -39,7 +39,7 @@ pub(super) fn gather(
         }
     }
     // The records that were stored last need not be the most recent ones, so each month is searched separately.
-    let Some((first, last)) = strict.months(connection, table(what))? else { return Ok(Vec::new()) };
+    let Some((first, last)) = strict.months(connection, what.table())? else { return Ok(Vec::new()) };
     let months: Vec<i64> = match query.order {
         Order::Oldest => (first..=last).collect(),
         Order::Relevance | Order::Newest => (first..=last).rev().collect(),
@@ -93,7 +93,7 @@ impl Gatherer<'_> {
                 }
             }
             (None, "") => {
-                let sql = format!("SELECT id FROM {} ORDER BY id DESC", table(self.what));
+                let sql = format!("SELECT id FROM {} ORDER BY id DESC", self.what.table());
                 let mut statement = self.connection.prepare_cached(&sql)?;
                 let mut all = statement.query([])?;
                 while found.len() < MOST

@@ -27,7 +27,7 @@ pub(super) fn having_parts(
     let expression = trigram_expression(strict.project, parts.iter().chain(&file).map(String::as_str));
     // Reading the matches is most of what it costs. Prompts are longer.
     let tables = [
-        (What::Prompt, 300, "user_prompts", "prompt_trigrams", "t.prompt, ''"),
+        (What::Prompt, 300, "prompts", "prompt_trigrams", "t.prompt, ''"),
         (
             What::Observation,
             1_000,

@@ -11,20 +11,16 @@ use super::rows::{PageRows, StoredRow, Trees, rows_of};
 
 /// What is salvaged, in this order: rows refer to those of the tables before. Indexes and vectors are made from the rows again,
 /// and what only concerns running sessions is out of date.
-pub(super) const SALVAGED: [&str; 17] = [
+pub(super) const SALVAGED: [&str; 13] = [
     "projects",
     "sessions",
     "private_ids",
-    "forgotten_prompts",
     "moved_in",
     "model_days",
-    "user_prompts",
+    "turns",
     "observations",
     "folded_calls",
     "session_summaries",
-    "turns",
-    "bodies",
-    "skeletons",
     "details",
     "links",
     "bookmarks",

@@ -114,7 +114,7 @@ fn insert(place: &Place<'_>, body: &ObservationBody) -> rusqlite::Result<i64> {
 
 /// Stores raw text, if the other host shares it.
 fn put_raw(place: &Place<'_>, body: &ObservationBody) -> rusqlite::Result<()> {
-    let (Some((session, _)), Some(call)) = (place.session, &body.tool_use_id) else { return Ok(()) };
+    let (Some((_, session)), Some(call)) = (place.session, &body.tool_use_id) else { return Ok(()) };
     let result = format!("{call}:result");
     let pieces = [("tool_input", call, &body.input), ("tool_output", &result, &body.output)];
     for (kind, source, text) in pieces {
@@ -123,9 +123,8 @@ fn put_raw(place: &Place<'_>, body: &ObservationBody) -> rusqlite::Result<()> {
         place
             .connection
             .prepare_cached(
-                "INSERT INTO details (session_id, origin_session_id, turn_number, tool_name, input_text, output_text,
-                                      token_count, kind, source_id, created_at)
-                 VALUES (?1, ?1, 0, ?2, ?3, ?4, (length(coalesce(?3, ?4)) + 3) / 4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+                "INSERT INTO details (session_id, tool_name, input_text, output_text, kind, source_id, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
             )?
             .execute((session, &body.tool, input, output, kind, source, place.at()))?;
     }

@@ -8,15 +8,19 @@ use super::entities::EntityTable;
 use super::intake_transaction::Intake;
 use super::origin::host_row_of;
 use crate::What;
+use crate::ingest::turn_rows::NEXT_NUMBER;
 use crate::recall::{index, replies};
 use crate::row_ids::{ProjectRow, SessionRow};
 
+/// With what the id of a turn begins that another host has brought.
+const TURN: &str = "sync:";
+
 /// Stores a prompt with its reply.
 pub(super) fn put_prompt(intake: &mut Intake<'_>, place: &Place<'_>, body: &PromptBody) -> rusqlite::Result<PutRow> {
-    let Some((session, session_row)) = place.session else { return Ok(PutRow::Done) };
+    let Some((_, session)) = place.session else { return Ok(PutRow::Done) };
     let known = match place.row {
         Some(row) => Some(row),
-        None => match same_prompt(place, session_row, body)? {
+        None => match same_prompt(place, session, body)? {
             Some((_, project)) if project != place.project => return Ok(PutRow::Refused),
             same => same.map(|(row, _)| row),
         },
@@ -27,7 +31,7 @@ pub(super) fn put_prompt(intake: &mut Intake<'_>, place: &Place<'_>, body: &Prom
             row
         }
         None => {
-            let row = insert(place, session_row, body)?;
+            let row = insert(place, session, body)?;
             place.put_entity(EntityTable::Prompts, row)?;
             intake.index(What::Prompt, row, place.host)?;
             row
@@ -39,7 +43,7 @@ pub(super) fn put_prompt(intake: &mut Intake<'_>, place: &Place<'_>, body: &Prom
 
 /// Stores that the host has written the newest version of a prompt. If that is another host than before, the prompt and its
 /// replies are added to the index again: the index has a term for the host.
-fn change_origin(intake: &mut Intake<'_>, place: &Place<'_>, session: &str, row: i64) -> rusqlite::Result<()> {
+fn change_origin(intake: &mut Intake<'_>, place: &Place<'_>, session: SessionRow, row: i64) -> rusqlite::Result<()> {
     let connection = place.connection;
     let before = host_row_of(connection, What::Prompt, row)?;
     if before == (!place.host.is_own).then_some(place.host.row) {
@@ -58,7 +62,7 @@ fn same_prompt(
     session: SessionRow,
     body: &PromptBody,
 ) -> rusqlite::Result<Option<(i64, ProjectRow)>> {
-    let sql = "SELECT id, project_id FROM user_prompts WHERE session_id = ?1 AND prompt = ?2
+    let sql = "SELECT id, project_id FROM prompts WHERE session_id = ?1 AND prompt = ?2
                AND (prompt_id = ?3 OR prompt_number = ?4) ORDER BY id LIMIT 1";
     place
         .connection
@@ -69,26 +73,20 @@ fn same_prompt(
 
 fn insert(place: &Place<'_>, session: SessionRow, body: &PromptBody) -> rusqlite::Result<i64> {
     let connection = place.connection;
-    let sql = "SELECT 1 FROM user_prompts WHERE session_id = ?1 AND prompt_number = ?2";
+    let sql = "SELECT 1 FROM prompts WHERE session_id = ?1 AND prompt_number = ?2";
     let is_taken = connection.prepare_cached(sql)?.exists((session, body.number))?;
     let number = if is_taken {
-        let sql = "SELECT max(prompt_number) + 1 FROM user_prompts WHERE session_id = ?1";
+        let sql = "SELECT max(prompt_number) + 1 FROM prompts WHERE session_id = ?1";
         connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?
     } else {
         body.number
     };
     // A model is not asked about the prompts of others: whose tokens it costs is for them to decide.
     let sql =
-        "INSERT INTO user_prompts (session_id, project_id, prompt_number, prompt_id, prompt, created_at, model_at)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)";
-    let row = connection.prepare_cached(sql)?.insert((
-        session,
-        place.project,
-        number,
-        &body.prompt_id,
-        &body.prompt,
-        place.at(),
-    ))?;
+        "INSERT INTO turns (session_id, owner_id, project_id, prompt_number, prompt_id, prompt, created_at, model_at)
+               VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?6)";
+    let new = (session, place.project, number, &body.prompt_id, &body.prompt, place.at());
+    let row = connection.prepare_cached(sql)?.insert(new)?;
     let sql = "UPDATE sessions SET prompt_counter = max(prompt_counter, ?2), last_prompt = iif(?2 >= prompt_counter, ?3, last_prompt),
                    first_user_prompt = iif(?2 = 1 OR first_user_prompt IS NULL, ?3, first_user_prompt),
                    created_at = iif(host_id IS NULL, created_at, min(created_at, ?4))
@@ -97,54 +95,37 @@ fn insert(place: &Place<'_>, session: SessionRow, body: &PromptBody) -> rusqlite
     Ok(row)
 }
 
-/// Stores the reply as a turn of its own, unless the reply is here already from a transcript.
+/// Stores the reply, unless one is here already from a transcript.
 fn put_reply(
     intake: &mut Intake<'_>,
     place: &Place<'_>,
-    session: &str,
+    session: SessionRow,
     prompt: i64,
     body: &PromptBody,
 ) -> rusqlite::Result<()> {
     let connection = place.connection;
-    let turn_id = format!("sync:{}", place.entry.entity);
-    let turn: Option<i64> = connection
-        .prepare_cached("SELECT turn_number FROM turns WHERE origin_session_id = ?1 AND turn_id = ?2")?
-        .query_row((session, &turn_id), |row| row.get(0))
-        .optional()?;
-    match turn {
-        Some(turn) => {
-            intake.expect_change()?;
-            let before = replies::text(connection, session, turn)?;
-            put_bodies(place, session, turn, body)?;
-            replies::reindex(connection, session, turn, &before)
-        }
-        None if body.reply.is_empty() || !replies::to_prompt(connection, prompt)?.is_empty() => Ok(()),
-        None => {
-            let sql = "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-                       VALUES (?1, ?1, 1 + coalesce((SELECT turn_number FROM turns WHERE origin_session_id = ?1
-                                                     ORDER BY turn_number DESC LIMIT 1), 0), ?2, 'user', ?3)
-                       RETURNING turn_number";
-            let new = (session, &turn_id, place.at());
-            let turn: i64 = connection.prepare_cached(sql)?.query_row(new, |row| row.get(0))?;
-            put_bodies(place, session, turn, body)?;
-            replies::link_new(connection, session, turn, &body.reply, intake.terms())
-        }
+    let sql = "SELECT turn_id, coalesce(reply, '') FROM turns WHERE id = ?1";
+    let (turn, before): (Option<String>, String) =
+        connection.prepare_cached(sql)?.query_row([prompt], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let is_of_sync = turn.as_deref().is_some_and(|turn| turn.starts_with(TURN));
+    let is_new = turn.is_none() && !body.reply.is_empty() && replies::to_prompt(connection, prompt)?.is_empty();
+    if !is_of_sync && !is_new {
+        return Ok(());
     }
-}
-
-/// Stores the texts of a turn.
-fn put_bodies(place: &Place<'_>, session: &str, turn: i64, body: &PromptBody) -> rusqlite::Result<()> {
-    let connection = place.connection;
-    let mut put = connection.prepare_cached(
-        "INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-         VALUES (?1, ?1, ?2, ?3, ?4, (length(?4) + 3) / 4, ?5)
-         ON CONFLICT DO UPDATE SET text = excluded.text, token_count = excluded.token_count",
-    )?;
-    for (role, text) in [("user", &body.prompt), ("assistant", &body.reply)] {
-        put.execute((session, turn, role, text, place.at()))?;
+    if is_of_sync {
+        intake.expect_change()?;
     }
-    connection
-        .prepare_cached("UPDATE turns SET chars = ?3 WHERE origin_session_id = ?1 AND turn_number = ?2")?
-        .execute((session, turn, (body.prompt.len() + body.reply.len()) as i64))
-        .map(drop)
+    let sql = format!(
+        "UPDATE turns SET reply = ?3, chars = ?4, number = coalesce(number, {NEXT_NUMBER}), turn_id = coalesce(turn_id, ?5),
+                          role = 'user', began_at = coalesce(began_at, ?6), replied_at = coalesce(replied_at, ?6)
+         WHERE id = ?2 AND session_id = ?1"
+    );
+    let bytes = (body.prompt.len() + body.reply.len()) as i64;
+    let turn = format!("{TURN}{}", place.entry.entity);
+    connection.prepare_cached(&sql)?.execute((session, prompt, &body.reply, bytes, turn, place.at()))?;
+    if is_of_sync {
+        replies::reindex(connection, prompt, &before)
+    } else {
+        replies::link_new(connection, prompt, &body.reply, intake.terms())
+    }
 }

@@ -101,7 +101,7 @@ fn read_row<T>(
 fn prompt(connection: &Connection, id: i64) -> rusqlite::Result<Option<RowContent>> {
     // Another host stores no more of it, and a record has a limit.
     let reply = cut_middle(&replies::to_prompt(connection, id)?, REPLY_CHARS);
-    read_row(connection, "user_prompts", "t.prompt_id, t.prompt", id, |row| {
+    read_row(connection, "prompts", "t.prompt_id, t.prompt", id, |row| {
         let mut body = PromptBody::default();
         body.number = row.get(3)?;
         body.prompt_id = row.get(4)?;

@@ -272,9 +272,9 @@ impl TableScan<'_> {
     /// Returns whether the reply to a prompt is still to be expected.
     fn may_get_reply(&self, prompt: i64) -> rusqlite::Result<bool> {
         let recent = Time(Millis(self.scan.now.0.saturating_sub(REPLY_MS)));
-        let sql = "SELECT 1 FROM user_prompts u JOIN sessions s ON s.id = u.session_id
+        let sql = "SELECT 1 FROM prompts u JOIN sessions s ON s.id = u.session_id
                    WHERE u.id = ?1 AND u.created_at >= ?2 AND s.status != 'completed' AND NOT EXISTS
-                       (SELECT 1 FROM user_prompts l WHERE l.session_id = u.session_id AND l.prompt_number > u.prompt_number)";
+                       (SELECT 1 FROM prompts l WHERE l.session_id = u.session_id AND l.prompt_number > u.prompt_number)";
         self.store.connection.prepare_cached(sql)?.exists((prompt, recent))
     }
 

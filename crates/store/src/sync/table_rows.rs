@@ -26,7 +26,7 @@ pub(super) fn rows_of_project(table: EntityTable, pass: Pass) -> String {
     // A summary covers its whole session, so all of it must be shared.
     let is_all_shared = match table {
         EntityTable::Summaries => {
-            "NOT EXISTS (SELECT 1 FROM user_prompts u WHERE u.session_id = t.session_id AND u.created_at < ?5)
+            "NOT EXISTS (SELECT 1 FROM prompts u WHERE u.session_id = t.session_id AND u.created_at < ?5)
              AND NOT EXISTS (SELECT 1 FROM observations o WHERE o.session_id = t.session_id AND o.created_at < ?5)"
         }
         _ => "?5 IS NOT NULL",
@@ -49,7 +49,7 @@ pub(super) fn rows_of_project(table: EntityTable, pass: Pass) -> String {
 /// Returns the table, and the column of `sync_projects` with how far it was looked at.
 pub(super) fn names(table: EntityTable) -> (&'static str, &'static str) {
     match table {
-        EntityTable::Prompts => ("user_prompts", "prompts"),
+        EntityTable::Prompts => ("prompts", "prompts"),
         EntityTable::Observations => ("observations", "observations"),
         EntityTable::Summaries => ("session_summaries", "summaries"),
         EntityTable::Bookmarks => ("bookmarks", "bookmarks"),

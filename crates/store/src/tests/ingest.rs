@@ -1,9 +1,10 @@
 use longhaul_core::{Config, Millis};
 use longhaul_transcript::{Cursor, Reader};
+use rusqlite::Row;
 use serde_json::{Value, json};
 
 use super::{folder, new_session, open};
-use crate::{NewSession, Snapshot, SnapshotKind, Store, Turn, Within};
+use crate::{NewSession, PastPrompt, PastTurn, RecordId, Snapshot, SnapshotKind, Store, Turn, What, Within};
 
 fn register(store: &Store, id: &str, project_key: &str) {
     let new = NewSession { project_key, project_path: project_key, ..new_session(id) };
@@ -201,4 +202,154 @@ fn files_that_tools_and_commands_changed_are_named_newest_first() {
         store.add_snapshot(&snapshot).unwrap();
     }
     assert_eq!(store.changed_files("s", "/p").unwrap(), ["by-command.rs", "src/a.rs", "/elsewhere/b.rs", "src/new.rs"]);
+}
+
+/// What one source tells of a session. Each is one transaction: a kill means that it does not come, or comes again.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// The hook at a prompt, with whether it knows the prompt's id.
+    Prompt(usize, bool),
+    /// The hook at the end of a turn.
+    Stop(usize),
+    /// The transcript is read up to this line.
+    Read(usize),
+    /// So many turns are imported.
+    Import(usize),
+    /// Somebody has the memory forget a prompt, if it is there.
+    Forget(usize),
+}
+
+/// A session with four turns, of which two have the same prompt.
+struct Told {
+    lines: Vec<String>,
+    turns: Vec<(&'static str, &'static str, u64)>,
+}
+
+impl Told {
+    fn new() -> Self {
+        let turns = [("one", "first"), ("go on", "second"), ("go on", "third"), ("last", "fourth")];
+        let mut lines = Vec::new();
+        for (number, (asked, replied)) in turns.iter().enumerate() {
+            let minute = number as u32 + 1;
+            let (uuid, before) = (format!("u{number}"), number.checked_sub(1).map(|before| format!("r{before}")));
+            let asked = entry("user", &uuid, before.as_deref(), minute, &json!(asked));
+            let id = format!("{{\"promptId\":\"p{number}\",");
+            lines.push(asked.replacen('{', &id, 1));
+            let reply = json!([{ "type": "text", "text": replied }]);
+            lines.push(entry("assistant", &format!("r{number}"), Some(&uuid), minute, &reply));
+        }
+        let mut reader = Reader::default();
+        reader.feed(lines.concat().as_bytes());
+        let times: Vec<u64> = reader.take().turns.iter().map(|turn| turn.at.unwrap().0).collect();
+        Self { lines, turns: turns.into_iter().zip(times).map(|((asked, replied), at)| (asked, replied, at)).collect() }
+    }
+
+    /// Returns whether something was forgotten.
+    fn happen(&self, store: &mut Store, event: Event) -> bool {
+        match event {
+            Event::Prompt(number, knows_id) => {
+                let ((asked, _, at), id) = (self.turns[number], format!("p{number}"));
+                store.count_prompt("s", Some(asked)).unwrap();
+                store.remember_prompt("s", knows_id.then_some(id.as_str()), asked, Millis(at + 300)).unwrap();
+            }
+            Event::Stop(number) => {
+                let (asked, replied, at) = self.turns[number];
+                store.keep_reply("s", &format!("hook:{number}"), Some(asked), replied, Millis(at + 20_000)).unwrap();
+            }
+            Event::Read(lines) => {
+                let session = store.session("s").unwrap().unwrap();
+                let text = self.lines[..lines].concat();
+                let from = session.cursor.offset as usize;
+                if from >= text.len() {
+                    return false;
+                }
+                let before = &text.as_bytes()[session.cursor.check_offset() as usize..from];
+                let mut reader = match from {
+                    0 => Reader::default(),
+                    _ => Reader::resume(session.cursor.clone(), before).unwrap(),
+                };
+                reader.feed(&text.as_bytes()[from..]);
+                let expected = session.cursor.clone();
+                store.ingest(&session, &expected, &reader.take(), &Config::default(), Millis(5)).unwrap();
+            }
+            Event::Import(turns) => {
+                let ids: Vec<String> = (0..turns).map(|number| format!("p{number}")).collect();
+                let prompt = |(id, (text, _, at)): (&'_ String, &(&'static str, &str, u64))| PastPrompt {
+                    id: id.clone().leak(),
+                    text,
+                    at: Millis(*at),
+                };
+                let turns = ids.iter().zip(&self.turns).map(prompt);
+                let turns = turns.map(|prompt| PastTurn { prompt: Some(prompt), calls: Vec::new() }).collect();
+                let bulk = store.bulk().unwrap();
+                bulk.take_in_past("s", turns, 0).unwrap().unwrap();
+                bulk.link_replies("s").unwrap();
+            }
+            Event::Forget(number) => {
+                let sql = "SELECT id FROM prompts WHERE abs(created_at - ?1) < 1000";
+                let found = store.connection.query_row(sql, [self.turns[number].2 as i64], |row| row.get(0));
+                return found.is_ok_and(|id| store.forget(RecordId { what: What::Prompt, id }).unwrap());
+            }
+        }
+        false
+    }
+}
+
+#[test]
+fn hooks_transcript_and_imports_end_in_the_same_rows_in_any_order() {
+    let told = Told::new();
+    let expected: Vec<String> = told
+        .turns
+        .iter()
+        .zip(0..)
+        .map(|((asked, replied, _), n)| format!("{asked} → {replied} u{n} 0 in itself"))
+        .collect();
+    let mut seed = 7_u64;
+    let mut random = move |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    for round in 0..40 {
+        let folder = folder();
+        let mut store = open(&folder.path().join("l.db")).unwrap();
+        register(&store, "s", "/p");
+        let mut events = Vec::new();
+        for number in 0..told.turns.len() {
+            for hook in [Event::Prompt(number, random(2) == 0), Event::Stop(number)] {
+                // What the client has begun, the transcript may have, or not yet; an import may run at any time.
+                match random(6) {
+                    0 => events.push(Event::Import(random(number + 1))),
+                    1..=2 => events.push(Event::Read(random(2 * number + 2))),
+                    _ => {}
+                }
+                match random(5) {
+                    0 => {}
+                    1 => events.extend([hook, hook]),
+                    _ => events.push(hook),
+                }
+                if number == 3 && random(3) == 0 {
+                    events.push(Event::Forget(number));
+                }
+            }
+        }
+        let all = [Event::Read(8), Event::Import(4)];
+        events.extend(if random(2) == 0 { all } else { [all[1], all[0]] });
+        events.push(Event::Import(4));
+        let mut kept = expected.clone();
+        for event in &events {
+            if told.happen(&mut store, *event) {
+                kept.retain(|row| !row.starts_with("last"));
+            }
+        }
+        let sql = "SELECT prompt || ' → ' || coalesce(reply, '') || ' ' || coalesce(turn_id, '') || ' ' || provisional
+                          || iif(prompt_number IS NULL, '', ' in ') || iif(passage IS id, 'itself', 'another')
+                   FROM turns WHERE forgotten = 0 ORDER BY number";
+        let read = |row: &Row<'_>| row.get::<_, String>(0);
+        let rows: Vec<String> =
+            store.connection.prepare(sql).unwrap().query_map([], read).unwrap().map(Result::unwrap).collect();
+        assert_eq!(rows, kept, "round {round}: {events:?}");
+        let left = "SELECT count(*) FROM turns WHERE forgotten > 0 AND coalesce(prompt, reply, line) IS NOT NULL";
+        let left: i64 = store.connection.query_row(left, [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 0, "round {round}: {events:?}");
+    }
 }

@@ -334,11 +334,8 @@ impl Machine {
             lines.extend(rows.map(Result::unwrap));
         };
         add("SELECT 'prompt ' || s.session_id || ' ' || u.prompt_number || ' ' || u.prompt || ' ' || u.created_at || ' → '
-                    || coalesce((SELECT group_concat(coalesce(b.text, '') || coalesce(t.pending_reply, ''))
-                        FROM replies r JOIN turns t USING (origin_session_id, turn_number)
-                        LEFT JOIN bodies b ON b.origin_session_id = t.origin_session_id AND b.turn_number = t.turn_number
-                                          AND b.role = 'assistant' WHERE r.prompt_id = u.id), '')
-             FROM user_prompts u JOIN sessions s ON s.id = u.session_id");
+                    || coalesce((SELECT group_concat(t.reply) FROM turns t WHERE t.passage = u.id), '')
+             FROM prompts u JOIN sessions s ON s.id = u.session_id");
         add("SELECT 'observation ' || coalesce(s.session_id, '') || coalesce(o.tool_use_id, '') || o.prompt_number || o.kind
                     || o.title || o.narrative || o.facts || o.made_by || o.created_at
              FROM observations o LEFT JOIN sessions s ON s.id = o.session_id");

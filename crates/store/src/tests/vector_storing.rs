@@ -151,7 +151,7 @@ fn a_project_is_compared_however_many_vectors_of_others_are_newer() {
 fn blocks_of_first_project(memory: &Memory) -> (i64, i64) {
     let has = |project: i64| {
         format!(
-            "EXISTS (SELECT 1 FROM vector_slots s JOIN user_prompts u ON s.what = 0 AND s.record_id = u.id
+            "EXISTS (SELECT 1 FROM vector_slots s JOIN prompts u ON s.what = 0 AND s.record_id = u.id
                      WHERE s.slot / 128 = b.block AND (u.project_id = 1) = {project})"
         )
     };

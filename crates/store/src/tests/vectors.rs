@@ -66,7 +66,7 @@ impl Memory {
     pub(super) fn prompt(&mut self, session: &str, text: &str, at: u64) -> RecordId {
         self.store.count_prompt(session, Some(text)).unwrap();
         let number = self.store.remember_prompt(session, Some(&format!("{session}-{at}")), text, Millis(at)).unwrap();
-        let sql = "SELECT u.id FROM user_prompts u JOIN sessions s ON s.id = u.session_id
+        let sql = "SELECT u.id FROM prompts u JOIN sessions s ON s.id = u.session_id
                    WHERE s.session_id = ?1 AND u.prompt_number = ?2";
         let id = self.store.connection.query_row(sql, (session, number), |row| row.get(0)).unwrap();
         RecordId { what: What::Prompt, id }
@@ -183,11 +183,8 @@ fn a_reply_that_comes_later_is_part_of_the_vector() {
         .store
         .connection
         .execute_batch(&format!(
-            "INSERT INTO turns (session_id, origin_session_id, turn_number, turn_id, role, created_at)
-             VALUES ('s1', 's1', 1, 'u1', 'user', 1001);
-             INSERT INTO bodies (session_id, origin_session_id, turn_number, role, text, token_count, created_at)
-             VALUES ('s1', 's1', 1, 'assistant', '{reply}', 1, 1005);
-             INSERT INTO replies (origin_session_id, turn_number, prompt_id, part) VALUES ('s1', 1, {}, 1);",
+            "UPDATE turns SET number = 1, turn_id = 'u1', role = 'user', reply = '{reply}', passage = id, part = 1,
+                              began_at = 1001 WHERE id = {}",
             prompt.id
         ))
         .unwrap();

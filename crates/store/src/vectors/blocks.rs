@@ -133,7 +133,7 @@ impl OpenBlock {
 
 /// Returns the owner of the blocks for the vectors of a project.
 fn owner_of(connection: &Connection, project: i64) -> rusqlite::Result<Owner> {
-    let sql = "SELECT count(*) FROM (SELECT 1 FROM user_prompts WHERE project_id = ?1 LIMIT ?2)";
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM prompts WHERE project_id = ?1 LIMIT ?2)";
     let prompts: i64 = connection.prepare_cached(sql)?.query_row((project, LARGE_PROJECT), |row| row.get(0))?;
     Ok((prompts >= LARGE_PROJECT).then_some(project))
 }

@@ -34,7 +34,7 @@ pub(super) fn nearest(
     for id in recall::newest_notes(connection, project, NOTES).unwrap_or_default() {
         newest.add(RecordId { what: What::Observation, id })?;
     }
-    let sql = "SELECT id FROM user_prompts WHERE project_id = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2";
+    let sql = "SELECT id FROM prompts WHERE project_id = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query((project, PROMPTS))?;
     while newest.blocks.len() < BLOCKS

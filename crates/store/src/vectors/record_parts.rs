@@ -86,10 +86,10 @@ pub(super) fn read_parts(
 fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result<Option<Read>> {
     let sql = format!(
         "SELECT t.project_id, {FOLDER}, t.prompt, t.created_at,
-                (SELECT n.created_at FROM user_prompts n
+                (SELECT n.created_at FROM prompts n
                  WHERE n.session_id = t.session_id AND n.prompt_number > t.prompt_number
                  ORDER BY n.prompt_number LIMIT 1)
-         FROM user_prompts t JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1"
+         FROM prompts t JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1"
     );
     type Row = (i64, String, String, i64, Option<i64>);
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));

@@ -21,8 +21,9 @@ pub(super) const LOOKED_AT: &str =
     "SELECT coalesce(sum(highest - lowest + 1), 0) FROM vector_ranges WHERE model_id = ?1";
 
 /// Counts the records by the highest number of each table; the argument is not used.
-pub(super) const RECORDS: &str = "SELECT coalesce(sum(seq), 0) FROM sqlite_sequence
-     WHERE name IN ('user_prompts', 'observations', 'session_summaries') AND ?1 = ?1";
+pub(super) const RECORDS: &str =
+    "SELECT coalesce((SELECT max(id) FROM prompts), 0) + coalesce(sum(seq), 0) FROM sqlite_sequence
+     WHERE name IN ('observations', 'session_summaries') AND ?1 = ?1";
 
 /// Records whose vectors are to be computed, and to be passed to [`Store::put_vectors`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -110,7 +111,7 @@ fn to_redo(connection: &Connection, model: &VectorModel) -> rusqlite::Result<Vec
 /// Returns the next range to examine: after the ranges that were examined, else before them.
 fn stretch(connection: &Connection, model: &VectorModel, what: What) -> rusqlite::Result<Option<(i64, i64)>> {
     let newest: i64 = connection
-        .prepare_cached(&format!("SELECT coalesce(max(id), 0) FROM {}", table(what)))?
+        .prepare_cached(&format!("SELECT coalesce(max(id), 0) FROM {}", what.table()))?
         .query_row([], |row| row.get(0))?;
     let sql = "SELECT lowest, highest FROM vector_ranges WHERE model_id = ?1 AND what = ?2";
     let range: Option<(i64, i64)> = connection
@@ -137,10 +138,6 @@ fn eligible(connection: &Connection, what: What, from: i64, to: i64) -> rusqlite
                           WHERE l.session_id = t.session_id AND l.prompt_number > t.prompt_number)"
             .to_owned(),
     };
-    let sql = format!("SELECT id FROM {} t WHERE id BETWEEN ?1 AND ?2 AND {condition} ORDER BY id", table(what));
+    let sql = format!("SELECT id FROM {} t WHERE id BETWEEN ?1 AND ?2 AND {condition} ORDER BY id", what.table());
     connection.prepare_cached(&sql)?.query_map((from, to), |row| row.get(0))?.collect()
-}
-
-fn table(what: What) -> &'static str {
-    crate::memory::tables::record_table(what).table
 }

@@ -26,13 +26,13 @@ pub struct Day {
 /// Each returns the day, the number of rows, and their bytes. `?1` is a project's row, `?2` its key, both NULL for all
 /// projects; `?3` is the beginning of the first day, `?4` the length of a day.
 const SOURCES: [&str; 5] = [
-    "SELECT (t.created_at - ?3) / ?4, count(iif(t.role = 'bookmark', NULL, 1)), sum(t.chars) FROM turns t
-     WHERE t.created_at >= ?3 AND t.replaced = 0 AND ?1 IS ?1
-       AND (?2 IS NULL OR t.origin_session_id IN (SELECT session_id FROM sessions WHERE project_key = ?2)) GROUP BY 1",
+    "SELECT (t.began_at - ?3) / ?4, count(iif(t.role = 'bookmark', NULL, 1)), sum(t.chars) FROM turns t
+     WHERE t.began_at >= ?3 AND t.replaced = 0 AND ?1 IS ?1
+       AND (?2 IS NULL OR t.session_id IN (SELECT id FROM sessions WHERE project_key = ?2)) GROUP BY 1",
     "SELECT (t.created_at - ?3) / ?4, count(*), 0 FROM sessions t
      WHERE t.created_at >= ?3 AND ?1 IS ?1 AND (?2 IS NULL OR t.project_key = ?2) GROUP BY 1",
     "SELECT (t.created_at - ?3) / ?4, count(*), sum(octet_length(t.prompt))
-     FROM projects p CROSS JOIN user_prompts t ON t.project_id = p.id AND t.created_at >= ?3
+     FROM projects p CROSS JOIN prompts t ON t.project_id = p.id AND t.created_at >= ?3
      WHERE (?1 IS NULL OR p.id = ?1) AND ?2 IS ?2 GROUP BY 1",
     "SELECT (t.created_at - ?3) / ?4, count(*),
             sum(octet_length(t.title) + octet_length(t.narrative) + octet_length(t.facts)

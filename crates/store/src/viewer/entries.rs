@@ -3,10 +3,11 @@
 use longhaul_core::Millis;
 use longhaul_memory::Kind;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
-use crate::memory::records::{RawText, hit, record};
-use crate::memory::tables::{Candidate, record_table};
+use crate::memory::records::{RawText, record};
+use crate::recall::Candidate;
+use crate::recall::key::Key;
 use crate::{Record, RecordId, Store, StoreError, What, cannot};
 
 /// A record and its size.
@@ -70,7 +71,7 @@ impl Store {
         let (most, after) = (Value::from(most as i64), |id: i64| Value::from(id));
         let by_number = |table: &str| format!("SELECT id FROM {table} WHERE id > ?1 ORDER BY id DESC LIMIT ?2");
         let (sql, values) = match what {
-            What::Prompt => (by_number("user_prompts"), vec![after(since.prompt), most]),
+            What::Prompt => (by_number("prompts"), vec![after(since.prompt), most]),
             What::Observation => (by_number("observations"), vec![after(since.observation), most]),
             // Project by project: the index by time begins with the project.
             What::Summary => (
@@ -121,7 +122,7 @@ fn page(what: What, only: &Only<'_>) -> (String, Vec<Value>) {
     let order = if only.session.is_some() { "+t.id" } else { "t.id" };
     let sql = format!(
         "SELECT t.id FROM {} t WHERE {} ORDER BY {order} DESC LIMIT ?{}",
-        record_table(what).table,
+        what.table(),
         terms.join(" AND "),
         values.len()
     );
@@ -133,7 +134,7 @@ fn newest(connection: &Connection) -> rusqlite::Result<Newest> {
         Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
     };
     Ok(Newest {
-        prompt: number("SELECT max(id) FROM user_prompts")?,
+        prompt: number("SELECT max(id) FROM prompts")?,
         observation: number("SELECT max(id) FROM observations")?,
         summary: number("SELECT max(id) FROM session_summaries")?,
         summary_at: Millis(
@@ -147,10 +148,6 @@ fn newest(connection: &Connection) -> rusqlite::Result<Newest> {
 
 pub(super) fn entry(connection: &Connection, id: RecordId, raw: RawText) -> rusqlite::Result<Option<Entry>> {
     let Some(record) = record(connection, id, raw)? else { return Ok(None) };
-    let table = record_table(id.what);
-    let sql = format!("SELECT {} FROM {} t WHERE t.id = ?1", table.columns, table.table);
-    let candidate =
-        connection.prepare_cached(&sql)?.query_row([id.id], |row| Candidate::read(id.what, row)).optional()?;
-    let Some(candidate) = candidate else { return Ok(None) };
-    Ok(Some(Entry { record, bytes: hit(connection, candidate)?.chars }))
+    let Some(stored) = Candidate::stored(connection, Key::new(0, id.what, id.id))? else { return Ok(None) };
+    Ok(Some(Entry { record, bytes: stored.line(connection)?.chars }))
 }

@@ -54,22 +54,15 @@ pub struct Moment {
 /// before which entries are read, `?3` how many.
 const SOURCES: [&str; 5] = [
     "SELECT t.id, t.created_at, NULL, t.prompt, '', '', t.prompt_number, 0, '[]', '[]', octet_length(t.prompt)
-     FROM user_prompts t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
+     FROM prompts t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
-    "SELECT t.turn_number, t.created_at, a.created_at, coalesce(nullif(m.summary, ''), k.summary, u.text, ''),
-            coalesce(a.text, t.pending_reply, ''), '', NULL, t.interrupted OR t.failure IS NOT NULL, '[]', '[]',
-            max(t.chars, octet_length(coalesce(u.text, '')) + octet_length(coalesce(a.text, t.pending_reply, '')))
+    "SELECT t.number, t.began_at, t.replied_at, coalesce(nullif(t.model_line, ''), t.line, t.prompt, ''),
+            coalesce(t.reply, ''), '', NULL, t.interrupted OR t.failure IS NOT NULL, '[]', '[]',
+            max(t.chars, octet_length(coalesce(t.prompt, '')) + octet_length(coalesce(t.reply, '')))
      FROM turns t
-     LEFT JOIN bodies u ON u.session_id = t.session_id AND u.origin_session_id = t.origin_session_id
-                       AND u.turn_number = t.turn_number AND u.role = 'user'
-     LEFT JOIN bodies a ON a.session_id = t.session_id AND a.origin_session_id = t.origin_session_id
-                       AND a.turn_number = t.turn_number AND a.role = 'assistant'
-     LEFT JOIN skeletons k ON k.session_id = t.session_id AND k.origin_session_id = t.origin_session_id
-                          AND k.turn_number = t.turn_number AND k.role = 'turn'
-     LEFT JOIN skeletons m ON m.session_id = t.session_id AND m.origin_session_id = t.origin_session_id
-                          AND m.turn_number = t.turn_number AND m.role = 'model'
-     WHERE t.origin_session_id = ?1 AND t.replaced = 0 AND t.role <> 'bookmark' AND t.created_at < ?2
-     ORDER BY t.created_at DESC, t.turn_number DESC LIMIT ?3",
+     WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.replaced = 0 AND t.role <> 'bookmark'
+       AND t.began_at < ?2
+     ORDER BY t.began_at DESC, t.number DESC LIMIT ?3",
     "SELECT t.id, t.created_at, NULL, t.title, t.narrative, t.kind, t.prompt_number, t.kind = 'problem',
             t.files_modified, t.files_read,
             octet_length(t.title) + octet_length(t.narrative) + octet_length(t.facts)
@@ -127,7 +120,7 @@ fn gather(
     }
     for moment in &mut found {
         if let MomentId::Record(RecordId { what: What::Observation, id }) = moment.id {
-            moment.bytes += raw_chars(connection, session, id)?;
+            moment.bytes += raw_chars(connection, id)?;
         }
         moment.host = match moment.id {
             MomentId::Record(RecordId { what, id }) => host_of(connection, what, id)?,

@@ -61,22 +61,21 @@ pub struct Counts {
 const COLUMNS: &str = "s.id, s.session_id, s.project, s.project_key, s.project_path, s.status, s.end_reason,
     -- A first prompt that no hook has reported is taken from the memory, or from the turns.
     coalesce(s.first_user_prompt,
-        (SELECT t.prompt FROM user_prompts t WHERE t.session_id = s.id ORDER BY t.prompt_number LIMIT 1),
-        (SELECT b.text FROM turns t JOIN bodies b ON b.session_id = t.session_id AND b.role = 'user'
-             AND b.origin_session_id = t.origin_session_id AND b.turn_number = t.turn_number
-         WHERE t.origin_session_id = s.session_id AND t.replaced = 0 ORDER BY t.turn_number LIMIT 1)),
+        (SELECT t.prompt FROM prompts t WHERE t.session_id = s.id ORDER BY t.prompt_number LIMIT 1),
+        (SELECT t.prompt FROM turns t WHERE t.session_id = s.id AND t.replaced = 0 AND t.number IS NOT NULL AND t.prompt IS NOT NULL
+         ORDER BY t.number LIMIT 1)),
     coalesce(s.last_prompt,
-        (SELECT t.prompt FROM user_prompts t WHERE t.session_id = s.id ORDER BY t.prompt_number DESC LIMIT 1)),
+        (SELECT t.prompt FROM prompts t WHERE t.session_id = s.id ORDER BY t.prompt_number DESC LIMIT 1)),
     s.merged_into, s.created_at, s.completed_at,
-    (SELECT count(*) FROM user_prompts t WHERE t.session_id = s.id),
+    (SELECT count(*) FROM prompts t WHERE t.session_id = s.id),
     (SELECT count(*) FROM observations t WHERE t.session_id = s.id),
     (SELECT count(*) FROM session_summaries t WHERE t.session_id = s.id),
-    (SELECT count(*) FROM turns t WHERE t.origin_session_id = s.session_id AND t.replaced = 0 AND t.role <> 'bookmark'),
+    (SELECT count(*) FROM turns t WHERE t.session_id = s.id AND t.number IS NOT NULL AND t.replaced = 0 AND t.role <> 'bookmark'),
     (SELECT count(*) FROM bookmarks t WHERE t.session_id = s.session_id),
-    (SELECT coalesce(sum(t.chars), 0) FROM turns t WHERE t.origin_session_id = s.session_id AND t.replaced = 0),
+    (SELECT coalesce(sum(t.chars), 0) FROM turns t WHERE t.session_id = s.id AND t.replaced = 0),
     max(s.created_at, coalesce(s.completed_at, 0),
         coalesce((SELECT max(t.created_at) FROM observations t WHERE t.session_id = s.id), 0),
-        coalesce((SELECT max(t.created_at) FROM user_prompts t WHERE t.session_id = s.id), 0),
+        coalesce((SELECT max(t.created_at) FROM prompts t WHERE t.session_id = s.id), 0),
         coalesce((SELECT max(t.created_at) FROM session_summaries t WHERE t.session_id = s.id), 0)),
     (SELECT iif(h.name = '', 'host', h.name) FROM sync_hosts h WHERE h.id = s.host_id AND h.is_own = 0)";
 

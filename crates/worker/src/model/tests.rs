@@ -24,7 +24,7 @@ fn job() -> ModelJob {
         until: None,
         summary: Some((7, Summary::new("make"))),
         observations: vec![(3, observation.clone()), (4, observation)],
-        turns: vec![JobTurn { origin: "s".to_owned(), number: 9, replied: "done ".repeat(10_000), basis: 1 }],
+        turns: vec![JobTurn { id: 9, origin: "s".to_owned(), number: 9, replied: "done ".repeat(10_000), basis: 1 }],
         attempts: 0,
         more_after: None,
         newest: 4,

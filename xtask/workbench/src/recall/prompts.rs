@@ -108,7 +108,7 @@ fn first(text: &str) -> String {
 /// Returns the record id of the prompt with this number in a session.
 fn id(scene: &Scene, session: &str, number: usize) -> Result<String> {
     let sql = format!(
-        "SELECT 'P' || p.id FROM user_prompts p JOIN sessions s ON s.id = p.session_id
+        "SELECT 'P' || p.id FROM prompts p JOIN sessions s ON s.id = p.session_id
          WHERE s.session_id = '{session}' AND p.prompt_number = {number}"
     );
     Ok(run::output(run::program("sqlite3").arg(scene.data().join("longhaul.db")).arg(sql))?.trim().to_owned())

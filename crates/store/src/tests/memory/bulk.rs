@@ -15,9 +15,9 @@ const INDEXES: [&str; 2] = ["prompt_trigrams", "observation_trigrams"];
 const COPY: &str = "
     INSERT INTO projects (id, project_key, name)
         SELECT id, project_key, name FROM source.projects WHERE id NOT IN (SELECT id FROM main.projects);
-    INSERT INTO user_prompts (id, session_id, project_id, prompt_number, prompt_id, prompt, created_at)
-        SELECT id, session_id, project_id, prompt_number, prompt_id, prompt, created_at FROM source.user_prompts
-        WHERE id NOT IN (SELECT id FROM main.user_prompts);
+    INSERT INTO turns (id, session_id, owner_id, project_id, prompt_number, prompt_id, prompt, created_at)
+        SELECT id, session_id, owner_id, project_id, prompt_number, prompt_id, prompt, created_at FROM source.turns
+        WHERE id NOT IN (SELECT id FROM main.turns);
     INSERT INTO observations (id, session_id, project_id, prompt_number, tool_use_id, kind, tool_name, title, narrative,
                               facts, files_read, files_modified, made_by, created_at)
         SELECT id, session_id, project_id, prompt_number, tool_use_id, kind, tool_name, title, narrative, facts,

@@ -133,7 +133,7 @@ fn a_deleted_session_takes_everything_along() {
     shelf.store.remember_prompt("s1", None, "hello", Millis(5)).unwrap();
     shelf.store.write_summary("s1", 1, &Summary::default(), MadeBy::Rule, Millis(7)).unwrap();
     shelf.store.connection.execute("DELETE FROM sessions", []).unwrap();
-    for table in ["user_prompts", "observations", "session_summaries", "folded_calls"] {
+    for table in ["prompts", "observations", "session_summaries", "folded_calls"] {
         assert_eq!(shelf.count(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
     }
     assert_eq!(shelf.count("SELECT observations FROM projects"), 0);

@@ -60,7 +60,7 @@ fn what_a_hook_or_a_transcript_has_brought_is_not_doubled() {
     shelf.store.write_summary("s1", 1, &by_rule, longhaul_memory::MadeBy::Rule, Millis(3000)).unwrap();
     let first = move_in(&mut shelf);
     assert_eq!((first.prompts, first.known), (1, 1));
-    assert_eq!(shelf.count("SELECT count(*) FROM user_prompts"), 2);
+    assert_eq!(shelf.count("SELECT count(*) FROM prompts"), 2);
     assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'wooden'"), 0);
     shelf.is_sound();
 }
@@ -74,7 +74,7 @@ fn what_was_forgotten_does_not_come_back() {
     }
     let second = move_in(&mut shelf);
     assert_eq!((second.prompts, second.observations, second.summaries), (0, 0, 0));
-    assert_eq!(shelf.count("SELECT count(*) FROM user_prompts"), 1);
+    assert_eq!(shelf.count("SELECT count(*) FROM prompts"), 1);
     shelf.store.forget_session("s1", Millis(2_000_000)).unwrap();
     move_in(&mut shelf);
     assert_eq!(shelf.count("SELECT count(*) FROM observations"), 0);

@@ -74,7 +74,7 @@ fn check_complete(shelf: &Shelf) {
     assert_eq!(shelf.count(left), 0, "the replaced index is gone");
     assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'oldterm*'"), 0);
     let rows = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH '\"=wp\"'";
-    let expected = "SELECT (SELECT count(*) FROM user_prompts) + (SELECT count(*) FROM replies)";
+    let expected = "SELECT (SELECT count(*) FROM prompts) + (SELECT count(*) FROM turns WHERE passage IS NOT NULL)";
     assert_eq!(shelf.count(rows), shelf.count(expected));
 }
 

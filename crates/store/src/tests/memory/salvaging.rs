@@ -84,7 +84,7 @@ fn records(salvaged: &Salvaged) -> usize {
 }
 
 fn stored(shelf: &Shelf) -> usize {
-    ["user_prompts", "observations", "session_summaries"]
+    ["prompts", "observations", "session_summaries"]
         .iter()
         .map(|table| shelf.count(&format!("SELECT count(*) FROM {table}")) as usize)
         .sum()
@@ -136,7 +136,7 @@ fn a_whole_file_comes_back_once_beside_what_is_new() {
     assert_eq!((salvaged.bookmarks, salvaged.snapshots), (1, 1));
     assert_eq!((salvaged.damaged_pages, salvaged.damaged_rows, salvaged.missing_tables), (0, 0, 0));
     assert_eq!(stored(&shelf), RECORDS + 2);
-    let numbers = shelf.count("SELECT max(prompt_number) FROM user_prompts WHERE prompt = 'and now?'");
+    let numbers = shelf.count("SELECT max(prompt_number) FROM prompts WHERE prompt = 'and now?'");
     assert_eq!(numbers, 11, "after the ten that it had before");
     assert_eq!(shelf.count("SELECT prompt_number FROM observations WHERE tool_use_id = 'new call'"), 11);
     assert_eq!(shelf.count("SELECT prompt_counter FROM sessions WHERE session_id = 'old1'"), 11);
@@ -159,7 +159,7 @@ fn a_salvage_that_was_killed_goes_on() {
     let full = full(dir.path());
     let shelf = Shelf::new();
     // As if it had been killed in each of its transactions.
-    for at in ["user_prompts", "observations", "folded_calls", "session_summaries", "details", "bookmarks"] {
+    for at in ["turns", "observations", "folded_calls", "session_summaries", "details", "bookmarks"] {
         let sql = format!("CREATE TRIGGER stop BEFORE INSERT ON {at} BEGIN SELECT raise(ABORT, 'stop'); END;");
         shelf.store.connection.execute_batch(&sql).unwrap();
         let stopped = shelf.store.salvage(&full, "key", Sanitizer::default(), NOW);
@@ -190,7 +190,7 @@ fn what_was_forgotten_or_is_free_stays_so() {
     assert!(salvaged.known > 20, "{salvaged:?}");
     let of = |session: &str| {
         shelf.count(&format!(
-            "SELECT count(*) FROM user_prompts WHERE session_id = (SELECT id FROM sessions WHERE session_id = '{session}')"
+            "SELECT count(*) FROM prompts WHERE session_id = (SELECT id FROM sessions WHERE session_id = '{session}')"
         ))
     };
     assert_eq!(["old1", "old2", "old3"].map(of), [10, 0, 0]);

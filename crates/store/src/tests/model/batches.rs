@@ -54,7 +54,7 @@ fn every_record_of_a_prompt_is_asked_about_sixteen_at_a_time() {
     assert!(first.observations.iter().any(|(_, seen)| seen.kind == Kind::Decision), "what tells most comes first");
     let asked: Vec<usize> = std::iter::from_fn(|| answer(&store, true)).map(|(_, count)| count).collect();
     assert_eq!((asked, left(&store)), (vec![16, 16, 8], 0));
-    let sql = "SELECT count(*) FROM model_failures";
+    let sql = "SELECT count(*) FROM turns WHERE asked_to IS NOT NULL OR attempts > 0";
     assert_eq!(store.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }
 

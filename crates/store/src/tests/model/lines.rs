@@ -73,7 +73,7 @@ fn what_is_forgotten_leaves_no_line_and_gets_none() {
         let job = next(&store).unwrap();
         answer(&store, &job, "by model");
         store.forget(RecordId { what, id: 1 }).unwrap();
-        let left = "SELECT count(*) FROM skeletons WHERE role = 'model'";
+        let left = "SELECT count(*) FROM turns WHERE model_line IS NOT NULL";
         let count = |store: &Store| store.connection.query_row(left, [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(count(&store), 0, "{what:?}");
         if what == What::Prompt {

@@ -160,7 +160,7 @@ fn after_a_new_id_a_change_of_an_older_record_still_reaches_the_others() {
     settle(&mut [&mut a, &mut b], &mut engine);
     let host = a.new_host();
     a.store.renew_host(host, "renewed", Millis(a.now)).unwrap();
-    a.store.connection.execute("UPDATE turns SET pending_reply = 'first and second'", []).unwrap();
+    a.store.connection.execute("UPDATE turns SET reply = 'first and second'", []).unwrap();
     a.summary("s-a", "second");
     settle(&mut [&mut a, &mut b], &mut engine);
     let dump = b.dump().join("\n");

@@ -26,9 +26,8 @@ fn a_reply_that_comes_later_is_a_newer_version() {
     let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
     a.prompt("s-a", "go", "first");
     settle(&mut [&mut a, &mut b], &mut engine);
-    let number = a.count("SELECT max(turn_number) FROM turns");
-    let sql = "UPDATE turns SET pending_reply = 'first and second' WHERE turn_number = ?1";
-    a.store.connection.execute(sql, [number]).unwrap();
+    let sql = "UPDATE turns SET reply = 'first and second' WHERE number = (SELECT max(number) FROM turns)";
+    a.store.connection.execute(sql, []).unwrap();
     settle(&mut [&mut a, &mut b], &mut engine);
     assert!(b.dump()[0].ends_with("→ first and second"), "{:?}", b.dump());
     assert_eq!(engine.records.len(), 2);
@@ -92,7 +91,7 @@ fn foreign_sessions_are_not_offered_for_a_handoff_and_a_model_is_not_asked_about
     fill(&mut a);
     settle(&mut [&mut a, &mut b], &mut engine);
     assert_eq!(b.store.sessions_of("/p").unwrap().len(), 0);
-    assert_eq!(b.count("SELECT count(*) FROM user_prompts WHERE model_at IS NULL"), 0);
+    assert_eq!(b.count("SELECT count(*) FROM prompts WHERE model_at IS NULL"), 0);
     assert_eq!(a.store.sessions_of("/p").unwrap().len(), 1);
     b.session("s-a");
     assert_eq!(b.store.sessions_of("/p").unwrap().len(), 0, "no transcript of it is here");
@@ -104,10 +103,10 @@ fn a_very_long_reply_is_sent_by_its_two_ends() {
     let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
     a.prompt("s-a", "read it", "short");
     let reply = format!("first {} last", "middle ".repeat(900_000));
-    a.store.connection.execute("UPDATE turns SET pending_reply = ?1", [&reply]).unwrap();
+    a.store.connection.execute("UPDATE turns SET reply = ?1", [&reply]).unwrap();
     a.exchange(&mut engine);
     b.exchange(&mut engine);
-    let sql = "SELECT text FROM bodies WHERE role = 'assistant'";
+    let sql = "SELECT reply FROM turns";
     let here: String = b.store.connection.query_row(sql, [], |row| row.get(0)).unwrap();
     assert!(here.starts_with("first ") && here.ends_with(" last") && here.contains("characters left out"));
     assert!((262_000..=262_144).contains(&here.chars().count()), "{}", here.chars().count());

@@ -58,7 +58,7 @@ impl Machine {
     /// Returns everything that a hook reads of the sessions of this machine.
     fn sessions(&self) -> Vec<String> {
         let sql = "SELECT session_id || coalesce(last_prompt, '-') || coalesce(first_user_prompt, '-') || prompt_counter || (SELECT
-                       count(*) FROM turns t WHERE t.origin_session_id = s.session_id) FROM sessions s WHERE host_id IS NULL";
+                       count(*) FROM turns t WHERE t.session_id = s.id) FROM sessions s WHERE host_id IS NULL";
         let mut statement = self.store.connection.prepare(sql).unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }

@@ -64,8 +64,8 @@ fn prompts_summaries_and_bookmarks_are_limited_too() {
     (bookmark.note, bookmark.git_commit) = (Some(hostile()), Some(hostile()));
     send(&mut engine, 3, Body::Bookmark(bookmark));
     a.exchange(&mut engine);
-    check(&a.text("SELECT prompt FROM user_prompts"), 16_384);
-    check(&a.text("SELECT text FROM bodies WHERE role = 'assistant'"), 262_144);
+    check(&a.text("SELECT prompt FROM prompts"), 16_384);
+    check(&a.text("SELECT reply FROM turns"), 262_144);
     check(&a.text("SELECT last_prompt FROM sessions"), 16_384);
     check(&a.text("SELECT request FROM session_summaries"), 16_384);
     check(&a.text("SELECT learned FROM session_summaries"), 16_384);

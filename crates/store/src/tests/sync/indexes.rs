@@ -37,7 +37,7 @@ fn the_indexes_are_those_that_are_built_from_the_records() {
     b.note("made here");
     settle(&mut [&mut a, &mut b], &mut engine);
     // In one page: new records, changed ones, and a tombstone.
-    a.store.connection.execute("UPDATE turns SET pending_reply = pending_reply || ' and semicolons'", []).unwrap();
+    a.store.connection.execute("UPDATE turns SET reply = reply || ' and semicolons'", []).unwrap();
     a.summary("s-a", "semicolons");
     fill(&mut a);
     a.store.forget(crate::RecordId { what: crate::What::Observation, id: 2 }).unwrap();

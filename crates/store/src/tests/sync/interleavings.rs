@@ -44,7 +44,7 @@ fn act() -> impl Strategy<Value = Act> {
 fn forget_one(machine: &Machine, pick: u8) {
     let mut records = Vec::new();
     for (number, (what, table)) in
-        [(What::Prompt, "user_prompts"), (What::Observation, "observations"), (What::Summary, "session_summaries")]
+        [(What::Prompt, "prompts"), (What::Observation, "observations"), (What::Summary, "session_summaries")]
             .into_iter()
             .enumerate()
     {
