@@ -197,7 +197,7 @@ struct OfOthers {
 impl OfOthers {
     fn beside(connection: &Connection, table: EntityTable, row: i64, host: HostRow) -> rusqlite::Result<Self> {
         let (name, call) = match table {
-            EntityTable::Prompts => ("user_prompts", "NULL"),
+            EntityTable::Prompts => ("prompts", "NULL"),
             EntityTable::Observations => ("observations", "tool_use_id"),
             EntityTable::Summaries | EntityTable::Bookmarks => return Ok(Self::default()),
         };
