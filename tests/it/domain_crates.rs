@@ -214,7 +214,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
             _ => found.push(path),
         }
     }
-    assert!(!found.is_empty(), "{} has no sources", folder.display());
+    // A folder below may hold the tests of a file only.
+    assert!(!found.is_empty() || !folder.ends_with("src"), "{} has no sources", folder.display());
     found
 }
 

@@ -96,11 +96,6 @@ fn target(home: &Home, agent: Agent) -> Target {
     Target { agent, record }
 }
 
-/// Returns the environment of now: times are measured from it.
-pub(crate) fn now() -> Env {
-    longhaul_runtime::env()
-}
-
 /// Returns the numbers of the sessions. A session without a number gets one, which is stored.
 ///
 /// Numbers are a convenience: if they cannot be stored, the caller can still show the sessions.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use longhaul_core::config::{Choice, Notify, NotifyState, NotifyWay, OtherSession};
+use longhaul_core::config::{Choice, Notify, NotifyState, OtherSession};
 use longhaul_core::{Millis, Status};
 
 use crate::message::duration;
@@ -88,35 +88,12 @@ impl fmt::Display for Suppression {
     }
 }
 
-/// Whether a notification is sent by a way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// It is sent.
-    Send,
-    /// It is not sent.
-    Suppress(Suppression),
-}
-
-/// Decides about a session that changed to `state` at the time `at`, for each way that the configuration names for it.
+/// Returns why the change of a session to `state` at the time `at` is not reported; `None` if it is, by every way that the
+/// configuration names for the state.
 ///
 /// `session` is read again after the delay; it is `None` if the session has ended. `minute` is the minute of the day in
 /// local time.
-pub(crate) fn decide(
-    state: NotifyState,
-    at: Millis,
-    session: Option<&SessionNow>,
-    attention: Attention,
-    config: &Notify,
-    minute: u16,
-) -> Vec<(NotifyWay, Verdict)> {
-    let verdict = match suppression(state, at, session, attention, config, minute) {
-        Some(why) => Verdict::Suppress(why),
-        None => Verdict::Send,
-    };
-    config.rule(state).ways.0.iter().map(|way| (*way, verdict)).collect()
-}
-
-fn suppression(
+pub(crate) fn suppression(
     state: NotifyState,
     at: Millis,
     session: Option<&SessionNow>,

@@ -19,7 +19,7 @@ use longhaul_tracker::Agent;
 use serde_json::Value;
 
 use crate::decision::{
-    self, Attention, Focus, SessionNow, Suppression, TmuxClient, Verdict, attention, attention_by_draft, decide,
+    self, Attention, Focus, SessionNow, Suppression, TmuxClient, attention, attention_by_draft, suppression,
 };
 use crate::message;
 use crate::outgoing::{Display, Outgoing, OwnTerminal};
@@ -81,15 +81,15 @@ struct Report<'a> {
 impl Report<'_> {
     fn finish(&self) -> Result<(), Error> {
         let agent = self.store.agent(&self.event.session)?;
-        let verdicts = self.decide(agent.as_ref());
+        let suppressed = self.suppression(agent.as_ref());
         let outgoing = agent.as_ref().map(|agent| outgoing(self.event, agent, self.question));
         let mut ways = Vec::new();
-        for (way, verdict) in verdicts {
-            match verdict {
+        for way in self.config.rule(self.event.state).ways.0.iter().copied() {
+            match suppressed {
+                Some(why) => self.suppress(way, why, agent.as_ref())?,
                 // From here on the notification counts as sent, even if this process is killed: never twice.
-                Verdict::Send if self.store.claim_notification(self.event, way)? => ways.push(way),
-                Verdict::Send => {}
-                Verdict::Suppress(why) => self.suppress(way, why, agent.as_ref())?,
+                None if self.store.claim_notification(self.event, way)? => ways.push(way),
+                None => {}
             }
         }
         match outgoing {
@@ -98,13 +98,13 @@ impl Report<'_> {
         }
     }
 
-    fn decide(&self, agent: Option<&Agent>) -> Vec<(NotifyWay, Verdict)> {
+    fn suppression(&self, agent: Option<&Agent>) -> Option<Suppression> {
         let session = agent.map(|agent| session_now(agent, self.env, self.question));
         let (at, now) = (self.event.at, now(self.env));
         let away_ms = self.config.away_seconds.as_millis();
         let attention = agent.map(|agent| attention_to(agent, self.env, at, now, away_ms));
         let attention = attention.unwrap_or(decision::Attention::Elsewhere);
-        decide(self.event.state, at, session.as_ref(), attention, self.config, minute_of_day(self.env.now))
+        suppression(self.event.state, at, session.as_ref(), attention, self.config, minute_of_day(self.env.now))
     }
 
     fn suppress(&self, way: NotifyWay, why: Suppression, agent: Option<&Agent>) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use proptest::test_runner::Config as Runs;
 use serde_json::json;
 
 use crate::decision::{
-    Attention, Focus, SessionNow, Suppression, TmuxClient, Verdict, attention, attention_by_draft, decide,
+    Attention, Focus, SessionNow, Suppression, TmuxClient, attention, attention_by_draft, suppression,
 };
 use crate::message::{Message, Subject, TerminalKind, duration, ntfy_body, terminal_sequence, webhook_body};
 
@@ -166,21 +166,7 @@ fn session(status: Status) -> SessionNow {
 
 #[track_caller]
 fn check(state: NotifyState, session: Option<&SessionNow>, attention: Attention, expected: Option<Suppression>) {
-    let verdict = expected.map_or(Verdict::Send, Verdict::Suppress);
-    let verdicts = decide(state, AT, session, attention, &config(BOTH), NOON);
-    assert!(!verdicts.is_empty() && verdicts.iter().all(|(_, found)| *found == verdict), "{verdicts:?}");
-}
-
-#[test]
-fn every_way_of_the_state_gets_a_verdict_and_no_other_way() {
-    let blocked = session(Status::Blocked);
-    let ways = |state| {
-        let verdicts = decide(state, AT, Some(&blocked), Attention::Elsewhere, &config(BOTH), NOON);
-        verdicts.into_iter().map(|(way, _)| way).collect::<Vec<_>>()
-    };
-    assert_eq!(ways(NotifyState::Blocked), [NotifyWay::Desktop, NotifyWay::Ntfy]);
-    assert_eq!(ways(NotifyState::Completed), [NotifyWay::Ntfy]);
-    assert_eq!(ways(NotifyState::Limit), []);
+    assert_eq!(suppression(state, AT, session, attention, &config(BOTH), NOON), expected);
 }
 
 #[test]
@@ -244,8 +230,7 @@ fn other_sessions_are_silent_unless_they_are_named() {
         other.other = Some(kind);
         check(NotifyState::Blocked, Some(&other), Attention::Elsewhere, Some(Suppression::OtherSession(kind)));
         let named = config(r#"{"blocked": {"ways": ["ntfy"]}, "also": ["subagent", "teammate", "print"]}"#);
-        let verdicts = decide(NotifyState::Blocked, AT, Some(&other), Attention::Elsewhere, &named, NOON);
-        assert_eq!(verdicts, [(NotifyWay::Ntfy, Verdict::Send)]);
+        assert_eq!(suppression(NotifyState::Blocked, AT, Some(&other), Attention::Elsewhere, &named, NOON), None);
     }
 }
 
@@ -253,10 +238,10 @@ fn other_sessions_are_silent_unless_they_are_named() {
 fn quiet_hours_are_quiet() {
     let night = config(r#"{"blocked": {"ways": ["ntfy"]}, "quiet_hours": "22:00-07:00"}"#);
     let at = |minute| {
-        decide(NotifyState::Blocked, AT, Some(&session(Status::Blocked)), Attention::Elsewhere, &night, minute)
+        suppression(NotifyState::Blocked, AT, Some(&session(Status::Blocked)), Attention::Elsewhere, &night, minute)
     };
-    assert_eq!(at(23 * 60), [(NotifyWay::Ntfy, Verdict::Suppress(Suppression::QuietHours))]);
-    assert_eq!(at(NOON), [(NotifyWay::Ntfy, Verdict::Send)]);
+    assert_eq!(at(23 * 60), Some(Suppression::QuietHours));
+    assert_eq!(at(NOON), None);
 }
 
 #[test]
@@ -446,18 +431,19 @@ impl World {
         let pane = format!("%{}", process.session);
         let attention = attention(&pane, &clients, Millis(process.at), Millis(self.now), 0);
         let session = SessionNow { other: process.other, ..self.sessions[process.session].clone() };
-        for (way, verdict) in decide(process.state, Millis(process.at), Some(&session), attention, config, 0) {
+        let suppressed = suppression(process.state, Millis(process.at), Some(&session), attention, config, 0);
+        for way in config.rule(process.state).ways.0.iter().copied() {
             let key = (process.session, process.at, process.state, way);
             let row = self.log.entry(key).or_insert(Row::Waiting);
-            match verdict {
-                Verdict::Suppress(why) if *row == Row::Waiting => *row = Row::Suppressed(why),
-                Verdict::Send if *row == Row::Waiting => {
+            match suppressed {
+                Some(why) if *row == Row::Waiting => *row = Row::Suppressed(why),
+                None if *row == Row::Waiting => {
                     *row = Row::Sending;
                     self.sent.push(key);
                     // A way that fails or hangs does not change what the others do.
                     *row = if way == NotifyWay::Webhook { Row::Failed } else { Row::Sent };
                 }
-                Verdict::Suppress(_) | Verdict::Send => {}
+                Some(_) | None => {}
             }
         }
     }

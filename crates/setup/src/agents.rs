@@ -229,7 +229,7 @@ fn program(text: &str) -> Option<PathBuf> {
 
 /// A file before and after an installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ConfigRecord {
+pub struct ConfigRecord {
     /// Its text before; `None` if it did not exist.
     before: Option<String>,
     /// Its text after. If it is another one now, the record is not used.

@@ -19,7 +19,7 @@ use super::collector::{self, DialogNow, HostSessions, LocalSessions, Preview, Ta
 use super::rows::{PaneAddress, RowId, SessionRow};
 use super::state::{Answer, Command, Mode, View};
 use super::{Screen, screen};
-use crate::cli::sessions::{now, of_session};
+use crate::cli::sessions::of_session;
 use crate::cli::tracker::send_to;
 use crate::cli::{bookmarks, tmux};
 
@@ -247,7 +247,7 @@ impl App {
         let read = || -> anyhow::Result<ShownDialog> {
             let target = of_session(&self.home, &id.session)?;
             let pane = DialogPane::of(&target.record).map_err(anyhow::Error::msg)?;
-            let seen = pane.read(&now()).map_err(anyhow::Error::msg)?;
+            let seen = pane.read(&longhaul_runtime::env()).map_err(anyhow::Error::msg)?;
             Ok(ShownDialog { pane, seen })
         };
         match read() {
@@ -270,7 +270,7 @@ impl App {
         let (home, news) = (self.home.clone(), self.news.clone());
         std::thread::spawn(move || {
             let waits = |why: &str| drop(news.send(News::Waits(format!("Waiting: {why}"))));
-            let done = work(&now(), &home, &waits).unwrap_or_else(|error| format!("{error:#}"));
+            let done = work(&longhaul_runtime::env(), &home, &waits).unwrap_or_else(|error| format!("{error:#}"));
             // If the view has ended, there is no receiver.
             let _ = news.send(News::Done(done));
         });

@@ -103,8 +103,8 @@ proptest! {
 
 #[test]
 fn vectors_are_those_that_model2vec_computes() {
-    let model = Model::parse(include_bytes!("reference/tiny.lhvec").to_vec()).unwrap();
-    let expected: Vec<Value> = serde_json::from_str(include_str!("reference/vectors.json")).unwrap();
+    let model = Model::parse(include_bytes!("tests/reference/tiny.lhvec").to_vec()).unwrap();
+    let expected: Vec<Value> = serde_json::from_str(include_str!("tests/reference/vectors.json")).unwrap();
     assert!(expected.len() >= 8);
     for one in expected {
         let text = one["text"].as_str().unwrap();
