@@ -190,6 +190,7 @@ pub(super) fn bury(
 /// the summaries of its session. They are not that host's to forget.
 #[derive(Default)]
 struct OfOthers {
+    prompt: Option<i64>,
     summaries: Vec<EntityId>,
     call: Option<String>,
 }
@@ -209,7 +210,8 @@ impl OfOthers {
         let summaries = statement.query_map((row, host), |row| row.get(0).map(EntityId::from_bytes))?;
         let sql = format!("SELECT {call} FROM {name} WHERE id = ?1");
         let call = connection.prepare_cached(&sql)?.query_row([row], |row| row.get(0)).optional()?.flatten();
-        Ok(Self { summaries: summaries.collect::<Result<_, _>>()?, call })
+        let prompt = (table == EntityTable::Prompts).then_some(row);
+        Ok(Self { prompt, summaries: summaries.collect::<Result<_, _>>()?, call })
     }
 
     /// Has it fetched and taken in again, as far as it was deleted.
@@ -228,6 +230,8 @@ impl OfOthers {
             to_fetch += connection.prepare_cached(sql)?.execute((entity.as_bytes(), host, DAMAGED, DONE))?;
         }
         if to_fetch > 0 {
+            // Else they would be left out as forgotten.
+            connection.prepare_cached("DELETE FROM turns WHERE id = ?1 AND forgotten = 1")?.execute([self.prompt])?;
             let sql = "DELETE FROM folded_calls WHERE tool_use_id = ?1 AND observation_id IS NULL";
             connection.prepare_cached(sql)?.execute([&self.call])?;
             connection.prepare_cached("UPDATE sync_self SET damaged_at = 0")?.execute([])?;
