@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use axum::http::Uri;
-use longhaul_core::text::tokens_of_chars;
 use longhaul_core::clock::Date;
+use longhaul_core::text::tokens_of_chars;
 use longhaul_core::{Millis, one_line};
 use longhaul_memory::Kind;
 use longhaul_runtime::memory::folder_of;

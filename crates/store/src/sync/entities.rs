@@ -86,11 +86,7 @@ pub(super) fn find(connection: &Connection, entity: EntityId) -> rusqlite::Resul
 
 /// Finds an entity by its id for a host that has a record of it. A tombstone of another host does not count: that one has only its
 /// own records forgotten.
-pub(super) fn find_for(
-    connection: &Connection,
-    entity: EntityId,
-    writer: HostRow,
-) -> rusqlite::Result<Option<Known>> {
+pub(super) fn find_for(connection: &Connection, entity: EntityId, writer: HostRow) -> rusqlite::Result<Option<Known>> {
     let Some(known) = find(connection, entity)? else { return Ok(None) };
     let counts = known.forgotten != BURIED || is_same_machine(connection, known.host, writer)?;
     Ok(counts.then_some(known))

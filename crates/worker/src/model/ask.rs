@@ -1,9 +1,9 @@
 //! Builds the request to a model: the question, and how much of each text it has. Parses the answer.
 
 use longhaul_core::Config;
+use longhaul_core::record::defuse;
 use longhaul_core::text::cut_middle;
 use longhaul_core::text::is_invisible;
-use longhaul_core::record::defuse;
 use longhaul_memory::{NARRATIVE_CHARS, Observation, PART_CHARS, REQUEST_CHARS, Summary, TITLE_CHARS, TurnText};
 use longhaul_runtime::Sanitizer;
 use longhaul_store::{ModelJob, Words};
