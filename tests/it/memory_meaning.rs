@@ -116,13 +116,31 @@ fn upkeep_computes_what_is_missing() {
     assert!(again.stderr.contains("Computed 0 vectors."), "{again:?}");
 }
 
+/// With the model that every bundle has.
+#[test]
+fn the_model_of_the_bundle_finds_other_words() {
+    let sandbox = Sandbox::new();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().find_map(|folder| {
+        let file = folder.join("plugin/model/static.lhvec");
+        file.is_file().then_some(file)
+    });
+    sandbox.write_config(&json!({ "memory": { "embeddings": { "file": file.unwrap() } } }).to_string());
+    turn(&sandbox, "a", "why does the page take so long to load", "Rendering is slow: each widget runs its own query.");
+    turn(&sandbox, "b", "bump the version of the parser", "Released.");
+    assert_eq!(sandbox.longhaul(&["memory", "upkeep"]).status, Some(0));
+    let found = sandbox.longhaul(&["memory", "similar", "poor performance of the website", "--json"]);
+    assert_eq!(ids(&found).first().map(String::as_str), Some("P1"), "{found:?}");
+    let doctor = sandbox.longhaul(&["doctor"]);
+    assert!(doctor.stdout.contains("uses the model minilm-l6-static-128-"), "{doctor:?}");
+}
+
 #[test]
 fn without_a_model_everything_else_works_and_the_command_says_what_to_do() {
     let sandbox = Sandbox::new();
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
     let similar = sandbox.longhaul(&["memory", "similar", "login"]);
     assert_ne!(similar.status, Some(0));
-    assert!(similar.stderr.contains("cargo xtask model"), "{similar:?}");
+    assert!(similar.stderr.contains("longhaul install"), "{similar:?}");
     let upkeep = sandbox.longhaul(&["memory", "upkeep"]);
     assert_eq!(upkeep.status, Some(0), "{upkeep:?}");
     assert_eq!(sandbox.error_log(), "");

@@ -105,7 +105,7 @@ pub enum WorkbenchTask {
         /// Number of runs of each measurement
         #[arg(long, default_value_t = 200, value_name = "N")]
         runs: usize,
-        /// Measure the memory with N observations (by default a million) and the model that `cargo xtask model` has made
+        /// Measure the memory with N observations (by default a million) and the model of the bundle
         #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000")]
         large: Option<usize>,
         /// Measure the worker instead of the hooks: time to its first answer, and RAM with 100,000 observations
@@ -176,7 +176,7 @@ pub enum WorkbenchTask {
         #[arg(long, conflicts_with = "check")]
         viewer: bool,
     },
-    /// Make the model for search by meaning, with Python; bundles that are built afterwards include it
+    /// Train the model for search by meaning again, with Python: writes plugin/model
     Model(ModelArgs),
 }
 
@@ -209,7 +209,4 @@ pub struct ModelArgs {
     /// Dimensions of the vectors: with more, the results are better and the model is larger
     #[arg(long, default_value_t = 128, value_name = "N")]
     pub dims: usize,
-    /// Number of training sentences: with more, the results are better and the training takes longer
-    #[arg(long, default_value_t = 50_000, value_name = "N")]
-    pub texts: usize,
 }

@@ -284,13 +284,11 @@ mod tests {
         }
     }
 
-    /// A model that was made before is in the bundles with a memory; where there is none, nothing is missing.
     #[test]
-    fn a_model_that_was_made_is_in_the_bundles_that_search() {
+    fn the_model_is_in_the_bundles_that_search() {
         let folder = tempfile::tempdir().unwrap();
         let mut workspace = Workspace::load().unwrap();
         workspace.target = folder.path().join("target");
-        let made = workspace.target.join("model/made");
         let built = folder.path().join("built");
         fs::create_dir_all(&built).unwrap();
         for name in &workspace.executables {
@@ -299,23 +297,15 @@ mod tests {
             fs::set_permissions(built.join(name), Permissions::from_mode(0o700)).unwrap();
         }
         let triple = Workspace::host_triple().unwrap();
-        let marketplace = |name: &str| {
-            let marketplace = folder.path().join(name);
-            lay_out(&workspace, &built, &built.join("longhaul"), &triple, &marketplace).unwrap();
-            marketplace
-        };
-        let without = marketplace("without");
-        assert!(!without.join("longhaul/model").exists());
-        fs::create_dir_all(&made).unwrap();
-        for name in ["static.lhvec", "LICENSE", "PROVENANCE.md"] {
-            fs::write(made.join(name), name).unwrap();
-        }
-        let with = marketplace("with");
+        let marketplace = folder.path().join("marketplace");
+        lay_out(&workspace, &built, &built.join("longhaul"), &triple, &marketplace).unwrap();
         for bundle in ["longhaul", "longhaul-memory"] {
             for name in ["static.lhvec", "LICENSE", "PROVENANCE.md"] {
-                assert_eq!(fs::read_to_string(with.join(bundle).join("model").join(name)).unwrap(), name);
+                let (of_bundle, own) = (marketplace.join(bundle), workspace.root.join("plugin"));
+                let [of_bundle, own] = [of_bundle, own].map(|folder| fs::read(folder.join("model").join(name)).unwrap());
+                assert_eq!(of_bundle, own, "{name}");
             }
         }
-        assert!(!with.join("longhaul-tracker/model").exists());
+        assert!(!marketplace.join("longhaul-tracker/model").exists());
     }
 }

@@ -198,25 +198,5 @@ impl Workspace {
     }
 }
 
-/// The name of the model's file.
-pub const MODEL_FILE: &str = "static.lhvec";
-
-/// The files beside it.
-const BESIDE: [&str; 2] = ["LICENSE", "PROVENANCE.md"];
-
-/// Returns the folder that the model is in after it has been made.
-pub fn model_folder(workspace: &Workspace) -> PathBuf {
-    workspace.target.join("model/made")
-}
-
-/// Returns the model's file, or `None` if no model has been made.
-pub fn model_file(workspace: &Workspace) -> Option<PathBuf> {
-    Some(model_folder(workspace).join(MODEL_FILE)).filter(|path| path.is_file())
-}
-
-/// Returns every file that a bundle with a model includes; none if no model has been made.
-pub fn model_files(workspace: &Workspace) -> Vec<PathBuf> {
-    let Some(model) = model_file(workspace) else { return Vec::new() };
-    let beside = BESIDE.map(|name| model.with_file_name(name)).into_iter().filter(|path| path.is_file());
-    beside.chain([model.clone()]).collect()
-}
+/// The file of the model that compares texts by meaning, in the folder of the plugin.
+pub const MODEL_FILE: &str = "model/static.lhvec";

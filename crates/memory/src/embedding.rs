@@ -1,7 +1,7 @@
 //! Sentence vectors from a static model: a table of token vectors, which are averaged. Two texts that mean the same in
 //! different words get similar vectors, in microseconds and without another process.
 //!
-//! The model is a file of about 4 MB, with one byte per dimension, which `cargo xtask model` makes from a model of the kind
+//! The model is a file of about 4 MB, with one byte per dimension, which `cargo xtask model` trains with a model of the kind
 //! that model2vec distils. Its bytes are an argument.
 
 use std::iter;

@@ -13,7 +13,7 @@ use longhaul_universal_bundle::{CHECKSUMS, Checksums, choose, launcher};
 
 use super::{archive, put, replace};
 use crate::codegen;
-use crate::workspace::{self, PACKAGE, Workspace};
+use crate::workspace::{PACKAGE, Workspace};
 
 /// A file that is shipped beside the executables, and the jobs that need it.
 struct Piece {
@@ -31,6 +31,9 @@ const CONTENT: &[Piece] = &[
     Piece { name: "commands/restore.md", jobs: &[Job::Bookmarks] },
     Piece { name: "commands/tl.md", jobs: &[Job::Handoff] },
     Piece { name: "hooks/bridge.ts", jobs: codegen::BRIDGED },
+    Piece { name: "model/LICENSE", jobs: &[Job::Memory] },
+    Piece { name: "model/PROVENANCE.md", jobs: &[Job::Memory] },
+    Piece { name: "model/static.lhvec", jobs: &[Job::Memory] },
     Piece { name: "skills/memory/SKILL.md", jobs: &[Job::Memory] },
     Piece { name: "skills/rewind-points/SKILL.md", jobs: &[Job::Bookmarks] },
     Piece { name: "skills/session-states/SKILL.md", jobs: &[Job::Tracker] },
@@ -121,11 +124,6 @@ impl Bundle {
                 put(&to, &text.replace("/longhaul:", &format!("/{}:", self.name())))?;
             } else {
                 copy(&from, &to, 0o644)?;
-            }
-        }
-        if self.job().is_none_or(|job| job == Job::Memory) {
-            for path in workspace::model_files(workspace) {
-                copy(&path, &folder.join("model").join(path.file_name().unwrap_or_default()), 0o644)?;
             }
         }
         copy(&workspace.root.join("LICENSE"), &folder.join("LICENSE"), 0o644)?;

@@ -1,7 +1,6 @@
-//! `cargo xtask model`: makes the static model that finds records by meaning.
+//! `cargo xtask model`: trains the static model that finds records by meaning, and writes it to `plugin/model`.
 //!
-//! This is done by Python, in a virtual environment below `target/model`. The first run downloads a few gigabytes,
-//! because distilling needs PyTorch. Nothing else in this workspace needs Python or the model.
+//! This is done by Python, in a virtual environment below `target/model`. Nothing else in this workspace needs Python.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,21 +11,22 @@ use anyhow::{Context, Result, bail};
 use longhaul_memory::embedding::Model;
 use xtask::arguments::ModelArgs;
 use xtask::run;
-use xtask::workspace::{self, MODEL_FILE, Workspace};
+use xtask::workspace::{MODEL_FILE, Workspace};
 
 const SCRIPT: &str = include_str!("model/distil.py");
 const TEXTS: &str = include_str!("model/training_texts.py");
 const REQUIREMENTS: &str = include_str!("model/requirements.txt");
 const PAIRS: &str = include_str!("model/paraphrases.tsv");
-const LICENSE: &str = include_str!("model/LICENSE");
+const SOURCES: &str = include_str!("model/sources.txt");
 
-/// Makes the model, checks it, and puts it where `dist` and `install` expect it.
+/// Makes the model, checks it, and puts it beside its licence.
 pub(crate) fn run(workspace: &Workspace, args: ModelArgs) -> Result<()> {
     let folder = workspace.target.join("model");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     writeln!(io::stdout(), "{HOW_LONG}")?;
     let python = environment(&folder)?;
-    for (name, text) in [("distil.py", SCRIPT), ("training_texts.py", TEXTS), ("paraphrases.tsv", PAIRS)] {
+    let scripts = [("distil.py", SCRIPT), ("training_texts.py", TEXTS)];
+    for (name, text) in scripts.into_iter().chain([("sources.txt", SOURCES), ("paraphrases.tsv", PAIRS)]) {
         fs::write(folder.join(name), text).with_context(|| format!("cannot write {name}"))?;
     }
     let new = folder.join("new");
@@ -36,20 +36,18 @@ pub(crate) fn run(workspace: &Workspace, args: ModelArgs) -> Result<()> {
     fs::create_dir_all(&new)?;
     let mut distil = offline(&python);
     distil.arg(folder.join("distil.py")).arg("--out").arg(&new).arg("--pairs").arg(folder.join("paraphrases.tsv"));
-    distil.arg("--cache").arg(folder.join("teacher"));
-    distil.args(["--dims", &args.dims.to_string(), "--texts", &args.texts.to_string()]);
+    distil.arg("--sources").arg(folder.join("sources.txt")).arg("--packages").arg(folder.join("packages"));
+    distil.arg("--cache").arg(folder.join("teacher")).args(["--dims", &args.dims.to_string()]);
     run::aloud(&mut distil)?;
-    let bytes = fs::read(new.join(MODEL_FILE)).context("distil.py wrote no model")?;
+    let made = new.join("static.lhvec");
+    let bytes = fs::read(&made).context("distil.py wrote no model")?;
     let size = bytes.len() as f64 / 1e6;
     let model = Model::parse(bytes).context("distil.py wrote a model that cannot be read")?;
-    fs::write(new.join("LICENSE"), LICENSE)?;
-    let done = workspace::model_folder(workspace);
-    if done.exists() {
-        fs::remove_dir_all(&done).with_context(|| format!("cannot remove {}", done.display()))?;
+    let done = workspace.root.join("plugin").join(MODEL_FILE);
+    for (from, to) in [(new.join("PROVENANCE.md"), done.with_file_name("PROVENANCE.md")), (made, done.clone())] {
+        fs::copy(&from, &to).with_context(|| format!("cannot put {} in place", to.display()))?;
     }
-    fs::rename(&new, &done).with_context(|| format!("cannot put {} in place", done.display()))?;
-    writeln!(io::stdout(), "{} ({size:.1} MB, {})", done.join(MODEL_FILE).display(), model.id())?;
-    writeln!(io::stdout(), "`cargo xtask dist` and `cargo xtask install` put it into the bundle.")?;
+    writeln!(io::stdout(), "{} ({size:.1} MB, {})", done.display(), model.id())?;
     Ok(())
 }
 
@@ -74,10 +72,10 @@ fn environment(folder: &Path) -> Result<PathBuf> {
 }
 
 /// Printed before anything is downloaded.
-const HOW_LONG: &str = "This downloads about 3 GB the first time and computes for about ten minutes. \
-    If it is interrupted, the next run continues.";
+const HOW_LONG: &str = "This downloads about 4 GB the first time, and computes for minutes with a graphics card, for hours \
+    without one. It needs apt-get, for the texts of Debian's packages. If it is interrupted, the next run continues.";
 
-const WITHOUT: &str = "Everything else works without the model";
+const WITHOUT: &str = "The model in plugin/model stays as it is";
 const MISSING_VENV: &str = "python3 cannot create an environment: install its venv module (python3-venv)";
 
 /// Returns a command for the environment's Python, which must not download models or load other packages.

@@ -1,7 +1,7 @@
 //! `cargo xtask recall`: measures how well the memory answers questions.
 //!
 //! The real program imports the corpus in tests/recall as past sessions and answers every question as it would a
-//! user's: by words and, if `cargo xtask model` has made a model, by words and meaning. [`QuestionSet`] states which
+//! user's: by words, and by words and meaning. [`QuestionSet`] states which
 //! questions may be used to choose rules and weights, and which only report.
 
 mod prompts;
@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use xtask::codegen::pretty;
 use xtask::run;
-use xtask::workspace::{self, PACKAGE, Profile, Workspace};
+use xtask::workspace::{MODEL_FILE, PACKAGE, Profile, Workspace};
 
 use crate::bench::report::ms;
 use crate::page_section;
@@ -92,34 +92,27 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
     watch_interrupts()?;
     let folder = tempfile::Builder::new().prefix("longhaul-recall-").tempdir()?;
     let scene = Scene { program, home: folder.path().to_owned() };
-    let model = workspace::model_file(workspace);
-    scene.configure(model.as_deref())?;
+    scene.configure(&workspace.root.join("plugin").join(MODEL_FILE))?;
     scene.import(&corpus)?;
     let by_words = scene.ask_all(&corpus, Search::Words, output)?;
-    let with_model = match &model {
-        Some(_) => Some(scene.ask_all(&corpus, Search::WordsAndMeaning, output)?),
-        None => None,
-    };
-    let prompts = prompts::measure(&scene, &corpus, &workspace.root.join("tests/recall"), model.is_some(), output)?;
+    let with_model = scene.ask_all(&corpus, Search::WordsAndMeaning, output)?;
+    let prompts = prompts::measure(&scene, &corpus, &workspace.root.join("tests/recall"), output)?;
     let (sessions, questions) = (corpus.sessions.len(), corpus.questions.len());
     let mut out = io::stdout();
     if output.json {
-        let sets = with_model.as_ref().map(Figures::to_json);
         let all = json!({
             "sessions": sessions, "questions": questions, "sets": by_words.to_json(),
             "prompt_recall": prompts.iter().map(|figures| (figures.name(), figures.to_json())).collect::<serde_json::Map<_, _>>(),
-            "with_model": sets.map(|sets| json!({ "sets": sets })),
+            "with_model": { "sets": with_model.to_json() },
         });
         return Ok(write!(out, "{}", pretty(&all)?)?);
     }
     // Times of an unoptimised program are meaningless.
     let has_times = profile == Profile::Release;
-    let with_model = match with_model {
-        Some(figures) => format!("By words and meaning:\n\n{}", figures.table(has_times)),
-        None => "By words and meaning: not measured. `cargo xtask model` makes the model first.\n".to_owned(),
-    };
-    let tables = by_words.table(has_times);
-    let mut text = format!("{sessions} sessions, {questions} questions.\n\nBy words alone:\n\n{tables}\n{with_model}");
+    let (by_words, with_model) = (by_words.table(has_times), with_model.table(has_times));
+    let mut text = format!(
+        "{sessions} sessions, {questions} questions.\n\nBy words alone:\n\n{by_words}\nBy words and meaning:\n\n{with_model}"
+    );
     prompts.iter().for_each(|figures| text.push_str(&figures.table()));
     if output.report {
         return write_page(&workspace.root.join("docs/benchmarks.md"), &text);
@@ -148,10 +141,10 @@ struct Scene {
 
 impl Scene {
     /// Writes a configuration for each kind of search.
-    fn configure(&self, model: Option<&Path>) -> Result<()> {
-        let embeddings = |search: Search| match (search, model) {
-            (Search::WordsAndMeaning, Some(file)) => json!({ "file": file }),
-            (Search::WordsAndMeaning | Search::Words, _) => json!({ "enabled": false }),
+    fn configure(&self, model: &Path) -> Result<()> {
+        let embeddings = |search: Search| match search {
+            Search::WordsAndMeaning => json!({ "file": model }),
+            Search::Words => json!({ "enabled": false }),
         };
         for search in [Search::Words, Search::WordsAndMeaning] {
             let config = json!({ "memory": { "embeddings": embeddings(search) } });

@@ -301,7 +301,7 @@ pub(crate) struct SimilarArgs {
 pub(crate) fn similar(memory: &Memory<'_>, args: &SimilarArgs) -> Result<Exit> {
     let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else {
         bail!(
-            "there is no model to compare meanings with: install a bundle with a model (`cargo xtask model` makes it), or \
+            "there is no model to compare meanings with: run `longhaul install` again (every bundle has a model), or \
              set memory.embeddings.endpoint; memory.embeddings.enabled must be true"
         )
     };

@@ -109,6 +109,11 @@ pub(super) fn embeddings(facts: &Facts) -> Vec<Finding> {
                 "run `longhaul install` again, or correct memory.embeddings.file; until then, only words are compared";
             found.push(Finding::warning(check, why.clone(), fix));
         }
+        None if models.endpoint.is_none() => {
+            let what = "there is no model beside this executable, so a search compares words only; every bundle has one: \
+                        `longhaul install`";
+            found.push(Finding::note(check, what));
+        }
         None => {}
     }
     if let Some(endpoint) = &models.endpoint {

@@ -15,7 +15,7 @@ use longhaul_runtime::handoff::Project;
 use longhaul_store::{RecordId, Stats, Store, What};
 use serde_json::{Value, json};
 use xtask::codegen::pretty;
-use xtask::workspace::{self, PACKAGE, Profile, Workspace};
+use xtask::workspace::{MODEL_FILE, PACKAGE, Profile, Workspace};
 
 use self::hooks::Hooks;
 pub(super) use self::library::Library;
@@ -39,8 +39,7 @@ const TABLES: usize = 14;
 /// Fills a database with `count` observations and their vectors, then measures its size, searches and the hooks.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, count: usize, output: Output) -> Result<()> {
     ensure!(count >= 1_000, "--large takes at least 1000");
-    let model =
-        workspace::model_file(workspace).context("there is no model to search with: run `cargo xtask model` first")?;
+    let model = workspace.root.join("plugin").join(MODEL_FILE);
     watch_interrupts()?;
     let bin = match profile {
         Profile::Release => workspace.build_to_ship(profile, None)?,

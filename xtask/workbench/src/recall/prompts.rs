@@ -51,7 +51,6 @@ pub(super) fn measure(
     scene: &Scene,
     corpus: &Corpus,
     folder: &Path,
-    has_model: bool,
     output: Output,
 ) -> Result<Vec<PromptFigures>> {
     // The hook stores the prompt, so every prompt gets a fresh copy of the imported memory.
@@ -60,8 +59,7 @@ pub(super) fn measure(
     fs::rename(scene.data(), &imported).context("cannot move the imported memory")?;
     let mut everyday = everyday(&folder.join("everyday.prompts"))?;
     everyday.retain(|(half, _)| output.asks((*half).into()));
-    let searches = [Search::Words, Search::WordsAndMeaning];
-    let searches = searches.into_iter().filter(|search| has_model || *search == Search::Words);
+    let searches = [Search::Words, Search::WordsAndMeaning].into_iter();
     searches.map(|search| ask_all(scene, &imported, corpus, &everyday, search, output.misses)).collect()
 }
 

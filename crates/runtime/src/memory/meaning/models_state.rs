@@ -26,7 +26,7 @@ pub struct EndpointState {
 }
 
 impl ModelsState {
-    /// Reads the whole model file, and what the worker has recorded; `None` if there is no model, or it is switched off.
+    /// Reads the whole model file, and what the worker has recorded; `None` if the search by meaning is switched off.
     pub fn read(env: &Env, home: &Home, config: &Config) -> Option<Self> {
         let embeddings = &config.memory.embeddings;
         if !config.memory.enabled || !embeddings.enabled {
@@ -39,7 +39,7 @@ impl ModelsState {
             model: embeddings.model.get().map(endpoint_model),
             trouble: EndpointTrouble::read(home),
         });
-        (file.is_some() || endpoint.is_some()).then_some(Self { file, endpoint })
+        Some(Self { file, endpoint })
     }
 
     /// Returns what is wrong, one line each.
