@@ -302,7 +302,8 @@ mod tests {
         for bundle in ["longhaul", "longhaul-memory"] {
             for name in ["static.lhvec", "LICENSE", "PROVENANCE.md"] {
                 let (of_bundle, own) = (marketplace.join(bundle), workspace.root.join("plugin"));
-                let [of_bundle, own] = [of_bundle, own].map(|folder| fs::read(folder.join("model").join(name)).unwrap());
+                let [of_bundle, own] =
+                    [of_bundle, own].map(|folder| fs::read(folder.join("model").join(name)).unwrap());
                 assert_eq!(of_bundle, own, "{name}");
             }
         }

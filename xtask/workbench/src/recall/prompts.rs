@@ -47,12 +47,7 @@ pub(super) struct PromptFigures {
 }
 
 /// Asks every question and every everyday prompt as the first prompt of a new session, without and with the model.
-pub(super) fn measure(
-    scene: &Scene,
-    corpus: &Corpus,
-    folder: &Path,
-    output: Output,
-) -> Result<Vec<PromptFigures>> {
+pub(super) fn measure(scene: &Scene, corpus: &Corpus, folder: &Path, output: Output) -> Result<Vec<PromptFigures>> {
     // The hook stores the prompt, so every prompt gets a fresh copy of the imported memory.
     let imported = scene.home.join("imported");
     scene.longhaul(&scene.home, Search::WordsAndMeaning, &["memory", "upkeep"])?;
