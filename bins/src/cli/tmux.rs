@@ -259,7 +259,7 @@ fn menu_rows(rows: usize) -> usize {
 
 /// Shows the menu in `client`, or in the current one, with `columns`. Returns when it is closed.
 ///
-/// `command` is the result of [`crate::longhaul_setup::tmux::command`], which shows the other pages.
+/// `command` is the result of [`longhaul_setup::tmux::command`], which shows the other pages.
 fn display(server: &Server, menu: &Menu, command: &str, client: Option<&str>, columns: usize) -> Result<(), Error> {
     let steps = [
         // Without `setup` it is not set yet. A value that setup has set stays.
