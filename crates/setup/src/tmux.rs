@@ -215,7 +215,7 @@ pub fn show_setup_problem(server: &Server, reason: &str) -> Result<(), Error> {
 }
 
 /// Makes the server run setup again when it has its first session. `command` is the result of
-/// [`command`](super::command).
+/// [`command`].
 pub fn set_up_with_first_session(server: &Server, command: &str) -> Result<(), Error> {
     let hook = format!("{RETRY_HOOK}[{INDEX}]");
     let commands = [set("@longhaul-command", command), set(PROBLEM, WAITS), words(["set-hook", "-g", &hook, RETRY])];

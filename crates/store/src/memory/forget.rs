@@ -150,7 +150,9 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
     drop_summaries(connection, session_row, number)?;
     let sql =
         "UPDATE turns SET prompt_number = NULL, project_id = NULL, model_at = NULL, asked_to = NULL, prompt = NULL,
-                                line = NULL, model_line = NULL, forgotten = 1 WHERE id = ?1";
+                                line = NULL, model_line = NULL, forgotten = 1, reply = NULL, provisional = 0, failure = NULL,
+                                number = iif(turn_id GLOB 'sync:*', NULL, number),
+                                turn_id = iif(turn_id GLOB 'sync:*', NULL, turn_id) WHERE id = ?1";
     connection.execute(sql, [id])?;
     connection.execute(
         &format!(

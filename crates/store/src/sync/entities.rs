@@ -158,6 +158,11 @@ pub(super) fn bury(
         if !may_forget(connection, host, known)? {
             return Ok(None);
         }
+        if known.forgotten == DELETED_HERE && !host.is_own {
+            // A person has forgotten it here: what others have written of it does not come back.
+            erase_of_host(connection, entity, host.row)?;
+            return Ok(Some(false));
+        }
         if let (Some(table), Some(row)) = (known.table, known.row) {
             if !host.is_own {
                 of_others = OfOthers::beside(connection, table, row, host.row)?;
@@ -182,41 +187,48 @@ pub(super) fn bury(
     Ok(Some(had_row))
 }
 
-/// What other hosts have written that is deleted with a row of a host: their versions of it, which the newest one has replaced, and
-/// the summaries of its session. They are not that host's to forget.
+/// What other hosts have written that is deleted with a row of a host: their versions of it, which the newest one has replaced, their
+/// own entities of the same row, and the summaries of its session. They are not that host's to forget.
 #[derive(Default)]
 struct OfOthers {
     prompt: Option<i64>,
-    summaries: Vec<EntityId>,
+    entities: Vec<EntityId>,
     call: Option<String>,
 }
 
 impl OfOthers {
     fn beside(connection: &Connection, table: EntityTable, row: i64, host: HostRow) -> rusqlite::Result<Self> {
+        let sql = "SELECT entity FROM sync_entities WHERE what = ?1 AND row_id = ?2 AND host_id <> ?3";
+        let read = |row: &rusqlite::Row<'_>| row.get(0).map(EntityId::from_bytes);
+        let mut statement = connection.prepare_cached(sql)?;
+        let same = statement.query_map((table as i64, row, host), read)?;
+        let mut others = Self { entities: same.collect::<Result<_, _>>()?, ..Self::default() };
         let (name, call) = match table {
             EntityTable::Prompts => ("prompts", "NULL"),
             EntityTable::Observations => ("observations", "tool_use_id"),
-            EntityTable::Summaries | EntityTable::Bookmarks => return Ok(Self::default()),
+            EntityTable::Summaries | EntityTable::Bookmarks => return Ok(others),
         };
         let sql = format!(
             "SELECT e.entity FROM session_summaries s JOIN sync_entities e ON e.what = 2 AND e.row_id = s.id
-             WHERE s.session_id = (SELECT session_id FROM {name} WHERE id = ?1) AND e.host_id <> ?2"
+             WHERE s.session_id = (SELECT session_id FROM {name} WHERE id = ?1)"
         );
         let mut statement = connection.prepare_cached(&sql)?;
-        let summaries = statement.query_map((row, host), |row| row.get(0).map(EntityId::from_bytes))?;
+        for summary in statement.query_map([row], read)? {
+            others.entities.push(summary?);
+        }
         let sql = format!("SELECT {call} FROM {name} WHERE id = ?1");
-        let call = connection.prepare_cached(&sql)?.query_row([row], |row| row.get(0)).optional()?.flatten();
-        let prompt = (table == EntityTable::Prompts).then_some(row);
-        Ok(Self { prompt, summaries: summaries.collect::<Result<_, _>>()?, call })
+        others.call = connection.prepare_cached(&sql)?.query_row([row], |row| row.get(0)).optional()?.flatten();
+        others.prompt = (table == EntityTable::Prompts).then_some(row);
+        Ok(others)
     }
 
     /// Has it fetched and taken in again, as far as it was deleted.
     fn fetch_again(&self, connection: &Connection, entity: EntityId, host: HostRow) -> rusqlite::Result<()> {
         let mut lost = vec![entity];
-        for summary in &self.summaries {
+        for other in &self.entities {
             let sql = "DELETE FROM sync_entities WHERE entity = ?1 AND row_id IS NULL";
-            if connection.prepare_cached(sql)?.execute([summary.as_bytes()])? > 0 {
-                lost.push(*summary);
+            if connection.prepare_cached(sql)?.execute([other.as_bytes()])? > 0 {
+                lost.push(*other);
             }
         }
         let mut to_fetch = 0;
