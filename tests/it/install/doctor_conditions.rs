@@ -147,7 +147,7 @@ fn a_model_that_hooks_cannot_ask_is_found_and_why() {
 #[test]
 fn a_model_for_the_search_by_meaning_that_cannot_be_used_is_found() {
     let machine = installed();
-    assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"embeddings\""), "there is no model");
+    finds(&machine, "embeddings", "note", "compares words only");
     let configure = |embeddings: serde_json::Value| {
         machine.sandbox.write_config(&json!({ "memory": { "embeddings": embeddings } }).to_string());
     };
