@@ -4,6 +4,7 @@
 //! The user's repository is only read. Objects are written to a store in `LONGHAUL_HOME/snapshots`, and the repository's
 //! objects are borrowed as alternates. No hook links this crate: hooks start `longhaul-snapshot`.
 
+mod blame;
 mod compare;
 mod detached;
 mod disk;
@@ -21,6 +22,7 @@ mod summary;
 mod take;
 mod upkeep;
 
+pub use crate::blame::{Blame, BlamedLine, Depth, Origin, OriginKind, Question, blame, is_in_snapshots};
 pub use crate::compare::{
     FileChange, FilePatch, count_between, counts, file_changes, file_patch, first_file_changes, show_diff,
 };
@@ -79,6 +81,9 @@ pub enum Error {
     /// A path of a selection names nothing.
     #[error("{} is neither in the snapshot nor in the work tree", shown_path(.0))]
     Unknown(Vec<u8>),
+    /// A file has no lines.
+    #[error("{} is not text, so it has no lines", shown_path(.0))]
+    Binary(Vec<u8>),
     /// A file was changed while the restore was prepared.
     #[error("{} was changed meanwhile: nothing was restored; try again", shown_path(.0))]
     Changed(Vec<u8>),

@@ -2,6 +2,7 @@
 
 mod agents;
 mod batons;
+mod blame;
 mod bookmarks;
 mod bridges;
 mod changed_files;
@@ -43,6 +44,7 @@ use crate::lock_queue::LockQueue;
 
 pub use crate::agents::{Asked, Change, PromptOrigin, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton, WRITTEN};
+pub use crate::blame::{CommandCall, LineMap, LineMapStats, StoredEdit, StoredTurn, TurnText};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};
 pub use crate::compaction::StoredCall;

@@ -127,7 +127,7 @@ CREATE TABLE snapshots (
     id            INTEGER PRIMARY KEY,
     session_id    TEXT NOT NULL,
     created_at    INTEGER NOT NULL,  -- of a bookmark, the same as in bookmarks
-    kind          TEXT NOT NULL,     -- start, prompt, bookmark or restore
+    kind          TEXT NOT NULL,     -- start, prompt, bookmark, compaction, restore, work or end
     prompt_id     TEXT,
     pinned        INTEGER NOT NULL,  -- whether it is dropped last
     work_tree     TEXT,              -- the folder; NULL outside of a repository
@@ -150,6 +150,18 @@ CREATE TABLE snapshots (
 ) STRICT;
 
 CREATE UNIQUE INDEX snapshots_by_event ON snapshots (session_id, created_at, kind);
+
+-- Line maps: which prompt, command or person each line of a file comes from. They outlive the snapshots.
+CREATE TABLE blame (
+    tree_key    TEXT NOT NULL,     -- as in snapshots
+    path        TEXT NOT NULL,     -- encoded, because a path is bytes
+    snapshot_at INTEGER NOT NULL,  -- the time of the snapshot that it goes up to
+    blob        TEXT NOT NULL,     -- the content then; empty if there was no file
+    lines       BLOB NOT NULL,     -- hashes of the lines, and the numbers of their origins
+    origins     TEXT NOT NULL,     -- JSON array
+    made_at     INTEGER NOT NULL,
+    UNIQUE (tree_key, path)
+) STRICT;
 
 -- ## Handoff
 

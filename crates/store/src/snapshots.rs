@@ -1,6 +1,6 @@
 //! Snapshots of work trees: which there are, and what they belong to. The files are in a private git store.
 
-use rusqlite::{OptionalExtension, Row, named_params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use crate::{Store, StoreError, cannot};
 
@@ -17,11 +17,16 @@ pub enum SnapshotKind {
     Compaction,
     /// The state before a restore.
     Restore,
+    /// Enough work in a turn that still runs.
+    Work,
+    /// The end of a turn.
+    End,
 }
 
 impl SnapshotKind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [Self::Start, Self::Prompt, Self::Bookmark, Self::Compaction, Self::Restore];
+    pub const ALL: [Self; 7] =
+        [Self::Start, Self::Prompt, Self::Bookmark, Self::Compaction, Self::Restore, Self::Work, Self::End];
 
     /// Returns the name under which it is stored.
     pub fn name(self) -> &'static str {
@@ -31,6 +36,8 @@ impl SnapshotKind {
             Self::Bookmark => "bookmark",
             Self::Compaction => "compaction",
             Self::Restore => "restore",
+            Self::Work => "work",
+            Self::End => "end",
         }
     }
 
@@ -255,6 +262,14 @@ impl Store {
             ids.iter().try_fold(0, |dropped, id| Ok(dropped + statement.execute([id])?))
         })
     }
+}
+
+/// Returns the snapshots of a work tree that were taken after a time, the oldest first.
+pub(crate) fn of_tree(connection: &Connection, tree_key: &str, after: u64) -> rusqlite::Result<Vec<Snapshot>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM snapshots WHERE tree_key = ?1 AND tree_id IS NOT NULL AND created_at > ?2 ORDER BY created_at, id"
+    );
+    connection.prepare(&sql)?.query_map((tree_key, i64::try_from(after).unwrap_or(i64::MAX)), read)?.collect()
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Snapshot> {

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::session_row::{project_row, session_row};
 use super::upkeep::give_back;
 use super::{RecordId, What};
+use crate::blame;
 use crate::model::lines;
 use crate::recall::{backlog, index, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
@@ -81,6 +82,7 @@ impl Store {
             connection.execute("UPDATE sessions SET forgotten_at = NULL WHERE host_id IS NOT NULL", [])?;
             // Those of sessions that the memory does not know.
             connection.execute("DELETE FROM snapshots", [])?;
+            connection.execute("DELETE FROM blame", [])?;
             Ok(sessions.len())
         })
     }
@@ -138,6 +140,11 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
         )
         .optional()?;
     let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
+    let (prompt_id, at): (String, i64) =
+        connection.query_row("SELECT coalesce(prompt_id, ''), created_at FROM turns WHERE id = ?1", [id], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    blame::forget(connection, &session, Some((&prompt_id, at)))?;
     // The replies are part of the record, and are deleted with it. Those that are in no index yet would be linked to the
     // prompt before.
     replies::link_session(connection, session_row)?;
@@ -248,6 +255,7 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
     for table in ["bookmarks", "snapshots", "notifications"] {
         is_known |= connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session])? > 0;
     }
+    blame::forget(connection, session, None)?;
     let Some(row) = session_row(connection, session)? else { return Ok(is_known) };
     index::remove_session(connection, row.0)?;
     for table in ["turns", "details", "observations", "session_summaries"] {

@@ -11,7 +11,7 @@ use super::rows::{PageRows, StoredRow, Trees, rows_of};
 
 /// What is salvaged, in this order: rows refer to those of the tables before. Indexes and vectors are made from the rows again,
 /// and what only concerns running sessions is out of date.
-pub(super) const SALVAGED: [&str; 13] = [
+pub(super) const SALVAGED: [&str; 14] = [
     "projects",
     "sessions",
     "private_ids",
@@ -25,6 +25,7 @@ pub(super) const SALVAGED: [&str; 13] = [
     "links",
     "bookmarks",
     "snapshots",
+    "blame",
 ];
 
 /// What is only read: which records other hosts have made.
