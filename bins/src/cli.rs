@@ -1,5 +1,6 @@
 //! The command line: its commands, and its exit status.
 
+mod blame;
 mod bookmarks;
 mod config;
 mod continuation;
@@ -61,6 +62,10 @@ enum Command {
     Diff(snapshots::DiffArgs),
     /// Restore the files of a snapshot; a snapshot of the current files is taken first
     Restore(snapshots::RestoreArgs),
+    /// Show which prompt, command or person each line of a file comes from
+    Blame(blame::Args),
+    /// Show why a line is there: the prompt, what the reply said about it, and what stood there before
+    Why(blame::WhyArgs),
     /// List the running sessions and their states
     Status(tracker::StatusArgs),
     /// Send a prompt to a running session
@@ -157,6 +162,8 @@ fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Snapshots(args) => snapshots::run(env, &args),
         Command::Diff(args) => snapshots::diff(env, &args),
         Command::Restore(args) => snapshots::restore(env, &args),
+        Command::Blame(args) => blame::run(env, &args),
+        Command::Why(args) => blame::why(env, &args),
         Command::Status(args) => tracker::status(env, &args),
         Command::Send(args) => tracker::send(env, &args),
         Command::Monitor(args) => monitor::run(env, &args),

@@ -25,6 +25,7 @@ mod tmux;
 
 mod agents;
 mod answers;
+mod blame;
 mod bookmarks_screen;
 mod bookmarks_terminals;
 mod bookmarks_tmux;

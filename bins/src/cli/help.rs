@@ -24,7 +24,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Every day", &["status", "next", "goto", "send", "monitor", "bookmark", "reopen", "resume"]),
     (
         "Look back",
-        &["bookmarks", "snapshots", "diff", "restore", "detail", "memory", "worker", "handoff", "continuation", "cost"],
+        &["bookmarks", "snapshots", "diff", "restore", "blame", "why", "detail", "memory", "worker", "handoff", "continuation", "cost"],
     ),
     (
         "Set up",

@@ -14,7 +14,7 @@ use rmcp::schemars::{self, JsonSchema};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 use serde::Deserialize;
 
-use super::Exit;
+use super::{Exit, blame};
 use super::memory::open_memory::{self, Memory, ProjectFilter};
 use super::memory::render::{self, Shown};
 use super::memory::search::{self, Ordering, Type, Wanted, answer, within};
@@ -25,7 +25,7 @@ use super::out::{FRAME_TOKENS, framed, printable};
 const INSTRUCTIONS: &str = "Memory of past sessions in this project. `recall` answers a question with the passages \
     themselves: use it first. `search` lists records, one line each with its id and token cost, and filters them; \
     `timeline` shows what happened around an id; `get_observations` returns whole records for the few ids that matter. \
-    `save_memory` stores what the user wants to be remembered.";
+    `why` returns the prompt behind a line of a file. `save_memory` stores what the user wants to be remembered.";
 
 /// Serves until the input is closed.
 pub(crate) fn run(env: &Env) -> Result<Exit> {
@@ -91,6 +91,17 @@ impl Server {
     )]
     fn get_observations(&self, Parameters(records): Parameters<Records>) -> CallToolResult {
         self.answer(|memory| get(memory, &records))
+    }
+
+    #[tool(
+        description = "Why a line of a file is there: the prompt that led to it, word for word, the tool call that wrote it, what \
+            the reply said about it, the decision if there is one, and what stood there before. Also for lines that a shell \
+            command wrote, and for uncommitted ones. It names every candidate if several prompts may have written the line. \
+            Use it before you change code whose reason you do not see.",
+        annotations(title = "Why a line is there", read_only_hint = true, open_world_hint = false)
+    )]
+    fn why(&self, Parameters(line): Parameters<Line>) -> CallToolResult {
+        self.answer(|memory| why(memory, &line))
     }
 
     #[tool(
@@ -234,6 +245,11 @@ fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
     Ok(framed(&texts.collect::<Vec<_>>().join("\n")))
 }
 
+fn why(memory: &Memory<'_>, line: &Line) -> Result<String> {
+    let explained = blame::explain_stored(memory.env, &line.file, line.line)?;
+    Ok(framed(&explained.to_text(&|at| render::when(longhaul_core::Millis(at)))))
+}
+
 fn remember(memory: &Memory<'_>, note: &Note) -> Result<String> {
     let new = NewText { text: &note.text, title: note.title.as_deref(), project: note.project.as_deref() };
     let id = save(memory, &new)?;
@@ -255,6 +271,16 @@ const MOST_LINES: usize = 200;
 
 /// Maximum length of a reply, in characters. The middle of a longer one is left out.
 const SHOWN_REPLY_CHARS: usize = 16_384;
+
+/// The arguments of `why`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    /// The file, relative to the folder of this session, or with its whole path.
+    file: String,
+    /// The number of the line, from 1.
+    line: usize,
+}
 
 /// The arguments of `recall`.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -199,6 +199,12 @@ pub(crate) fn interrupted(place: &Place) -> String {
     }
 }
 
+/// Returns whether a time or `last` may mean a snapshot of this kind. The state before a restore, in the middle and at the end of a
+/// turn is nowhere that a conversation can go back to.
+fn is_place(kind: SnapshotKind) -> bool {
+    !matches!(kind, SnapshotKind::Restore | SnapshotKind::Work | SnapshotKind::End)
+}
+
 /// The snapshots of a work tree, from which an argument chooses one.
 pub(crate) struct Choice<'a> {
     pub(crate) env: &'a Env,
@@ -221,7 +227,7 @@ impl Choice<'_> {
         };
         let snapshots = self.store.snapshots(self.session)?;
         let here = || snapshots.iter().filter(|one| one.tree_key.as_deref() == Some(&self.place.key) && is_own(one));
-        let taken = || here().filter(|one| one.commit.is_some() && one.kind != SnapshotKind::Restore);
+        let taken = || here().filter(|one| one.commit.is_some() && is_place(one.kind));
         if text == "last" {
             return taken().next_back().cloned().context("no snapshot of this work tree was taken in this session");
         }

@@ -19,7 +19,7 @@ use self::work_tree::core_worktree;
 use crate::{Error, Home, bounded_read, files, process};
 
 pub use self::private_git::{Printed, PrivateGit};
-pub use self::work_tree::{NoWorkTree, WorkTree, version};
+pub use self::work_tree::{NoWorkTree, WorkTree, resolve, version, write_note};
 
 /// How long to wait for git, in a hook. In a huge work tree the result is not worth a longer wait.
 const GIT_IN_HOOK: Duration = Duration::from_millis(700);
@@ -79,7 +79,8 @@ fn command(git_dir: &Path, work_tree: &Path) -> Command {
 
 /// Returns a git command that reads the configuration of the user and of the repository around `dir`.
 ///
-/// Only for commands that read nothing but that configuration and the place of the repository: they run nothing.
+/// Only for commands that run nothing: those that read that configuration, the place of the repository or the id of a commit,
+/// and the one that writes a note.
 fn configured_command(dir: &Path, home: Option<&Path>, config_home: Option<&Path>) -> Command {
     let mut command = bare_command();
     command.args(["-c", "safe.bareRepository=explicit"]);

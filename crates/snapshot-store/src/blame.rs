@@ -6,6 +6,7 @@
 
 mod calls;
 mod decision;
+mod explanation;
 mod line_maps;
 mod turns;
 
@@ -31,6 +32,7 @@ use crate::place::Place;
 use crate::Error;
 
 pub use self::decision::{Origin, OriginKind};
+pub use self::explanation::{Explanation, Told};
 
 /// Maximum size of a file whose lines are shown.
 const MAX_FILE: u64 = 32 << 20;
@@ -110,7 +112,12 @@ pub fn blame(asked: &Question<'_>) -> Result<Blame, Error> {
     let snapshots = store.snapshots_of_tree(&place.key, 0)?;
     let activity = Activity::read(asked, &snapshots)?;
     let mut history = History::new(asked, &git, &snapshots, &activity, snapshots.len());
-    let (known, versions) = history.walk(path, snapshots.len(), 0)?;
+    let (mut known, mut versions) = history.walk(path, snapshots.len(), 0)?;
+    if history.map_at > 0 && known.as_ref().is_some_and(|known| brings_lines(known, history.map_at)) {
+        // A checkout may have brought back what only the versions before the stored line map show.
+        history = History { uses_map: false, ..History::new(asked, &git, &snapshots, &activity, snapshots.len()) };
+        (known, versions) = history.walk(path, snapshots.len(), 0)?;
+    }
     let mut known = match known {
         Some(known) => known,
         None => Attribution::new(text.clone(), Origin::of(OriginKind::Commit)),
@@ -146,7 +153,9 @@ pub(crate) fn keep_line_maps(
     let snapshots = store.snapshots_of_tree(&place.key, 0)?;
     let Some(last) = snapshots.iter().rposition(|one| dropped.contains(&one.id)) else { return Ok(0) };
     let git = place.git(deadline);
-    let trees: Vec<&str> = snapshots[..=last].iter().filter_map(|one| one.tree.as_deref()).collect();
+    // Up to the first one that stays: what lies before it is known only now.
+    let end = (last + 2).min(snapshots.len());
+    let trees: Vec<&str> = snapshots[..end].iter().filter_map(|one| one.tree.as_deref()).collect();
     let mut paths: Vec<Vec<u8>> = Vec::new();
     let mut known: HashSet<Vec<u8>> = HashSet::new();
     for pair in trees.windows(2).rev().filter(|pair| pair[0] != pair[1]) {
@@ -166,13 +175,19 @@ pub(crate) fn keep_line_maps(
         }
         let asked = Question { env, home, store, place, path: &path, depth: Depth::Origins };
         let activity = Activity::read(&asked, &snapshots)?;
-        let mut history = History::new(&asked, &git, &snapshots, &activity, last + 1);
+        let mut history = History::new(&asked, &git, &snapshots, &activity, end);
         // A file that is no text, or has gone from the store, has no map.
-        if let Ok((Some(_), _)) = history.walk(&path, last + 1, 0) {
+        if let Ok((Some(_), _)) = history.walk(&path, end, 0) {
             stored += usize::from(history.store_map(&path)?);
         }
     }
     Ok(stored)
+}
+
+/// Returns whether a line came with a checkout or a merge after a time.
+fn brings_lines(known: &Attribution, after: u64) -> bool {
+    let is_new = |origin: &Origin| origin.kind == OriginKind::Outside && origin.commit.is_some() && origin.at > after;
+    known.origins.iter().any(|id| is_new(known.origin(*id)))
 }
 
 /// Returns the present text of the file.
@@ -202,7 +217,9 @@ struct History<'a> {
     texts: HashMap<u64, Vec<u8>>,
     /// The calls that a version has shown before their time.
     consumed: HashSet<String>,
-    /// The time up to which a stored line map goes.
+    /// Whether a stored line map is used, even if snapshots from before it are there.
+    uses_map: bool,
+    /// The time up to which it goes.
     map_at: u64,
     /// The content of the last version.
     last_blob: String,
@@ -229,6 +246,7 @@ impl<'a> History<'a> {
             activity,
             texts: HashMap::new(),
             consumed: HashSet::new(),
+            uses_map: asked.depth == Depth::Origins,
             map_at: 0,
             last_blob: String::new(),
             settled_at: activity.settled(snapshots).min(end),
@@ -239,15 +257,10 @@ impl<'a> History<'a> {
     /// Follows the file through the snapshots before `end`. Returns its lines with their origins, and how many versions were read;
     /// `None` if no snapshot has the file.
     fn walk(&mut self, path: &[u8], end: usize, depth: usize) -> Result<(Option<Attribution>, usize), Error> {
-        let map = match self.asked.depth {
-            Depth::Origins => self.asked.store.line_map(&self.asked.place.key, &encoded_path(path))?,
-            // Only the versions themselves say what a line was before, as far as they are there.
-            Depth::WithBefore => {
-                let map = self.asked.store.line_map(&self.asked.place.key, &encoded_path(path))?;
-                let oldest = self.snapshots.first().map_or(u64::MAX, |one| one.created_at);
-                map.filter(|map| map.snapshot_at < oldest || self.snapshots.is_empty())
-            }
-        };
+        let map = self.asked.store.line_map(&self.asked.place.key, &encoded_path(path))?;
+        // Only the versions themselves say what a line was before, as far as they are there.
+        let oldest = self.snapshots.first().map_or(u64::MAX, |one| one.created_at);
+        let map = map.filter(|map| self.uses_map || map.snapshot_at < oldest);
         let map = map.and_then(|map| Some((line_maps::from_bytes(&map.lines, &map.origins)?, map)));
         let first = map.as_ref().map_or(0, |(_, map)| self.snapshots.partition_point(|one| one.created_at <= map.snapshot_at));
         let first = first.min(end);
@@ -288,11 +301,11 @@ impl<'a> History<'a> {
                 content.read_to_end(&mut text).map_err(failed)?;
             }
             while let Some(version) = versions.get(at).filter(|version| version.blob.is_none()) {
-                self.step(&mut known, version, path, Vec::new());
+                self.step(&mut known, version, Vec::new());
                 at += 1;
             }
             if let Some(version) = versions.get(at) {
-                self.step(&mut known, version, path, if is_binary(&text) { Vec::new() } else { text });
+                self.step(&mut known, version, if is_binary(&text) { Vec::new() } else { text });
                 at += 1;
             }
             Ok(())
@@ -300,7 +313,7 @@ impl<'a> History<'a> {
         match read {
             Ok(()) => {
                 for version in &versions[at..] {
-                    self.step(&mut known, version, path, Vec::new());
+                    self.step(&mut known, version, Vec::new());
                 }
             }
             // What the snapshots borrow from the repository may be gone. What was read before is known.
@@ -315,7 +328,7 @@ impl<'a> History<'a> {
     }
 
     /// Goes on to a version of the file.
-    fn step(&mut self, known: &mut Option<Attribution>, version: &Version, path: &[u8], text: Vec<u8>) {
+    fn step(&mut self, known: &mut Option<Attribution>, version: &Version, text: Vec<u8>) {
         if version.snapshot >= self.settled_at && self.settled.is_none() {
             // Later snapshots may be explained by calls that are still to come.
             self.settled = known.as_ref().map(|known| (line_maps::to_bytes(known), self.last_blob.clone()));
@@ -607,6 +620,36 @@ pub fn is_in_snapshots(store: &Store, place: &Place, path: &[u8]) -> Result<bool
     let git = place.git(Instant::now() + GIT);
     let (out, _) = git.run_bounded(&["ls-tree", "-z", &tree, "--"], &[path], 64 * 1024)?;
     Ok(out.split(|byte| *byte == 0).any(|entry| entry.ends_with(path) && entry.windows(6).any(|part| part == b" blob ")))
+}
+
+/// Returns the files that a commit has added or changed.
+pub fn changed_paths(git: &PrivateGit, commit: &str) -> Result<Vec<Vec<u8>>, Error> {
+    let args = ["diff-tree", "--root", "--no-commit-id", "--no-renames", "--diff-filter=AM", "--name-only", "-r", "-z", commit];
+    let listed = git.run(&args, b"")?;
+    Ok(crate::git_output::listed_paths(&listed).into_iter().map(<[u8]>::to_vec).collect())
+}
+
+/// Returns the lines that a commit has added to a file, from 1, each with the place of the same line in the present file.
+pub fn changed_lines(git: &PrivateGit, commit: &str, path: &[u8], found: &Blame) -> Result<Vec<(usize, usize)>, Error> {
+    let hashed = |text: &[u8]| lines_of(text).into_iter().map(line).collect::<Vec<_>>();
+    let now = hashed(&text_of_commit(git, commit, path)?);
+    // The first commit has no parent, and a new file no text in it.
+    let before = hashed(&text_of_commit(git, &format!("{commit}^"), path).unwrap_or_default());
+    let present: Vec<_> = found.lines.iter().map(|one| line(&one.text)).collect();
+    let mut added: HashSet<usize> = (0..now.len()).collect();
+    for op in compare(&before, &now).iter().filter(|op| matches!(op, similar::DiffOp::Equal { .. })) {
+        added.retain(|at| !op.new_range().contains(at));
+    }
+    let same = compare(&now, &present);
+    let same = same.iter().filter(|op| matches!(op, similar::DiffOp::Equal { .. }));
+    let pairs = same.flat_map(|op| op.old_range().zip(op.new_range()));
+    Ok(pairs.filter(|(at, _)| added.contains(at)).map(|(at, present)| (at + 1, present)).collect())
+}
+
+/// Returns the text of a file in a commit.
+pub fn text_of_commit(git: &PrivateGit, commit: &str, path: &[u8]) -> Result<Vec<u8>, Error> {
+    let path = std::str::from_utf8(path).map_err(|_| Error::Unknown(path.to_vec()))?;
+    Ok(git.run(&["cat-file", "blob", &format!("{commit}:{path}")], b"")?)
 }
 
 /// Returns whether a path of a call means the file.

@@ -1,10 +1,13 @@
-//! `longhaul-snapshot`: the detached process that takes a snapshot for a hook, and its priority.
+//! `longhaul-snapshot`: the detached process that takes a snapshot for a hook, and its priority. That of a prompt stays until the
+//! turn ends, and takes the snapshots in between and at the end.
 
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use longhaul_core::{Config, Env, Millis};
+use longhaul_activity_log::{LogLine, MAX_TAIL, TailStart, measure, meets_any_threshold};
+use longhaul_core::{Config, Env, Millis, SessionId};
 use longhaul_runtime::{ErrorLog, Home, bounded_read, files, leave_session, waiting_times};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde::{Deserialize, Serialize};
@@ -75,7 +78,11 @@ pub fn run(env: &Env, args: &[String], folder: Option<PathBuf>) -> ExitCode {
         prompt_id: Some(prompt_id.clone()).filter(|id| !id.is_empty()),
         is_pinned: pinned == "pinned",
     };
-    match serve_event(env, &event, &folder, &log) {
+    let served = serve_event(env, &event, &folder, &log).and_then(|place| match place {
+        Some(place) if kind == SnapshotKind::Prompt => watch(env, &event, &place, &log),
+        Some(_) | None => Ok(()),
+    });
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             log.write(&format!("session {session}: {}", error.chain()));
@@ -84,7 +91,8 @@ pub fn run(env: &Env, args: &[String], folder: Option<PathBuf>) -> ExitCode {
     }
 }
 
-fn serve_event(env: &Env, event: &Event, folder: &Path, log: &ErrorLog) -> Result<(), Error> {
+/// Takes the snapshot of an event; returns the work tree, if snapshots are taken of it.
+fn serve_event(env: &Env, event: &Event, folder: &Path, log: &ErrorLog) -> Result<Option<Place>, Error> {
     let home = Home::of(env)?;
     let (config, _) = longhaul_runtime::config(env)?;
     let place = match Place::find(env, &home, folder) {
@@ -96,11 +104,114 @@ fn serve_event(env: &Env, event: &Event, folder: &Path, log: &ErrorLog) -> Resul
             snapshot.prompt_id.clone_from(&event.prompt_id);
             snapshot.work_tree = Some(folder.to_string_lossy().into_owned());
             note(&store, snapshot, &error.chain())?;
-            return if matches!(error, Error::Skipped(_)) { Ok(()) } else { Err(error) };
+            return if matches!(error, Error::Skipped(_)) { Ok(None) } else { Err(error) };
         }
     };
     request(&place, event)?;
-    serve(env, &home, &config, &place, log)
+    serve(env, &home, &config, &place, log)?;
+    Ok(Some(place))
+}
+
+// The rest of the turn. Blame needs its end, to tell what the turn has changed from what a person changes afterwards, and in a long
+// turn the states between. No hook does it: the process that took the snapshot of the prompt reads the session's log.
+
+/// Interval at which the log is read: short in the first minute, when most turns end.
+const WATCH: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(1_000)];
+
+/// How long the first interval is used.
+const WATCH_CLOSELY: Duration = Duration::from_secs(60);
+
+/// After this time without a new line in the log, the turn counts as abandoned.
+const WATCH_QUIET: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Takes snapshots while the turn of a prompt runs, by the thresholds of a bookmark, and one at its end.
+fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(), Error> {
+    let home = Home::of(env)?;
+    let (config, _) = longhaul_runtime::config(env)?;
+    let Some(session) = SessionId::new(&prompt.session) else { return Ok(()) };
+    let path = home.session_file(&session, "log");
+    let mut read = LogReader::from_end(&path);
+    let mut window: Vec<u8> = Vec::new();
+    let mut last_taken = prompt.created_at;
+    let (began, mut newest) = (Instant::now(), Instant::now());
+    while newest.elapsed() < WATCH_QUIET && path.is_file() && place.tree.top.is_dir() {
+        for line in read.lines() {
+            newest = Instant::now();
+            match LogLine::parse(&line) {
+                // The hook of this prompt writes its lines while this process starts.
+                Some(LogLine::Prompt { at }) if at.0 > prompt.created_at => return Ok(()),
+                Some(LogLine::Status { at, status }) if !status.is_running() && at.0 > prompt.created_at => {
+                    return take_in_turn(env, &home, &config, place, log, prompt, SnapshotKind::End, at.0);
+                }
+                // A bookmark has a snapshot of its own.
+                Some(LogLine::Bookmark { at }) => {
+                    window.clear();
+                    last_taken = last_taken.max(at.0);
+                }
+                Some(LogLine::Tool { .. } | LogLine::Agent { .. }) => {
+                    window.extend_from_slice(&line);
+                    window.push(b'\n');
+                }
+                Some(_) | None => {}
+            }
+        }
+        let metrics = measure(&window, TailStart::LogStart);
+        let thresholds = &config.bookmarks.thresholds;
+        let newest_work = metrics.last_activity.map_or(0, |at| at.0);
+        if meets_any_threshold(&metrics, thresholds).is_some()
+            && newest_work.saturating_sub(last_taken) >= thresholds.cooldown_seconds.as_millis()
+        {
+            take_in_turn(env, &home, &config, place, log, prompt, SnapshotKind::Work, newest_work)?;
+            window.clear();
+            last_taken = newest_work;
+        }
+        std::thread::sleep(if began.elapsed() < WATCH_CLOSELY { WATCH[0] } else { WATCH[1] });
+    }
+    Ok(())
+}
+
+/// Takes a snapshot in the turn of a prompt, or at its end.
+#[expect(clippy::too_many_arguments, reason = "what a snapshot needs, and which one it is")]
+fn take_in_turn(
+    env: &Env,
+    home: &Home,
+    config: &Config,
+    place: &Place,
+    log: &ErrorLog,
+    prompt: &Event,
+    kind: SnapshotKind,
+    created_at: u64,
+) -> Result<(), Error> {
+    request(place, &Event { kind, created_at, is_pinned: false, ..prompt.clone() })?;
+    serve(env, home, config, place, log)
+}
+
+/// Reads the lines that are added to a log.
+struct LogReader<'a> {
+    path: &'a Path,
+    /// The next byte to read.
+    at: u64,
+    /// The beginning of a line whose end is not written yet.
+    rest: Vec<u8>,
+}
+
+impl<'a> LogReader<'a> {
+    /// Begins so near to the end of the log that what was written since the start of this process is read.
+    fn from_end(path: &'a Path) -> Self {
+        let length = std::fs::metadata(path).map_or(0, |found| found.len());
+        Self { path, at: length.saturating_sub(MAX_TAIL as u64), rest: Vec::new() }
+    }
+
+    fn lines(&mut self) -> Vec<Vec<u8>> {
+        let Ok(file) = bounded_read::open(self.path) else { return Vec::new() };
+        let mut buffer = vec![0; MAX_TAIL];
+        let count = file.read_at(&mut buffer, self.at).unwrap_or_default();
+        self.at += count as u64;
+        self.rest.extend_from_slice(&buffer[..count]);
+        let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+        let whole: Vec<u8> = self.rest.drain(..=end).collect();
+        whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+    }
 }
 
 /// Takes a snapshot for all waiting requests, unless another process does. Repeats that while requests arrive.

@@ -305,3 +305,37 @@ fn the_second_snapshot_counts_what_changed() {
     assert_eq!(world.take().changed, Some((0, 0, 0)));
     assert_eq!(world.store().snapshots(None).unwrap().len(), 3);
 }
+
+#[expect(clippy::disallowed_methods, reason = "temporary")]
+pub(crate) fn measure_blame() {
+    let world = World::new();
+    let mut lines: Vec<String> = (0..5000).map(|line| format!("line {line} and some more words in it {}", line * 7919)).collect();
+    world.write("big.txt", lines.join("\n") + "\n");
+    world.commit();
+    let mut seed = 1_u64;
+    for turn in 0..1000 {
+        for _ in 0..10 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let at = (seed >> 33) as usize % 5000;
+            lines[at] = format!("turn {turn} {seed}");
+        }
+        world.write("big.txt", lines.join("\n") + "\n");
+        world.take();
+        upkeep_pack(&world);
+        if turn % 10 == 0 { world.commit(); }
+    }
+    world.git(&["gc", "-q"]);
+    for _ in 0..3 {
+        let began = std::time::Instant::now();
+        world.git(&["blame", "big.txt"]);
+        eprintln!("git blame {:?}", began.elapsed());
+    }
+    for _ in 0..3 {
+        let (env, home, store, place) = (world.env(), world.home(), world.store(), world.place());
+        let began = std::time::Instant::now();
+        let q = crate::Question { env: &env, home: &home, store: &store, place: &place, path: b"big.txt", depth: crate::Depth::Origins };
+        let found = crate::blame(&q).unwrap();
+        eprintln!("blame {:?} {} origins", began.elapsed(), found.origins.len());
+    }
+}
+fn upkeep_pack(world: &World) { crate::upkeep::pack_if_many(&world.place()); }

@@ -1,6 +1,6 @@
 //! Drops old snapshots and keeps the store small. Never runs in a hook.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::place::{LOCK_PATIENCE, Lock, Place, folders, remove, remove_temporary_files, snapshots_dir};
 use crate::summary::{Kept, retention};
 use crate::take::read_commit;
-use crate::{Error, journal};
+use crate::{Error, blame, journal};
 
 /// The most time for packing new objects after a snapshot.
 const PACK_NEW_OBJECTS: Duration = Duration::from_secs(60);
@@ -119,6 +119,7 @@ pub fn upkeep(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<
         if drop.is_empty() && round > 0 {
             break;
         }
+        keep_line_maps(env, home, store, &snapshots, &drop);
         dropped.snapshots += store.drop_snapshots(&drop)?;
         (dropped.in_use, dropped.failures) = (0, Vec::new());
         for dir in repositories(home) {
@@ -135,7 +136,34 @@ pub fn upkeep(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<
             }
         }
     }
+    if may_delete(home, env.now) {
+        let oldest = match config.memory.retention_days.as_millis() {
+            0 => 0,
+            kept_ms => env.now.0.saturating_sub(kept_ms),
+        };
+        store.prune_line_maps(oldest, settings.max_store.0 / LINE_MAPS_PART)?;
+    }
     Ok(dropped)
+}
+
+/// The part of the cap of the store that line maps may take.
+const LINE_MAPS_PART: u64 = 100;
+
+/// The most time for the line maps of the snapshots that one run drops.
+const KEEP_LINE_MAPS: Duration = Duration::from_secs(60);
+
+/// Stores where the lines come from that the snapshots have changed which are about to be dropped. Of a work tree that is gone, or if
+/// its files cannot be read, nothing is stored: that must not keep old snapshots.
+fn keep_line_maps(env: &Env, home: &Home, store: &Store, snapshots: &[Snapshot], drop: &[i64]) {
+    let dropped: HashSet<i64> = drop.iter().copied().collect();
+    let of_dropped = snapshots.iter().filter(|one| dropped.contains(&one.id) && one.tree.is_some());
+    let trees: BTreeSet<&str> = of_dropped.filter_map(|one| one.work_tree.as_deref()).collect();
+    let deadline = Instant::now() + KEEP_LINE_MAPS;
+    for tree in trees {
+        if let Ok(place) = Place::find(env, home, Path::new(tree)) {
+            let _ = blame::keep_line_maps(env, home, store, &place, &dropped, deadline);
+        }
+    }
 }
 
 fn kept(snapshot: &Snapshot) -> Kept {

@@ -106,6 +106,7 @@ function observationBody(record) {
     record.narrative && record.narrative !== record.title && h("p", { class: "text" }, ticked(record.narrative)),
     list("Facts", record.facts),
     list("Files changed", record.files_modified, "files"),
+    record.session_id && record.files_modified?.map((path) => linesOf(record.session_id, path)),
     list("Files read", record.files_read, "files"),
     raw("Input", record.input),
     raw("Output", record.output),
@@ -122,6 +123,27 @@ function summaryBody(record) {
 function list(name, items, style = "") {
   return items?.length > 0 && h("section", {}, h("h3", {}, name), h("ul", { class: style }, items.map((item) => h("li", {}, item))));
 }
+
+/** A link that shows which prompt the lines of a file come from. */
+function linesOf(session, path) {
+  const place = h("section", { class: "origins" });
+  const ask = async () => {
+    put(place, h("p", { class: "dim" }, "Reading…"));
+    try {
+      const { name, runs } = await get("/api/why", { session, path });
+      put(place, h("h3", {}, `Where the lines of ${name} come from`), h("ol", { class: "rows narrow" }, runs.map(originOf)));
+    } catch (error) {
+      put(place, trouble(error, ask));
+    }
+  };
+  put(place, h("button", { type: "button", class: "link", onclick: ask }, `Which prompt wrote which line of ${path.split("/").pop()}?`));
+  return place;
+}
+
+const originOf = ({ from, to, kind, prompt, text }) => h("li", {},
+  h("span", { class: "num dim" }, from === to ? `${from} ` : `${from}–${to} `),
+  prompt ? h("a", { href: address(withParams({ open: prompt })) }, prompt) : kind,
+  text ? ` ${kind === "command" ? "by a command: " : ""}${firstLine(text)}` : "");
 
 function raw(name, text) {
   if (!text) return null;

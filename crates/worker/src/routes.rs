@@ -51,6 +51,7 @@ pub(crate) fn routes() -> Vec<Route> {
         route("get", "/api/sessions/{id}/snapshots", &["before", "limit"], get(snapshots::of_session)),
         route("get", "/api/snapshots/compare", &["from", "to"], get(snapshots::compare)),
         route("get", "/api/snapshots/patch", &["from", "to", "path"], get(snapshots::patch)),
+        route("get", "/api/why", &["session", "path", "line"], get(snapshots::why)),
         route(
             "get",
             "/api/observations",

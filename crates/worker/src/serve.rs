@@ -316,7 +316,7 @@ impl Drop for Place {
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) home: Home,
-    env: Env,
+    pub(crate) env: Env,
     pub(crate) file: WorkerFile,
     /// The key with which the page asks. It is in no file of Longhaul, opens only what the page uses, and ends with this
     /// worker.

@@ -9,8 +9,8 @@ use longhaul_core::text::tokens_of_chars;
 use longhaul_core::{Millis, one_line};
 use longhaul_memory::Kind;
 use longhaul_runtime::memory::folder_of;
-use longhaul_snapshot_store::{encoded_path, shown_path};
-use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, RecordId, SessionOverview, Snapshot, What};
+use longhaul_snapshot_store::{Blame, Told, encoded_path, shown_path};
+use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, RecordId, SessionOverview, Snapshot, Store, What};
 use serde_json::{Value, json};
 
 use crate::routes::Problem;
@@ -69,6 +69,32 @@ pub(crate) fn session(row: &SessionOverview, state: &Value, context: Option<Valu
         "state": state,
         "context": context,
     })
+}
+
+/// The maximum number of runs of lines in one answer.
+const RUNS: usize = 2_000;
+
+/// Returns the lines of a file as runs with the same origin.
+pub(crate) fn blamed(store: &Store, found: &Blame) -> Result<Value, Problem> {
+    let mut runs: Vec<(usize, usize, usize)> = Vec::new();
+    for (at, line) in found.lines.iter().enumerate() {
+        match runs.last_mut() {
+            Some((_, end, origin)) if *origin == line.origin => *end = at + 1,
+            _ => runs.push((at + 1, at + 1, line.origin)),
+        }
+    }
+    let is_whole = runs.len() <= RUNS;
+    runs.truncate(RUNS);
+    let mut shown: Vec<Value> = Vec::new();
+    for (from, to, origin) in runs {
+        let told = Told::of(store, &found.origins[origin], &[]).map_err(|error| Problem::internal(error.chain()))?;
+        let mut value = told.to_json();
+        value["text"] = json!(told.turn.as_ref().map(|turn| cut(&turn.prompt, PROMPT_CHARS)));
+        value["from"] = json!(from);
+        value["to"] = json!(to);
+        shown.push(value);
+    }
+    Ok(json!({ "path": encoded_path(&found.path), "name": shown_path(&found.path), "runs": shown, "is_complete": is_whole }))
 }
 
 /// Returns an item on the time axis of a session.

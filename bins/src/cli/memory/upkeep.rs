@@ -151,7 +151,10 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     let (index, vectors) = (store.index_progress()?, store.vector_stats()?);
     let problems = model_problems(memory);
     if json {
-        out::json(&stats_json(&stats, &sizes, &projects, index, (&vectors, &problems)))?;
+        let mut value = stats_json(&stats, &sizes, &projects, index, (&vectors, &problems));
+        let maps = store.line_map_stats()?;
+        value["line_maps"] = json!({ "files": maps.files, "bytes": maps.bytes });
+        out::json(&value)?;
         return Ok(Exit::Success);
     }
     let rows = [
@@ -162,11 +165,15 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
         ("raw texts", stats.details),
         ("projects", stats.projects),
     ];
+    let maps = store.line_map_stats()?;
     for (label, count) in rows {
         out::line(&format!("{label:14} {count:>12}"))?;
     }
     if let (Some(oldest), Some(newest)) = (stats.oldest, stats.newest) {
         out::line(&format!("{:14} {} to {}", "from", when(oldest), when(newest)))?;
+    }
+    if maps.files > 0 {
+        out::line(&format!("{:14} {:>12} of {}", "line maps", bytes(maps.bytes), longhaul_core::counted(maps.files as usize, "file")))?;
     }
     out::line(&format!("{:14} {:>12}, {} of it free", "file", bytes(stats.bytes), bytes(stats.free_bytes)))?;
     if !index.is_complete() {

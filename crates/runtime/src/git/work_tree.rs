@@ -154,6 +154,39 @@ fn check_included(file: &Path, home: Option<&Path>, left: &mut u32) -> Result<()
     Ok(())
 }
 
+/// Returns the id of the commit that `rev` names in a repository; `None` if there is none.
+pub fn resolve(tree: &WorkTree, rev: &str, limit: Duration) -> Result<Option<String>, Error> {
+    let mut command = repository_command(tree);
+    command.args(["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{rev}^{{commit}}")]);
+    let (status, out, _) = process::finish(command, "git", limit)?;
+    let id = String::from_utf8_lossy(&out).trim().to_owned();
+    Ok(Some(id).filter(|_| status.success()))
+}
+
+/// Writes a note of a commit in place of an older one. It is the only command that writes to a repository of the user.
+///
+/// `git notes` runs no hook, no editor and no signing program with these options.
+pub fn write_note(tree: &WorkTree, reference: &str, commit: &str, text: &[u8], limit: Duration) -> Result<(), Error> {
+    let mut command = repository_command(tree);
+    let who = ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"];
+    command.envs(who.map(|name| (name, "longhaul")));
+    command.args(["-c", "core.editor=false", "-c", "commit.gpgSign=false"]);
+    command.args(["notes", &format!("--ref={reference}"), "add", "--force", "--file=-", commit]);
+    let (status, _, err) = process::finish_with_input(command, "git", text, limit)?;
+    if status.success() {
+        return Ok(());
+    }
+    let message = String::from_utf8_lossy(&err).trim().to_owned();
+    Err(Error::Program { program: "git".to_owned(), message })
+}
+
+/// Returns git in the user's repository, which it finds without a search.
+fn repository_command(tree: &WorkTree) -> Command {
+    let mut command = configured_command(&tree.top, None, None);
+    command.env("GIT_DIR", &tree.git_dir).env("GIT_WORK_TREE", &tree.top);
+    command
+}
+
 /// Returns the version of git; an error if it cannot be started.
 pub fn version(limit: Duration) -> Result<GitVersion, Error> {
     let mut command = configured_command(Path::new("/"), None, None);

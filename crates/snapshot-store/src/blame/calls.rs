@@ -9,9 +9,6 @@ use super::decision::{Bare, line, lines_of};
 /// What stands in a stored input in place of a secret.
 const REDACTED: &str = "[redacted";
 
-/// The tools whose calls change a file in a way that their input says.
-pub(super) const EDIT_TOOLS: [&str; 5] = ["Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"];
-
 /// One change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edit {

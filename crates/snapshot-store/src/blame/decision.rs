@@ -295,6 +295,8 @@ pub(super) struct Attribution {
     table: Table,
     /// The origins of every version with an id, as runs.
     seen: HashMap<u64, Runs>,
+    /// These ids, the one that was there last at the end.
+    seen_order: Vec<u64>,
     /// States that a checkout has left, the newest last.
     left: Vec<Rc<(Vec<Line>, Vec<OriginId>)>>,
 }
@@ -328,7 +330,7 @@ impl Table {
 }
 
 /// Origins of successive lines, as runs of equal ones.
-type Runs = Vec<(u32, OriginId)>;
+pub(super) type Runs = Vec<(u32, OriginId)>;
 
 pub(super) fn runs(origins: &[OriginId]) -> Runs {
     let mut runs: Runs = Vec::new();
@@ -352,7 +354,7 @@ impl Attribution {
         let mut table = Table::default();
         let id = table.id(origin);
         let (origins, before) = (vec![id; lines.len()], vec![None; lines.len()]);
-        Self { text: Some(text), lines, origins, before, table, seen: HashMap::new(), left: Vec::new() }
+        Self { text: Some(text), lines, origins, before, table, seen: HashMap::new(), seen_order: Vec::new(), left: Vec::new() }
     }
 
     /// Continues from a stored line map.
@@ -364,7 +366,7 @@ impl Attribution {
             all.ids.insert(origin.clone(), at as OriginId);
             all.all.push(origin);
         }
-        Self { text: None, lines, origins, before, table: all, seen: HashMap::new(), left: Vec::new() }
+        Self { text: None, lines, origins, before, table: all, seen: HashMap::new(), seen_order: Vec::new(), left: Vec::new() }
     }
 
     /// Adds every line by its hash.
@@ -394,7 +396,21 @@ impl Attribution {
 
     /// Remembers the present state under the id of its content, so that a later return to it is recognised.
     pub(super) fn remember(&mut self, id: u64) {
-        self.seen.entry(id).or_insert_with(|| runs(&self.origins));
+        self.seen.insert(id, runs(&self.origins));
+        self.seen_order.retain(|one| *one != id);
+        self.seen_order.push(id);
+    }
+
+    /// Returns the versions that were there last, each with its id and its origins.
+    pub(super) fn recent(&self, most: usize) -> impl Iterator<Item = (u64, &Runs)> {
+        let from = self.seen_order.len().saturating_sub(most);
+        self.seen_order[from..].iter().filter_map(|id| Some((*id, self.seen.get(id)?)))
+    }
+
+    /// Adds a version that was there once, from a stored line map.
+    pub(super) fn recall(&mut self, id: u64, runs: Runs) {
+        self.seen.insert(id, runs);
+        self.seen_order.push(id);
     }
 
     /// Goes on to the next version; `id` identifies its content. Returns how many of the late calls it has.

@@ -1,6 +1,6 @@
 //! The form in which the origins of a file's lines are stored: a hash of six bytes for each line, and runs of origins.
 
-use super::decision::{Attribution, Bare, Origin, OriginId, runs, unrolled};
+use super::decision::{Attribution, Bare, Origin, OriginId, Runs, runs, unrolled};
 
 /// The bytes of a hash.
 const HASH_BYTES: usize = 6;
@@ -14,13 +14,13 @@ pub(super) fn to_bytes(known: &Attribution) -> (Vec<u8>, String) {
     }
     // Only the origins that a line has are stored.
     let mut used: Vec<OriginId> = Vec::new();
-    for (count, id) in runs(&known.origins) {
-        let at = used.iter().position(|one| *one == id).unwrap_or_else(|| {
-            used.push(id);
-            used.len() - 1
-        });
-        put(&mut bytes, u64::from(count));
-        put(&mut bytes, at as u64);
+    put_runs(&mut bytes, &runs(&known.origins), &mut used);
+    // What the file was before: a checkout or an undo may bring it back.
+    let recent: Vec<_> = known.recent(RECENT).collect();
+    put(&mut bytes, recent.len() as u64);
+    for (id, runs) in recent {
+        bytes.extend_from_slice(&id.to_le_bytes());
+        put_runs(&mut bytes, runs, &mut used);
     }
     let origins: Vec<&Origin> = used.iter().map(|id| known.origin(*id)).collect();
     (bytes, serde_json::to_string(&origins).unwrap_or_default())
@@ -39,16 +39,50 @@ pub(super) fn from_bytes(bytes: &[u8], origins: &str) -> Option<Attribution> {
         Bare(u64::from_le_bytes(whole))
     });
     let bare: Vec<Bare> = bare.collect();
-    let mut found = Vec::new();
-    while !rest.is_empty() {
-        let (lines, id) = (take(&mut rest)?, take(&mut rest)?);
-        found.push((u32::try_from(lines).ok()?, OriginId::try_from(id).ok()?));
-    }
-    let total: u64 = found.iter().map(|(lines, _)| u64::from(*lines)).sum();
-    if total != count as u64 || found.iter().any(|(_, id)| *id as usize >= table.len()) {
+    let found = take_runs(&mut rest, table.len())?;
+    if found.iter().map(|(lines, _)| u64::from(*lines)).sum::<u64>() != count as u64 {
         return None;
     }
-    Some(Attribution::resume(&bare, unrolled(&found), table))
+    let origins = table.len();
+    let mut known = Attribution::resume(&bare, unrolled(&found), table);
+    for _ in 0..take(&mut rest)? {
+        let id = u64::from_le_bytes(rest.get(..8)?.try_into().ok()?);
+        rest = &rest[8..];
+        known.recall(id, take_runs(&mut rest, origins)?);
+    }
+    Some(known)
+}
+
+/// How many earlier versions are stored.
+const RECENT: usize = 32;
+
+/// The most lines of a version; more can only be damage.
+const MAX_LINES: u64 = 100_000_000;
+
+fn put_runs(bytes: &mut Vec<u8>, runs: &Runs, used: &mut Vec<OriginId>) {
+    put(bytes, runs.len() as u64);
+    for (count, id) in runs {
+        let at = used.iter().position(|one| one == id).unwrap_or_else(|| {
+            used.push(*id);
+            used.len() - 1
+        });
+        put(bytes, u64::from(*count));
+        put(bytes, at as u64);
+    }
+}
+
+fn take_runs(rest: &mut &[u8], origins: usize) -> Option<Runs> {
+    let mut runs = Runs::new();
+    let mut lines = 0;
+    for _ in 0..take(rest)? {
+        let (count, id) = (take(rest)?, take(rest)?);
+        lines += count;
+        if lines > MAX_LINES || id >= origins as u64 {
+            return None;
+        }
+        runs.push((u32::try_from(count).ok()?, OriginId::try_from(id).ok()?));
+    }
+    Some(runs)
 }
 
 fn put(bytes: &mut Vec<u8>, mut value: u64) {

@@ -11,7 +11,7 @@ use longhaul_core::SessionId;
 use longhaul_runtime::git::PrivateGit;
 use longhaul_runtime::waiting_times;
 use longhaul_snapshot_store as snapshot_store;
-use longhaul_snapshot_store::{decoded_path, shown_path};
+use longhaul_snapshot_store::{Depth, Place, Question, decoded_path, shown_path};
 use longhaul_snapshot_store::{file_patch, first_file_changes, stored_git};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde_json::{Value, json};
@@ -189,6 +189,49 @@ async fn with_git<T: Send + 'static>(
         work(&git, &pair).map_err(|error| failed(&error, &pair))
     })
     .await
+}
+
+/// Shows where the lines of a file come from, or why one of them is there.
+///
+/// Only of a file that snapshots hold: those that look like secrets, and ignored ones, are not shown.
+pub(crate) async fn why(State(worker): State<Shared>, request: Request) -> Answer {
+    let params = Params::of(request.uri());
+    let text = params.needed("path")?;
+    if text.len() > PATH_BYTES || decoded_path(text).contains(&0) {
+        return Err(Problem::unreadable("path is no path of a file", "use one that a record has"));
+    }
+    let named = decoded_path(text);
+    let line = params.number("line", 1..=i64::MAX, 0)?;
+    let session = params.needed("session")?.to_owned();
+    let turn = worker.comparisons.clone().acquire_owned().await;
+    let turn = turn.map_err(|error| Problem::internal(error.to_string()))?;
+    let answer = worker.database.ask({
+        let (env, home) = (worker.env.clone(), worker.home.clone());
+        move |store| {
+            let _turn = turn;
+            let id = SessionId::new(&session).map(|id| id.to_string()).unwrap_or_default();
+            let unknown = || Problem::missing(format!("session {session:?} has no snapshots"), "/api/sessions lists the sessions");
+            let newest = store.snapshots_of_session(&id, i64::MAX, 100)?.into_iter().find(|one| one.tree.is_some());
+            let tree = newest.and_then(|one| one.work_tree).ok_or_else(unknown)?;
+            let place = Place::find(&env, &home, std::path::Path::new(&tree)).map_err(|_| unknown())?;
+            let top = place.tree.top.as_os_str().as_encoded_bytes();
+            let path = named.strip_prefix(top).and_then(|rest| rest.strip_prefix(b"/")).unwrap_or(&named).to_vec();
+            let gone = || Problem::missing(format!("no snapshot has {}", shown_path(&path)), "/api/snapshots/compare lists files");
+            if !snapshot_store::is_in_snapshots(store, &place, &path).unwrap_or_default() {
+                return Err(gone());
+            }
+            let depth = if line > 0 { Depth::WithBefore } else { Depth::Origins };
+            let asked = Question { env: &env, home: &home, store, place: &place, path: &path, depth };
+            let found = snapshot_store::blame(&asked).map_err(|_| gone())?;
+            if line > 0 {
+                let explained = found.explain(store, usize::try_from(line).unwrap_or_default()).map_err(|_| gone())?;
+                let explained = explained.ok_or_else(|| Problem::missing(format!("there is no line {line}"), "lines are counted from 1"))?;
+                return Ok(explained.to_json());
+            }
+            shapes::blamed(store, &found)
+        }
+    });
+    Ok(json(&answer.await?))
 }
 
 fn failed(error: &snapshot_store::Error, pair: &Pair) -> Problem {

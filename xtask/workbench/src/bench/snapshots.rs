@@ -40,6 +40,16 @@ const STATUS: &str = "  git status";
 const ADD: &str = "  git add --all, git write-tree";
 const WITH_INDEX: &str = "a snapshot, ten files changed, also git's index";
 
+/// Blame: a file of 5,000 lines after 1,000 snapshots, compared with git's own.
+const GIT_BLAME: &str = "  git blame of the file";
+const BLAME: &str = "longhaul blame, 5,000 lines, 1,000 snapshots";
+const BLAME_AGAIN: &str = "  again, with its line map";
+const BLAME_TIMES: f64 = 3.0;
+
+/// How many lines the file has, and how many turns there are for each commit.
+const LINES: usize = 5_000;
+const TURNS_OF_COMMIT: usize = 5;
+
 /// Builds the executables as they are shipped, and measures them in a repository with `files` files.
 pub(crate) fn run(workspace: &Workspace, files: usize, json: bool) -> Result<()> {
     ensure!(files >= 1_000, "--snapshots takes at least 1000");
@@ -57,6 +67,9 @@ pub(crate) fn run(workspace: &Workspace, files: usize, json: bool) -> Result<()>
     }
     let bytes = size(&repository.data().join("snapshots"))?;
     rows.push(repository.sample("the list of 1,000 snapshots", |this| this.longhaul(&["snapshots"]))?);
+    let blamed = blamed(&bin)?;
+    let git_blame = blamed[0].median;
+    rows.extend(blamed);
     if json {
         let row = |row: &Sample| json!({ "name": row.name, "runs": row.runs, "median_ms": ms(row.median), "p95_ms": ms(row.p95) });
         let rows: Vec<_> = rows.iter().map(row).collect();
@@ -69,7 +82,11 @@ pub(crate) fn run(workspace: &Workspace, files: usize, json: bool) -> Result<()>
     let mut out = io::stdout();
     for row in &rows {
         let (median, p95) = (ms(row.median), ms(row.p95));
-        let limit = limit(row.name).map(|limit| format!("≤ {limit} ms: {}", kept(median <= limit)));
+        let limit = match row.name {
+            BLAME | BLAME_AGAIN => Some(ms(git_blame) * BLAME_TIMES),
+            name => limit(name),
+        };
+        let limit = limit.map(|limit| format!("≤ {limit:.0} ms: {}", kept(median <= limit)));
         let line = format!("{:<48} {median:>8.1} ms {p95:>8.1} ms  {}", row.name, limit.unwrap_or_default());
         writeln!(out, "{}", line.trim_end())?;
     }
@@ -85,7 +102,7 @@ pub(crate) fn run(workspace: &Workspace, files: usize, json: bool) -> Result<()>
 /// Returns the limit of a row's median.
 fn limit(name: &str) -> Option<f64> {
     match name {
-        FIRST | STATUS | ADD | WITH_INDEX => None,
+        FIRST | STATUS | ADD | WITH_INDEX | GIT_BLAME | BLAME | BLAME_AGAIN => None,
         name if name.starts_with("the list") => Some(LIST_MS),
         name if name.starts_with("a restore") => Some(RESTORE_MS),
         _ => Some(SNAPSHOT_MS),
@@ -181,10 +198,14 @@ impl<'a> Repository<'a> {
 
     /// Takes a snapshot as a hook does; returns how long the detached process ran.
     fn snapshot(&mut self) -> Result<Duration> {
+        self.snapshot_of("prompt")
+    }
+
+    fn snapshot_of(&mut self, kind: &str) -> Result<Duration> {
         self.taken += 1;
         let at = self.now();
         let mut command = self.program(&self.bin.join("longhaul-snapshot"));
-        timed(|| run::output(command.args(["abcdef01-bench", "prompt", &at, "", "-"])))
+        timed(|| run::output(command.args(["abcdef01-bench", kind, &at, "", "-"])))
     }
 
     fn longhaul(&self, args: &[&str]) -> Result<String> {
@@ -223,6 +244,40 @@ impl<'a> Repository<'a> {
         let folder = file / FOLDER;
         self.project().join(format!("d{}/e{}/f{}.txt", folder / 32, folder % 32, file % FOLDER))
     }
+}
+
+/// Measures blame of a file that changes in every turn and is committed after every fifth one.
+fn blamed(bin: &Path) -> Result<Vec<Sample>> {
+    let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
+    let mut this = Repository { bin, folder: folder.path(), files: 1, dice: Dice(2), taken: 0 };
+    fs::create_dir_all(this.project())?;
+    let path = this.project().join("big.txt");
+    let mut lines: Vec<String> = (0..LINES).map(|line| format!("line {line} {}", this.dice.roll(1 << 30))).collect();
+    let write = |lines: &[String]| fs::write(&path, lines.join("\n") + "\n");
+    write(&lines)?;
+    for args in [&["init", "-q"][..], &["add", "--all"], &["commit", "-qm", "all"]] {
+        run::output(&mut this.git(args))?;
+    }
+    for turn in 0..SNAPSHOTS / 2 {
+        check_interrupts()?;
+        this.snapshot_of("prompt")?;
+        for _ in 0..CHANGED {
+            let at = this.dice.index(lines.len());
+            lines[at] = format!("turn {turn} {}", this.dice.roll(1 << 30));
+        }
+        write(&lines)?;
+        this.snapshot_of("end")?;
+        if turn % TURNS_OF_COMMIT == 0 {
+            run::output(&mut this.git(&["commit", "-qam", "more"]))?;
+        }
+    }
+    run::output(&mut this.git(&["gc", "-q"]))?;
+    let ask = |this: &Repository<'_>| this.longhaul(&["blame", "big.txt", "--porcelain"]);
+    let git = this.sample(GIT_BLAME, |this| run::output(&mut this.git(&["blame", "big.txt"])))?;
+    // Only the first question reads every version.
+    let first = Sample::new(BLAME, vec![timed(|| ask(&this))?]);
+    let again = this.sample(BLAME_AGAIN, ask)?;
+    Ok(vec![git, first, again])
 }
 
 fn timed<T>(measured: impl FnOnce() -> Result<T>) -> Result<Duration> {

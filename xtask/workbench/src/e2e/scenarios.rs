@@ -1,6 +1,7 @@
 //! The scenarios, in the order in which they run.
 
 mod agents;
+mod blame;
 mod codex;
 mod handoff;
 mod install;
@@ -74,6 +75,11 @@ pub(crate) const ALL: &[Scenario] = &[
         "snapshots",
         "after a rewind to a bookmark, one command restores the files, and another takes that back",
         snapshots::snapshots,
+    ),
+    scenario(
+        "blame",
+        "an edit, a command, a formatter, a person, two sessions; commit, amend, rebase, squash: every line has its prompt",
+        blame::blame,
     ),
     scenario("inputs", "a draft, menus, searches, views and modes: none of them is typed over", typing::inputs),
     scenario("vim", "in vim's insert mode the chord submits, in normal mode nothing is typed", typing::vim),
