@@ -546,7 +546,7 @@ impl Attribution {
     fn splice(&mut self, range: Range<usize>, new: &[Line], origin: OriginId) {
         let mut origins = Vec::with_capacity(new.len());
         let mut before = Vec::with_capacity(new.len());
-        for op in compare(&self.lines[range.clone()], new) {
+        for op in compare_edit(&self.lines[range.clone()], new) {
             let (old, fresh) = (op.old_range(), op.new_range());
             for (nth, _) in fresh.enumerate() {
                 let at = range.start + old.start + nth;
@@ -862,11 +862,21 @@ fn with_crlf(text: &[u8]) -> Vec<u8> {
 
 /// Compares lines without their blanks. Equal beginnings and ends are set apart first: they are most of a file.
 pub(super) fn compare(old: &[Line], new: &[Line]) -> Vec<DiffOp> {
+    compare_by(old, new, |one, other| one.bare == other.bare)
+}
+
+/// Compares the old and the new text of an edit, which repeats the lines around its change exactly.
+fn compare_edit(old: &[Line], new: &[Line]) -> Vec<DiffOp> {
+    compare_by(old, new, |one, other| one == other)
+}
+
+/// Compares lines; `is_same` says which are set apart at both ends.
+fn compare_by(old: &[Line], new: &[Line], is_same: impl Fn(&Line, &Line) -> bool) -> Vec<DiffOp> {
     let most = old.len().min(new.len());
-    let head = (0..most).position(|at| old[at].bare != new[at].bare).unwrap_or(most);
+    let head = (0..most).position(|at| !is_same(&old[at], &new[at])).unwrap_or(most);
     let most = most - head;
-    let same_end = |at: &usize| old[old.len() - 1 - at].bare != new[new.len() - 1 - at].bare;
-    let tail = (0..most).find(same_end).unwrap_or(most);
+    let differs = |at: &usize| !is_same(&old[old.len() - 1 - at], &new[new.len() - 1 - at]);
+    let tail = (0..most).find(differs).unwrap_or(most);
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
     let mut ops = Vec::new();
     if head > 0 {
