@@ -236,7 +236,7 @@ impl Facts {
             notify: NotifyFacts::collect(env, &paths),
             sync: SyncFacts::collect(env, &paths),
             worker: worker_of(&paths),
-            model: ModelFacts::collect(env, &paths, exe, program.as_deref()),
+            model: ModelFacts::collect(env, &paths, program.as_deref()),
             embeddings: super::services::collect(env, &paths),
             bridge: bridge(env, &paths),
             keys: KeyFacts::collect(env, &paths, program.as_deref().filter(|_| matches!(client, Client::Found(_)))),
