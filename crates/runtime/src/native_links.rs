@@ -14,8 +14,6 @@ use sha2::{Digest, Sha256};
 use crate::bounded_read::{self, Links};
 use crate::{Deadline, Error, Flow, Hook, files, is_executable};
 
-/// The launcher that is replaced last. Where it is a launcher no longer, nothing is left to do.
-
 /// How much of a file is read to recognise a launcher.
 const BEGINNING: u64 = 64;
 
@@ -33,6 +31,7 @@ fn replace_launchers(exe: &Path, deadline: Deadline) -> Result<bool, Error> {
         return Ok(false);
     };
     let bin = bundle.join("bin");
+    // The launcher that is replaced last.
     if !has_launcher(&bin.join(HOOK_EXECUTABLE)) || !is_real_folder(&bin) || !is_real_folder(&bin.join(target)) {
         return Ok(false);
     }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use longhaul_core::config::{Choice, NotifyWay, Via};
 use longhaul_core::{Env, Millis, counted};
 use longhaul_notifications::{Missing, missing};
+use longhaul_runtime::ModelAccess;
 use longhaul_runtime::memory::meaning::{EndpointState, ModelsState};
 use longhaul_runtime::sync::{self, ExchangeState};
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::worker::ModelPause;
-use longhaul_runtime::{ModelAccess, is_executable};
 use longhaul_store::{NotifyResult, Store, last_notifications_of};
 
 use super::facts::{BridgeFacts, Facts, Worker};
