@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Bare, MODEL, PROMPT, Stage, full_turn, handoff};
 use crate::poll::{DEADLINE, wait_for, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, bin_dir, part, payload};
 use crate::screen_session::ScreenSession;
 use crate::standin::{Hooks, Kind, Options, Reply};
 
