@@ -71,7 +71,7 @@ fn every_recorded_payload_is_answered() {
         let text = fs::read(path).unwrap();
         let name = serde_json::from_slice::<Value>(&text).unwrap()["hook_event_name"].clone();
         if let Some(registration) = REGISTRATIONS.iter().find(|registration| name == registration.event.as_str()) {
-            check_hook(registration.event, &sandbox.hook(registration.executable, text));
+            check_hook(registration.event, &sandbox.hook(&part_of_event(registration.event), text));
         }
     }
     assert_eq!(sandbox.error_log(), "");
