@@ -144,7 +144,7 @@ impl Report<'_> {
         while Instant::now() < deadline {
             match program.next_line(waiting_times::SESSION_READ_FOR_CLICK) {
                 NextLine::Line(action) if action.trim() == GOTO => {
-                    return spawn_own("goto", &[self.event.session.clone()]).map(drop);
+                    return spawn_own("goto", std::slice::from_ref(&self.event.session)).map(drop);
                 }
                 NextLine::Line(_) => {}
                 NextLine::Ended { .. } => return Ok(()),

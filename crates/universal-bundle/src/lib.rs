@@ -105,6 +105,9 @@ pub fn is_launcher(content: &[u8]) -> bool {
 /// The name of the file, in `bin/`.
 pub const CHECKSUMS: &str = "SHA256SUMS";
 
+/// The extension of an executable that no launcher has unpacked yet: gzip, which every supported system has.
+pub const PACKED: &str = "gz";
+
 /// The length of a SHA-256 checksum in hexadecimal digits.
 const DIGITS: usize = 64;
 

@@ -32,6 +32,7 @@ pub(crate) fn session_start() {
         &[
             snapshots::on_session_start,
             housekeeping::remove_old_files,
+            housekeeping::remove_old_versions,
             native_links::on_session_start,
             continuation::carry_on,
             jobs::memory::drop_old_text,
