@@ -54,6 +54,27 @@ fn a_launcher_starts_the_executable_of_this_machine_with_input_and_arguments() {
 }
 
 #[test]
+fn the_first_start_unpacks_the_executables() {
+    for shell in shells() {
+        let sandbox = Sandbox::new();
+        let universal = Universal::small(sandbox.path("bundle"));
+        let folder = universal.bin().join(native());
+        for name in ALL {
+            let packed = sandbox.program("gzip").arg(folder.join(name)).output().unwrap();
+            assert!(packed.status.success(), "{packed:?}");
+        }
+        let mut hook = in_shell(&sandbox, shell, &universal.bin().join("longhaul-hook"));
+        let outcome = Outcome::of(hook.arg("session-start"), start("s").as_bytes());
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{shell:?}");
+        assert_eq!(outcome.json()["continue"], true, "{shell:?}");
+        universal.replace_launchers(&sandbox);
+        assert_eq!(universal.linked(&ALL), ALL, "{shell:?}");
+        let files = fs::read_dir(&folder).unwrap().count();
+        assert_eq!(files, 2 * ALL.len(), "packed and unpacked, and nothing temporary");
+    }
+}
+
+#[test]
 fn without_an_executable_every_hook_answers_and_one_reports_it_once() {
     for shell in shells() {
         let sandbox = Sandbox::new();

@@ -120,9 +120,9 @@ impl Scene {
                 common["tool_input"] = json!({ "command": format!("run {id}") });
             }
             let payload = bench::of(event, 400, &common)?;
-            let hook = REGISTRATIONS.iter().find(|registration| registration.event == event);
-            let hook = hook.with_context(|| format!("{event} is not registered"))?;
-            let (took, answer) = self.start(hook.executable, hook.arguments, &payload)?;
+            let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
+            let registration = registration.with_context(|| format!("{event} is not registered"))?;
+            let (took, answer) = self.start(registration.executable, registration.arguments, &payload)?;
             seen.hooks.push(took);
             let is_answer = serde_json::from_slice::<Value>(&answer).is_ok_and(|answer| answer["continue"] == true);
             seen.bad_answers += usize::from(!is_answer);
