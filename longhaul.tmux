@@ -31,4 +31,4 @@ done
 # The text contains no path, because tmux expands it. status-right shows it, too, because no client can show a message
 # while the server starts.
 tmux set-option -gF status-right '#{?#{m:*longhaul*,#{status-right}},,#[reverse]longhaul is not installed#[default] }#{status-right}'
-tmux display-message 'longhaul is not installed: run cargo xtask install in a clone of its repository, or longhaul install of a release'
+tmux display-message 'longhaul is not installed: run cargo xtask install in a clone of its repository'
