@@ -21,7 +21,7 @@ use super::installation::{self, Peer, Source};
 use super::other_agents::{AgentFacts, CodexFacts};
 use super::services::{ModelFacts, NotifyFacts, SyncFacts};
 use super::sessions::KeyFacts;
-use super::storage::SnapshotFacts;
+use super::storage::{SnapshotFacts, Space};
 use crate::claude_command::{self, Plugin};
 use crate::current_state::{InstallPaths, Manifest, names};
 use crate::tmux::{self, SetupState, setup_state};
@@ -160,6 +160,8 @@ pub struct Facts {
     pub stale: Vec<(String, PathBuf)>,
     /// Other programs that do the same as one of the jobs.
     pub peers: Vec<Peer>,
+    /// What Longhaul takes on the disk.
+    pub space: Vec<Space>,
     /// Snapshots of files; `None` if they are disabled.
     pub snapshots: Option<SnapshotFacts>,
     /// Notifications.
@@ -234,11 +236,12 @@ impl Facts {
             config: config.map(|(_, warnings)| warnings).map_err(|error| error.chain()),
             stale: super::sessions::stale(&paths),
             peers: installation::peers(&client, &files, &confs),
+            space: Space::collect(&paths),
             snapshots: SnapshotFacts::collect(env, &paths),
             notify: NotifyFacts::collect(env, &paths),
             sync: SyncFacts::collect(env, &paths),
             worker: worker_of(&paths),
-            model: ModelFacts::collect(env, &paths, exe, program.as_deref()),
+            model: ModelFacts::collect(env, &paths, program.as_deref()),
             embeddings: super::services::collect(env, &paths),
             vectors: super::services::vectors(&paths),
             bridge: bridge(env, &paths),
