@@ -18,6 +18,12 @@ for longhaul in \
     "$(newest "${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/plugins/cache/*/longhaul*/*/bin/longhaul)"; do
     # A launcher without an executable for this machine is skipped.
     if [ -f "$longhaul" ] && [ -x "$longhaul" ] && "$longhaul" --version >/dev/null 2>&1; then
+        case $longhaul in
+        */.local/bin/longhaul | "$(command -v longhaul)") ;;
+        # Not in a shell: `longhaul install` changes that, and the plugin of Claude Code comes with it. A # would be expanded.
+        *'#'*) ;;
+        *) tmux display-message "longhaul works in tmux. To use it in a shell and in Claude Code, run: $longhaul install" ;;
+        esac
         exec "$longhaul" tmux setup
     fi
 done
@@ -25,4 +31,4 @@ done
 # The text contains no path, because tmux expands it. status-right shows it, too, because no client can show a message
 # while the server starts.
 tmux set-option -gF status-right '#{?#{m:*longhaul*,#{status-right}},,#[reverse]longhaul is not installed#[default] }#{status-right}'
-tmux display-message 'longhaul is not installed: put it on the PATH or in ~/.local/bin, or run cargo build --release in the plugin'
+tmux display-message 'longhaul is not installed: run cargo xtask install in a clone of its repository'

@@ -1,5 +1,6 @@
 //! The command line: its commands, and its exit status.
 
+mod background;
 mod blame;
 mod bookmarks;
 mod config;
@@ -131,6 +132,8 @@ enum Exit {
     Success,
     /// Exit status 1: the command ran, and what it checked or searched for is not there or not right.
     Problem,
+    /// The exit status of a part that has printed what is wrong.
+    Code(ExitCode),
 }
 
 /// Runs the command: exit status 0 on success, 1 on a problem, 2 for wrong arguments.
@@ -138,6 +141,10 @@ pub(crate) fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     if args.len() == 1 && view::has_terminal() {
         return exit_code(view::run(&longhaul_runtime::env()));
+    }
+    let command = args.get(1).and_then(|command| command.to_str()).unwrap_or_default();
+    if let Some(code) = background::run(command, std::env::args().skip(2)) {
+        return code;
     }
     let is_hook = hook::is_called_by_agent(&args);
     let env = longhaul_runtime::env();
@@ -195,6 +202,7 @@ fn exit_code(result: anyhow::Result<Exit>) -> ExitCode {
     match result {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Problem) => ExitCode::FAILURE,
+        Ok(Exit::Code(code)) => code,
         // A reader that stops early, such as `head`, is not an error.
         Err(error) if out::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

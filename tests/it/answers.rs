@@ -12,7 +12,7 @@ use longhaul_core::event::EventName;
 use serde_json::{Value, json};
 
 use crate::poll::SLACK;
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, part_of_event, payload};
 
 #[track_caller]
 fn check(outcome: &Outcome) {
@@ -36,9 +36,9 @@ fn check_hook(event: EventName, outcome: &Outcome) {
 fn check_all(sandbox: &Sandbox, input: &[u8]) {
     for registration in REGISTRATIONS {
         let started = Instant::now();
-        check_hook(registration.event, &sandbox.hook(registration.executable, input));
+        check_hook(registration.event, &sandbox.hook(&part_of_event(registration.event), input));
         let limit = Duration::from_secs(registration.timeout_seconds) + SLACK;
-        assert!(started.elapsed() < limit, "{} took {:?}", registration.executable, started.elapsed());
+        assert!(started.elapsed() < limit, "{} took {:?}", registration.event, started.elapsed());
     }
 }
 
@@ -71,7 +71,7 @@ fn every_recorded_payload_is_answered() {
         let text = fs::read(path).unwrap();
         let name = serde_json::from_slice::<Value>(&text).unwrap()["hook_event_name"].clone();
         if let Some(registration) = REGISTRATIONS.iter().find(|registration| name == registration.event.as_str()) {
-            check_hook(registration.event, &sandbox.hook(registration.executable, text));
+            check_hook(registration.event, &sandbox.hook(&part_of_event(registration.event), text));
         }
     }
     assert_eq!(sandbox.error_log(), "");
@@ -152,10 +152,12 @@ fn a_full_disk_is_survived() {
     let before = sandbox.log_lines("full");
     // No file may grow past what the log has already: as on a disk without a free block, writing fails with an error.
     for registration in REGISTRATIONS {
-        let executable = crate::sandbox::bin_dir().join(registration.executable);
-        let mut command = sandbox.program("sh");
-        command.args(["-c", "ulimit -f 0; trap '' XFSZ; exec \"$0\""]).arg(executable);
-        let outcome = Outcome::of(&mut command, recorded(registration.event, "full").as_bytes());
+        let hook = sandbox.executable(&part_of_event(registration.event));
+        let script = "ulimit -f 0; trap '' XFSZ; exec \"$@\"";
+        let outcome = Outcome::of(
+            &mut sandbox.wrapped("sh", &["-c", script, "sh"], &hook),
+            recorded(registration.event, "full").as_bytes(),
+        );
         check_hook(registration.event, &outcome);
     }
     assert_eq!(sandbox.log_lines("full"), before);
@@ -164,7 +166,10 @@ fn a_full_disk_is_survived() {
 #[track_caller]
 fn check_all_recorded(sandbox: &Sandbox) {
     for registration in REGISTRATIONS {
-        check_hook(registration.event, &sandbox.hook(registration.executable, recorded(registration.event, "s")));
+        check_hook(
+            registration.event,
+            &sandbox.hook(&part_of_event(registration.event), recorded(registration.event, "s")),
+        );
     }
 }
 

@@ -285,7 +285,7 @@ fn injector_runs(sandbox: &Sandbox) -> bool {
         fs::read(path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text))
     };
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut injectors = processes.filter(|path| contains(path.join("cmdline"), "longhaul-injector"));
+    let mut injectors = processes.filter(|path| contains(path.join("cmdline"), "run-injector"));
     injectors.any(|path| contains(path.join("environ"), &home))
 }
 

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use crate::poll::{DEADLINE, wait_for, wait_until};
-use crate::sandbox::{Outcome, Sandbox, bin_dir, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, shell_line};
 use crate::standin::{Options, Reply, StandIn};
 use crate::tmux::{Pane, Tmux};
 
@@ -114,8 +114,7 @@ impl Stage {
     /// Has a script run in place of an event's hooks; `{hook}` in it is our executable for the event.
     fn script(&self, event: &str, executable: &str, body: &str) -> PathBuf {
         let script = self.sandbox.path(&format!("{event}-script"));
-        let hook = bin_dir().join(executable);
-        fs::write(&script, format!("#!/bin/sh\n{}\n", body.replace("{hook}", &hook.display().to_string()))).unwrap();
+        fs::write(&script, format!("#!/bin/sh\n{}\n", body.replace("{hook}", &shell_line(executable)))).unwrap();
         fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         self.standin.use_hook(event, &script);
         script
@@ -165,11 +164,6 @@ impl Bare {
 fn nonce(asked: &Value) -> String {
     let reason = asked["reason"].as_str().unwrap_or_else(|| panic!("does not ask: {asked}"));
     reason.split("nonce: ").nth(1).unwrap().lines().next().unwrap().to_owned()
-}
-
-/// Returns the executable that hooks of `name` run.
-fn executable(name: &str) -> PathBuf {
-    bin_dir().join(name)
 }
 
 /// A process that is about to end; its number may belong to another soon.

@@ -21,7 +21,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::poll::SLACK;
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, part_of_event, payload};
 
 /// A session whose hooks are called one by one, with every job on.
 struct Session<'a> {
@@ -51,7 +51,7 @@ impl<'a> Session<'a> {
             "session_id": self.id, "cwd": self.sandbox.project(), "transcript_path": self.transcript(),
         });
         all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        let mut command = self.sandbox.executable(registration.executable);
+        let mut command = self.sandbox.executable(&part_of_event(registration.event));
         command.env("CLAUDE_PROJECT_DIR", self.sandbox.project());
         (command, payload(name, all))
     }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use self::commands::COMMANDS;
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload, programs};
+use crate::sandbox::{Outcome, Sandbox, part_of_event, payload, programs};
 
 /// Every hook that git knows.
 const GIT_HOOKS: [&str; 17] = [
@@ -165,8 +165,7 @@ impl<'a> Hostile<'a> {
         git(self.sandbox, &sub, &["init", "-q"]);
         fs::write(sub.join(".git/config"), config).unwrap();
         // Programs that hooks start, if the current folder is on the search path.
-        for name in ["git", "tmux", "sh", "ps", "claude", "node", "screen", "xdg-open", "longhaul", "longhaul-injector"]
-        {
+        for name in ["git", "tmux", "sh", "ps", "claude", "node", "screen", "xdg-open", "longhaul", "longhaul-hook"] {
             let path = self.cwd.join(name);
             fs::copy(script, path).unwrap();
         }
@@ -243,14 +242,14 @@ fn nothing_runs(disguise: Disguise) {
     for registration in REGISTRATIONS {
         let event = registration.event.as_str();
         for name in payloads().iter().filter(|name| name.split('-').next() == Some(event)) {
-            hostile.hook(registration.executable, &[], name, json!({}));
+            hostile.hook(&part_of_event(registration.event), &[], name, json!({}));
         }
     }
     let codex = longhaul_agents::find("codex").unwrap();
     for rule in codex.events {
         let name = payloads().into_iter().find(|name| name.split('-').next() == Some(rule.theirs));
         if let Some(name) = name {
-            hostile.hook(codex.executable, &[rule.argument], &name, json!({ "session_id": "other" }));
+            hostile.hook("longhaul-codex", &[rule.argument], &name, json!({ "session_id": "other" }));
         }
     }
     // The snapshots of the hooks are taken in the background.

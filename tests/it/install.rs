@@ -147,6 +147,15 @@ fn fill(bin: &Path, job: Option<Job>) -> PathBuf {
     to
 }
 
+/// Copies a folder, as the client copies a plugin.
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() { copy_folder(&entry.path(), &to) } else { drop(fs::copy(entry.path(), to).unwrap()) }
+    }
+}
+
 #[track_caller]
 fn succeeds(outcome: &Outcome) {
     assert_eq!(outcome.status, Some(0), "{outcome:?}");

@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::thread;
 
+use longhaul_core::catalog::{self, COMMAND_LINE, HOOK_EXECUTABLE, REGISTRATIONS};
+use longhaul_core::event::EventName;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -94,9 +96,19 @@ impl Sandbox {
         command
     }
 
-    /// Returns a command for one of our executables.
+    /// Returns a command for one of our parts; see [`part`].
     pub(crate) fn executable(&self, name: &str) -> Command {
-        self.program(bin_dir().join(name))
+        let (executable, arguments) = part(name);
+        let mut command = self.program(bin_dir().join(executable));
+        command.args(arguments);
+        command
+    }
+
+    /// Returns a command that runs another one as the arguments of `program`, in this environment.
+    pub(crate) fn wrapped(&self, program: &str, args: &[&str], command: &Command) -> Command {
+        let mut wrapping = self.program(program);
+        wrapping.args(args).arg(command.get_program()).args(command.get_args());
+        wrapping
     }
 
     /// Runs the executable of a hook with `payload` on stdin.
@@ -241,9 +253,38 @@ pub(crate) fn tool(program: impl AsRef<Path>) -> Command {
     command
 }
 
+/// Returns the executable of a part, and the first arguments that it is started with.
+///
+/// `longhaul-stop` is the hook of Stop, `longhaul-codex` any hook of Codex and `longhaul-agent` one of another agent, whose
+/// events follow; `longhaul-worker` is a process that hooks start. An executable itself has no arguments.
+pub(crate) fn part(name: &str) -> (&'static str, Vec<String>) {
+    if let Some(executable) = catalog::executables(None).find(|executable| *executable == name) {
+        return (executable, Vec::new());
+    }
+    let short = name.strip_prefix("longhaul-").unwrap_or_else(|| panic!("{name} is no part of Longhaul"));
+    match short {
+        "agent" => (HOOK_EXECUTABLE, Vec::new()),
+        "codex" => (HOOK_EXECUTABLE, vec![short.to_owned()]),
+        _ if REGISTRATIONS.iter().any(|hook| hook.arguments == [short]) => (HOOK_EXECUTABLE, vec![short.to_owned()]),
+        _ => (COMMAND_LINE, vec![format!("run-{short}")]),
+    }
+}
+
+/// Returns the name of an event's part: `longhaul-stop` for Stop.
+pub(crate) fn part_of_event(event: EventName) -> String {
+    let registration = REGISTRATIONS.iter().find(|hook| hook.event == event).expect("the event is registered");
+    registration.arguments.first().map_or(registration.executable.to_owned(), |name| format!("longhaul-{name}"))
+}
+
+/// Returns a part as a line for a shell.
+pub(crate) fn shell_line(name: &str) -> String {
+    let (executable, arguments) = part(name);
+    [&[bin_dir().join(executable).display().to_string()], arguments.as_slice()].concat().join(" ")
+}
+
 /// Returns the directory in which all executables lie side by side.
 pub(crate) fn bin_dir() -> PathBuf {
-    let one = Path::new(env!("CARGO_BIN_EXE_longhaul-stop"));
+    let one = Path::new(env!("CARGO_BIN_EXE_longhaul"));
     one.parent().expect("an executable lies in a directory").to_owned()
 }
 

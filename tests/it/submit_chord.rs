@@ -171,7 +171,7 @@ fn injectors(sandbox: &Sandbox) -> Vec<u32> {
     };
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|&pid| holds(pid, "cmdline", "longhaul-injector") && holds(pid, "environ", &data)).collect()
+    pids.filter(|&pid| holds(pid, "cmdline", "run-injector") && holds(pid, "environ", &data)).collect()
 }
 
 #[test]

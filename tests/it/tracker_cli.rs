@@ -113,6 +113,6 @@ fn the_entry_point_says_what_is_missing() {
     status-right
     #{?#{m:*longhaul*,#{status-right}},,#[reverse]longhaul is not installed#[default] }#{status-right}
     display-message
-    longhaul is not installed: put it on the PATH or in ~/.local/bin, or run cargo build --release in the plugin
+    longhaul is not installed: run cargo xtask install in a clone of its repository
     ");
 }

@@ -16,10 +16,10 @@ use longhaul_universal_bundle::{Checksums, Machine, is_launcher, launcher};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::sandbox::{Outcome, Sandbox, bin_dir, payload};
+use crate::sandbox::{Outcome, Sandbox, bin_dir, part, payload};
 
-/// The executables that most tests need. All of them would be hundreds of megabytes.
-const FEW: [&str; 4] = ["longhaul", "longhaul-post-tool-use", "longhaul-session-start", "longhaul-stop"];
+/// The executables of a bundle.
+const ALL: [&str; 3] = ["longhaul", "longhaul-hook", "longhaul-post-tool-use"];
 
 /// A target that is never this machine's.
 const FOREIGN: &str = if cfg!(target_os = "macos") { "x86_64-unknown-linux-musl" } else { "aarch64-apple-darwin" };
@@ -54,11 +54,11 @@ impl Universal {
         universal
     }
 
-    /// Makes one as `new` does, with [`FEW`], of which only that of SessionStart is real: the others are quick to verify.
+    /// Makes one as `new` does, of which only `longhaul-hook` is real: the others are quick to verify.
     fn small(folder: PathBuf) -> Self {
-        let universal = Self::new(folder, &["longhaul-session-start"]);
+        let universal = Self::new(folder, &["longhaul-hook"]);
         let folder = universal.bin().join(native());
-        for name in FEW.into_iter().filter(|name| *name != "longhaul-session-start") {
+        for name in ALL.into_iter().filter(|name| *name != "longhaul-hook") {
             write_executable(&folder.join(name), &format!("#!/bin/sh\necho {name}\n"));
         }
         universal.write_checksums();
@@ -116,9 +116,12 @@ impl Universal {
         names.iter().copied().filter(|name| self.is_linked(name)).collect()
     }
 
-    /// Returns a hook's command, as Claude Code starts it.
+    /// Returns the command of a part, as Claude Code starts it.
     fn command(&self, sandbox: &Sandbox, name: &str) -> Command {
-        sandbox.program(self.bin().join(name))
+        let (executable, arguments) = part(name);
+        let mut command = sandbox.program(self.bin().join(executable));
+        command.args(arguments);
+        command
     }
 
     /// Starts sessions until the launchers are replaced: under load, one that runs out of time leaves the rest to the next.
@@ -126,7 +129,7 @@ impl Universal {
     fn replace_launchers(&self, sandbox: &Sandbox) {
         let replaced = (0..10).any(|_| {
             self.start_session(sandbox);
-            self.is_linked("longhaul-session-start")
+            self.is_linked("longhaul-hook")
         });
         assert!(replaced, "{}", sandbox.error_log());
     }

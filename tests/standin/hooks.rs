@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use longhaul_core::catalog::{REGISTRATIONS, Registration};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(crate) enum Source {
     /// `STANDIN_HOOKS`: a file like the plugin's hooks.json.
     File(HooksFile),
-    /// `STANDIN_BIN_DIR`: executables named after their event.
+    /// `STANDIN_BIN_DIR`: Longhaul's executables.
     Directory(PathBuf),
     /// Neither is set: nothing fires.
     None,
@@ -111,9 +112,13 @@ impl Source {
                 found
             }
             Self::Directory(dir) => {
-                let path = dir.join(format!("longhaul-{}", kebab_case(event)));
-                let command = path.to_string_lossy().into_owned();
-                if path.is_file() { vec![Hook { command, args: Some(Vec::new()), timeout: 10 }] } else { Vec::new() }
+                let registered = REGISTRATIONS.iter().filter(|hook| hook.event.as_str() == event);
+                let hook = |hook: &Registration| Hook {
+                    command: dir.join(hook.executable).to_string_lossy().into_owned(),
+                    args: Some(hook.arguments.iter().map(|argument| (*argument).to_owned()).collect()),
+                    timeout: 10,
+                };
+                registered.map(hook).collect()
             }
             Self::None => Vec::new(),
         }
@@ -129,18 +134,6 @@ impl Group {
     fn takes(&self, subject: &str) -> bool {
         matches!(self.matcher.as_str(), "" | "*") || self.matcher.split('|').any(|name| name == subject)
     }
-}
-
-/// Returns `PostToolUse` as `post-tool-use`.
-fn kebab_case(event: &str) -> String {
-    let mut name = String::new();
-    for c in event.chars() {
-        if c.is_ascii_uppercase() && !name.is_empty() {
-            name.push('-');
-        }
-        name.push(c.to_ascii_lowercase());
-    }
-    name
 }
 
 /// Runs `hooks` side by side and returns what they did, in their order.

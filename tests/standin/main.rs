@@ -9,7 +9,7 @@
 //! | `STANDIN_SOCKETS` | or: a directory for one socket per session, `<session id>` |
 //! | `STANDIN_LOG` | append-only log of what happened, JSON lines |
 //! | `STANDIN_HOOKS` | a hooks.json; `${CLAUDE_PLUGIN_ROOT}` in it comes from the environment |
-//! | `STANDIN_BIN_DIR` | or: a directory with `longhaul-<event>` executables |
+//! | `STANDIN_BIN_DIR` | or: the folder of Longhaul's executables |
 //! | `STANDIN_RECORD` | `1`: write `sessions/<pid>.json` as the client does |
 //! | `STANDIN_SESSION` | the first session id, random if unset |
 //! | `CLAUDE_CONFIG_DIR` | the client's directory, `~/.claude` if unset |

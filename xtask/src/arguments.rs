@@ -25,7 +25,7 @@ pub enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
         arguments: Vec<String>,
     },
-    /// Run all tests; first install missing programs (tmux, screen, git, git-lfs, Chromium, tsc, PostgreSQL, Xvfb, dunst, ccusage) if that needs no password
+    /// Run all tests; first install missing programs (tmux, screen, git, git-lfs, xz, Chromium, tsc, PostgreSQL, Xvfb, dunst, ccusage) if that needs no password
     Test {
         /// Passed to nextest, or to cargo test if nextest is not installed
         #[arg(last = true)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use longhaul_agents::{Feature, Support};
 use longhaul_core::Config;
-use longhaul_core::catalog::{Job, registrations};
+use longhaul_core::catalog::{HOOK_EXECUTABLE, Job, registrations};
 use longhaul_tracker::OPTIONS;
 use serde_json::{Map, Value, json};
 
@@ -118,12 +118,12 @@ pub(crate) fn hook_table(job: Option<Job>) -> String {
         }
         [
             event,
-            code(registration.executable),
+            code(&[&[registration.executable], registration.arguments].concat().join(" ")),
             format!("{} s", registration.timeout_seconds),
             registration.about.to_owned(),
         ]
     });
-    table(["Event", "Executable", "Timeout", "What happens"], rows)
+    table(["Event", "Command", "Timeout", "What happens"], rows)
 }
 
 /// Returns the table of what happens on which event of Codex.
@@ -211,14 +211,14 @@ pub const BRIDGED: &[Job] = &[Job::Bookmarks, Job::Tracker, Job::Continuation];
 /// Returns the text of hooks.json for `job`, or for all of them.
 ///
 /// Hooks are in the exec form: with `args`, even empty ones, Claude Code starts the program itself, without a shell.
-/// All bundles have the same executables; in the bundle of one job, the argument names that job.
+/// All bundles have the same executables; in the bundle of one job, the last argument names that job.
 pub fn hooks_json(job: Option<Job>) -> Result<String> {
     let mut events = Map::new();
     for registration in registrations(job) {
         let hook = json!({
             "type": "command",
             "command": format!("${{CLAUDE_PLUGIN_ROOT}}/bin/{}", registration.executable),
-            "args": job.iter().map(|job| job.name()).collect::<Vec<_>>(),
+            "args": registration.arguments.iter().copied().chain(job.map(Job::name)).collect::<Vec<_>>(),
             "timeout": registration.timeout_seconds,
         });
         let mut group = Map::new();
@@ -246,7 +246,7 @@ pub fn codex_json() -> Result<String> {
     for rule in codex.events {
         let hook = json!({
             "type": "command",
-            "command": format!("\"${{PLUGIN_ROOT}}/bin/{}\" {}", codex.executable, rule.argument),
+            "command": format!("\"${{PLUGIN_ROOT}}/bin/{HOOK_EXECUTABLE}\" {} {}", codex.name, rule.argument),
             "timeout": codex.timeout.of_seconds(rule.seconds),
         });
         events.insert(rule.theirs.to_owned(), json!([{ "hooks": [hook] }]));

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use self::bundle::Bundle;
 use crate::codegen::{hook_table, pretty};
-use crate::run;
+use crate::run::{self, Progress};
 use crate::workspace::{PACKAGE, Profile, Workspace};
 
 /// The archive to make.
@@ -33,7 +33,19 @@ pub enum Packing {
 ///
 /// With the dev profile no archive is made unless requested, so that a test build is not mistaken for a release.
 pub fn run(workspace: &Workspace, profile: Profile, triple: Option<&str>, packing: Packing) -> Result<()> {
-    let executables = workspace.build_to_ship(profile, triple)?;
+    let steps = profile.builds() + if packing == Packing::Nothing { 1 } else { 2 };
+    run_and_tell(workspace, profile, triple, packing, &mut Progress::of(steps))
+}
+
+fn run_and_tell(
+    workspace: &Workspace,
+    profile: Profile,
+    triple: Option<&str>,
+    packing: Packing,
+    progress: &mut Progress,
+) -> Result<()> {
+    let executables = workspace.build_to_ship_and_tell(profile, triple, progress)?;
+    progress.step("lay out the bundles")?;
     let host = Workspace::host_triple()?;
     let triple = triple.unwrap_or(&host);
     // An executable for another target cannot run here, but man pages and completions are written by running one.
@@ -52,9 +64,10 @@ pub fn run(workspace: &Workspace, profile: Profile, triple: Option<&str>, packin
         Packing::Trial => Some(format!("trial-{PACKAGE}-{}-{triple}", workspace.version)),
     };
     if let Some(name) = name {
+        progress.step("pack the archive")?;
         let packed = archive::pack(marketplace, &name)?;
         keep_other_targets(&dist, marketplace, &workspace.version)?;
-        fs::write(marketplace.join(format!("{name}.tar.gz")), packed).context("cannot write the archive")?;
+        fs::write(marketplace.join(format!("{name}.tar.xz")), packed).context("cannot write the archive")?;
         archive::write_sums(marketplace)?;
     }
     replace(&dist, staging)?;
@@ -234,7 +247,9 @@ pub(crate) fn marketplace_of_all(workspace: &Workspace) -> Result<String> {
 
 /// Builds and lays out everything, then runs `longhaul install` of the new build.
 pub fn install(workspace: &Workspace, profile: Profile, arguments: &[String]) -> Result<()> {
-    run(workspace, profile, None, Packing::Nothing)?;
+    let mut progress = Progress::of(profile.builds() + 2);
+    run_and_tell(workspace, profile, None, Packing::Nothing, &mut progress)?;
+    progress.step("install")?;
     let program = workspace.target.join("dist").join(PACKAGE).join("bin").join(PACKAGE);
     run::aloud(run::program(program).arg("install").args(arguments))
 }
@@ -269,7 +284,7 @@ mod tests {
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let packed = release(first.path());
         assert!(packed == release(&second.path().join("elsewhere and deeper")));
-        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(packed.as_slice()));
+        let mut archive = archive::entries(&packed).unwrap();
         let names: Vec<String> =
             archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect();
         for name in [

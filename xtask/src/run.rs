@@ -85,6 +85,47 @@ pub fn feed(command: &mut Command, input: &[u8]) -> Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
+/// Runs a command with `input` on its standard input; returns its standard output, of any bytes.
+pub fn filter(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {}", line(command)))?;
+    let stdin = child.stdin.take();
+    // Both sides of the pipe may be full.
+    let writer = thread::spawn(move || stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&input)));
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        bail!("{} ended with {}", line(command), output.status);
+    }
+    writer.join().expect("writing does not panic")?;
+    Ok(output.stdout)
+}
+
+/// Tells how far a task of some minutes is.
+pub struct Progress {
+    steps: usize,
+    begun: usize,
+    started: Instant,
+}
+
+impl Progress {
+    /// Begins a task of so many steps.
+    pub fn of(steps: usize) -> Self {
+        Self { steps, begun: 0, started: Instant::now() }
+    }
+
+    /// Prints that the next step begins, and how long the steps before it took.
+    pub fn step(&mut self, what: &str) -> Result<()> {
+        self.begun += 1;
+        let seconds = self.started.elapsed().as_secs();
+        let so_far =
+            if self.begun == 1 { String::new() } else { format!(", after {} min {} s", seconds / 60, seconds % 60) };
+        Ok(writeln!(io::stderr(), "[{}/{}] {what}{so_far}", self.begun, self.steps)?)
+    }
+}
+
 /// Runs a command without input and output, and kills it after `limit`.
 pub fn within(command: &mut Command, limit: Duration) -> Result<()> {
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -16,7 +16,7 @@ const WAITING_TESTS: usize = 4;
 
 /// Runs all tests; `arguments` go to nextest, or to `cargo test` if nextest is not installed.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    ensure(&["tmux", "screen", "git", "git-lfs"])?;
+    ensure(&["tmux", "screen", "git", "git-lfs", "xz"])?;
     offer(&["chromium", "chromedriver"], "tests of the viewer in a browser")?;
     offer(&["tsc"], "tests of the bridge module")?;
     offer(&["postgres"], "tests of sync with PostgreSQL")?;
@@ -149,6 +149,7 @@ fn package<'a>(program: &'a str, installer: &str) -> &'a str {
     match (program, installer) {
         ("chromedriver", "apt-get") => "chromium-driver",
         ("chromedriver", "pacman") => "chromium",
+        ("xz", "apt-get") => "xz-utils",
         ("node", "apt-get" | "dnf" | "pacman") => "nodejs",
         ("Xvfb", "apt-get") => "xvfb",
         ("Xvfb", "dnf") => "xorg-x11-server-Xvfb",

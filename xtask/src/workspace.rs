@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use longhaul_core::catalog::COMMAND_LINE;
 use serde_json::Value;
 
-use crate::run;
+use crate::run::{self, Progress};
 
 /// The package whose executables are shipped.
 pub const PACKAGE: &str = "longhaul";
 
 /// The time for compilers that embed one in their output: 2000-01-01, as in the archive.
 const SOURCE_DATE: &str = "946684800";
-
-/// The HTTP server's executable.
-const WORKER: &str = "longhaul-worker";
 
 /// How executables are linked with the C library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +38,11 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// Returns how many steps [`Workspace::build_to_ship`] has.
+    pub(crate) fn builds(self) -> usize {
+        if self == Self::Dev { 1 } else { 2 }
+    }
+
     fn flag(self) -> &'static str {
         match self {
             Self::Release => "release",
@@ -109,10 +112,21 @@ impl Workspace {
     /// each time.
     ///
     /// On Linux with glibc they are linked statically, because loading the C library dynamically takes a third of a
-    /// hook's time. The worker is not: it resolves host names, for which glibc loads libraries of the machine it runs
-    /// on.
+    /// hook's time. The command line is not: it resolves host names, for which glibc loads libraries of the machine it
+    /// runs on.
     pub fn build_to_ship(&self, profile: Profile, triple: Option<&str>) -> Result<PathBuf> {
+        self.build_to_ship_and_tell(profile, triple, &mut Progress::of(profile.builds()))
+    }
+
+    /// Does the same as a part of a longer task.
+    pub(crate) fn build_to_ship_and_tell(
+        &self,
+        profile: Profile,
+        triple: Option<&str>,
+        progress: &mut Progress,
+    ) -> Result<PathBuf> {
         if profile == Profile::Dev {
+            progress.step("compile the executables")?;
             return self.build(PACKAGE, &["--bins"], profile, triple);
         }
         let host = Self::host_triple()?;
@@ -125,11 +139,13 @@ impl Workspace {
             cargo.env("CARGO_TARGET_DIR", &folder);
             Ok(cargo)
         };
-        let others = self.executables.iter().filter(|name| *name != WORKER);
+        let others = self.executables.iter().filter(|name| *name != COMMAND_LINE);
+        progress.step("compile the hooks")?;
         let bins: Vec<&str> = others.flat_map(|name| ["--bin", name]).collect();
         let mut build = self.command(cargo()?, "build", PACKAGE, &bins, profile, Some(triple));
         run::aloud(build.arg("--locked"))?;
-        let mut build = self.command(cargo()?, "rustc", PACKAGE, &["--bin", WORKER], profile, Some(triple));
+        progress.step("compile the command line")?;
+        let mut build = self.command(cargo()?, "rustc", PACKAGE, &["--bin", COMMAND_LINE], profile, Some(triple));
         build.arg("--locked");
         if link == Link::Static {
             // The flag applies only to this executable; the crates are shared with the other build.

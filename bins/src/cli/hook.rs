@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail};
 use longhaul_agents::EventRule;
-use longhaul_core::catalog::{AGENT_EXECUTABLE, REGISTRATIONS};
+use longhaul_core::catalog::{HOOK_EXECUTABLE, REGISTRATIONS};
 use longhaul_core::{Env, reply};
 use longhaul_runtime::{ErrorLog, read_stdin, waiting_times};
 
@@ -66,12 +66,12 @@ fn find(args: &Args) -> anyhow::Result<(&'static str, Vec<&'static str>)> {
     let agent = args.agent.or_else(|| install::codex_agent().filter(|_| args.codex));
     let registered: Vec<Row> = match agent {
         Some(agent) => {
-            // An executable for several agents is given the agent, too.
-            let name = Some(agent.name).filter(|_| agent.executable == AGENT_EXECUTABLE);
-            let arguments = |rule: &EventRule| name.into_iter().chain([rule.argument]).collect();
-            agent.events.iter().map(|rule| (rule.theirs, agent.executable, arguments(rule))).collect()
+            let arguments = |rule: &EventRule| vec![agent.name, rule.argument];
+            agent.events.iter().map(|rule| (rule.theirs, HOOK_EXECUTABLE, arguments(rule))).collect()
         }
-        None => REGISTRATIONS.iter().map(|hook| (hook.event.as_str(), hook.executable, Vec::new())).collect(),
+        None => {
+            REGISTRATIONS.iter().map(|hook| (hook.event.as_str(), hook.executable, hook.arguments.to_vec())).collect()
+        }
     };
     let wanted = plain(&args.event);
     let known: Vec<&str> = registered.iter().map(|(event, ..)| *event).collect();

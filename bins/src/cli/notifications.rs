@@ -50,10 +50,12 @@ fn test(env: &Env, way: Option<&str>) -> anyhow::Result<Exit> {
     if way.is_none() && config.notify.ways().next().is_none() {
         bail!("no way is enabled: set notify.blocked.ways in the configuration, or name a way, such as `terminal`");
     }
-    // Sending needs an HTTP client, which this executable does not contain.
+    // Another process, because it is killed if it takes too long.
     let exe = std::env::current_exe().context("cannot find the path of this executable")?;
-    let program = exe.with_file_name("longhaul-notify").to_string_lossy().into_owned();
-    let argv = [program, "--test".to_owned()].into_iter().chain(way.map(str::to_owned)).collect();
+    let argv = [exe.to_string_lossy().into_owned(), "run-notify".to_owned(), "--test".to_owned()]
+        .into_iter()
+        .chain(way.map(str::to_owned))
+        .collect();
     let status = longhaul_runtime::run_shown(&TerminalCommand { argv, stdin: None }, waiting_times::ALL_WAYS_IN_TEST)?;
     Ok(if status { Exit::Success } else { Exit::Problem })
 }

@@ -4,8 +4,8 @@ use anyhow::{Context, bail};
 use longhaul_core::{Env, Millis, counted};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::memory::folder_of;
-use longhaul_runtime::sync::{self, EXECUTABLE, ExchangeState, ProjectOrigin, project_origin};
-use longhaul_runtime::{Home, become_sibling, config, now};
+use longhaul_runtime::sync::{self, ExchangeState, ProjectOrigin, project_origin};
+use longhaul_runtime::{Home, config, now};
 use longhaul_store::{Store, SyncCounts, SyncHost, SyncProject, SyncSelf};
 use longhaul_sync::{ProjectId, normalised_url};
 use longhaul_tracker::age;
@@ -60,16 +60,16 @@ pub(crate) enum Command {
 
 pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
     match command {
-        Command::Init { address } => engine(&["init", address]),
-        Command::Join { code, url: None } => engine(&["join", code]),
-        Command::Join { code, url: Some(url) } => engine(&["join", code, "--url", url]),
-        Command::Now => engine(&["now"]),
-        Command::Rotate => engine(&["rotate"]),
-        Command::Leave => engine(&["leave"]),
-        Command::Key { qr: false } => engine(&["key"]),
-        Command::Key { qr: true } => engine(&["key", "--qr"]),
-        Command::Code { without_password: false } => engine(&["code"]),
-        Command::Code { without_password: true } => engine(&["code", "--without-password"]),
+        Command::Init { address } => engine(env, &["init", address]),
+        Command::Join { code, url: None } => engine(env, &["join", code]),
+        Command::Join { code, url: Some(url) } => engine(env, &["join", code, "--url", url]),
+        Command::Now => engine(env, &["now"]),
+        Command::Rotate => engine(env, &["rotate"]),
+        Command::Leave => engine(env, &["leave"]),
+        Command::Key { qr: false } => engine(env, &["key"]),
+        Command::Key { qr: true } => engine(env, &["key", "--qr"]),
+        Command::Code { without_password: false } => engine(env, &["code"]),
+        Command::Code { without_password: true } => engine(env, &["code", "--without-password"]),
         Command::Status(args) => status(env, args),
         Command::Hosts(args) => hosts(env, args),
         Command::Share(args) => share(env, args),
@@ -78,10 +78,13 @@ pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
     }
 }
 
-/// Becomes the executable that contains the engines. Returns only if that fails.
-fn engine(arguments: &[&str]) -> anyhow::Result<Exit> {
+/// Runs a command of the engines, unless Longhaul is switched off.
+fn engine(env: &Env, arguments: &[&str]) -> anyhow::Result<Exit> {
+    if env.disabled {
+        return Ok(Exit::Success);
+    }
     let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-    Err(become_sibling(EXECUTABLE, &arguments).into())
+    Ok(Exit::Code(longhaul_sync_engine::run(env, &arguments)))
 }
 
 /// Returns the database and this machine as its circle knows it; an error without a circle.

@@ -28,7 +28,7 @@ pub(crate) enum Command {
 pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
     match command {
-        Command::Run => Err(worker::become_worker().into()),
+        Command::Run => Ok(Exit::Code(longhaul_worker::main(std::iter::empty()))),
         Command::Start => {
             out::line(&worker::start(&home)?.url())?;
             Ok(Exit::Success)

@@ -18,8 +18,6 @@ pub struct Agent {
     pub package: &'static str,
     /// Its executable.
     pub program: &'static str,
-    /// Longhaul's executable for its hooks.
-    pub executable: &'static str,
     /// What follows `longhaul hook` in the command of a hook, before the event.
     pub option: &'static str,
     /// The events that are registered, in the order in which a session usually sends them.

@@ -1,6 +1,5 @@
 //! The tables of the agents: events, time limits of hooks, names of fields and tools, configuration.
 
-use longhaul_core::catalog::{AGENT_EXECUTABLE, CODEX_EXECUTABLE};
 use longhaul_core::event::EventName;
 
 use crate::agent::{
@@ -21,7 +20,6 @@ const CODEX: Agent = Agent {
     title: "Codex",
     package: "@openai/codex",
     program: "codex",
-    executable: CODEX_EXECUTABLE,
     // Codex asks its user to trust the command of a hook, and asks again when it changes: neither this option nor the
     // arguments of the events may ever change.
     option: "--codex",
@@ -83,7 +81,6 @@ const GEMINI: Agent = Agent {
     title: "Gemini CLI",
     package: "@google/gemini-cli",
     program: "gemini",
-    executable: AGENT_EXECUTABLE,
     option: "--agent gemini",
     // Not registered: BeforeTool, which comes before the permission dialog, and PreCompress, which Gemini CLI sends before
     // every request, also when nothing is compressed.
@@ -158,7 +155,6 @@ const QWEN: Agent = Agent {
     title: "Qwen Code",
     package: "@qwen-code/qwen-code",
     program: "qwen",
-    executable: AGENT_EXECUTABLE,
     option: "--agent qwen",
     events: &[
         EventRule::new("SessionStart", EventName::SessionStart, 5),
@@ -233,7 +229,6 @@ const OPENCODE: Agent = Agent {
     title: "opencode",
     package: "opencode-ai",
     program: "opencode",
-    executable: AGENT_EXECUTABLE,
     option: "--agent opencode",
     events: &[
         EventRule::new("session.start", EventName::SessionStart, 5),

@@ -64,6 +64,8 @@ pub struct Registration {
     pub event: EventName,
     /// The executable in the bundle's `bin/`.
     pub executable: &'static str,
+    /// Its first arguments, which name the event.
+    pub arguments: &'static [&'static str],
     /// The matcher: the tools for which the hook runs; `None` for every tool, and for events without a matcher.
     pub matcher: Option<&'static str>,
     /// The time limit that hooks.json sets, in seconds.
@@ -76,15 +78,26 @@ pub struct Registration {
     pub about: &'static str,
 }
 
+/// The executable of every hook but that of PostToolUse. Its first argument is the event, or the name of another agent, which
+/// is followed by the event.
+pub const HOOK_EXECUTABLE: &str = "longhaul-hook";
+
+/// The executable of PostToolUse, which runs far more often than all others: it is small, so that it starts faster.
+pub const POST_TOOL_USE_EXECUTABLE: &str = "longhaul-post-tool-use";
+
+/// The command line. Its hidden commands are the processes that hooks start in the background.
+pub const COMMAND_LINE: &str = "longhaul";
+
 const fn register(
     event: EventName,
-    executable: &'static str,
+    arguments: &'static [&'static str],
     jobs: &'static [Job],
     about: &'static str,
 ) -> Registration {
     Registration {
         event,
-        executable,
+        executable: HOOK_EXECUTABLE,
+        arguments,
         matcher: None,
         timeout_seconds: 3,
         stdin_deadline: Duration::from_millis(2500),
@@ -104,14 +117,14 @@ pub const REGISTRATIONS: &[Registration] = &[
         stdin_deadline: Duration::from_millis(3000),
         ..register(
             EventName::SessionStart,
-            "longhaul-session-start",
+            &["session-start"],
             ALL,
             "Records the session and its terminal; shows what the previous session passed on, and the project's memory; removes old logs",
         )
     },
     register(
         EventName::UserPromptSubmit,
-        "longhaul-user-prompt-submit",
+        &["user-prompt-submit"],
         ALL,
         "Confirms a bookmark, writes a baton (`/longhaul:tl`), or records that a turn begins: working; records the prompt, and adds what other sessions said about it",
     ),
@@ -119,41 +132,44 @@ pub const REGISTRATIONS: &[Registration] = &[
         matcher: Some("Agent|Task"),
         ..register(
             EventName::PreToolUse,
-            "longhaul-pre-tool-use",
+            &["pre-tool-use"],
             BOOKMARKS,
             "Context guard: denies new subagents when the context is nearly full",
         )
     },
-    register(
-        EventName::PostToolUse,
-        "longhaul-post-tool-use",
-        &[Job::Bookmarks, Job::Tracker, Job::Memory],
-        "Counts and records the call; after enough work, types a bookmark into the running turn",
-    ),
+    Registration {
+        executable: POST_TOOL_USE_EXECUTABLE,
+        ..register(
+            EventName::PostToolUse,
+            &[],
+            &[Job::Bookmarks, Job::Tracker, Job::Memory],
+            "Counts and records the call; after enough work, types a bookmark into the running turn",
+        )
+    },
     register(
         EventName::PostToolUseFailure,
-        "longhaul-post-tool-use-failure",
+        &["post-tool-use-failure"],
         &[Job::Tracker, Job::Memory],
         "Records the failed call: working",
     ),
     register(
         EventName::PermissionRequest,
-        "longhaul-permission-request",
+        &["permission-request"],
         TRACKER,
         "The session waits for an answer: blocked",
     ),
     register(
         EventName::Notification,
-        "longhaul-notification",
+        &["notification"],
         &[Job::Tracker, Job::Continuation],
         "Blocked, if no other event has reported it; tries an overdue step of a continuation again",
     ),
-    register(EventName::SubagentStart, "longhaul-subagent-start", ALL, "Records that a subagent runs"),
+    register(EventName::SubagentStart, &["subagent-start"], ALL, "Records that a subagent runs"),
     Registration {
         timeout_seconds: 5,
         ..register(
             EventName::SubagentStop,
-            "longhaul-subagent-stop",
+            &["subagent-stop"],
             &[Job::Bookmarks, Job::Tracker, Job::Handoff],
             "Counts the subagent's reply; may set a bookmark; compares the summary of a compaction with what the session needs",
         )
@@ -163,14 +179,14 @@ pub const REGISTRATIONS: &[Registration] = &[
         stdin_deadline: Duration::from_millis(4000),
         ..register(
             EventName::Stop,
-            "longhaul-stop",
+            &["stop"],
             ALL,
             "The turn is over: completed; stores and summarizes it; may ask for a handoff and clear; may set a bookmark, or compact",
         )
     },
     register(
         EventName::StopFailure,
-        "longhaul-stop-failure",
+        &["stop-failure"],
         &[Job::Tracker, Job::Continuation],
         "The turn ended in an error: blocked, with the kind of error; a rate limit pauses a continuation",
     ),
@@ -179,18 +195,18 @@ pub const REGISTRATIONS: &[Registration] = &[
         timeout_seconds: 10,
         ..register(
             EventName::PreCompact,
-            "longhaul-pre-compact",
+            &["pre-compact"],
             &[Job::Bookmarks, Job::Handoff, Job::Memory],
             "Stores the conversation before it is compacted, and what will be needed of it; takes a snapshot; resets the bookmark counters",
         )
     },
-    register(EventName::TeammateIdle, "longhaul-teammate-idle", TRACKER, "A teammate has nothing to do: idle"),
-    register(EventName::TaskCompleted, "longhaul-task-completed", TRACKER, "Counts the completed task"),
+    register(EventName::TeammateIdle, &["teammate-idle"], TRACKER, "A teammate has nothing to do: idle"),
+    register(EventName::TaskCompleted, &["task-completed"], TRACKER, "Counts the completed task"),
     Registration {
         stdin_deadline: Duration::from_millis(800),
         ..register(
             EventName::SessionEnd,
-            "longhaul-session-end",
+            &["session-end"],
             &[Job::Tracker, Job::Handoff, Job::Continuation, Job::Memory],
             "Removes the session from the counts in tmux; after `/clear`, writes a baton",
         )
@@ -207,6 +223,12 @@ pub fn time_allowed(event: EventName) -> Duration {
     }
     let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
     Duration::from_secs(registration.map_or(3, |registration| registration.timeout_seconds))
+}
+
+/// Returns the first arguments of the executable of `event`.
+pub fn arguments(event: EventName) -> &'static [&'static str] {
+    let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
+    registration.map_or(&[], |registration| registration.arguments)
 }
 
 /// Returns whether the executable of `event` prints an answer.
@@ -226,34 +248,6 @@ pub fn stdin_deadline(event: EventName) -> Duration {
 
 // The contents of each bundle: of one job, or of all.
 
-/// An executable that no hook event starts.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct Companion {
-    /// The executable in the bundle's `bin/`.
-    pub executable: &'static str,
-    /// The jobs that need it; the bundle of all jobs has it in any case.
-    pub jobs: &'static [Job],
-}
-
-/// The executable that Gemini CLI, Qwen Code and opencode start for every event, with the agent and its event as arguments.
-pub const AGENT_EXECUTABLE: &str = "longhaul-agent";
-
-/// The executable that Codex starts for every event, with the event as its argument.
-pub const CODEX_EXECUTABLE: &str = "longhaul-codex";
-
-/// Every executable that no hook event starts.
-pub const COMPANIONS: &[Companion] = &[
-    Companion { executable: "longhaul", jobs: &Job::ALL },
-    Companion { executable: AGENT_EXECUTABLE, jobs: &[] },
-    Companion { executable: CODEX_EXECUTABLE, jobs: &[] },
-    Companion { executable: "longhaul-injector", jobs: &[Job::Bookmarks, Job::Continuation] },
-    Companion { executable: "longhaul-notify", jobs: &[Job::Tracker] },
-    Companion { executable: "longhaul-snapshot", jobs: &[Job::Bookmarks] },
-    Companion { executable: "longhaul-sync", jobs: &[Job::Memory] },
-    Companion { executable: "longhaul-worker", jobs: &[Job::Memory] },
-];
-
 /// Returns the registrations that `job` needs; all of them for `None`.
 pub fn registrations(job: Option<Job>) -> impl Iterator<Item = &'static Registration> {
     REGISTRATIONS.iter().filter(move |registration| job.is_none_or(|job| registration.jobs.contains(&job)))
@@ -261,7 +255,6 @@ pub fn registrations(job: Option<Job>) -> impl Iterator<Item = &'static Registra
 
 /// Returns the names of the executables in the bundle of `job`, or of all jobs for `None`, sorted and without duplicates.
 pub fn executables(job: Option<Job>) -> impl Iterator<Item = &'static str> {
-    let companions = COMPANIONS.iter().filter(|companion| job.is_none_or(|job| companion.jobs.contains(&job)));
     let hooks = registrations(job).map(|registration| registration.executable);
-    companions.map(|companion| companion.executable).chain(hooks).collect::<BTreeSet<_>>().into_iter()
+    hooks.chain([COMMAND_LINE]).collect::<BTreeSet<_>>().into_iter()
 }

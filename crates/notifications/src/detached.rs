@@ -1,4 +1,4 @@
-//! `longhaul-notify SESSION STATE TIME`: the detached process that reports one change of a session, and how long the log of
+//! `longhaul run-notify SESSION STATE TIME`: the detached process that reports one change of a session, and how long the log of
 //! notifications is kept.
 
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use longhaul_memory::redact_command;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{
     Error, ErrorLog, Home, NextLine, ProgramLines, is_headless, leave_session, now, open_draft_at, read_stdin,
-    start_sibling, tty, utc_offset_seconds, variable, waiting_times,
+    spawn_own, tty, utc_offset_seconds, variable, waiting_times,
 };
 use longhaul_store::{Notification, NotifyEvent, NotifyResult, Store};
 use longhaul_tracker::Agent;
@@ -43,7 +43,7 @@ pub fn run(env: &Env, args: &[String]) -> ExitCode {
         _ => None,
     };
     let Some(event) = event else {
-        log.write("usage: longhaul-notify SESSION blocked|completed|failed|limit MILLISECONDS");
+        log.write("usage: longhaul run-notify SESSION blocked|completed|failed|limit MILLISECONDS");
         return ExitCode::from(2);
     };
     match report(env, &event, Question::read().as_ref()) {
@@ -144,7 +144,7 @@ impl Report<'_> {
         while Instant::now() < deadline {
             match program.next_line(waiting_times::SESSION_READ_FOR_CLICK) {
                 NextLine::Line(action) if action.trim() == GOTO => {
-                    return start_sibling("longhaul", &["goto".to_owned(), self.event.session.clone()]).map(drop);
+                    return spawn_own("goto", std::slice::from_ref(&self.event.session)).map(drop);
                 }
                 NextLine::Line(_) => {}
                 NextLine::Ended { .. } => return Ok(()),

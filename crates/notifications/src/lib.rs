@@ -1,7 +1,7 @@
 //! Notifications: whether a change of a session is reported (`decision.rs`), what is said (`message.rs`), and how it is sent
 //! (`ways.rs`). The log of what was sent or not is kept by `detached.rs`.
 //!
-//! No hook links this crate: hooks start `longhaul-notify`.
+//! No hook links this crate: hooks start `longhaul run-notify`.
 
 mod detached;
 mod outgoing;

@@ -1,4 +1,4 @@
-//! `longhaul-notify --test [WAY]`: sends a notification by one way, or by every way that the configuration names. Also
+//! `longhaul run-notify --test [WAY]`: sends a notification by one way, or by every way that the configuration names. Also
 //! what a way lacks, for the doctor.
 
 use std::io::Write;

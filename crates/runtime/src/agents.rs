@@ -43,8 +43,7 @@ impl AgentCall {
         answer_even_after_a_panic(log.clone());
         let payload = stdin::read(catalog::stdin_deadline(EventName::PostToolUse)).map_err(|error| error.to_string());
         let parsed = payload.and_then(|bytes| {
-            let is_its = |known: &&Agent| known.executable == catalog::AGENT_EXECUTABLE;
-            let agent = find(agent).filter(is_its).ok_or_else(|| format!("no such agent: {agent:?}"))?;
+            let agent = find(agent).ok_or_else(|| format!("no such event or agent: {agent:?}"))?;
             let payload = Payload::parse(agent, event, &utf8(bytes));
             payload.map(|payload| Some((agent, payload?))).map_err(|error| error.to_string())
         });

@@ -38,9 +38,9 @@ pub fn on_list_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error>
     if !is_asked || in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
     }
-    let args = ["bookmarks", "--session", hook.event.common.session.as_str()].map(str::to_owned);
+    let args = ["--session", hook.event.common.session.as_str()].map(str::to_owned);
     let limit = hook.deadline.left().saturating_sub(ANSWER_AFTER_COMMAND);
-    let listed = process::ask_sibling("longhaul", &args, Path::new("/"), limit)?;
+    let listed = process::ask_own("bookmarks", &args, Path::new("/"), limit)?;
     hook.answer(Reply::end(listed.as_deref().unwrap_or(LIST_IN_TERMINAL).trim()));
     Ok(Flow::Done)
 }
@@ -175,7 +175,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         record.and_then(|record| record.no_terminal).or_else(now).unwrap_or_default()
     }
 
-    /// Starts `longhaul-injector` in the background.
+    /// Starts `longhaul run-injector` in the background.
     pub(crate) fn spawn_injector(
         &self,
         text: &str,
@@ -186,7 +186,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let session = self.event.common().session.to_string();
         let (kind, when) = (receipt.name().to_owned(), when.name().to_owned());
         let args = [session, kind, when, ticket.0.to_string(), text.to_owned()];
-        process::spawn_sibling("longhaul-injector", &args).map(drop)
+        process::spawn_own("run-injector", &args).map(drop)
     }
 }
 

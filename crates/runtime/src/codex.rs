@@ -369,7 +369,7 @@ fn start_continuation(hook: &Hook<Stop>) -> Result<bool, Error> {
     };
     let session = hook.event.common().session.to_string();
     let args = [session, CONTINUATION_KIND.to_owned(), pane.socket, pane.pane, pid.to_string()];
-    process::spawn_sibling("longhaul-injector", &args)?;
+    process::spawn_own("run-injector", &args)?;
     Ok(true)
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn nonce() -> Result<String, Error> {
 /// Starts the process that types the text that a chain waits for.
 pub fn start_injector(chain: &Chain) -> Result<(), Error> {
     let args = [chain.plan.session.clone(), KIND.to_owned(), chain.id.to_string()];
-    process::spawn_sibling("longhaul-injector", &args).map(drop)
+    process::spawn_own("run-injector", &args).map(drop)
 }
 
 /// Resumes or cancels a chain at the user's request. Returns the chain after that.

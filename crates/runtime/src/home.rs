@@ -12,7 +12,7 @@ use longhaul_memory::redact;
 use longhaul_store::{Store, StoreError};
 
 use crate::memory::{salvage, upkeep};
-use crate::{Error, files, waiting_times};
+use crate::{Error, bounded_read, files, waiting_times};
 
 /// Names of files and folders in the data folder.
 const KNOWN: [&str; 17] = [
@@ -347,6 +347,16 @@ pub fn config(env: &Env) -> Result<(Config, Vec<config::Warning>), Error> {
 /// user's data.
 pub fn install_record(user_home: &Path) -> PathBuf {
     user_home.join(".local/lib/longhaul/installed.json")
+}
+
+/// Returns the id of the version that `longhaul install` has installed; `None` if it has installed none.
+pub(crate) fn installed_id(user_home: &Path) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Record {
+        id: String,
+    }
+    let record = bounded_read::bytes(&install_record(user_home), bounded_read::LARGE).ok()?;
+    Some(serde_json::from_slice::<Record>(&record).ok()?.id)
 }
 
 /// Returns whether a path leads to no folder, although something is there: a file, or a link to nothing or to itself.

@@ -172,7 +172,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             Err(problem) => Err(problem),
         };
         let only: Vec<String> = match client {
-            Client::Claude => std::env::args().skip(1).collect(),
+            Client::Claude => std::env::args().skip(1 + catalog::arguments(E::NAME).len()).collect(),
             // The arguments are the agent and the event.
             Client::Codex | Client::Agent => Vec::new(),
         };

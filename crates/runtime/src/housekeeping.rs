@@ -1,12 +1,12 @@
 //! Tasks of no other job: configuration warnings, a word in the first session, and removing old files.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fs2::FileExt;
 use longhaul_core::Millis;
-use longhaul_core::catalog::Job;
+use longhaul_core::catalog::{Job, MARKETPLACE};
 use longhaul_core::event::{SessionStart, StartSource};
 
 use crate::memory::salvage;
@@ -108,6 +108,43 @@ pub fn remove_old_files(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         }
     }
     Ok(Flow::Next)
+}
+
+/// Removes the installed versions that an update has replaced, and the copies of the plugin that Claude Code has marked as
+/// unused, if no other session runs that may have begun with one of them.
+pub fn remove_old_versions(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    let env = &hook.env;
+    let (Some(user_home), Ok(exe)) = (env.home_dir.as_deref(), std::env::current_exe()) else { return Ok(Flow::Next) };
+    let copies = env.client_dir.iter().flat_map(|dir| folders(&dir.join("plugins/cache").join(MARKETPLACE)));
+    let mut old: Vec<PathBuf> =
+        copies.flat_map(|plugin| folders(&plugin)).filter(|copy| copy.join(".orphaned_at").exists()).collect();
+    let current = home::installed_id(user_home);
+    let versions = home::install_record(user_home).with_file_name("versions");
+    if let Some(current) = current.as_deref() {
+        old.extend(folders(&versions).into_iter().filter(|version| !version.ends_with(current)));
+    }
+    old.retain(|folder| !exe.starts_with(folder));
+    let is_own = |pid: u32| env.client_pid == Some(pid);
+    if old.is_empty() || client_records::records(env).iter().any(|client| !is_own(client.pid)) {
+        return Ok(Flow::Next);
+    }
+    // A running `longhaul install` holds this lock: it records its version after it has copied it.
+    let Ok(lock) = bounded_read::open_dir(user_home) else { return Ok(Flow::Next) };
+    if lock.try_lock_exclusive().is_err() || home::installed_id(user_home) != current {
+        return Ok(Flow::Next);
+    }
+    for folder in old {
+        // The start of another session may be removing it at the same time.
+        let _ = fs::remove_dir_all(folder);
+    }
+    Ok(Flow::Next)
+}
+
+/// Returns the folders in a folder. Hidden ones are left out: a copy is hidden until it is complete.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let visible = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+    visible.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()).collect()
 }
 
 /// Returns whether a file is locked. The age of a lock file does not change while it is held.

@@ -73,8 +73,7 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
         };
     }
     let Some((session, receipt, when, ticket, text)) = parse(&args) else {
-        let usage =
-            "usage: longhaul-injector SESSION bookmark|compaction idle|soon TICKET TEXT, or SESSION continuation CHAIN";
+        let usage = "usage: longhaul run-injector SESSION bookmark|compaction idle|soon TICKET TEXT, or SESSION continuation CHAIN";
         log.write(usage);
         return ExitCode::from(2);
     };

@@ -58,8 +58,8 @@ pub use crate::hook::{Deadline, Flow, Hook, JobFn};
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::native_links::has_launcher;
 pub use crate::process::{
-    become_sibling, leave_session, run as run_program, run_bounded as run_program_bounded, run_in as run_program_in,
-    run_in_terminal as run_program_in_terminal, spawn_sibling as start_sibling, tty, variable,
+    leave_session, run as run_program, run_bounded as run_program_bounded, run_in as run_program_in,
+    run_in_terminal as run_program_in_terminal, spawn_own, tty, variable,
 };
 pub use crate::program_output::{NextLine, ProgramLines, run_shown, run_silently};
 pub use crate::session_file::{SessionRecord, TranscriptFile, transcript_place};

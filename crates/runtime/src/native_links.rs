@@ -6,15 +6,13 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use longhaul_core::catalog::HOOK_EXECUTABLE;
 use longhaul_core::event::SessionStart;
 use longhaul_universal_bundle::{CHECKSUMS, Checksums, Link, Location, is_launcher, links};
 use sha2::{Digest, Sha256};
 
 use crate::bounded_read::{self, Links};
 use crate::{Deadline, Error, Flow, Hook, files, is_executable};
-
-/// The launcher that is replaced last. Where it is a launcher no longer, nothing is left to do.
-const LAST: &str = "longhaul-session-start";
 
 /// How much of a file is read to recognise a launcher.
 const BEGINNING: u64 = 64;
@@ -33,14 +31,15 @@ fn replace_launchers(exe: &Path, deadline: Deadline) -> Result<bool, Error> {
         return Ok(false);
     };
     let bin = bundle.join("bin");
-    if !has_launcher(&bin.join(LAST)) || !is_real_folder(&bin) || !is_real_folder(&bin.join(target)) {
+    // The launcher that is replaced last.
+    if !has_launcher(&bin.join(HOOK_EXECUTABLE)) || !is_real_folder(&bin) || !is_real_folder(&bin.join(target)) {
         return Ok(false);
     }
     let links = links(&checksums(&bin.join(CHECKSUMS))?, target);
     let mut replaced = false;
     let mut problem = None;
     for link in links.iter().filter(|link| has_launcher(&bin.join(link.name))) {
-        if deadline.left().is_zero() || (link.name == LAST && problem.is_some()) {
+        if deadline.left().is_zero() || (link.name == HOOK_EXECUTABLE && problem.is_some()) {
             break;
         }
         match verify(&bin.join(&link.to), &link.checksum) {

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::{Error, home, process};
 
-/// The executable that decides and sends.
-const PROGRAM: &str = "longhaul-notify";
+/// The command that decides and sends.
+const COMMAND: &str = "run-notify";
 
 /// What the dialog asks for, at the time of the change. Another dialog may open before the notification is sent.
 #[derive(Debug, Clone, Copy)]
@@ -40,11 +40,11 @@ pub(crate) fn start(
     }
     let args = [session.to_owned(), state.as_str().to_owned(), env.now.0.to_string()];
     match question {
-        None => process::spawn_sibling(PROGRAM, &args).map(drop),
+        None => process::spawn_own(COMMAND, &args).map(drop),
         // As its input, because every user of the machine can read arguments.
         Some(Question { asked_by, wants }) => {
             let input = json!({ "asked_by": asked_by, "wants": wants });
-            process::spawn_sibling_with(PROGRAM, &args, &input.to_string())
+            process::spawn_own_with(COMMAND, &args, &input.to_string())
         }
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use longhaul_core::catalog::COMMAND_LINE;
 use longhaul_inject::TerminalCommand;
 use longhaul_tracker::{Process, Script, agent_below, is_below};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -128,17 +129,17 @@ pub(crate) fn command_of(step: &TerminalCommand) -> Result<(Command, &str), Erro
     Ok((command, program))
 }
 
-/// Starts another executable of Longhaul in the background.
+/// Starts a command of `longhaul` in the background.
 ///
 /// A child that kept the hook's standard output open would block Claude Code. The child calls [`leave_session`].
-pub fn spawn_sibling(name: &str, args: &[String]) -> Result<Child, Error> {
-    spawn(&mut sibling_command(name, args)?, name)
+pub fn spawn_own(name: &str, args: &[String]) -> Result<Child, Error> {
+    spawn(&mut own_command(name, args)?, name)
 }
 
-/// Starts another executable of Longhaul in the background, with a short text as its standard input. It calls
+/// Starts a command of `longhaul` in the background, with a short text as its standard input. It calls
 /// [`leave_session`].
-pub(crate) fn spawn_sibling_with(name: &str, args: &[String], input: &str) -> Result<(), Error> {
-    let mut child = spawn(sibling_command(name, args)?.stdin(Stdio::piped()), name)?;
+pub(crate) fn spawn_own_with(name: &str, args: &[String], input: &str) -> Result<(), Error> {
+    let mut child = spawn(own_command(name, args)?.stdin(Stdio::piped()), name)?;
     if let Some(mut stdin) = child.stdin.take() {
         // A program that has ended already needs no input.
         let _ = stdin.write_all(input.as_bytes());
@@ -146,20 +147,20 @@ pub(crate) fn spawn_sibling_with(name: &str, args: &[String], input: &str) -> Re
     Ok(())
 }
 
-/// Starts another executable of Longhaul in the background, in the folder `dir`. It calls [`leave_session`].
-pub(crate) fn spawn_sibling_in(name: &str, args: &[String], dir: &Path) -> Result<(), Error> {
-    spawn(set_folder(&mut sibling_command(name, args)?, dir), name).map(drop)
+/// Starts a command of `longhaul` in the background, in the folder `dir`. It calls [`leave_session`].
+pub(crate) fn spawn_own_in(name: &str, args: &[String], dir: &Path) -> Result<(), Error> {
+    spawn(set_folder(&mut own_command(name, args)?, dir), name).map(drop)
 }
 
-/// Starts another executable of Longhaul in the background, in the folder `dir`, with these variables of a terminal; `None`
+/// Starts a command of `longhaul` in the background, in the folder `dir`, with these variables of a terminal; `None`
 /// unsets one. It calls [`leave_session`].
-pub(crate) fn spawn_sibling_in_terminal(
+pub(crate) fn spawn_own_in_terminal(
     name: &str,
     args: &[String],
     dir: &Path,
     terminal: &[(&str, Option<&str>)],
 ) -> Result<(), Error> {
-    let mut command = sibling_command(name, args)?;
+    let mut command = own_command(name, args)?;
     set_folder(&mut command, dir);
     for (variable, value) in terminal {
         match value {
@@ -170,21 +171,21 @@ pub(crate) fn spawn_sibling_in_terminal(
     spawn(&mut command, name).map(drop)
 }
 
-/// Runs another executable of Longhaul in the folder `dir` and returns what it prints; `None` if it takes too long. It
+/// Runs a command of `longhaul` in the folder `dir` and returns what it prints; `None` if it takes too long. It
 /// then goes on by itself, because it may be in the middle of a change.
-pub(crate) fn ask_sibling(name: &str, args: &[String], dir: &Path, limit: Duration) -> Result<Option<String>, Error> {
-    let mut command = sibling_command(name, args)?;
+pub(crate) fn ask_own(name: &str, args: &[String], dir: &Path, limit: Duration) -> Result<Option<String>, Error> {
+    let mut command = own_command(name, args)?;
     // Its own group, so that it does not end with the hook.
     set_folder(&mut command, dir).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     let printed = Started::new(command, name, limit)?.finish_or_leave();
     Ok(printed.map(|both| both.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()))
 }
 
-/// Starts another executable of Longhaul in the background, in the folder `dir`, with `stdin` as its standard input.
+/// Starts a command of `longhaul` in the background, in the folder `dir`, with `stdin` as its standard input.
 ///
 /// It gets none of the variables of the session and terminal of this hook. It calls [`leave_session`].
 pub(crate) fn spawn_apart(name: &str, args: &[&str], stdin: impl Into<Stdio>, dir: &Path) -> Result<(), Error> {
-    let mut command = sibling_command(name, args)?;
+    let mut command = own_command(name, args)?;
     set_folder(&mut command, dir).stdin(stdin);
     for variable in NOT_PASSED_ON {
         command.env_remove(variable);
@@ -200,10 +201,11 @@ fn set_folder<'c>(command: &'c mut Command, dir: &Path) -> &'c mut Command {
     if std::env::current_dir().is_ok_and(|here| here == dir) { command } else { command.current_dir(dir) }
 }
 
-/// Returns a command for another executable of Longhaul, with all three streams connected to /dev/null.
-fn sibling_command<S: AsRef<OsStr>>(name: &str, args: &[S]) -> Result<Command, Error> {
-    let mut command = command(sibling(name).map_err(|source| Error::Start { program: name.to_owned(), source })?);
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+/// Returns the command `name` of `longhaul`, with all three streams connected to /dev/null.
+fn own_command<S: AsRef<OsStr>>(name: &str, args: &[S]) -> Result<Command, Error> {
+    let executable = std::env::current_exe().map_err(|source| Error::Start { program: name.to_owned(), source })?;
+    let mut command = command(executable.with_file_name(COMMAND_LINE));
+    command.arg(name).args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command)
 }
 
@@ -211,25 +213,11 @@ fn spawn(command: &mut Command, program: &str) -> Result<Child, Error> {
     command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })
 }
 
-/// Replaces this process by another executable of Longhaul. Returns only if that fails.
-pub fn become_sibling(name: &str, args: &[String]) -> Error {
-    let source = match sibling(name) {
-        Ok(program) => command(&program).args(args).exec(),
-        Err(error) => error,
-    };
-    Error::Start { program: name.to_owned(), source }
-}
-
 /// Starts a program of the user's desktop in the background.
 pub(crate) fn spawn_detached(program: &str, args: &[&str]) -> Result<(), Error> {
     let mut command = command(program);
     command.args(args).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     spawn(&mut command, program).map(drop)
-}
-
-/// Returns the executable `name` in the folder of this one.
-fn sibling(name: &str) -> std::io::Result<PathBuf> {
-    Ok(std::env::current_exe()?.with_file_name(name))
 }
 
 /// Starts a new session, so that this process does not end with the session of the hook.

@@ -61,7 +61,7 @@ pub(crate) fn start_if_large(env: &Env, home: &Home, config: &Config, store: &St
     let can_listen = SocketAddrUnix::new(own.socket()).is_ok() && !own.has_failed();
     let is_large = || store.newest_numbers().is_ok_and(|records| records >= config.memory.search_process_records.0);
     if can_listen && is_large() {
-        process::spawn_apart("longhaul", &["memory", "search-process"], Stdio::null(), home.dir())?;
+        process::spawn_apart("memory", &["search-process"], Stdio::null(), home.dir())?;
     }
     Ok(())
 }

@@ -82,7 +82,7 @@ pub fn on_restore_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Err
     let cwd = hook.event.common.cwd.clone().or(hook.project_dir()).filter(|dir| dir.is_dir());
     let Some(cwd) = cwd else { return Ok(Flow::Next) };
     let limit = hook.deadline.left().saturating_sub(ANSWER_AFTER_COMMAND);
-    let answer = match process::ask_sibling("longhaul", &args, &cwd, limit)? {
+    let answer = match process::ask_own("restore", &args, &cwd, limit)? {
         Some(text) => text,
         None if is_now => RESTORE_IN_BACKGROUND.to_owned(),
         None => RESTORE_IN_TERMINAL.to_owned(),
@@ -122,9 +122,9 @@ impl<E: HookEvent<'static>> Hook<E> {
         session: &str,
         cwd: &std::path::Path,
     ) -> Result<Option<String>, Error> {
-        let args = ["diff", &snapshot.to_string(), "--json", "--session", session].map(str::to_owned);
+        let args = [&snapshot.to_string(), "--json", "--session", session].map(str::to_owned);
         let limit = COUNT_AFTER_REWIND.min(self.deadline.left() / 2);
-        let files = match process::ask_sibling("longhaul", &args, cwd, limit)? {
+        let files = match process::ask_own("diff", &args, cwd, limit)? {
             Some(text) => match serde_json::from_str::<Vec<serde::de::IgnoredAny>>(&text) {
                 Ok(files) => Some(files.len()),
                 Err(_) => {
@@ -145,7 +145,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         self.event.common().cwd.as_deref().is_some_and(git::is_in_repository)
     }
 
-    /// Starts `longhaul-snapshot` in the background.
+    /// Starts `longhaul run-snapshot` in the background.
     pub(crate) fn start_snapshot(&self, kind: &str, is_pinned: bool) -> Result<(), Error> {
         let common = self.event.common();
         let Some(cwd) = common.cwd.as_deref().filter(|dir| self.config.snapshots.enabled && dir.is_dir()) else {
@@ -158,7 +158,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             common.prompt_id.clone().unwrap_or_default(),
             if is_pinned { "pinned" } else { "-" }.to_owned(),
         ];
-        process::spawn_sibling_in("longhaul-snapshot", &args, cwd)
+        process::spawn_own_in("run-snapshot", &args, cwd)
     }
 }
 
@@ -195,7 +195,7 @@ fn restore_arguments(session: &str, words: &[&str]) -> (Vec<String>, bool) {
     let options = words.iter().position(|word| *word == "--").unwrap_or(words.len());
     let (options, paths) = words.split_at(options);
     let is_now = options.contains(&"now");
-    let mut args = vec!["restore", "--from-session", session, if is_now { "--yes" } else { "--dry-run" }];
+    let mut args = vec!["--from-session", session, if is_now { "--yes" } else { "--dry-run" }];
     args.extend(
         options.iter().filter(|word| **word != "now").map(|word| if *word == "undo" { "--undo" } else { word }),
     );

@@ -1,5 +1,5 @@
 //! The exchange with other machines as hooks, the command line and the doctor see it: whether this machine has a circle, when
-//! the next exchange is due, and how the last one went. `longhaul-sync` does the exchange itself.
+//! the next exchange is due, and how the last one went. `longhaul run-sync` does the exchange itself.
 //!
 //! ```text
 //! sync/started       when an exchange was last started, as its modification time; there only with a circle
@@ -34,8 +34,8 @@ const HOST_NAME: Duration = Duration::from_secs(2);
 /// How long to wait for git, for finding the root commit of a project.
 const GIT_ROOT_COMMIT: Duration = Duration::from_secs(30);
 
-/// The executable that exchanges records.
-pub const EXECUTABLE: &str = "longhaul-sync";
+/// The command that exchanges records.
+const COMMAND: &str = "run-sync";
 
 /// The argument with which hooks start it.
 pub const AUTOMATIC: &str = "exchange";
@@ -69,7 +69,7 @@ fn start_exchange(home: &Home, now: Millis, interval: Duration) -> Result<(), Er
     let file = files::open_append(&path)?;
     let time = SystemTime::UNIX_EPOCH + Duration::from_millis(now.0);
     file.set_modified(time).map_err(|source| Error::Write { path, source })?;
-    process::spawn_sibling(EXECUTABLE, &[AUTOMATIC.to_owned()]).map(drop)
+    process::spawn_own(COMMAND, &[AUTOMATIC.to_owned()]).map(drop)
 }
 
 fn started_file(home: &Home) -> PathBuf {

@@ -1,6 +1,6 @@
 //! A child process that is killed when its parent ends or no longer needs it.
 //!
-//! Between parent and child runs a guard, which is this executable with another argument. It reads from a pipe that
+//! Between parent and child runs a guard, which is the worker with another argument. It reads from a pipe that
 //! closes when the parent closes it or dies for any reason, and then kills the whole process group of the child. This
 //! works even if the parent is killed by SIGKILL.
 
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use crate::{Error, process};
+use crate::{Error, process, worker};
 
 /// How long to wait for a child process that is killed when its parent dies, until it is dead.
 const TIED_CHILD_KILLED: Duration = Duration::from_secs(5);
@@ -74,7 +74,7 @@ pub enum GuardError {
 /// Runs a program in `dir`, with Longhaul's hooks switched off, until it ends, the time is up, or it is no longer
 /// wanted.
 ///
-/// The guard is this executable, so its `main` must call [`guard`] before anything else.
+/// The guard is this executable, as the worker: its `main` must call [`guard`] before anything else.
 pub fn run_guarded(
     argv: &[String],
     dir: &Path,
@@ -117,7 +117,7 @@ pub fn run_guarded(
 
 fn start(argv: &[String], dir: &Path) -> io::Result<Child> {
     let mut command = process::command(std::env::current_exe()?);
-    command.arg(GUARD).args(argv).current_dir(dir).env("LONGHAUL_DISABLE", "1");
+    command.args([worker::COMMAND, GUARD]).args(argv).current_dir(dir).env("LONGHAUL_DISABLE", "1");
     for name in NOT_PASSED_ON {
         command.env_remove(name);
     }

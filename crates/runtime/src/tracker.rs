@@ -418,15 +418,12 @@ fn launched_by(inherited: Option<&str>, client: Option<u32>) -> Option<String> {
 // Several processes show something at the same time. A lock keeps the order: whoever holds it reads the rows and shows them,
 // so what is shown last is what was stored last.
 
-/// The executable that shows the end of a turn.
-const PROGRAM: &str = "longhaul";
-
 /// Starts the process that shows the end of a session's turn in tmux.
 pub(crate) fn start_turn_end(env: &Env, home: &Home, session: &SessionId) -> Result<(), Error> {
-    let args = ["tmux", "show-turn-end", "--", session.as_str()].map(str::to_owned);
+    let args = ["show-turn-end", "--", session.as_str()].map(str::to_owned);
     // The terminal of the session may be another one than that of the process that runs its hooks.
     let terminal = [("TMUX", env.tmux.as_deref()), ("TMUX_PANE", env.tmux_pane.as_deref())];
-    process::spawn_sibling_in_terminal(PROGRAM, &args, home.dir(), &terminal)
+    process::spawn_own_in_terminal("tmux", &args, home.dir(), &terminal)
 }
 
 impl Tracker<'_> {

@@ -26,8 +26,11 @@ const WORKER_LOCK: Duration = Duration::from_millis(300);
 /// How long to wait for the worker's start, until it answers, and its end. A loaded machine takes seconds for either.
 const WORKER_START_OR_STOP: Duration = Duration::from_secs(10);
 
-/// The name of the executable.
-const EXECUTABLE: &str = "longhaul-worker";
+/// The command that runs the worker.
+pub const COMMAND: &str = "run-worker";
+
+/// What messages call it.
+const NAME: &str = "the worker";
 
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -173,22 +176,17 @@ pub fn start(home: &Home) -> Result<WorkerFile, Error> {
                 return Ok(worker);
             }
             (None, None) if !is_held(home) => {
-                started = Some(process::spawn_sibling(EXECUTABLE, &["--detached".to_owned()])?);
+                started = Some(process::spawn_own(COMMAND, &["--detached".to_owned()])?);
             }
             (None, Some(_)) if has_ended && !is_held(home) => {
                 let advice = "`longhaul worker run` shows the reason";
-                return Err(Error::EndedEarly { program: EXECUTABLE.to_owned(), advice });
+                return Err(Error::EndedEarly { program: NAME.to_owned(), advice });
             }
             (Some(_) | None, _) => {}
         }
         std::thread::sleep(PAUSE);
     }
-    Err(Error::TimedOut { program: EXECUTABLE.to_owned(), ms: WORKER_START_OR_STOP.as_millis() as u64 })
-}
-
-/// Replaces this process by the worker. Returns only if that fails.
-pub fn become_worker() -> Error {
-    process::become_sibling(EXECUTABLE, &[])
+    Err(Error::TimedOut { program: NAME.to_owned(), ms: WORKER_START_OR_STOP.as_millis() as u64 })
 }
 
 /// Leaves the session of the process that started this one.
@@ -210,7 +208,7 @@ pub fn stop(home: &Home) -> Result<bool, Error> {
         }
         std::thread::sleep(PAUSE);
     }
-    Err(Error::TimedOut { program: EXECUTABLE.to_owned(), ms: WORKER_START_OR_STOP.as_millis() as u64 })
+    Err(Error::TimedOut { program: NAME.to_owned(), ms: WORKER_START_OR_STOP.as_millis() as u64 })
 }
 
 /// Opens the page of a running worker in the user's browser.
@@ -238,7 +236,7 @@ pub fn start_for_model(home: &Home, now: Millis) -> Result<bool, Error> {
     if lock.try_lock_exclusive().is_err() {
         return Ok(false);
     }
-    process::spawn_apart(EXECUTABLE, &["--detached", FOR_MODEL], lock, home.dir())?;
+    process::spawn_apart(COMMAND, &["--detached", FOR_MODEL], lock, home.dir())?;
     Ok(true)
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_agents::{Agent, ConfigShape, EventRule, Folder};
 use longhaul_core::Env;
-use longhaul_core::catalog::CODEX_EXECUTABLE;
+use longhaul_core::catalog::HOOK_EXECUTABLE;
 use longhaul_core::json_text::Object;
 use longhaul_inject::shell_single_quote;
 use longhaul_runtime::{Shell, bounded_read, shared_file};
@@ -347,9 +347,9 @@ pub(crate) fn restored(text: &str, record: Option<&ConfigRecord>) -> Change {
 pub(crate) fn is_our_hook(command: &str) -> bool {
     let name = |program: &str| program.rsplit('/').next().map(str::to_owned);
     // A plugin of Codex starts the executable itself.
-    let direct = || command.rsplit_once(' ').and_then(|(program, _)| name(&unquoted(program)));
+    let direct = || command.split_once(" codex ").and_then(|(program, _)| name(&unquoted(program)));
     program_of(command).is_some_and(|program| name(&program).as_deref() == Some(crate::PLUGIN))
-        || direct().as_deref() == Some(CODEX_EXECUTABLE)
+        || direct().as_deref() == Some(HOOK_EXECUTABLE)
 }
 
 /// Returns the program that a command of Longhaul's form starts.

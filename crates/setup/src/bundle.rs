@@ -5,11 +5,13 @@ use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::hash::Hasher;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use longhaul_runtime::{bounded_read, is_executable};
-use longhaul_universal_bundle::{Location, Machine, choose};
+use longhaul_inject::TerminalCommand;
+use longhaul_runtime::{bounded_read, is_executable, run_program_bounded};
+use longhaul_universal_bundle::{Location, Machine, PACKED, choose};
 use serde_json::{Value, json};
 
 use crate::{Error, MARKETPLACE, PLUGIN, Result};
@@ -80,6 +82,27 @@ impl Bundle {
     }
 }
 
+/// Replaces the files of `copy` that are the same as in `folder` by hard links to those, so that they take no space.
+///
+/// A file that cannot be linked stays: the copy may be on another file system.
+pub(crate) fn share(folder: &Path, copy: &Path) -> io::Result<()> {
+    for file in files(folder)? {
+        let theirs = copy.join(file.strip_prefix(folder).unwrap_or(&file));
+        let (Ok(own), Ok(metadata)) = (file.symlink_metadata(), theirs.symlink_metadata()) else { continue };
+        let is_candidate =
+            own.is_file() && metadata.is_file() && own.len() == metadata.len() && own.ino() != metadata.ino();
+        if !is_candidate || own.mode() != metadata.mode() || read(&file)? != read(&theirs)? {
+            continue;
+        }
+        let temporary = theirs.with_file_name(format!(".longhaul-{}.tmp", std::process::id()));
+        let linked = fs::hard_link(&file, &temporary).and_then(|()| fs::rename(&temporary, &theirs));
+        if linked.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+    }
+    Ok(())
+}
+
 fn is_bundle(folder: &Path) -> bool {
     folder.join(".claude-plugin/plugin.json").is_file() && is_executable(&folder.join("bin").join(PLUGIN))
 }
@@ -95,7 +118,7 @@ fn digest(folder: &Path) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
     for file in installed(folder)? {
         hasher.write(file.name.as_os_str().as_encoded_bytes());
-        let bytes = read(&file.source)?;
+        let bytes = file.content()?;
         hasher.write_usize(bytes.len());
         hasher.write(&bytes);
     }
@@ -110,6 +133,18 @@ struct InstalledFile {
     source: PathBuf,
 }
 
+impl InstalledFile {
+    /// Returns the content of the installed file.
+    fn content(&self) -> io::Result<Vec<u8>> {
+        if self.source.extension().is_none_or(|end| end != PACKED) {
+            return read(&self.source);
+        }
+        let argv = ["gzip".to_owned(), "-dc".to_owned(), self.source.display().to_string()].to_vec();
+        let unpack = TerminalCommand { argv, stdin: None };
+        run_program_bounded(&unpack, MAX_FILE as usize, UNPACKING).map_err(io::Error::other)
+    }
+}
+
 /// Returns the files of a bundle that are installed on this machine, in order.
 ///
 /// Those of a universal bundle are the same before and after its launchers were replaced by links.
@@ -122,8 +157,13 @@ fn installed(folder: &Path) -> io::Result<Vec<InstalledFile>> {
         found.push(InstalledFile { name, source });
     }
     for source in native.map(|native| files(&native)).transpose()?.unwrap_or_default() {
-        let name = Path::new("bin").join(source.file_name().unwrap_or_default());
-        found.push(InstalledFile { name, source });
+        // A packed executable counts as the one that is unpacked, if a launcher has done that.
+        let is_packed = source.extension().is_some_and(|end| end == PACKED);
+        let unpacked = if is_packed { source.with_extension("") } else { source.clone() };
+        if !(is_packed && unpacked.exists()) {
+            let name = Path::new("bin").join(unpacked.file_name().unwrap_or_default());
+            found.push(InstalledFile { name, source });
+        }
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
@@ -157,11 +197,15 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     for file in installed(from)? {
         let to = to.join(&file.name);
         create_dir(to.parent().unwrap_or(&to))?;
-        let kind = if is_executable(&file.source) { Kind::Executable } else { Kind::Plain };
-        write(&to, &read(&file.source)?, kind)?;
+        let is_packed = file.source.extension().is_some_and(|end| end == PACKED);
+        let kind = if is_packed || is_executable(&file.source) { Kind::Executable } else { Kind::Plain };
+        write(&to, &file.content()?, kind)?;
     }
     Ok(())
 }
+
+/// How long an executable may take to be unpacked.
+const UNPACKING: Duration = Duration::from_secs(60);
 
 /// The largest file of a bundle.
 const MAX_FILE: u64 = 1 << 30;

@@ -99,6 +99,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     storage::transcripts,
     storage::peers,
     storage::snapshots,
+    storage::space,
     services::notifications,
     other_agents::agents,
     services::sync,

@@ -233,10 +233,14 @@ fn as_plugin(state: &CurrentState, bundle: &Bundle, plan: &mut InstallPlan) -> R
         plan.steps.push(InstallStep::client(["plugin", "marketplace", "add", &folder.to_string_lossy()]));
     }
     match ours().find(|plugin| plugin.id == ID) {
-        None => plan.steps.push(InstallStep::client(["plugin", "install", ID])),
+        None => {
+            plan.steps.push(InstallStep::client(["plugin", "install", ID]));
+            plan.steps.push(share(state, bundle));
+        }
         Some(plugin) => {
             if plugin.version != bundle.version {
                 plan.steps.push(InstallStep::client(["plugin", "update", ID]));
+                plan.steps.push(share(state, bundle));
             }
             if !plugin.enabled {
                 plan.notes
@@ -245,6 +249,12 @@ fn as_plugin(state: &CurrentState, bundle: &Bundle, plan: &mut InstallPlan) -> R
         }
     }
     Ok(())
+}
+
+/// Returns the step after which the copy that Claude Code makes of the plugin takes no space.
+fn share(state: &CurrentState, bundle: &Bundle) -> InstallStep {
+    let copy = state.paths.cache().join(PLUGIN).join(&bundle.version);
+    InstallStep::Share { folder: state.paths.version(&bundle.id).join(PLUGIN), copy }
 }
 
 /// Returns the beginning of a message: why Claude Code's plugins were not changed.

@@ -116,7 +116,7 @@ fn group(registration: &Registration, bin: &Path) -> Value {
     let hook = json!({
         "type": "command",
         "command": bin.join(registration.executable).to_string_lossy(),
-        "args": [],
+        "args": registration.arguments,
         "timeout": registration.timeout_seconds,
     });
     match registration.matcher {

@@ -145,6 +145,8 @@ impl Edit {
 pub enum InstallStep {
     /// Copies a bundle to the folder of its version.
     Copy { bundle: Bundle, to: PathBuf },
+    /// Replaces the files of a copy that Claude Code has made by hard links to those of the folder.
+    Share { folder: PathBuf, copy: PathBuf },
     /// Writes the manifest.
     Record(PathBuf, Manifest),
     /// Creates a link, or changes the target of an existing one.
@@ -189,6 +191,7 @@ impl fmt::Display for InstallStep {
             Self::Copy { bundle, to } => {
                 write!(f, "copy {} {} to {}", crate::PLUGIN, bundle.version, show(to))
             }
+            Self::Share { copy, .. } => write!(f, "link the files in {} to the installed ones", show(copy)),
             Self::Record(path, _) => write!(f, "record the installation in {}", show(path)),
             Self::Link { link, to } => write!(f, "link {} to {}", show(link), show(to)),
             Self::Client { arguments, dir } if dir == Path::new(claude_command::ROOT) => {
@@ -259,6 +262,9 @@ pub fn perform(step: &InstallStep, paths: &InstallPaths, client: Option<&Path>, 
             make_own_dir(&paths.lib)?;
             make_own_dir(&paths.versions())?;
             bundle.copy(to)
+        }
+        InstallStep::Share { folder, copy } => {
+            bundle::share(folder, copy).map_err(|source| Error::Write { path: copy.clone(), source })
         }
         InstallStep::Record(path, manifest) => {
             make_own_dir(&paths.lib)?;

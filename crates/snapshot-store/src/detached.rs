@@ -1,4 +1,4 @@
-//! `longhaul-snapshot`: the detached process that takes a snapshot for a hook, and its priority. That of a prompt stays until the
+//! `longhaul run-snapshot`: the detached process that takes a snapshot for a hook, and its priority. That of a prompt stays until the
 //! turn ends, and takes the snapshots in between and at the end.
 
 use std::os::unix::fs::FileExt;
@@ -64,11 +64,11 @@ pub fn run(env: &Env, args: &[String], folder: Option<PathBuf>) -> ExitCode {
     let _ = rustix::process::setpriority_process(None, PRIORITY);
     let log = ErrorLog::new(env, "snapshot");
     let [session, kind, at, prompt_id, pinned] = args else {
-        log.write("usage: longhaul-snapshot SESSION KIND MILLISECONDS PROMPT-ID pinned|-");
+        log.write("usage: longhaul run-snapshot SESSION KIND MILLISECONDS PROMPT-ID pinned|-");
         return ExitCode::from(2);
     };
     let (Some(folder), Some(kind), Ok(created_at)) = (folder, SnapshotKind::of(kind), at.parse()) else {
-        log.write("wrong arguments for longhaul-snapshot");
+        log.write("wrong arguments for longhaul run-snapshot");
         return ExitCode::from(2);
     };
     let event = Event {

@@ -2,7 +2,7 @@
 //! (`Skip`), in words. What is decided without the disk is in `left_out.rs`, `restore_plan.rs` and `summary.rs`.
 //!
 //! The user's repository is only read. Objects are written to a store in `LONGHAUL_HOME/snapshots`, and the repository's
-//! objects are borrowed as alternates. No hook links this crate: hooks start `longhaul-snapshot`.
+//! objects are borrowed as alternates. No hook links this crate: hooks start `longhaul run-snapshot`.
 
 mod blame;
 mod compare;

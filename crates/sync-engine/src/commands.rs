@@ -1,5 +1,5 @@
-//! The commands of `longhaul-sync`. `longhaul sync …` checks the arguments and becomes this executable; hooks start
-//! `longhaul-sync exchange`.
+//! The commands of the engine. `longhaul sync …` checks the arguments and calls them; hooks start `longhaul run-sync
+//! exchange`.
 
 mod automatic;
 mod circle_key;

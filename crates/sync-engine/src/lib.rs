@@ -1,6 +1,6 @@
 //! Exchanges the records of the memory with other machines: the engines, and the exchange itself.
 //!
-//! Only `longhaul-sync` links this crate. Hooks and the command line start that executable.
+//! No hook links this crate: hooks start `longhaul run-sync`.
 
 mod commands;
 mod engine;

@@ -60,6 +60,18 @@ case $system-$machine in
 @TARGETS@
 esac
 program=$bin/$target/@NAME@
+# The executables for this machine are unpacked once. Each appears when it is complete, whoever is killed meanwhile.
+if [ -n "$bin" ] && [ -n "$target" ] && [ ! -e "$program" ] && [ -f "$program.gz" ]; then
+    for tools in /usr/bin /bin; do
+        [ ! -x "$tools/gzip" ] || break
+    done
+    for packed in "$bin/$target"/*.gz; do
+        new=${packed%.gz}
+        if [ ! -e "$new" ]; then
+            "$tools/gzip" -dc "$packed" >"$new.$$" && /bin/chmod 755 "$new.$$" && /bin/mv -f "$new.$$" "$new" || /bin/rm -f "$new.$$"
+        fi
+    done 2>/dev/null
+fi
 if [ -n "$bin" ] && [ -n "$target" ] && [ -f "$program" ] && [ -x "$program" ]; then
     # In most shells, the trap is run if the executable cannot be started.
     trap 'give_up "$@"' EXIT

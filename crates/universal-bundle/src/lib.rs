@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::path::Path;
 
-use longhaul_core::catalog::{self, AGENT_EXECUTABLE, CODEX_EXECUTABLE, REGISTRATIONS};
+use longhaul_core::catalog::{self, HOOK_EXECUTABLE, POST_TOOL_USE_EXECUTABLE, REGISTRATIONS};
 use longhaul_core::event::EventName;
 
 /// A kind of machine, in the words of `uname`.
@@ -66,38 +66,24 @@ const TEMPLATE: &str = include_str!("launcher.sh");
 /// How every launcher begins.
 const BEGINNING: &str = "#!/bin/sh\n# longhaul launcher: ";
 
-/// What a launcher does if there is no executable for the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fallback {
-    /// The hook at the start of a session: answer, and report it to the user once.
-    Report,
-    /// Another hook: answer.
-    Answer,
-    /// A hook whose answer would be shown: nothing.
-    Nothing,
-    /// A program that a person or the module starts: print the reason.
-    Print,
-}
-
-impl Fallback {
-    fn of(name: &str) -> Self {
-        match REGISTRATIONS.iter().find(|registration| registration.executable == name) {
-            Some(registration) if registration.event == EventName::SessionStart => Self::Report,
-            Some(registration) if !catalog::answers(registration.event) => Self::Nothing,
-            Some(_) => Self::Answer,
-            None if [AGENT_EXECUTABLE, CODEX_EXECUTABLE].contains(&name) => Self::Answer,
-            None => Self::Print,
+/// Returns what the launcher of `name` does if there is no executable for the machine, as shell code that ends it.
+fn give_up(name: &str) -> String {
+    let answer = include_str!("launcher/answer.sh");
+    match name {
+        // At the start of a session it also reports the reason, once.
+        HOOK_EXECUTABLE => {
+            let silent = REGISTRATIONS.iter().filter(|registration| !catalog::answers(registration.event));
+            let silent: Vec<&str> = silent.flat_map(|registration| registration.arguments).copied().collect();
+            let start = catalog::arguments(EventName::SessionStart).concat();
+            let report = include_str!("launcher/report.sh");
+            format!(
+                "    case ${{1-}} in\n    {}) exit 0 ;;\n    {start}) ;;\n    *)\n    {answer}    ;;\n    esac\n{report}",
+                silent.join(" | "),
+            )
         }
-    }
-
-    /// Returns the shell code, which ends the launcher.
-    fn code(self) -> &'static str {
-        match self {
-            Self::Report => include_str!("launcher/report.sh"),
-            Self::Answer => include_str!("launcher/answer.sh"),
-            Self::Nothing => "    exit 0\n",
-            Self::Print => include_str!("launcher/print.sh"),
-        }
+        POST_TOOL_USE_EXECUTABLE => answer.to_owned(),
+        // A person or the module starts it.
+        _ => include_str!("launcher/print.sh").to_owned(),
     }
 }
 
@@ -108,7 +94,7 @@ pub fn launcher<'a>(name: &str, targets: impl IntoIterator<Item = &'a str>) -> S
         // Writing to a string cannot fail.
         let _ = writeln!(cases, "{}-{}) target={target} ;;", machine.system, machine.processor);
     }
-    TEMPLATE.replace("@GIVE_UP@\n", Fallback::of(name).code()).replace("@TARGETS@\n", &cases).replace("@NAME@", name)
+    TEMPLATE.replace("@GIVE_UP@\n", &give_up(name)).replace("@TARGETS@\n", &cases).replace("@NAME@", name)
 }
 
 /// Returns whether a file with this content, or beginning, is a launcher.
@@ -118,6 +104,9 @@ pub fn is_launcher(content: &[u8]) -> bool {
 
 /// The name of the file, in `bin/`.
 pub const CHECKSUMS: &str = "SHA256SUMS";
+
+/// The extension of an executable that no launcher has unpacked yet: gzip, which every supported system has.
+pub const PACKED: &str = "gz";
 
 /// The length of a SHA-256 checksum in hexadecimal digits.
 const DIGITS: usize = 64;
@@ -186,9 +175,6 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// The executable that replaces the launchers, and its own last.
-const LAST: &str = "longhaul-session-start";
-
 /// A link that replaces a launcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
@@ -202,7 +188,7 @@ pub struct Link {
 
 /// Returns the links for `target`, in the order in which they are made.
 ///
-/// The last one is that of SessionStart. While it is a launcher, some others may be launchers, too: a process that was
+/// The last one is that of the hook at the start of a session, which makes them. While it is a launcher, some others may be launchers, too: a process that was
 /// killed before the last link leaves the rest to the next session. Only names of the catalogue become links.
 pub fn links(checksums: &Checksums, target: &str) -> Vec<Link> {
     let link = |(name, checksum): (&str, &str)| {
@@ -211,7 +197,7 @@ pub fn links(checksums: &Checksums, target: &str) -> Vec<Link> {
     };
     let mut links: Vec<Link> = checksums.of_target(target).filter_map(link).collect();
     // A stable sort: the others keep the order of their names.
-    links.sort_by_key(|link| link.name == LAST);
+    links.sort_by_key(|link| link.name == HOOK_EXECUTABLE);
     links
 }
 

@@ -58,22 +58,14 @@ fn other_files_are_not_launchers() {
 }
 
 #[test]
-fn only_the_session_start_reports_and_only_programs_print() {
+fn only_a_hook_reports_and_only_the_command_line_prints() {
     let has = |name: &str, part: &str| launcher(name, TARGETS).contains(part);
     for name in catalog::executables(None) {
-        let is_program = [
-            "longhaul",
-            "longhaul-injector",
-            "longhaul-notify",
-            "longhaul-snapshot",
-            "longhaul-sync",
-            "longhaul-worker",
-        ]
-        .contains(&name);
-        assert_eq!(has(name, "systemMessage"), name == "longhaul-session-start", "{name}");
-        assert_eq!(has(name, ">&2"), is_program, "{name}");
-        assert_eq!(has(name, "{\"continue\":true}"), !is_program && name != "longhaul-pre-compact", "{name}");
+        assert_eq!(has(name, "systemMessage"), name == "longhaul-hook", "{name}");
+        assert_eq!(has(name, ">&2"), name == "longhaul", "{name}");
+        assert_eq!(has(name, "{\"continue\":true}"), name != "longhaul", "{name}");
     }
+    assert!(has("longhaul-hook", "    pre-compact) exit 0 ;;\n    session-start) ;;\n"));
 }
 
 const MUSL: &str = "x86_64-unknown-linux-musl";
@@ -85,12 +77,12 @@ fn line(path: &str) -> String {
 #[test]
 fn what_is_written_is_read_again() {
     let mut sums = Checksums::default();
-    sums.insert(MUSL, "longhaul-stop", &"ab".repeat(32));
+    sums.insert(MUSL, "longhaul-hook", &"ab".repeat(32));
     sums.insert("aarch64-apple-darwin", "longhaul", &"cd".repeat(32));
     let text = sums.to_string();
     assert_eq!(text.lines().count(), 2);
     assert_eq!(Checksums::parse(&text), Ok(sums.clone()));
-    assert_eq!(sums.of_target(MUSL).collect::<Vec<_>>(), [("longhaul-stop", "ab".repeat(32).as_str())]);
+    assert_eq!(sums.of_target(MUSL).collect::<Vec<_>>(), [("longhaul-hook", "ab".repeat(32).as_str())]);
     assert_eq!(sums.of_target("x86_64-apple-darwin").count(), 0);
 }
 
@@ -130,7 +122,7 @@ fn checksums<'a>(names: impl IntoIterator<Item = &'a str>) -> Checksums {
 fn every_executable_gets_a_link_and_that_of_the_session_start_is_the_last() {
     let links = links(&checksums(catalog::executables(None)), MUSL);
     assert_eq!(links.len(), catalog::executables(None).count());
-    assert_eq!(links.last().map(|link| link.name), Some("longhaul-session-start"));
+    assert_eq!(links.last().map(|link| link.name), Some("longhaul-hook"));
     for link in &links {
         assert_eq!(link.to, format!("{MUSL}/{}", link.name));
         assert_eq!(link.checksum, "00".repeat(32));

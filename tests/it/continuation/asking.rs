@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{Bare, FULL, MODEL, PROMPT, Stage, executable, full_turn, nonce};
+use super::{Bare, FULL, MODEL, PROMPT, Stage, full_turn, nonce};
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::{Outcome, Sandbox, payload};
 use crate::standin::{Kind, Options, Reply};
@@ -171,8 +171,7 @@ fn a_projects_files_can_be_anything() {
         assert_eq!(made.status, Some(0), "{made:?}");
     };
     let stop = |changes: Value| {
-        let mut hook = bare.sandbox.program("timeout");
-        hook.arg("10").arg(executable("longhaul-stop"));
+        let mut hook = bare.sandbox.wrapped("timeout", &["10"], &bare.sandbox.executable("longhaul-stop"));
         Outcome::of(&mut hook, bare.stop_payload(changes).as_bytes())
     };
     fifo("longhaul.json");

@@ -4,8 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{Bare, Stage, executable, full_turn, handoff, nonce};
+use super::{Bare, Stage, full_turn, handoff, nonce};
 use crate::poll::{DEADLINE, wait_until};
+use crate::sandbox::shell_line;
 use crate::standin::{Kind, Options};
 
 /// A client that the outer one has started, with the outer one's terminal around it.
@@ -30,8 +31,8 @@ impl Nested {
 
     /// Fires its Stop, with its module running.
     fn stop_with_module(&self, changes: Value) -> Value {
-        let longhaul = executable("longhaul");
-        let module = format!(r#"echo '{{"session":"a","interactive":true}}' | {} bridge start"#, longhaul.display());
+        let longhaul = shell_line("longhaul");
+        let module = format!(r#"echo '{{"session":"a","interactive":true}}' | {} bridge start"#, longhaul);
         self.run(&format!("export CLAUDE_PID=$$; {module} > /dev/null; {{hook}} < $0.in > $0.out"), changes)
     }
 

@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use super::{Bare, MODEL, PROMPT, Stage, executable, full_turn, handoff};
+use super::{Bare, MODEL, PROMPT, Stage, full_turn, handoff};
 use crate::poll::{DEADLINE, wait_for, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, bin_dir, part, payload};
 use crate::screen_session::ScreenSession;
 use crate::standin::{Hooks, Kind, Options, Reply};
 
@@ -161,7 +161,9 @@ fn the_bundle_of_this_job_alone_does_it_all() {
     ];
     let mut hooks = json!({});
     for (event, name) in names {
-        let hook = json!({ "type": "command", "command": executable(name), "args": ["continuation"] });
+        let (executable, arguments) = part(name);
+        let arguments: Vec<String> = arguments.into_iter().chain(["continuation".to_owned()]).collect();
+        let hook = json!({ "type": "command", "command": bin_dir().join(executable), "args": arguments });
         hooks[event] = json!([{ "hooks": [hook] }]);
     }
     let path = sandbox.path("hooks.json");

@@ -170,7 +170,7 @@ fn injector_of(session: &str) -> u32 {
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(|pid: &u32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).into_owned();
-            line.contains("longhaul-injector") && line.contains(session)
+            line.contains("run-injector") && line.contains(session)
         })
     })
 }
@@ -213,6 +213,6 @@ fn runs(session: &str) -> bool {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     entries.map(|entry| fs::read(entry.path().join("cmdline")).unwrap_or_default()).any(|line| {
         let line = String::from_utf8_lossy(&line).into_owned();
-        line.contains("longhaul-injector") && line.contains(session)
+        line.contains("run-injector") && line.contains(session)
     })
 }

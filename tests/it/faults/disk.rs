@@ -15,9 +15,9 @@ use crate::small_disk::{Small, skipped};
 ///
 /// As on a disk without a free block, writing fails with an error, and may have written a part.
 fn within(sandbox: &Sandbox, blocks: u32, command: &Command) -> Command {
-    let mut limited = sandbox.program("sh");
-    limited.args(["-c", "ulimit -f \"$1\"; trap '' XFSZ; shift; exec \"$@\"", "sh", &blocks.to_string()]);
-    limited.arg(command.get_program()).env("CLAUDE_PROJECT_DIR", sandbox.project());
+    let script = "ulimit -f \"$1\"; trap '' XFSZ; shift; exec \"$@\"";
+    let mut limited = sandbox.wrapped("sh", &["-c", script, "sh", &blocks.to_string()], command);
+    limited.env("CLAUDE_PROJECT_DIR", sandbox.project());
     limited
 }
 
@@ -188,9 +188,9 @@ fn check_forbidden(forbid: impl Fn(&Path)) {
         for dir in [sandbox.path(""), sandbox.home(), sandbox.project(), sandbox.data_dir()] {
             std::os::unix::fs::chown(dir, Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        let mut other = sandbox.program("setpriv");
-        other.args([&format!("--reuid={NOBODY}"), &format!("--regid={NOBODY}"), "--clear-groups"]);
-        other.arg(command.get_program()).env("CLAUDE_PROJECT_DIR", sandbox.project());
+        let args = [&format!("--reuid={NOBODY}"), &format!("--regid={NOBODY}"), "--clear-groups"];
+        let mut other = sandbox.wrapped("setpriv", &args, &command);
+        other.env("CLAUDE_PROJECT_DIR", sandbox.project());
         command = other;
     }
     forbid(&sandbox.data_dir());

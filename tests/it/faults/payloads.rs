@@ -6,7 +6,7 @@ use longhaul_core::catalog::REGISTRATIONS;
 
 use crate::dice::Dice;
 use crate::mutant::mutant;
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, part_of_event};
 
 const PER_EXECUTABLE: usize = 40;
 
@@ -20,9 +20,9 @@ fn every_executable_answers_all_of_them() {
     names.sort();
     let recorded: Vec<String> = names.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     let mut dice = Dice(10);
-    let own = REGISTRATIONS.iter().map(|hook| (hook.executable, None, hook.event));
+    let own = REGISTRATIONS.iter().map(|hook| (part_of_event(hook.event), None, hook.event));
     let codex = longhaul_agents::find("codex").unwrap();
-    let codex = codex.events.iter().map(|rule| (codex.executable, Some(rule.argument), rule.ours));
+    let codex = codex.events.iter().map(|rule| ("longhaul-codex".to_owned(), Some(rule.argument), rule.ours));
     for (name, argument, event) in own.chain(codex) {
         // Those of its own event get further than those of another.
         let event = format!("\"{event}\"");
@@ -31,7 +31,7 @@ fn every_executable_answers_all_of_them() {
         for _ in 0..PER_EXECUTABLE {
             let base = if own.is_empty() || dice.roll(8) == 0 { dice.pick(&all) } else { dice.pick(&own) };
             let payload = mutant(base, &mut dice);
-            let outcome = Outcome::of(sandbox.executable(name).args(argument), &payload);
+            let outcome = Outcome::of(sandbox.executable(&name).args(argument), &payload);
             assert_eq!(outcome.status, Some(0), "{name}: {:?}", String::from_utf8_lossy(&payload));
             let is_right =
                 if name == "longhaul-pre-compact" { outcome.stdout.is_empty() } else { outcome.json().is_object() };

@@ -71,8 +71,8 @@ fn it_sees_hooks_that_are_missing_doubled_or_switched_off() {
 fn it_sees_executables_that_are_gone() {
     let machine = installed();
     let real = fs::canonicalize(machine.link()).unwrap();
-    fs::remove_file(real.with_file_name("longhaul-stop")).unwrap();
-    finds(&machine, "executables", "broken", "missing longhaul-stop");
+    fs::remove_file(real.with_file_name("longhaul-hook")).unwrap();
+    finds(&machine, "executables", "broken", "missing longhaul-hook");
     finds(&machine, "hooks", "broken", "registers executables that cannot be run");
 }
 
@@ -84,7 +84,7 @@ fn of_one_job_alone_it_wants_no_more_than_that_job_has() {
         fs::create_dir_all(folder.join(dir)).unwrap();
     }
     fs::write(folder.join(".claude-plugin/plugin.json"), r#"{"name":"longhaul-tracker","version":"1.0.0"}"#).unwrap();
-    let command = "${CLAUDE_PLUGIN_ROOT}/bin/longhaul-stop";
+    let command = "${CLAUDE_PLUGIN_ROOT}/bin/longhaul-hook";
     let hooks = json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": command }] }] } });
     fs::write(folder.join("hooks/hooks.json"), hooks.to_string()).unwrap();
     let program = fill(&folder.join("bin"), Some(Job::Tracker));
@@ -102,8 +102,8 @@ fn of_one_job_alone_it_wants_no_more_than_that_job_has() {
     list(false);
     let fix = finds(&machine, "hooks", "broken", "is disabled");
     assert_eq!(fix, "run `claude plugin enable longhaul-tracker@longhaul`");
-    fs::remove_file(folder.join("bin/longhaul-notification")).unwrap();
-    finds(&machine, "executables", "broken", "missing longhaul-notification");
+    fs::remove_file(folder.join("bin/longhaul-hook")).unwrap();
+    finds(&machine, "executables", "broken", "missing longhaul-hook");
 }
 
 #[test]

@@ -42,10 +42,10 @@ fn the_plugin_and_the_hooks_are_never_there_together() {
     succeeds(&machine.install("1.0.0", &[]));
     succeeds(&machine.longhaul(&["install", "--hooks-only"]));
     assert_eq!(machine.plugins(), Value::Array(Vec::new()));
-    assert!(machine.settings_text().contains("longhaul-stop"));
+    assert!(machine.settings_text().contains("longhaul-hook"));
     succeeds(&machine.longhaul(&["install"]));
     assert_eq!(machine.plugins().as_array().unwrap().len(), 1);
-    assert!(!machine.settings_text().contains("longhaul-stop"));
+    assert!(!machine.settings_text().contains("longhaul-hook"));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_settings_file_that_is_a_link_stays_one() {
     symlink(&real, machine.settings()).unwrap();
     let before = machine.listing();
     succeeds(&machine.install("1.0.0", &["--hooks-only"]));
-    assert!(fs::read_to_string(&real).unwrap().contains("longhaul-stop"));
+    assert!(fs::read_to_string(&real).unwrap().contains("longhaul-hook"));
     succeeds(&machine.longhaul(&["uninstall"]));
     assert_eq!(machine.listing(), before);
 }
@@ -88,5 +88,5 @@ fn another_folder_of_the_client_is_honoured() {
     machine.sandbox = machine.sandbox.with_env("CLAUDE_CONFIG_DIR", folder.to_str().unwrap());
     succeeds(&machine.install("1.0.0", &["--hooks-only"]));
     assert!(!machine.settings().exists());
-    assert!(fs::read_to_string(folder.join("settings.json")).unwrap().contains("longhaul-stop"));
+    assert!(fs::read_to_string(folder.join("settings.json")).unwrap().contains("longhaul-hook"));
 }

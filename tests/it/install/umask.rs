@@ -50,7 +50,7 @@ fn without_a_umask_nobody_else_can_change_what_is_installed() {
     assert_eq!(installed.status, Some(0), "{installed:?}");
     check_closed(&[machine.sandbox.data_dir()], 0o077);
     let start = payload("SessionStart", json!({ "session_id": "s", "cwd": machine.sandbox.project() }));
-    assert_eq!(machine.without_umask(&bin_dir().join("longhaul-session-start"), &[], &start).status, Some(0));
+    assert_eq!(machine.without_umask(&bin_dir().join("longhaul-hook"), &["session-start"], &start).status, Some(0));
     check_closed(&[home.join(".local")], 0o022);
     check_closed(&[machine.sandbox.data_dir()], 0o077);
     let link = machine.link().canonicalize().unwrap();

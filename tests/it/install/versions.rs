@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{Machine, succeeds};
-use crate::sandbox::payload;
+use super::{Machine, copy_folder, succeeds};
+use crate::sandbox::{Outcome, payload};
 
 #[test]
 fn a_session_that_runs_keeps_its_version_and_there_is_one_registration() {
@@ -24,6 +24,58 @@ fn a_session_that_runs_keeps_its_version_and_there_is_one_registration() {
     machine.end_session();
     succeeds(&machine.longhaul(&["install"]));
     assert_eq!(machine.versions(), ["1.1.0", "1.2.0"], "the one before stays, those before it go");
+}
+
+#[test]
+fn a_session_that_runs_alone_removes_what_an_update_has_replaced() {
+    let machine = Machine::new();
+    succeeds(&machine.install("1.0.0", &[]));
+    machine.start_session();
+    succeeds(&machine.install("1.1.0", &[]));
+    // As Claude Code leaves its copies: of the old version, of the current one, and of one that is not complete.
+    let copies = machine.sandbox.home().join(".claude/plugins/cache/longhaul/longhaul");
+    for copy in ["1.0.0", "1.1.0", ".new"] {
+        fs::create_dir_all(copies.join(copy).join("bin")).unwrap();
+    }
+    for old in ["1.0.0", ".new"] {
+        fs::write(copies.join(old).join(".orphaned_at"), "1").unwrap();
+    }
+    let start = |client: u32| {
+        let mut hook = machine.sandbox.executable("longhaul-session-start");
+        let payload = payload("SessionStart", json!({ "session_id": "new" }));
+        assert_eq!(Outcome::of(hook.env("CLAUDE_PID", client.to_string()), payload.as_bytes()).status, Some(0));
+    };
+    start(1);
+    assert_eq!(machine.versions(), ["1.0.0", "1.1.0"], "another session may have begun with the old one");
+    assert!(copies.join("1.0.0").exists());
+    start(std::process::id());
+    assert_eq!(machine.versions(), ["1.1.0"]);
+    assert_eq!([".new", "1.0.0", "1.1.0"].map(|copy| copies.join(copy).exists()), [true, false, true]);
+    succeeds(&machine.longhaul(&["--version"]));
+}
+
+#[test]
+fn the_copy_of_the_client_takes_no_space() {
+    use std::os::unix::fs::MetadataExt;
+    let machine = Machine::new();
+    let bundle = machine.bundle("1.0.0").parent().unwrap().parent().unwrap().to_owned();
+    let copy = machine.sandbox.home().join(".claude/plugins/cache/longhaul/longhaul/1.0.0");
+    copy_folder(&bundle, &copy);
+    fs::write(copy.join("hooks/hooks.json"), "changed").unwrap();
+    succeeds(&machine.install("1.0.0", &[]));
+    let installed = machine.link().canonicalize().unwrap();
+    let inode = |path: &std::path::Path| path.metadata().unwrap().ino();
+    assert_eq!(inode(&copy.join("bin/longhaul")), inode(&installed));
+    assert_eq!(fs::read_to_string(copy.join("hooks/hooks.json")).unwrap(), "changed", "another file stays");
+    // The doctor counts it once.
+    let doctor = machine.longhaul(&["doctor"]).stdout;
+    let space = doctor.lines().find(|line| line.contains("Longhaul takes ")).unwrap_or_default();
+    let size = installed.metadata().unwrap().blocks() as f64 * 512.0 / 1e6;
+    let all: f64 = space.split("Longhaul takes ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(all >= size && all < size * 2.0, "{size}: {space}");
+    for part in ["installed versions", "copies of Claude Code", ".local/lib/longhaul"] {
+        assert!(space.contains(part), "{part}: {space}");
+    }
 }
 
 #[test]

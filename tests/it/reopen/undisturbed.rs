@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::SIX;
 use super::scene::Scene;
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::{Outcome, bin_dir, payload};
+use crate::sandbox::{Outcome, payload, shell_line};
 
 fn listed(scene: &Scene) -> Vec<Value> {
     scene.longhaul(&["reopen", "--json"]).json().as_array().unwrap().clone()
@@ -101,7 +101,7 @@ fn a_renamed_window_comes_back_with_its_new_name_and_one_that_tmux_names_stays_s
 #[test]
 fn codex_is_resumed_by_its_own_command() {
     let mut scene = Scene::new();
-    let (hook, arguments) = (bin_dir().join("longhaul-codex"), scene.sandbox.path("arguments"));
+    let (hook, arguments) = (shell_line("longhaul-codex"), scene.sandbox.path("arguments"));
     let rollout = scene.sandbox.path("rollout.jsonl");
     fs::write(&rollout, "{}\n").unwrap();
     let start = json!({ "session_id": "019a-7", "hook_event_name": "SessionStart", "source": "startup",
@@ -110,7 +110,7 @@ fn codex_is_resumed_by_its_own_command() {
     let script = format!(
         "#!/bin/sh\necho \"$@\" >> {}\necho '{start}' | {} session-start\nsleep 3600\n",
         arguments.display(),
-        hook.display()
+        hook
     );
     fs::write(&codex, script).unwrap();
     fs::set_permissions(&codex, fs::Permissions::from_mode(0o755)).unwrap();

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use longhaul_core::catalog::{self, CODEX_EXECUTABLE, REGISTRATIONS};
+use longhaul_core::catalog::{self, REGISTRATIONS};
 use serde_json::json;
 
-use super::{FEW, FOREIGN, Universal, native, start, write_executable};
-use crate::sandbox::{Outcome, Sandbox, payload, programs};
+use super::{ALL, FOREIGN, Universal, native, start, write_executable};
+use crate::sandbox::{Outcome, Sandbox, part, part_of_event, payload, programs};
 use crate::small_disk::Small;
 
 /// Shells that may be `/bin/sh`; those that are installed are used.
@@ -33,7 +33,7 @@ fn in_shell(sandbox: &Sandbox, shell: &[&str], launcher: &Path) -> Command {
 #[test]
 fn a_launcher_starts_the_executable_of_this_machine_with_input_and_arguments() {
     let sandbox = Sandbox::new();
-    let universal = Universal::new(sandbox.path("with space/longhaul"), &FEW);
+    let universal = Universal::new(sandbox.path("with space/longhaul"), &ALL);
     for (number, shell) in shells().into_iter().enumerate() {
         let session = format!("s{number}");
         let mut hook = in_shell(&sandbox, shell, &universal.bin().join("longhaul-post-tool-use"));
@@ -54,17 +54,40 @@ fn a_launcher_starts_the_executable_of_this_machine_with_input_and_arguments() {
 }
 
 #[test]
+fn the_first_start_unpacks_the_executables() {
+    for shell in shells() {
+        let sandbox = Sandbox::new();
+        let universal = Universal::small(sandbox.path("bundle"));
+        let folder = universal.bin().join(native());
+        for name in ALL {
+            let packed = sandbox.program("gzip").arg(folder.join(name)).output().unwrap();
+            assert!(packed.status.success(), "{packed:?}");
+        }
+        let mut hook = in_shell(&sandbox, shell, &universal.bin().join("longhaul-hook"));
+        let outcome = Outcome::of(hook.arg("session-start"), start("s").as_bytes());
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{shell:?}");
+        assert_eq!(outcome.json()["continue"], true, "{shell:?}");
+        universal.replace_launchers(&sandbox);
+        assert_eq!(universal.linked(&ALL), ALL, "{shell:?}");
+        let files = fs::read_dir(&folder).unwrap().count();
+        assert_eq!(files, 2 * ALL.len(), "packed and unpacked, and nothing temporary");
+    }
+}
+
+#[test]
 fn without_an_executable_every_hook_answers_and_one_reports_it_once() {
     for shell in shells() {
         let sandbox = Sandbox::new();
         let universal = Universal::of_targets(sandbox.path("bundle"), &[FOREIGN]);
         let run = |name: &str, arguments: &[&str]| {
-            let mut command = in_shell(&sandbox, shell, &universal.bin().join(name));
-            Outcome::of(command.args(arguments), start("s").as_bytes())
+            let (executable, first) = part(name);
+            let mut command = in_shell(&sandbox, shell, &universal.bin().join(executable));
+            Outcome::of(command.args(first).args(arguments), start("s").as_bytes())
         };
-        let hooks = REGISTRATIONS.iter().map(|registration| registration.executable).chain([CODEX_EXECUTABLE]);
-        for name in hooks.clone().filter(|name| *name != "longhaul-session-start") {
-            let outcome = run(name, &[]);
+        let hooks = REGISTRATIONS.iter().map(|registration| part_of_event(registration.event));
+        let hooks = hooks.chain(["longhaul-codex".to_owned(), "longhaul-hook".to_owned()]);
+        for name in hooks.filter(|name| name != "longhaul-session-start") {
+            let outcome = run(&name, &[]);
             assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{name} in {shell:?}");
             let answer = if name == "longhaul-pre-compact" { "" } else { "{\"continue\":true}\n" };
             assert_eq!(outcome.stdout, answer, "{name} in {shell:?}");
@@ -88,12 +111,12 @@ fn without_an_executable_every_hook_answers_and_one_reports_it_once() {
 #[test]
 fn an_executable_that_is_missing_or_not_executable_is_named() {
     let sandbox = Sandbox::new();
-    let universal = Universal::new(sandbox.path("bundle"), &["longhaul-stop"]);
+    let universal = Universal::new(sandbox.path("bundle"), &["longhaul"]);
     let outcome = Outcome::of(&mut universal.command(&sandbox, "longhaul-session-start"), start("s").as_bytes());
     let message = outcome.json()["systemMessage"].as_str().unwrap().to_owned();
-    let start = format!("longhaul: the executable longhaul-session-start for {} is missing", native());
+    let start = format!("longhaul: the executable longhaul-hook for {} is missing", native());
     assert!(message.starts_with(&start), "{message}");
-    let plain = universal.bin().join(native()).join("longhaul-notification");
+    let plain = universal.bin().join(native()).join("longhaul-hook");
     fs::write(plain, "not executable").unwrap();
     let outcome = Outcome::of(&mut universal.command(&sandbox, "longhaul-notification"), b"{}");
     assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "{\"continue\":true}\n"));
@@ -104,9 +127,9 @@ fn an_executable_that_is_missing_or_not_executable_is_named() {
 fn an_executable_that_cannot_be_started_does_not_block() {
     let sandbox = Sandbox::new();
     let universal = Universal::new(sandbox.path("bundle"), &[]);
-    write_executable(&universal.bin().join(native()).join("longhaul-stop"), "#!/no/such/interpreter\n");
+    write_executable(&universal.bin().join(native()).join("longhaul-hook"), "#!/no/such/interpreter\n");
     for shell in shells() {
-        let mut command = in_shell(&sandbox, shell, &universal.bin().join("longhaul-stop"));
+        let mut command = in_shell(&sandbox, shell, &universal.bin().join("longhaul-hook"));
         let outcome = Outcome::of(&mut command, b"{}");
         let is_answer = (outcome.status, outcome.stdout.as_str()) == (Some(0), "{\"continue\":true}\n");
         // Status 2 would block; bash and zsh run no trap here.
@@ -164,7 +187,7 @@ fn neither_the_path_nor_the_current_folder_decides_what_is_started() {
         let bundles =
             [Universal::small(sandbox.path("bundle")), Universal::of_targets(sandbox.path("unsupported"), &[FOREIGN])];
         for universal in &bundles {
-            for name in ["longhaul-session-start", "longhaul-stop", "longhaul"] {
+            for name in ALL {
                 let mut command = in_shell(&sandbox, &shell, &universal.bin().join(name));
                 command.env("PATH", format!("{}:.", hostile.display())).env("BAIT", &taken);
                 command.env("CLAUDE_PLUGIN_ROOT", sandbox.project()).env("CDPATH", sandbox.project());
@@ -179,10 +202,10 @@ fn neither_the_path_nor_the_current_folder_decides_what_is_started() {
                 let is_right = printed == name || printed.starts_with("{\"continue\":true") || name == "longhaul";
                 assert!(is_right, "{shell:?} {name}: {outcome:?}");
             }
-            // Without a folder in its name, as `sh longhaul-stop` would start it in the repository.
+            // Without a folder in its name, as `sh longhaul-hook` would start it in the repository.
             let mut command = sandbox.program(&shell_path);
-            command.args(&shell[1..]).arg("longhaul-stop").env("PATH", "").env("BAIT", &taken);
-            fs::copy(universal.bin().join("longhaul-stop"), sandbox.project().join("longhaul-stop")).unwrap();
+            command.args(&shell[1..]).arg("longhaul-hook").env("PATH", "").env("BAIT", &taken);
+            fs::copy(universal.bin().join("longhaul-hook"), sandbox.project().join("longhaul-hook")).unwrap();
             let outcome = Outcome::of(&mut command, b"{}");
             assert!(!taken.exists(), "{shell:?}: {outcome:?}");
             assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "{\"continue\":true}\n"), "{shell:?}");

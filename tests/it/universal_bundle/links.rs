@@ -8,26 +8,22 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use longhaul_core::catalog;
-
-use super::{FEW, Universal, native, start};
+use super::{ALL, Universal, native, start};
 use crate::dice::Dice;
 use crate::sandbox::{Outcome, Sandbox};
 use crate::small_disk::Small;
 
-const STOP: &str = "longhaul-stop";
-const START: &str = "longhaul-session-start";
+/// An executable that is quick to verify.
+const OTHER: &str = "longhaul-post-tool-use";
+/// That of SessionStart, which makes the links.
+const START: &str = "longhaul-hook";
 
 #[test]
 fn the_first_session_replaces_the_launchers_and_the_second_starts_the_executables() {
     let sandbox = Sandbox::new();
     let universal = Universal::small(sandbox.path("bundle"));
     universal.start_session(&sandbox);
-    assert_eq!(universal.linked(&FEW), FEW);
-    // What this machine has no executable for, and the other files, stay.
-    for name in catalog::executables(None).filter(|name| !FEW.contains(name)) {
-        assert!(universal.is_launcher(name), "{name}");
-    }
+    assert_eq!(universal.linked(&ALL), ALL);
     let hidden = fs::read_dir(universal.bin()).unwrap().flatten();
     let hidden = hidden.filter(|entry| entry.file_name().to_str().unwrap().starts_with('.')).count();
     assert_eq!(hidden, 0, "nothing temporary is left");
@@ -35,19 +31,19 @@ fn the_first_session_replaces_the_launchers_and_the_second_starts_the_executable
     universal.start_session(&sandbox);
     let after = fs::symlink_metadata(universal.bin().join(START)).unwrap();
     assert_eq!((before.ino(), before.ctime_nsec()), (after.ino(), after.ctime_nsec()), "nothing is left to do");
-    let stop = Outcome::of(&mut universal.command(&sandbox, STOP), b"");
-    assert_eq!(stop.stdout.trim_end(), STOP, "{stop:?}");
+    let stop = Outcome::of(&mut universal.command(&sandbox, OTHER), b"");
+    assert_eq!(stop.stdout.trim_end(), OTHER, "{stop:?}");
     assert_eq!(sandbox.error_log(), "");
 }
 
 #[test]
 fn a_session_of_codex_replaces_them_too() {
     let sandbox = Sandbox::new();
-    let universal = Universal::new(sandbox.path("bundle"), &["longhaul-codex"]);
+    let universal = Universal::new(sandbox.path("bundle"), &["longhaul-hook"]);
     let mut command = universal.command(&sandbox, "longhaul-codex");
     let outcome = Outcome::of(command.arg("session-start"), start("one").as_bytes());
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
-    assert!(universal.is_linked("longhaul-codex"));
+    assert!(universal.is_linked("longhaul-hook"));
 }
 
 #[test]
@@ -58,18 +54,18 @@ fn an_ordinary_bundle_is_not_changed() {
     fs::remove_file(bin.join(START)).unwrap();
     fs::rename(bin.join(native()).join(START), bin.join(START)).unwrap();
     universal.start_session(&sandbox);
-    assert!(universal.is_launcher(STOP));
+    assert!(universal.is_launcher(OTHER));
     assert_eq!(sandbox.error_log(), "");
 }
 
 /// After any number of links, and with the next one made and not renamed.
 #[test]
 fn what_a_killed_process_has_left_is_finished_by_the_next_session() {
-    for done in 0..FEW.len() {
+    for done in 0..ALL.len() {
         let sandbox = Sandbox::new();
         let universal = Universal::small(sandbox.path("bundle"));
         let bin = universal.bin();
-        let order: Vec<&str> = FEW.into_iter().filter(|name| *name != START).chain([START]).collect();
+        let order: Vec<&str> = ALL.into_iter().filter(|name| *name != START).chain([START]).collect();
         for name in &order[..done] {
             fs::remove_file(bin.join(name)).unwrap();
             symlink(Path::new(native()).join(name), bin.join(name)).unwrap();
@@ -81,12 +77,12 @@ fn what_a_killed_process_has_left_is_finished_by_the_next_session() {
             bin.join(format!(".{}.link", order[done])),
         )
         .unwrap();
-        for name in FEW.into_iter().filter(|name| *name != START) {
+        for name in ALL.into_iter().filter(|name| *name != START) {
             let outcome = Outcome::of(&mut universal.command(&sandbox, name), b"");
             assert_eq!(outcome.stdout.trim_end(), name, "{outcome:?}");
         }
         universal.replace_launchers(&sandbox);
-        assert_eq!(universal.linked(&FEW), FEW, "after {done}");
+        assert_eq!(universal.linked(&ALL), ALL, "after {done}");
         assert!(!bin.join(format!(".{}.link", order[done])).is_symlink());
         assert_eq!(sandbox.error_log(), "");
     }
@@ -99,7 +95,7 @@ fn a_process_killed_at_any_moment_leaves_a_bundle_that_works() {
     let mut unfinished = 0;
     for round in 0..12 {
         let universal = Universal::small(sandbox.path(&format!("bundle-{round}")));
-        let mut command = universal.command(&sandbox, START);
+        let mut command = universal.command(&sandbox, "longhaul-session-start");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let _ = child.stdin.take().unwrap().write_all(start("one").as_bytes());
         // The moment is what is tried here, so it is left to chance and not waited for.
@@ -107,11 +103,11 @@ fn a_process_killed_at_any_moment_leaves_a_bundle_that_works() {
         child.kill().unwrap();
         child.wait().unwrap();
         unfinished += usize::from(!universal.is_linked(START));
-        for name in FEW {
+        for name in ALL {
             assert!(universal.is_linked(name) || universal.is_launcher(name), "{name} in round {round}");
         }
         universal.replace_launchers(&sandbox);
-        assert_eq!(universal.linked(&FEW), FEW, "round {round}");
+        assert_eq!(universal.linked(&ALL), ALL, "round {round}");
         fs::remove_dir_all(&universal.folder).unwrap();
     }
     assert!(unfinished > 0, "no process was killed before it was done");
@@ -127,7 +123,7 @@ fn several_sessions_at_once_do_no_harm() {
         }
     });
     universal.replace_launchers(&sandbox);
-    assert_eq!(universal.linked(&FEW), FEW);
+    assert_eq!(universal.linked(&ALL), ALL);
     assert_eq!(sandbox.error_log(), "");
 }
 
@@ -138,7 +134,7 @@ fn an_executable_with_another_checksum_keeps_its_launcher_and_is_logged_once() {
     let sums = universal.bin().join("SHA256SUMS");
     let right = fs::read_to_string(&sums).unwrap();
     let wrong = right.lines().map(|line| {
-        if line.ends_with(&format!("{}/{STOP}", native())) {
+        if line.ends_with(&format!("{}/{OTHER}", native())) {
             format!("{}{}\n", "0".repeat(64), &line[64..])
         } else {
             format!("{line}\n")
@@ -147,13 +143,13 @@ fn an_executable_with_another_checksum_keeps_its_launcher_and_is_logged_once() {
     fs::write(&sums, wrong.collect::<String>()).unwrap();
     universal.start_session(&sandbox);
     universal.start_session(&sandbox);
-    assert_eq!(universal.linked(&FEW), ["longhaul", "longhaul-post-tool-use"]);
+    assert_eq!(universal.linked(&ALL), ["longhaul"]);
     let log = sandbox.error_log();
     assert_eq!(log.lines().count(), 1, "{log}");
-    assert!(log.contains(&format!("{}/{STOP} is not the executable that was released", native())), "{log}");
+    assert!(log.contains(&format!("{}/{OTHER} is not the executable that was released", native())), "{log}");
     fs::write(&sums, right).unwrap();
     universal.replace_launchers(&sandbox);
-    assert_eq!(universal.linked(&FEW), FEW);
+    assert_eq!(universal.linked(&ALL), ALL);
     assert_eq!(sandbox.error_log(), log);
     assert!(!sandbox.data_dir().join("launcher-problem").exists());
 }
@@ -166,7 +162,7 @@ fn a_list_of_checksums_that_cannot_be_read_changes_nothing() {
     universal.start_session(&sandbox);
     fs::remove_file(universal.bin().join("SHA256SUMS")).unwrap();
     universal.start_session(&sandbox);
-    assert_eq!(universal.linked(&FEW), [""; 0]);
+    assert_eq!(universal.linked(&ALL), [""; 0]);
     let log = sandbox.error_log();
     assert_eq!(log.lines().count(), 2, "{log}");
     assert!(log.contains("line 1 of SHA256SUMS is not a checksum"), "{log}");
@@ -176,20 +172,20 @@ fn a_list_of_checksums_that_cannot_be_read_changes_nothing() {
 fn no_link_leads_out_of_the_bundle() {
     let sandbox = Sandbox::new();
     let universal = Universal::small(sandbox.path("bundle"));
-    let (inside, outside) = (universal.bin().join(native()).join(STOP), sandbox.path("outside"));
+    let (inside, outside) = (universal.bin().join(native()).join(OTHER), sandbox.path("outside"));
     // The same bytes, so that the checksum is right.
     fs::rename(&inside, &outside).unwrap();
     symlink(&outside, &inside).unwrap();
     universal.start_session(&sandbox);
-    assert!(universal.is_launcher(STOP) && universal.is_launcher(START));
-    assert!(sandbox.error_log().contains(STOP), "{}", sandbox.error_log());
+    assert!(universal.is_launcher(OTHER) && universal.is_launcher(START));
+    assert!(sandbox.error_log().contains(OTHER), "{}", sandbox.error_log());
     // A folder of a target that is a link.
     let universal = Universal::small(sandbox.path("other"));
     let folder = universal.bin().join(native());
     fs::rename(&folder, sandbox.path("moved")).unwrap();
     symlink(sandbox.path("moved"), &folder).unwrap();
     universal.start_session(&sandbox);
-    assert_eq!(universal.linked(&FEW), [""; 0]);
+    assert_eq!(universal.linked(&ALL), [""; 0]);
 }
 
 /// A user's own file, in place of a launcher, stays.
@@ -197,9 +193,9 @@ fn no_link_leads_out_of_the_bundle() {
 fn only_launchers_are_replaced() {
     let sandbox = Sandbox::new();
     let universal = Universal::small(sandbox.path("bundle"));
-    super::write_executable(&universal.bin().join(STOP), "#!/bin/sh\necho mine\n");
+    super::write_executable(&universal.bin().join(OTHER), "#!/bin/sh\necho mine\n");
     universal.replace_launchers(&sandbox);
-    assert_eq!(fs::read_to_string(universal.bin().join(STOP)).unwrap(), "#!/bin/sh\necho mine\n");
+    assert_eq!(fs::read_to_string(universal.bin().join(OTHER)).unwrap(), "#!/bin/sh\necho mine\n");
     assert!(universal.is_linked(START));
 }
 
@@ -208,16 +204,16 @@ fn a_read_only_bundle_keeps_its_launchers_and_is_logged_once() {
     let sandbox = Sandbox::new();
     let place = sandbox.path("disk");
     let Some(disk) = Small::mount(&sandbox, &place, "200m") else { return };
-    let universal = Universal::new(place.join("bundle"), &[STOP, START]);
+    let universal = Universal::new(place.join("bundle"), &[OTHER, START]);
     disk.remount(&sandbox, "ro");
     universal.start_session(&sandbox);
     universal.start_session(&sandbox);
-    assert!(universal.is_launcher(STOP) && universal.is_launcher(START));
+    assert!(universal.is_launcher(OTHER) && universal.is_launcher(START));
     let log = sandbox.error_log();
     assert_eq!(log.lines().count(), 1, "{log}");
     assert!(log.contains("the hooks still start through launchers: cannot write"), "{log}");
     disk.remount(&sandbox, "rw");
     universal.replace_launchers(&sandbox);
-    assert_eq!(universal.linked(&[STOP, START]), [STOP, START]);
+    assert_eq!(universal.linked(&[OTHER, START]), [OTHER, START]);
     assert_eq!(sandbox.error_log(), log);
 }

@@ -20,7 +20,7 @@ impl Elsewhere {
     fn new() -> Self {
         let sandbox = Sandbox::new();
         let root = sandbox.path("root");
-        let mut text = launcher("longhaul-stop", TARGETS);
+        let mut text = launcher("longhaul-hook", TARGETS);
         for path in ["/proc/sys/kernel/", "/lib64/ld-", "/lib/ld-", "/usr/bin/uname"] {
             assert!(text.contains(path), "{path}");
             text = text.replace(path, &format!("{}{path}", root.display()));
@@ -29,9 +29,9 @@ impl Elsewhere {
         let bin = sandbox.path("bundle/bin");
         for target in TARGETS {
             fs::create_dir_all(bin.join(target)).unwrap();
-            write_executable(&bin.join(target).join("longhaul-stop"), &format!("#!/bin/sh\necho {target}\n"));
+            write_executable(&bin.join(target).join("longhaul-hook"), &format!("#!/bin/sh\necho {target}\n"));
         }
-        write_executable(&bin.join("longhaul-stop"), &text);
+        write_executable(&bin.join("longhaul-hook"), &text);
         Self { sandbox }
     }
 
@@ -55,7 +55,7 @@ impl Elsewhere {
     fn chooses(&self, target: Option<&str>) {
         for shell in ["dash", "bash"].into_iter().filter(|shell| Path::new("/bin").join(shell).exists()) {
             let mut command = self.sandbox.program(shell);
-            command.args((shell == "bash").then_some("--posix")).arg(self.sandbox.path("bundle/bin/longhaul-stop"));
+            command.args((shell == "bash").then_some("--posix")).arg(self.sandbox.path("bundle/bin/longhaul-hook"));
             let outcome = Outcome::of(&mut command, b"");
             let printed = target.unwrap_or("{\"continue\":true}");
             assert_eq!((outcome.status, outcome.stdout.trim_end()), (Some(0), printed), "{shell}: {outcome:?}");

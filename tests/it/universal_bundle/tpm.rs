@@ -10,8 +10,8 @@ use crate::sandbox::{Outcome, Sandbox, programs};
 fn run_entry_point(sandbox: &Sandbox) -> Outcome {
     let (entry, tools) = (sandbox.path("clone/longhaul.tmux"), sandbox.path("tools"));
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../longhaul.tmux"), &entry).unwrap();
-    fs::create_dir(&tools).unwrap();
-    write_executable(&tools.join("tmux"), "#!/bin/sh\necho \"tmux $1\"\n");
+    fs::create_dir_all(&tools).unwrap();
+    write_executable(&tools.join("tmux"), "#!/bin/sh\necho \"tmux $*\"\n");
     let path = format!("{}:{}", tools.display(), programs().display());
     Outcome::of(sandbox.program("sh").arg(&entry).env("PATH", path), b"")
 }
@@ -21,7 +21,16 @@ fn it_starts_the_executable_of_this_machine() {
     let sandbox = Sandbox::new();
     let _universal = Universal::small(sandbox.path("clone/longhaul"));
     let outcome = run_entry_point(&sandbox);
-    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), "longhaul\n", ""));
+    // The user is told the command after which a shell finds it, too.
+    let program = sandbox.path("clone/longhaul/bin/longhaul");
+    let advice = format!("To use it in a shell and in Claude Code, run: {} install\nlonghaul\n", program.display());
+    assert!(outcome.stdout.ends_with(&advice), "{outcome:?}");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
+    let (link, folder) = (sandbox.home().join(".local/bin/longhaul"), sandbox.home().join(".local/bin"));
+    fs::create_dir_all(folder).unwrap();
+    std::os::unix::fs::symlink(program, link).unwrap();
+    let installed = run_entry_point(&sandbox);
+    assert_eq!((installed.status, installed.stdout.as_str(), installed.stderr.as_str()), (Some(0), "longhaul\n", ""));
 }
 
 #[test]
@@ -29,6 +38,8 @@ fn it_shows_one_line_where_there_is_no_executable_for_this_machine() {
     let sandbox = Sandbox::new();
     let _universal = Universal::of_targets(sandbox.path("clone/longhaul"), &[FOREIGN]);
     let outcome = run_entry_point(&sandbox);
-    let printed = "tmux set-option\ntmux display-message\n";
-    assert_eq!((outcome.status, outcome.stdout.as_str(), outcome.stderr.as_str()), (Some(0), printed, ""));
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("tmux set-option "), "{outcome:?}");
+    assert!(lines[1].starts_with("tmux display-message longhaul is not installed: run "), "{outcome:?}");
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
 }

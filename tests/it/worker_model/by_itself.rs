@@ -88,9 +88,10 @@ fn worker_file(sandbox: &Sandbox) -> Option<WorkerFile> {
 fn workers(sandbox: &Sandbox) -> Vec<i32> {
     let home = format!("LONGHAUL_HOME={}", sandbox.data_dir().display());
     let is_ours = |pid: &i32| {
-        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let is_worker = line.split(|byte| *byte == 0).any(|word| word == b"run-worker");
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        name.trim() == "longhaul-worker" && environment.split(|byte| *byte == 0).any(|one| one == home.as_bytes())
+        is_worker && environment.split(|byte| *byte == 0).any(|one| one == home.as_bytes())
     };
     let entries = fs::read_dir("/proc").unwrap().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_ours).collect()

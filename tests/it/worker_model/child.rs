@@ -63,7 +63,7 @@ fn the_client_is_asked_in_a_folder_of_its_own_and_leaves_no_session() {
     let script = format!(
         "env > $SEEN.env; pwd > $SEEN.pwd; printf '%s\\n' \"$@\" > $SEEN.args; cat > $SEEN.stdin
          for hook in session-start user-prompt-submit stop; do
-             $HOOKS/longhaul-$hook < $SEEN.payload > $SEEN.hook 2>&1
+             $HOOKS/longhaul-hook $hook < $SEEN.payload > $SEEN.hook 2>&1
          done
          echo '{answer}'"
     );

@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use flate2::{Compression, GzBuilder};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
@@ -19,16 +18,13 @@ use crate::workspace::{PACKAGE, Workspace};
 
 /// 2000-01-01, because tar warns of times near 1970.
 const MTIME: u64 = 946_684_800;
-/// "Unknown", in the gzip header's field for the operating system.
-const ANY_SYSTEM: u8 = 255;
 
-/// Returns a tar.gz of `folder`, below a top folder called `name`.
+/// Returns a tar.xz of `folder`, below a top folder called `name`. Every supported system has a tar that unpacks it.
 ///
-/// Entries are sorted; owner, time and gzip header are fixed. An executable that is in several bundles is packed once;
+/// Entries are sorted; owner and time are fixed. An executable that is in several bundles is packed once;
 /// the others are hard links to it.
 pub(crate) fn pack(folder: &Path, name: &str) -> Result<Vec<u8>> {
-    let gzip = GzBuilder::new().mtime(0).operating_system(ANY_SYSTEM).write(Vec::new(), Compression::best());
-    let mut tar = Builder::new(gzip);
+    let mut tar = Builder::new(Vec::new());
     let mut packed: BTreeMap<String, PathBuf> = BTreeMap::new();
     for path in sorted(folder)? {
         let inside = Path::new(name).join(path.strip_prefix(folder)?);
@@ -58,7 +54,14 @@ pub(crate) fn pack(folder: &Path, name: &str) -> Result<Vec<u8>> {
             packed.insert(sum, inside);
         }
     }
-    Ok(tar.into_inner()?.finish()?)
+    // Several threads would cut the archive into blocks that are compressed apart.
+    run::filter(run::program("xz").args(["-9", "--extreme", "--threads=1", "--stdout"]), tar.into_inner()?)
+}
+
+/// Returns an archive for reading.
+pub(crate) fn entries(packed: &[u8]) -> Result<tar::Archive<Cursor<Vec<u8>>>> {
+    let tar = run::filter(run::program("xz").args(["--decompress", "--stdout"]), packed.to_vec())?;
+    Ok(tar::Archive::new(Cursor::new(tar)))
 }
 
 /// Returns `folder` and everything below it, each folder before its content.
@@ -79,7 +82,7 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
     let mut archives = entries.collect::<Result<Vec<_>>>()?;
-    archives.retain(|path| path.to_string_lossy().ends_with(".tar.gz"));
+    archives.retain(|path| path.to_string_lossy().ends_with(".tar.xz"));
     archives.sort();
     Ok(archives)
 }
@@ -100,7 +103,7 @@ pub(crate) fn unpack(archive: &Path, to: &Path) -> Result<()> {
         let expected = format!("{}  {}", sum(&bytes), archive.file_name().unwrap_or_default().to_string_lossy());
         ensure!(sums.lines().any(|line| line == expected), "{} does not agree with SHA256SUMS", archive.display());
     }
-    let unpacked = tar::Archive::new(flate2::read::GzDecoder::new(bytes.as_slice())).unpack(to);
+    let unpacked = entries(&bytes)?.unpack(to);
     unpacked.with_context(|| format!("cannot unpack {}", archive.display()))
 }
 
@@ -230,7 +233,7 @@ mod tests {
             fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(0o755)).unwrap();
         }
         let packed = pack(folder.path(), "x").unwrap();
-        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(packed.as_slice()));
+        let mut archive = super::entries(&packed).unwrap();
         let unpacked = tempfile::tempdir().unwrap();
         archive.unpack(unpacked.path()).unwrap();
         assert_eq!(fs::read(unpacked.path().join("x/b")).unwrap(), noise);

@@ -8,8 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use flate2::{Compression, GzBuilder};
 use longhaul_core::catalog::{self, Job};
-use longhaul_universal_bundle::{CHECKSUMS, Checksums, choose, launcher};
+use longhaul_universal_bundle::{CHECKSUMS, Checksums, PACKED, choose, launcher};
 
 use super::{archive, put, replace};
 use crate::codegen;
@@ -94,15 +95,31 @@ impl Bundle {
         catalog::executables(self.job())
     }
 
-    /// Writes the plugin to `folder`, with executables from `built`.
+    /// Writes the plugin to `folder`, with executables from `built`. The whole bundle is written first, beside the others.
     pub(crate) fn lay_out(self, workspace: &Workspace, built: &Path, folder: &Path) -> Result<()> {
         self.lay_out_content(workspace, folder)?;
-        self.copy_executables(built, &folder.join("bin"))
+        match self {
+            Self::Whole => self.copy_executables(built, &folder.join("bin")),
+            Self::Only(_) => {
+                self.link_executables(&folder.with_file_name(Self::Whole.name()).join("bin"), &folder.join("bin"))
+            }
+        }
     }
 
     /// Copies the plugin's executables from `built` to `to`.
     fn copy_executables(self, built: &Path, to: &Path) -> Result<()> {
         self.executables().try_for_each(|name| copy(&built.join(name), &to.join(name), 0o755))
+    }
+
+    /// Links the plugin's executables to those of the whole bundle, which are the same: a copy would take its space again.
+    fn link_executables(self, whole: &Path, to: &Path) -> Result<()> {
+        fs::create_dir_all(to).with_context(|| format!("cannot create {}", to.display()))?;
+        for name in self.executables() {
+            if fs::hard_link(whole.join(name), to.join(name)).is_err() {
+                copy(&whole.join(name), &to.join(name), 0o755)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes everything but the executables to `folder`.
@@ -139,12 +156,10 @@ fn nothing_is_forgotten(workspace: &Workspace, plugin: &Path) -> Result<()> {
     let shipped: BTreeSet<&str> = Bundle::Whole.executables().collect();
     let built: BTreeSet<&str> = workspace.executables.iter().map(String::as_str).collect();
     if let Some(name) = shipped.difference(&built).next() {
-        bail!("the catalogue names {name}, which bins/ does not build: add bins/src/bin/{name}.rs");
+        bail!("the catalogue names {name}, which bins/ does not build");
     }
     if let Some(name) = built.difference(&shipped).next() {
-        bail!(
-            "bins/ builds {name}, which no bundle ships: name it in core's catalogue, as a registration or a companion"
-        );
+        bail!("bins/ builds {name}, which no bundle ships: name it in core's catalogue");
     }
     for path in files(plugin)? {
         let known = CONTENT.iter().any(|piece| piece.name == path) || GENERATED.contains(&path.as_str());
@@ -204,13 +219,13 @@ pub fn from_archives(workspace: &Workspace, from: &Path) -> Result<()> {
     let mut built = Vec::new();
     for path in archive::list(from)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let Some(name) = name.strip_suffix(".tar.gz").filter(|name| name.starts_with(&beginning)) else { continue };
+        let Some(name) = name.strip_suffix(".tar.xz").filter(|name| name.starts_with(&beginning)) else { continue };
         archive::unpack(&path, unpacked.path())?;
         let folder = unpacked.path().join(name).join(PACKAGE).join("bin");
         built.push(TargetExecutables { target: name[beginning.len()..].to_owned(), folder });
     }
     if built.is_empty() {
-        bail!("{} has no archive {beginning}TARGET.tar.gz: make one with cargo xtask dist", from.display());
+        bail!("{} has no archive {beginning}TARGET.tar.xz: make one with cargo xtask dist", from.display());
     }
     finish(workspace, &built)
 }
@@ -238,6 +253,14 @@ fn finish(workspace: &Workspace, built: &[TargetExecutables]) -> Result<()> {
     Ok(())
 }
 
+/// Returns a packed executable. Of the executables for four targets, a machine needs those of one, which its launchers unpack.
+fn pack(bytes: &[u8]) -> Result<Vec<u8>> {
+    const ANY_SYSTEM: u8 = 255;
+    let mut gzip = GzBuilder::new().mtime(0).operating_system(ANY_SYSTEM).write(Vec::new(), Compression::best());
+    gzip.write_all(bytes)?;
+    Ok(gzip.finish()?)
+}
+
 /// Writes the marketplace to `folder`.
 pub fn lay_out(workspace: &Workspace, built: &[TargetExecutables], folder: &Path) -> Result<()> {
     let targets = || built.iter().map(|one| one.target.as_str());
@@ -254,9 +277,12 @@ pub fn lay_out(workspace: &Workspace, built: &[TargetExecutables], folder: &Path
     let mut checksums = Checksums::default();
     for one in built {
         let to = bin.join(&one.target);
-        Bundle::Whole.copy_executables(&one.folder, &to).with_context(|| format!("target {}", one.target))?;
+        fs::create_dir_all(&to).with_context(|| format!("cannot create {}", to.display()))?;
         for name in Bundle::Whole.executables() {
-            checksums.insert(&one.target, name, &archive::sum(&fs::read(to.join(name))?));
+            let from = one.folder.join(name);
+            let bytes = fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
+            checksums.insert(&one.target, name, &archive::sum(&bytes));
+            fs::write(to.join(format!("{name}.{PACKED}")), pack(&bytes)?)?;
         }
     }
     put(&bin.join(CHECKSUMS), &checksums.to_string())?;
@@ -274,6 +300,7 @@ pub fn lay_out(workspace: &Workspace, built: &[TargetExecutables], folder: &Path
 #[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
+    use std::io::Read;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
@@ -313,9 +340,10 @@ mod tests {
             assert!(is_launcher(&fs::read(bin.join(name)).unwrap()), "{name}");
             assert_eq!(fs::metadata(bin.join(name)).unwrap().permissions().mode() & 0o777, 0o755);
             for target in TARGETS {
-                let executable = bin.join(target).join(name);
-                assert_eq!(fs::read_to_string(&executable).unwrap(), format!("{name} for {target}"));
-                assert_eq!(fs::metadata(&executable).unwrap().permissions().mode() & 0o777, 0o755);
+                let packed = fs::read(bin.join(target).join(format!("{name}.gz"))).unwrap();
+                let mut unpacked = String::new();
+                flate2::read::GzDecoder::new(packed.as_slice()).read_to_string(&mut unpacked).unwrap();
+                assert_eq!(unpacked, format!("{name} for {target}"));
             }
         }
         for target in TARGETS {
@@ -350,9 +378,9 @@ mod tests {
             let dist = folder.path().join("dist");
             built(&workspace, &dist.join("longhaul/bin"), target);
             let name = format!("longhaul-{}-{target}", workspace.version);
-            fs::write(archives.join(format!("{name}.tar.gz")), archive::pack(&dist, &name).unwrap()).unwrap();
+            fs::write(archives.join(format!("{name}.tar.xz")), archive::pack(&dist, &name).unwrap()).unwrap();
         }
-        fs::write(archives.join("longhaul-0.0.0-x86_64-apple-darwin.tar.gz"), "another version").unwrap();
+        fs::write(archives.join("longhaul-0.0.0-x86_64-apple-darwin.tar.xz"), "another version").unwrap();
         archive::write_sums(&archives).unwrap();
         workspace.target = folder.path().join("target");
         fs::create_dir_all(&workspace.target).unwrap();
@@ -361,7 +389,7 @@ mod tests {
         let names: Vec<_> = fs::read_dir(&workspace.target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["universal"], "nothing temporary is left");
 
-        let damaged = archives.join(format!("longhaul-{}-{}.tar.gz", workspace.version, TARGETS[0]));
+        let damaged = archives.join(format!("longhaul-{}-{}.tar.xz", workspace.version, TARGETS[0]));
         let mut bytes = fs::read(&damaged).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
         fs::write(&damaged, bytes).unwrap();

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use xtask::run;
@@ -62,9 +62,14 @@ fn fuzz(workspace: &Workspace, command: &str) -> Command {
 
 fn try_properties(workspace: &Workspace, seconds: u64) -> Result<()> {
     let deadline = Instant::now() + Duration::from_secs(seconds);
+    // Else each round would try what .cargo/config.toml fixes for the tests.
+    let mut seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     loop {
         let mut test = run::cargo();
-        test.current_dir(&workspace.root).env("PROPTEST_CASES", CASES).args(["test", "--quiet", "--lib"]);
+        let random = [("PROPTEST_CASES", CASES.to_owned()), ("PROPTEST_RNG_SEED", seed.to_string())];
+        writeln!(io::stderr(), "PROPTEST_RNG_SEED={seed}")?;
+        seed += 1;
+        test.current_dir(&workspace.root).envs(random).args(["test", "--quiet", "--lib"]);
         for name in CRATES {
             test.args(["--package", name]);
         }

@@ -83,9 +83,8 @@ impl Search {
 
 /// Builds the program, imports the corpus, asks everything and prints the figures.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Result<()> {
-    let program = workspace
-        .build(PACKAGE, &["--bin", "longhaul", "--bin", "longhaul-user-prompt-submit"], profile, None)?
-        .join("longhaul");
+    let program =
+        workspace.build(PACKAGE, &["--bin", "longhaul", "--bin", "longhaul-hook"], profile, None)?.join("longhaul");
     let mut corpus = Corpus::read(&workspace.root.join("tests/recall")).context("cannot read tests/recall")?;
     corpus.questions.retain(|question| output.asks(question.set));
     ensure!(!corpus.questions.is_empty(), "tests/recall has no questions");

@@ -120,22 +120,23 @@ impl Scene {
                 common["tool_input"] = json!({ "command": format!("run {id}") });
             }
             let payload = bench::of(event, 400, &common)?;
-            let executable = REGISTRATIONS.iter().find(|registration| registration.event == event);
-            let executable = executable.with_context(|| format!("{event} is not registered"))?.executable;
-            let (took, answer) = self.start(executable, &payload)?;
+            let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
+            let registration = registration.with_context(|| format!("{event} is not registered"))?;
+            let (took, answer) = self.start(registration.executable, registration.arguments, &payload)?;
             seen.hooks.push(took);
             let is_answer = serde_json::from_slice::<Value>(&answer).is_ok_and(|answer| answer["continue"] == true);
             seen.bad_answers += usize::from(!is_answer);
             if hook % 4 == 0 {
-                seen.empty.push(self.start("empty", &payload)?.0);
+                seen.empty.push(self.start("empty", &[], &payload)?.0);
             }
         }
         Ok(seen)
     }
 
     /// Runs a program; returns its time and its output, which is empty if it failed.
-    fn start(&self, program: &str, payload: &[u8]) -> Result<(Duration, Vec<u8>)> {
+    fn start(&self, program: &str, arguments: &[&str], payload: &[u8]) -> Result<(Duration, Vec<u8>)> {
         let mut command = self.command(program);
+        command.args(arguments);
         let started = Instant::now();
         let mut child = command.spawn().with_context(|| format!("cannot start {program}"))?;
         if let Some(mut stdin) = child.stdin.take() {

@@ -103,8 +103,8 @@ pub(crate) fn begin(path: &Path) -> Result<(), Error> {
 }
 
 fn start(path: &Path) -> Result<(), Error> {
-    let args = ["memory", "salvage", "--"].map(str::to_owned).into_iter().chain([path.display().to_string()]);
-    process::spawn_sibling("longhaul", &args.collect::<Vec<_>>()).map(drop)
+    let args = ["salvage", "--"].map(str::to_owned).into_iter().chain([path.display().to_string()]);
+    process::spawn_own("memory", &args.collect::<Vec<_>>()).map(drop)
 }
 
 /// Starts salvages again that were interrupted, and returns what came of the others that nobody was told.

@@ -93,8 +93,7 @@ pub(crate) fn begin(home: &Home, now: Millis, is_indexed: bool) -> Result<(), Er
 
 /// Starts upkeep in the background. If another process builds the search index, this one does not.
 pub(crate) fn start() -> Result<(), Error> {
-    let args = ["memory", "upkeep"].map(str::to_owned);
-    process::spawn_sibling("longhaul", &args).map(drop)
+    process::spawn_own("memory", &["upkeep".to_owned()]).map(drop)
 }
 
 /// Completes the search index in small transactions. Returns whether it is complete; `None` if another process is

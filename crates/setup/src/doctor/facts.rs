@@ -14,14 +14,14 @@ use longhaul_runtime::memory::salvage::SetAside;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
-use longhaul_store::{Health, Schema};
+use longhaul_store::{Health, Schema, VectorStats};
 use longhaul_universal_bundle::Location;
 
 use super::installation::{self, Peer, Source};
 use super::other_agents::{AgentFacts, CodexFacts};
 use super::services::{ModelFacts, NotifyFacts, SyncFacts};
 use super::sessions::KeyFacts;
-use super::storage::SnapshotFacts;
+use super::storage::{SnapshotFacts, Space};
 use crate::claude_command::{self, Plugin};
 use crate::current_state::{InstallPaths, Manifest, names};
 use crate::tmux::{self, SetupState, setup_state};
@@ -160,6 +160,8 @@ pub struct Facts {
     pub stale: Vec<(String, PathBuf)>,
     /// Other programs that do the same as one of the jobs.
     pub peers: Vec<Peer>,
+    /// What Longhaul takes on the disk.
+    pub space: Vec<Space>,
     /// Snapshots of files; `None` if they are disabled.
     pub snapshots: Option<SnapshotFacts>,
     /// Notifications.
@@ -174,6 +176,8 @@ pub struct Facts {
     pub model: Option<ModelFacts>,
     /// The models that compute vectors; `None` if there is none.
     pub embeddings: Option<ModelsState>,
+    /// How many vectors the memory has, for each model.
+    pub vectors: Vec<VectorStats>,
     /// The module that Claude Code loads.
     pub bridge: BridgeFacts,
     /// The key that submits what is typed.
@@ -232,12 +236,14 @@ impl Facts {
             config: config.map(|(_, warnings)| warnings).map_err(|error| error.chain()),
             stale: super::sessions::stale(&paths),
             peers: installation::peers(&client, &files, &confs),
+            space: Space::collect(&paths),
             snapshots: SnapshotFacts::collect(env, &paths),
             notify: NotifyFacts::collect(env, &paths),
             sync: SyncFacts::collect(env, &paths),
             worker: worker_of(&paths),
-            model: ModelFacts::collect(env, &paths, exe, program.as_deref()),
+            model: ModelFacts::collect(env, &paths, program.as_deref()),
             embeddings: super::services::collect(env, &paths),
+            vectors: super::services::vectors(&paths),
             bridge: bridge(env, &paths),
             keys: KeyFacts::collect(env, &paths, program.as_deref().filter(|_| matches!(client, Client::Found(_)))),
             codex: CodexFacts::collect(env, shell, &paths),

@@ -6,28 +6,23 @@ use std::path::{Path, PathBuf};
 use longhaul_core::config::{Choice, NotifyWay, Via};
 use longhaul_core::{Env, Millis, counted};
 use longhaul_notifications::{Missing, missing};
+use longhaul_runtime::ModelAccess;
 use longhaul_runtime::memory::meaning::{EndpointState, ModelsState};
 use longhaul_runtime::sync::{self, ExchangeState};
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::worker::ModelPause;
-use longhaul_runtime::{ModelAccess, is_executable};
-use longhaul_store::{NotifyResult, Store, last_notifications_of};
+use longhaul_store::{NotifyResult, Store, VectorStats, last_notifications_of};
 
 use super::facts::{BridgeFacts, Facts, Worker};
 use super::{Finding, ago};
 use crate::claude_command::BRIDGE_SINCE;
 use crate::current_state::InstallPaths;
 
-/// The executable that hooks start.
-const WORKER: &str = "longhaul-worker";
-
 /// The facts about the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFacts {
     /// How it is called.
     pub via: Via,
-    /// Whether the worker's executable is beside this one.
-    pub has_worker: bool,
     /// Whether this environment has a key for the API.
     pub has_key: bool,
     /// Whether `claude` is on the path.
@@ -40,7 +35,7 @@ pub struct ModelFacts {
 
 impl ModelFacts {
     /// Collects the facts; `None` if no model is enabled.
-    pub(super) fn collect(env: &Env, paths: &InstallPaths, exe: &Path, client: Option<&Path>) -> Option<Self> {
+    pub(super) fn collect(env: &Env, paths: &InstallPaths, client: Option<&Path>) -> Option<Self> {
         let (config, _) = longhaul_runtime::config(env).ok()?;
         if !config.memory.enabled || !config.memory.model.enabled {
             return None;
@@ -49,7 +44,6 @@ impl ModelFacts {
         let trouble = store.and_then(|store| store.model_trouble().ok().flatten());
         Some(Self {
             via: config.memory.model.via,
-            has_worker: is_executable(&exe.with_file_name(WORKER)),
             has_key: ModelAccess::read().api_key.is_some(),
             has_client: client.is_some(),
             pause: ModelPause::in_force(&paths.data, env.now),
@@ -62,10 +56,6 @@ impl ModelFacts {
 pub(super) fn model(facts: &Facts) -> Vec<Finding> {
     let check = "model";
     let Some(model) = &facts.model else { return Vec::new() };
-    if !model.has_worker {
-        let what = format!("{WORKER} is not beside {}: hooks cannot start it", facts.exe.display());
-        return vec![Finding::warning(check, what, "run `longhaul install`, or set memory.model.enabled to false")];
-    }
     let cannot_ask = match model.via {
         Via::Api if !model.has_key => Some((
             "ANTHROPIC_API_KEY is not set here; hooks have the same environment as Claude Code",
@@ -97,13 +87,30 @@ pub(super) fn collect(env: &Env, paths: &InstallPaths) -> Option<ModelsState> {
     ModelsState::read(env, &paths.data, &config)
 }
 
+/// Returns how many vectors the memory has.
+pub(super) fn vectors(paths: &InstallPaths) -> Vec<VectorStats> {
+    let store = Store::open_to_read(&paths.data.database(), waiting_times::DATABASE_FOR_DOCTOR).ok();
+    store.and_then(|store| store.vector_stats().ok()).unwrap_or_default()
+}
+
+/// Says for how many records a model has computed vectors.
+fn progress(facts: &Facts, model: &str) -> String {
+    match facts.vectors.iter().find(|vectors| vectors.model == model) {
+        Some(VectorStats { looked_at, records, .. }) if looked_at < records => format!(
+            "; {looked_at} of {records} records have vectors: searches compute the rest, and `longhaul memory upkeep` does so now"
+        ),
+        Some(VectorStats { records, .. }) => format!("; all {records} records have vectors"),
+        None => "; no record has vectors yet: the first search computes them".to_owned(),
+    }
+}
+
 /// Checks the models.
 pub(super) fn embeddings(facts: &Facts) -> Vec<Finding> {
     let check = "embeddings";
     let Some(models) = &facts.embeddings else { return Vec::new() };
     let mut found = Vec::new();
     match &models.file {
-        Some(Ok(id)) => found.push(Finding::ok(check, format!("the search by meaning uses the model {id}"))),
+        Some(Ok(id)) => found.push(Finding::ok(check, format!("the search by meaning uses the model {id}{}", progress(facts, id)))),
         Some(Err(why)) => {
             let fix =
                 "run `longhaul install` again, or correct memory.embeddings.file; until then, only words are compared";

@@ -1,14 +1,17 @@
 //! Checks of what is stored: the data folder, the database, permissions, transcripts, snapshots, the configuration. Pure.
 //! What is wrong with the folder or its disk is found in `runtime/src/storage.rs`.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use longhaul_core::config::Warning;
 use longhaul_core::{Env, Millis};
 use longhaul_runtime::git::{self, GitVersion};
 use longhaul_runtime::memory::salvage::SetAside;
 use longhaul_runtime::waiting_times;
-use longhaul_snapshot_store::{UPKEEP_FAILURE, last_failure, store_size};
+use longhaul_snapshot_store::{UPKEEP_FAILURE, last_failure, snapshots_dir, store_size};
 use longhaul_store::{Health, SCHEMA, Schema};
 
 use super::facts::{Database, Facts};
@@ -157,6 +160,55 @@ impl SnapshotFacts {
 fn free_bytes(dir: &Path) -> Option<u64> {
     let found = dir.ancestors().find_map(|dir| rustix::fs::statvfs(dir).ok())?;
     Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// A folder of Longhaul's, and what it takes on the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Space {
+    /// What is in it.
+    pub what: &'static str,
+    /// The folder.
+    pub folder: PathBuf,
+    /// The size in bytes.
+    pub bytes: u64,
+}
+
+impl Space {
+    /// Returns the folders that exist. A file with several links is counted once.
+    pub(super) fn collect(paths: &InstallPaths) -> Vec<Self> {
+        let folders = [
+            ("installed versions", paths.lib.clone()),
+            ("copies of Claude Code", paths.cache()),
+            ("snapshots", snapshots_dir(&paths.data)),
+            ("other data", paths.data.dir().to_owned()),
+        ];
+        let mut counted = HashSet::new();
+        let sizes = folders.map(|(what, folder)| Self { what, bytes: size(&folder, &mut counted), folder });
+        sizes.into_iter().filter(|one| one.folder.exists()).collect()
+    }
+}
+
+/// Returns what a folder takes on the disk, without the files that were counted already.
+fn size(folder: &Path, counted: &mut HashSet<(u64, u64)>) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size(&entry.path(), counted),
+        Ok(metadata) if counted.insert((metadata.dev(), metadata.ino())) => metadata.blocks() * 512,
+        Ok(_) | Err(_) => 0,
+    });
+    sizes.sum()
+}
+
+/// Reports how much space Longhaul takes, and where.
+pub(super) fn space(facts: &Facts) -> Vec<Finding> {
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    let all: u64 = facts.space.iter().map(|one| one.bytes).sum();
+    let parts = facts.space.iter().map(|one| {
+        let (size, what) = (megabytes(one.bytes), one.what);
+        format!("{size} {what} ({})", one.folder.display())
+    });
+    let parts = parts.collect::<Vec<_>>().join(", ");
+    vec![Finding::ok("space", format!("Longhaul takes {}: {parts}", megabytes(all)))]
 }
 
 /// Checks the snapshots.

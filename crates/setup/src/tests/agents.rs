@@ -250,8 +250,9 @@ fn what_is_no_hooks_file_is_left_alone() {
 
 #[test]
 fn only_our_own_commands_are_ours() {
-    assert!(is_our_hook("\"${PLUGIN_ROOT}/bin/longhaul-codex\" stop"));
-    for theirs in ["longhaul status", "mylonghaul hook --codex stop", "/x/longhaul-codex-notes stop", "longhaul-codex"]
+    assert!(is_our_hook("\"${PLUGIN_ROOT}/bin/longhaul-hook\" codex stop"));
+    for theirs in
+        ["longhaul status", "mylonghaul hook --codex stop", "/x/longhaul-hook-notes codex stop", "longhaul-hook"]
     {
         assert!(!is_our_hook(theirs), "{theirs}");
     }

@@ -45,7 +45,7 @@ fn hooks_are_added_beside_those_of_others_and_taken_back_to_the_byte() {
     );
     let with = there_and_back(others);
     assert!(with.contains("12345678901234567890123") && with.contains("\"z\": [1,2]"), "{with}");
-    assert!(with.find("theirs") < with.find("longhaul-stop\""), "{with}");
+    assert!(with.find("theirs") < with.find("longhaul-hook\""), "{with}");
 }
 
 #[test]
@@ -53,11 +53,11 @@ fn a_new_version_replaces_the_old_ones_hooks_in_their_place() {
     let old = with_hooks(None, Path::new("/old/bin")).unwrap().unwrap();
     let mut settings: Value = serde_json::from_str(&old).unwrap();
     settings["hooks"]["Stop"].as_array_mut().unwrap().push(json!({ "hooks": [{ "command": "later" }] }));
-    settings["hooks"]["Gone"] = json!([{ "hooks": [{ "command": "/old/bin/longhaul-stop" }, { "command": "x" }] }]);
+    settings["hooks"]["Gone"] = json!([{ "hooks": [{ "command": "/old/bin/longhaul-hook" }, { "command": "x" }] }]);
     let new = with_hooks(Some(&settings.to_string()), bin()).unwrap().unwrap();
     let new: Value = serde_json::from_str(&new).unwrap();
     assert_eq!(executables_in(&new).len(), REGISTRATIONS.len());
-    assert_eq!(new["hooks"]["Stop"][0]["hooks"][0]["command"], "/opt/x/bin/longhaul-stop");
+    assert_eq!(new["hooks"]["Stop"][0]["hooks"][0]["command"], "/opt/x/bin/longhaul-hook");
     assert_eq!(new["hooks"]["Stop"][1]["hooks"][0]["command"], "later");
     assert_eq!(new["hooks"]["Gone"], json!([{ "hooks": [{ "command": "x" }] }]));
     assert!(!new.to_string().contains("/old/bin"));
@@ -84,7 +84,7 @@ fn what_cannot_be_kept_as_it_is_is_refused() {
 
 #[test]
 fn a_group_that_somebody_has_put_a_hook_of_theirs_into_keeps_it() {
-    let text = r#"{"hooks":{"Stop":[{"hooks":[{"command":"/a/longhaul-stop"},{"command":"theirs"}]}]}}"#;
+    let text = r#"{"hooks":{"Stop":[{"hooks":[{"command":"/a/longhaul-hook"},{"command":"theirs"}]}]}}"#;
     let without = without_hooks(text).unwrap().unwrap();
     assert_eq!(without, r#"{"hooks":{"Stop":[{"hooks":[{"command":"theirs"}]}]}}"#);
     assert_eq!(without_hooks(&without), Ok(None));

@@ -1,4 +1,4 @@
-//! `longhaul-sync exchange`: started by a hook and detached. No process reads its output.
+//! `longhaul run-sync exchange`: started by a hook and detached. No process reads its output.
 
 use std::process::ExitCode;
 

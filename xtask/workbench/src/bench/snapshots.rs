@@ -204,8 +204,8 @@ impl<'a> Repository<'a> {
     fn snapshot_of(&mut self, kind: &str) -> Result<Duration> {
         self.taken += 1;
         let at = self.now();
-        let mut command = self.program(&self.bin.join("longhaul-snapshot"));
-        timed(|| run::output(command.args(["abcdef01-bench", kind, &at, "", "-"])))
+        let mut command = self.program(&self.bin.join("longhaul"));
+        timed(|| run::output(command.args(["run-snapshot", "abcdef01-bench", kind, &at, "", "-"])))
     }
 
     fn longhaul(&self, args: &[&str]) -> Result<String> {

@@ -38,6 +38,7 @@ pub(crate) struct Scene<'a> {
 /// A program to be measured.
 pub(crate) struct Subject {
     executable: PathBuf,
+    arguments: &'static [&'static str],
     payload: Vec<u8>,
     variables: Vec<(&'static str, String)>,
     setup: Option<Setup>,
@@ -81,6 +82,7 @@ impl Subject {
     pub(crate) fn empty(executable: PathBuf, like: &Self) -> Self {
         Self {
             executable,
+            arguments: &[],
             payload: like.payload.clone(),
             variables: like.variables.clone(),
             setup: None,
@@ -108,8 +110,8 @@ impl Subject {
             json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
         let subject = |event: EventName, chars: usize| -> Result<Self> {
             let payload = super::of(event, chars, &common)?;
-            let executable = executable(scene.bin, event)?;
-            Ok(Self { executable, payload, variables: variables.clone(), setup: None, before: Vec::new() })
+            let (executable, arguments) = hook(scene.bin, event)?;
+            Ok(Self { executable, arguments, payload, variables: variables.clone(), setup: None, before: Vec::new() })
         };
         // SessionStart stores which terminal the session runs in.
         subject(EventName::SessionStart, 0)?.measure()?;
@@ -139,8 +141,10 @@ impl Subject {
         if let Program::OursAfterCompaction(_) = row.program {
             common["source"] = json!("compact");
             made.payload = super::of(row.event, row.chars, &common)?;
+            let (executable, arguments) = hook(scene.bin, EventName::PreCompact)?;
             made.before.push(Before::Event(Box::new(Self {
-                executable: executable(scene.bin, EventName::PreCompact)?,
+                executable,
+                arguments,
                 payload: super::of(EventName::PreCompact, 0, &common)?,
                 variables: variables.clone(),
                 setup: None,
@@ -180,11 +184,11 @@ impl Subject {
                 None
             }
             Program::Bash => {
-                self.executable = report::install(session.data, SESSION)?;
+                (self.executable, self.arguments) = (report::install(session.data, SESSION)?, &[]);
                 Some(Before::Statement(report::reset(session.data)))
             }
             Program::Node => {
-                self.executable = report::install_node(session.data)?;
+                (self.executable, self.arguments) = (report::install_node(session.data)?, &[]);
                 None
             }
         })
@@ -245,7 +249,7 @@ impl Subject {
             ensure!(!new.contains('I'), "{} has typed a bookmark: {new}", self.executable.display());
         }
         if *program == Program::OursThatExchanges {
-            until("the exchange to end", RECEIPT, || Ok((!runs("longhaul-sync", data)).then_some(())))?;
+            until("the exchange to end", RECEIPT, || Ok((!runs("run-sync", data)).then_some(())))?;
         }
         let Some(standin) = standin else { return Ok(()) };
         until("a bookmark to be confirmed", RECEIPT, || Ok(log.metrics().last_bookmark))?;
@@ -254,7 +258,7 @@ impl Subject {
             Pane::Busy => drop(standin.ask(&json!({ "do": "tool", "response": "ok" }))?),
             Pane::Idle => until("the injector to end", RECEIPT, || {
                 let state = standin.ask(&json!({ "do": "state" }))?;
-                Ok((state["status"] == "idle" && !runs("longhaul-injector", data)).then_some(()))
+                Ok((state["status"] == "idle" && !runs("run-injector", data)).then_some(()))
             })?,
             Pane::Any => {}
         }
@@ -263,14 +267,16 @@ impl Subject {
 
     fn command(&self) -> Command {
         let mut command = run::program(&self.executable);
-        command.env_clear().envs(self.variables.iter().map(|(name, value)| (*name, value)));
+        command.args(self.arguments).env_clear().envs(self.variables.iter().map(|(name, value)| (*name, value)));
         command
     }
 }
 
-fn executable(bin: &Path, event: EventName) -> Result<PathBuf> {
+/// Returns the executable of an event's hook, and its arguments.
+fn hook(bin: &Path, event: EventName) -> Result<(PathBuf, &'static [&'static str])> {
     let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
-    Ok(bin.join(registration.with_context(|| format!("{event} is not in the catalogue"))?.executable))
+    let registration = registration.with_context(|| format!("{event} is not in the catalogue"))?;
+    Ok((bin.join(registration.executable), registration.arguments))
 }
 
 /// Makes a circle in a folder of the row's home, and shares the home as a project.

@@ -133,7 +133,7 @@ impl Machine<'_> {
     /// Exchanges records, and measures time and memory.
     fn exchange(&self) -> Result<Measured> {
         let began = Instant::now();
-        let mut child = self.program(&self.bin.join("longhaul-sync")).arg("now").spawn()?;
+        let mut child = self.program(&self.bin.join("longhaul")).args(["sync", "now"]).spawn()?;
         let mut peak_kb = 0;
         loop {
             let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
@@ -141,7 +141,7 @@ impl Machine<'_> {
             peak_kb = peak.and_then(|text| text.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(peak_kb);
             match child.try_wait()? {
                 Some(status) if status.success() => return Ok(Measured { time: began.elapsed(), peak_kb }),
-                Some(status) => bail!("longhaul-sync now: {status}"),
+                Some(status) => bail!("longhaul sync now: {status}"),
                 None => thread::sleep(PAUSE),
             }
         }

@@ -45,7 +45,7 @@ pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
     ensure!(cfg!(target_os = "linux"), "resident memory is read from /proc, which only Linux has");
     watch_interrupts()?;
     let bin = workspace.build_to_ship(Profile::Release, None)?;
-    let program = bin.join("longhaul-worker");
+    let program = bin.join("longhaul");
     let homes = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
     let model = Model::start()?;
     let empty = starts("start to first byte, nothing stored yet", |n| {
@@ -116,7 +116,7 @@ impl Worker {
         let config = json!({ "worker": { "port": 0 }, "memory": { "model": settings } });
         fs::write(home.join("config.json"), config.to_string())?;
         let mut command = run::program(program);
-        command.env("HOME", home).env("LONGHAUL_HOME", home);
+        command.args(["worker", "run"]).env("HOME", home).env("LONGHAUL_HOME", home);
         command.env("ANTHROPIC_API_KEY", "none").env("ANTHROPIC_BASE_URL", model.url());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let began = Instant::now();

@@ -115,7 +115,8 @@ fn prompt(scene: &Scene, imported: &Path, search: Search, half: Half, text: &str
         "hook_event_name": "UserPromptSubmit", "session_id": "5e550000-0000-4000-8000-000000000001", "cwd": project,
         "transcript_path": project.join("none.jsonl"), "prompt": text, "prompt_id": "5e550000-0000-4000-8000-0000000000aa",
     });
-    let mut command = run::program(scene.program.with_file_name("longhaul-user-prompt-submit"));
+    let mut command = run::program(scene.program.with_file_name("longhaul-hook"));
+    command.arg("user-prompt-submit");
     command.current_dir(&project).env_clear().env("HOME", &scene.home).env("LONGHAUL_HOME", scene.data());
     command.env("LONGHAUL_CONFIG", scene.home.join(search.config()));
     let began = std::time::Instant::now();

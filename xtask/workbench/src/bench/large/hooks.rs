@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::event::EventName;
 use longhaul_store::Store;
 use serde_json::{Value, json};
 use xtask::run;
@@ -45,16 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const EMPTY: &str = "empty";
 
 /// The executables that are needed, as in a bundle.
-const EXECUTABLES: [&str; 8] = [
-    EMPTY,
-    "longhaul",
-    "longhaul-post-tool-use",
-    "longhaul-session-end",
-    "longhaul-session-start",
-    "longhaul-snapshot",
-    "longhaul-stop",
-    "longhaul-user-prompt-submit",
-];
+const EXECUTABLES: [&str; 4] = [EMPTY, "longhaul", "longhaul-hook", "longhaul-post-tool-use"];
 
 /// Returns cargo's flags for the executables of Longhaul.
 pub(super) fn targets() -> Vec<&'static str> {
@@ -144,7 +137,7 @@ impl Hooks<'_> {
         Ok((answer, began.elapsed()))
     }
 
-    fn hook(&self, program: &str, turn: &Turn<'_>, changes: Value) -> Result<(String, Duration)> {
+    fn hook(&self, event: EventName, turn: &Turn<'_>, changes: Value) -> Result<(String, Duration)> {
         let session = format!("5e550000-0000-4000-8000-{:012}", turn.number);
         let mut payload = json!({
             "session_id": session, "cwd": self.project, "transcript_path": self.transcript(turn),
@@ -153,7 +146,9 @@ impl Hooks<'_> {
         if let (Value::Object(all), Value::Object(changes)) = (&mut payload, changes) {
             all.extend(changes);
         }
-        self.run(program, &[], &payload.to_string())
+        let hook = REGISTRATIONS.iter().find(|hook| hook.event == event);
+        let hook = hook.with_context(|| format!("{event} is not in the catalogue"))?;
+        self.run(hook.executable, hook.arguments, &payload.to_string())
     }
 
     fn transcript(&self, turn: &Turn<'_>) -> PathBuf {
@@ -163,7 +158,7 @@ impl Hooks<'_> {
     /// Starts a session, and returns the answer of the hook.
     fn start(&self, turn: &Turn<'_>) -> Result<(String, Duration)> {
         let payload = json!({ "hook_event_name": "SessionStart", "source": "startup" });
-        let started = self.hook("longhaul-session-start", turn, payload)?;
+        let started = self.hook(EventName::SessionStart, turn, payload)?;
         // Upkeep computes the vectors of the last prompt, while a person writes the next one.
         self.settle()?;
         Ok(started)
@@ -173,17 +168,17 @@ impl Hooks<'_> {
     fn play(&self, turn: &Turn<'_>, start: Option<Duration>) -> Result<Took> {
         let asked = turn.text(0, PROMPT_WORDS);
         let payload = json!({ "hook_event_name": "UserPromptSubmit", "prompt": asked });
-        let (_, prompt) = self.hook("longhaul-user-prompt-submit", turn, payload)?;
+        let (_, prompt) = self.hook(EventName::UserPromptSubmit, turn, payload)?;
         for number in 0..PER_PROMPT {
-            self.hook("longhaul-post-tool-use", turn, turn.call(number))?;
+            self.hook(EventName::PostToolUse, turn, turn.call(number))?;
         }
         let transcript = self.transcript(turn);
         fs::write(&transcript, turn.transcript()).with_context(|| format!("cannot write {}", transcript.display()))?;
         self.settle()?;
         let reply = turn.text(1, REPLY_WORDS);
         let payload = json!({ "hook_event_name": "Stop", "stop_hook_active": false, "last_assistant_message": reply });
-        let (_, stop) = self.hook("longhaul-stop", turn, payload)?;
-        self.hook("longhaul-session-end", turn, json!({ "hook_event_name": "SessionEnd", "reason": "other" }))?;
+        let (_, stop) = self.hook(EventName::Stop, turn, payload)?;
+        self.hook(EventName::SessionEnd, turn, json!({ "hook_event_name": "SessionEnd", "reason": "other" }))?;
         self.settle()?;
         Ok(Took { start, prompt, stop })
     }
@@ -191,7 +186,7 @@ impl Hooks<'_> {
     /// Waits until everything that hooks have started is over.
     fn settle(&self) -> Result<()> {
         until("the background processes of a hook to end", PATIENCE, || {
-            let is_busy = ["upkeep", "longhaul-snapshot"].into_iter().any(|name| runs(name, &self.home));
+            let is_busy = ["upkeep", "run-snapshot"].into_iter().any(|name| runs(name, &self.home));
             Ok((!is_busy).then_some(()))
         })
     }

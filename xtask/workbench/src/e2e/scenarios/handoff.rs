@@ -144,7 +144,7 @@ pub(crate) fn compaction(cast: &Cast, home: &Path) -> Result<()> {
     let shown = world.shown("going on").context("the prompt has not reached the model")?;
     ensure!(shown.mentions("A SUMMARY: they wrote"), "the summary was not taken: {:?}", world.events("PostCompact"));
     // Claude Code names each PreCompact hook, and shows what it prints after a colon, to the user and to the model.
-    const OUTPUT: &str = "longhaul-pre-compact] completed successfully:";
+    const OUTPUT: &str = "] completed successfully:";
     ensure!(!shown.mentions(OUTPUT), "the model is shown the output of PreCompact");
     ensure!(!session.shows(OUTPUT)?, "the user is shown the output of PreCompact");
     let given = given_back(&shown)?;

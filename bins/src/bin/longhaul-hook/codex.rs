@@ -1,4 +1,4 @@
-//! Every hook of Codex. The argument names the event, so that Codex starts the same file for all events.
+//! The events of Codex.
 //!
 //! Codex sends payloads like those of Claude Code. There are no bookmarks and no snapshots of its sessions.
 
@@ -7,8 +7,8 @@ use longhaul_core::event::{
 };
 use longhaul_runtime::{Hook, activity, codex, housekeeping, jobs, model, native_links, reopen, sync, tracker};
 
-fn main() {
-    match std::env::args().nth(1).as_deref() {
+pub(crate) fn run(event: Option<&str>) {
+    match event {
         Some("session-start") => session_start(),
         Some("user-prompt-submit") => Hook::<UserPromptSubmit>::run_codex(
             &[

@@ -1,4 +1,4 @@
-//! Every hook of Gemini CLI, Qwen Code and opencode. The arguments name the agent and its event.
+//! The events of Gemini CLI, Qwen Code and opencode.
 //!
 //! The payload is translated by the agent's table (`longhaul-agents`). Nothing is typed into these agents.
 
@@ -8,10 +8,8 @@ use longhaul_core::event::{
 };
 use longhaul_runtime::{AgentCall, activity, housekeeping, jobs, model, native_links, reopen, sync, tracker};
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let (agent, event) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
-    let Some(call) = AgentCall::receive(&agent, &event) else { return };
+pub(crate) fn run(agent: &str, event: &str) {
+    let Some(call) = AgentCall::receive(agent, event) else { return };
     match call.event() {
         EventName::SessionStart => start(call),
         EventName::UserPromptSubmit => call.run::<UserPromptSubmit>(
