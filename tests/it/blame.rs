@@ -57,7 +57,10 @@ impl Work {
 
     fn git(&self, args: &[&str]) -> Outcome {
         let mut git = self.sandbox.program("git");
-        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args).env("GIT_EDITOR", "true").env("GIT_SEQUENCE_EDITOR", "true");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(args)
+            .env("GIT_EDITOR", "true")
+            .env("GIT_SEQUENCE_EDITOR", "true");
         let outcome = Outcome::of(&mut git, b"");
         assert_eq!(outcome.status, Some(0), "git {args:?}: {outcome:?}");
         outcome
@@ -69,7 +72,8 @@ impl Work {
     }
 
     fn fire(&self, executable: &str, name: &str, changes: &Value) {
-        let mut all = json!({ "cwd": self.sandbox.project(), "transcript_path": self.sandbox.path("transcript.jsonl") });
+        let mut all =
+            json!({ "cwd": self.sandbox.project(), "transcript_path": self.sandbox.path("transcript.jsonl") });
         all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         let outcome = self.sandbox.hook(executable, payload(name, all));
         assert_eq!(outcome.status, Some(0), "{outcome:?}");
@@ -205,7 +209,10 @@ fn every_way_to_change_a_line_is_told_apart() {
     }
     assert!(!shown.stdout.contains("remark"), "{shown:?}");
     let porcelain = work.sandbox.longhaul(&["blame", "lib.rs:1", "--porcelain"]).stdout;
-    assert!(porcelain.starts_with("1\tprompt\tP") && porcelain.trim_end().ends_with("first line by a subagent"), "{porcelain}");
+    assert!(
+        porcelain.starts_with("1\tprompt\tP") && porcelain.trim_end().ends_with("first line by a subagent"),
+        "{porcelain}"
+    );
 }
 
 #[test]
@@ -322,7 +329,18 @@ fn a_hostile_repository_runs_nothing() {
     work.commit("second");
     let mark = work.sandbox.path("was-run");
     let run = format!("!touch {}", mark.display());
-    for key in ["core.fsmonitor", "core.pager", "core.editor", "diff.external", "alias.blame", "alias.notes", "core.sshCommand", "gpg.program", "diff.x.textconv", "filter.x.clean"] {
+    for key in [
+        "core.fsmonitor",
+        "core.pager",
+        "core.editor",
+        "diff.external",
+        "alias.blame",
+        "alias.notes",
+        "core.sshCommand",
+        "gpg.program",
+        "diff.x.textconv",
+        "filter.x.clean",
+    ] {
         work.git(&["config", key, &run]);
     }
     work.git(&["config", "commit.gpgSign", "true"]);
@@ -333,7 +351,12 @@ fn a_hostile_repository_runs_nothing() {
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
     let _ = fs::remove_file(&mark);
-    for args in [&["blame", "a.txt"][..], &["why", "a.txt:2"], &["blame", "--export", "notes"], &["blame", "--export", "agent-trace"]] {
+    for args in [
+        &["blame", "a.txt"][..],
+        &["why", "a.txt:2"],
+        &["blame", "--export", "notes"],
+        &["blame", "--export", "agent-trace"],
+    ] {
         let outcome = work.sandbox.longhaul(args);
         assert_eq!(outcome.status, Some(0), "{args:?}: {outcome:?}");
         assert!(!mark.exists(), "{args:?} has run a program of the repository");

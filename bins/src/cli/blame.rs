@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use longhaul_core::{Env, Millis, one_line, short_session};
@@ -14,7 +14,7 @@ use longhaul_inject::printable;
 use longhaul_runtime::git;
 use longhaul_snapshot_store::{
     Blame, Depth, Error, Explanation, Origin, OriginKind, Place, Question, Told, blame, changed_lines, changed_paths,
-    encoded_path, is_in_snapshots, shown_path,
+    encoded_path, is_in_snapshots, reading_git, shown_path,
 };
 use longhaul_store::Store;
 use serde_json::{Value, json};
@@ -27,8 +27,8 @@ use super::{Exit, out, paint};
 /// How much of a prompt stands before its lines.
 const PROMPT_CHARS: usize = 32;
 
-/// The most time for reading what a commit has changed.
-const READ_COMMIT: Duration = Duration::from_secs(60);
+/// The most time for finding a commit, and for writing its note.
+const GIT_NOTE: Duration = Duration::from_secs(60);
 
 /// The maximum number of files of a commit that are exported.
 const MAX_FILES: usize = 2_000;
@@ -148,7 +148,10 @@ pub(super) fn explain_stored(env: &Env, file: &str, number: usize) -> Result<Exp
     let path = inside(&place, &[file.into()])?.pop().context("name a file")?;
     let store = store(env)?;
     if !is_in_snapshots(&store, &place, &path).map_err(failed)? {
-        bail!("no snapshot has {}: snapshots leave out ignored files and those that look like secrets", shown_path(&path));
+        bail!(
+            "no snapshot has {}: snapshots leave out ignored files and those that look like secrets",
+            shown_path(&path)
+        );
     }
     let found = ask(env, &store, &place, &path, Depth::WithBefore)?;
     check_lines(&found, number)?;
@@ -220,7 +223,9 @@ fn show(env: &Env, store: &Store, found: &Blame, range: std::ops::Range<usize>) 
         let session = origin.session.as_deref().map(|id| short_session(id).to_owned()).unwrap_or_default();
         let time = if origin.at > 0 { when(Millis(origin.at)) } else { String::new() };
         let said = match origin.kind {
-            OriginKind::Commit | OriginKind::Outside => origin.commit.as_deref().map(|id| id.chars().take(10).collect()).unwrap_or_default(),
+            OriginKind::Commit | OriginKind::Outside => {
+                origin.commit.as_deref().map(|id| id.chars().take(10).collect()).unwrap_or_default()
+            }
             OriginKind::Unknown => candidates(store, origin),
             OriginKind::Prompt | OriginKind::Command | OriginKind::Private => printable(text),
         };
@@ -255,7 +260,10 @@ fn show(env: &Env, store: &Store, found: &Blame, range: std::ops::Range<usize>) 
 /// Returns what may have written a line of unknown origin, in a few words.
 fn candidates(store: &Store, origin: &Origin) -> String {
     let name = |one: &Origin| {
-        let turn = one.session.as_deref().and_then(|session| store.turn_text(session, one.prompt_id.as_deref(), one.at).ok().flatten());
+        let turn = one
+            .session
+            .as_deref()
+            .and_then(|session| store.turn_text(session, one.prompt_id.as_deref(), one.at).ok().flatten());
         turn.map_or_else(|| one.kind.name().to_owned(), |turn| format!("P{}", turn.id))
     };
     origin.candidates.iter().map(name).collect::<Vec<_>>().join(" or ")
@@ -269,8 +277,8 @@ type Prompts = BTreeMap<(String, String), (Origin, BTreeMap<Vec<u8>, Vec<usize>>
 fn export(env: &Env, format: Export, rev: &str) -> Result<Exit> {
     let place = here(env)?;
     let store = store(env)?;
-    let git = place.git(Instant::now() + READ_COMMIT);
-    let commit = git::resolve(&place.tree, rev, READ_COMMIT)?.with_context(|| format!("{rev:?} names no commit"))?;
+    let git = reading_git(env, &place).map_err(failed)?;
+    let commit = git::resolve(&place.tree, rev, GIT_NOTE)?.with_context(|| format!("{rev:?} names no commit"))?;
     let mut prompts = Prompts::new();
     for path in changed_paths(&git, &commit).map_err(failed)?.into_iter().take(MAX_FILES) {
         // A file that is gone meanwhile, or is no text, has no lines.
@@ -287,8 +295,18 @@ fn export(env: &Env, format: Export, rev: &str) -> Result<Exit> {
     match format {
         Export::Notes => {
             let lines: usize = prompts.values().flat_map(|(_, files)| files.values()).map(Vec::len).sum();
-            out::message(&format!("Writes a note about {lines} lines of commit {} to refs/notes/ai of {}.", &commit[..10], place.tree.top.display()));
-            git::write_note(&place.tree, "refs/notes/ai", &commit, authorship_log(&commit, &prompts).as_bytes(), READ_COMMIT)?;
+            out::message(&format!(
+                "Writes a note about {lines} lines of commit {} to refs/notes/ai of {}.",
+                &commit[..10],
+                place.tree.top.display()
+            ));
+            git::write_note(
+                &place.tree,
+                "refs/notes/ai",
+                &commit,
+                authorship_log(&commit, &prompts).as_bytes(),
+                GIT_NOTE,
+            )?;
         }
         Export::AgentTrace => out::json(&agent_trace(env, &git, &commit, &prompts)?)?,
     }
@@ -317,7 +335,9 @@ fn authorship_log(commit: &str, prompts: &Prompts) -> String {
     let mut about = serde_json::Map::new();
     for (key, (origin, lines)) in prompts {
         for (path, lines) in lines {
-            let shown = ranges(lines).into_iter().map(|(from, to)| if from == to { from.to_string() } else { format!("{from}-{to}") });
+            let shown = ranges(lines)
+                .into_iter()
+                .map(|(from, to)| if from == to { from.to_string() } else { format!("{from}-{to}") });
             files.entry(path).or_default().push(format!("  {} {}", id(key), shown.collect::<Vec<_>>().join(",")));
         }
         let total: usize = lines.values().map(Vec::len).sum();
@@ -348,14 +368,27 @@ fn agent_trace(env: &Env, git: &git::PrivateGit, commit: &str, prompts: &Prompts
             };
             let ranges: Vec<Value> = ranges(lines).into_iter().map(range).collect();
             let related = json!([{ "type": "session", "url": format!("longhaul:session/{}", origin.session.as_deref().unwrap_or_default()) }]);
-            files.entry(path).or_default().push(json!({ "contributor": { "type": "ai" }, "ranges": ranges, "related": related }));
+            files
+                .entry(path)
+                .or_default()
+                .push(json!({ "contributor": { "type": "ai" }, "ranges": ranges, "related": related }));
         }
     }
-    let files: Vec<Value> = files.into_iter().map(|(path, conversations)| json!({ "path": encoded_path(path), "conversations": conversations })).collect();
+    let files: Vec<Value> = files
+        .into_iter()
+        .map(|(path, conversations)| json!({ "path": encoded_path(path), "conversations": conversations }))
+        .collect();
     let time = jiff::Timestamp::from_millisecond(env.now.0 as i64).unwrap_or_default();
     // The same record of the same commit has the same id.
     let (one, other) = (longhaul_core::hash::fnv1a(commit.bytes()), longhaul_core::hash::fnv1a(commit.bytes().rev()));
-    let id = format!("{:08x}-{:04x}-8{:03x}-8{:03x}-{:012x}", one >> 32, one >> 16 & 0xffff, one & 0xfff, other >> 52, other & 0xffff_ffff_ffff);
+    let id = format!(
+        "{:08x}-{:04x}-8{:03x}-8{:03x}-{:012x}",
+        one >> 32,
+        one >> 16 & 0xffff,
+        one & 0xfff,
+        other >> 52,
+        other & 0xffff_ffff_ffff
+    );
     Ok(json!({
         "version": "0.1.0",
         "id": id,

@@ -24,7 +24,20 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Every day", &["status", "next", "goto", "send", "monitor", "bookmark", "reopen", "resume"]),
     (
         "Look back",
-        &["bookmarks", "snapshots", "diff", "restore", "blame", "why", "detail", "memory", "worker", "handoff", "continuation", "cost"],
+        &[
+            "bookmarks",
+            "snapshots",
+            "diff",
+            "restore",
+            "blame",
+            "why",
+            "detail",
+            "memory",
+            "worker",
+            "handoff",
+            "continuation",
+            "cost",
+        ],
     ),
     (
         "Set up",

@@ -14,12 +14,12 @@ use rmcp::schemars::{self, JsonSchema};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 use serde::Deserialize;
 
-use super::{Exit, blame};
 use super::memory::open_memory::{self, Memory, ProjectFilter};
 use super::memory::render::{self, Shown};
 use super::memory::search::{self, Ordering, Type, Wanted, answer, within};
 use super::memory::{NewText, save};
 use super::out::{FRAME_TOKENS, framed, printable};
+use super::{Exit, blame};
 
 /// The instructions that an agent gets with the list of tools.
 const INSTRUCTIONS: &str = "Memory of past sessions in this project. `recall` answers a question with the passages \

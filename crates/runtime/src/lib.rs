@@ -52,9 +52,9 @@ pub use crate::clock_and_env::{Shell, env, has_display, is_executable, local_day
 pub use crate::codex::turns_left_out as codex_turns_left_out;
 pub use crate::context::{Observation, Observed, Observer, Transcript, agent_json, how_full};
 pub use crate::git::branch as git_branch;
-pub use crate::jobs::privacy::is_private_prompt;
 pub use crate::home::{ErrorLog, Home, config, config_text, install_record};
 pub use crate::hook::{Deadline, Flow, Hook, JobFn};
+pub use crate::jobs::privacy::is_private_prompt;
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::native_links::has_launcher;
 pub use crate::process::{

@@ -27,9 +27,9 @@ use longhaul_store::{LineMap, Snapshot, Store};
 use self::calls::EditCall;
 use self::decision::{Attribution, Bare, Turn, compare, line, lines_of};
 use self::turns::Activity;
-use crate::paths::{encoded_path, names_git};
-use crate::place::Place;
 use crate::Error;
+use crate::paths::{encoded_path, names_git};
+use crate::place::{LOCK_PATIENCE, Place};
 
 pub use self::decision::{Origin, OriginKind};
 pub use self::explanation::{Explanation, Told};
@@ -86,6 +86,7 @@ pub enum Depth {
 }
 
 /// What a question about a file needs.
+#[derive(Clone, Copy)]
 pub struct Question<'a> {
     /// The environment.
     pub env: &'a Env,
@@ -108,7 +109,7 @@ pub fn blame(asked: &Question<'_>) -> Result<Blame, Error> {
         return Err(Error::Unknown(path.to_vec()));
     }
     let text = read_file(place, path)?;
-    let git = place.git(Instant::now() + GIT);
+    let git = reading_git(asked.env, place)?;
     let snapshots = store.snapshots_of_tree(&place.key, 0)?;
     let activity = Activity::read(asked, &snapshots)?;
     let mut history = History::new(asked, &git, &snapshots, &activity, snapshots.len());
@@ -118,9 +119,17 @@ pub fn blame(asked: &Question<'_>) -> Result<Blame, Error> {
         history = History { uses_map: false, ..History::new(asked, &git, &snapshots, &activity, snapshots.len()) };
         (known, versions) = history.walk(path, snapshots.len(), 0)?;
     }
-    let mut known = match known {
-        Some(known) => known,
-        None => Attribution::new(text.clone(), Origin::of(OriginKind::Commit)),
+    let mut known = match (known, snapshots.last()) {
+        (Some(known), _) => known,
+        // A file that is new since the last snapshot.
+        (None, Some(last)) if modified_ms(place, path) > last.created_at => {
+            Attribution::new(Vec::new(), Origin::of(OriginKind::Unknown))
+        }
+        // Snapshots leave it out.
+        (None, Some(_)) if !is_tracked(place, &git, path) => {
+            Attribution::new(text.clone(), Origin::of(OriginKind::Unknown))
+        }
+        (None, _) => Attribution::new(text.clone(), Origin::of(OriginKind::Commit)),
     };
     if asked.depth == Depth::Origins && versions >= WORTH_STORING {
         // A question is answered also if its answer cannot be stored.
@@ -140,6 +149,17 @@ pub fn blame(asked: &Question<'_>) -> Result<Blame, Error> {
     Ok(found)
 }
 
+/// Returns git for reading objects of the repository and of the snapshots. It sees no file of the work tree: attributes or a mail map
+/// there could be a pipe that git would wait for.
+pub fn reading_git(env: &Env, place: &Place) -> Result<PrivateGit, Error> {
+    if !place.dir.join("HEAD").is_file() {
+        // No snapshot was taken yet.
+        let _lock = place.lock(LOCK_PATIENCE)?;
+        place.set_up(env)?;
+    }
+    Ok(PrivateGit { work_tree: place.dir.clone(), ..place.git(Instant::now() + GIT) })
+}
+
 /// Stores the line maps of the files that snapshots have changed, before these snapshots are dropped; `dropped` are their numbers.
 /// Stops at `deadline`: the files that were changed last come first.
 pub(crate) fn keep_line_maps(
@@ -152,7 +172,7 @@ pub(crate) fn keep_line_maps(
 ) -> Result<usize, Error> {
     let snapshots = store.snapshots_of_tree(&place.key, 0)?;
     let Some(last) = snapshots.iter().rposition(|one| dropped.contains(&one.id)) else { return Ok(0) };
-    let git = place.git(deadline);
+    let git = PrivateGit { work_tree: place.dir.clone(), ..place.git(deadline) };
     // Up to the first one that stays: what lies before it is known only now.
     let end = (last + 2).min(snapshots.len());
     let trees: Vec<&str> = snapshots[..end].iter().filter_map(|one| one.tree.as_deref()).collect();
@@ -203,6 +223,18 @@ fn read_file(place: &Place, path: &[u8]) -> Result<Vec<u8>, Error> {
     if is_binary(&text) { Err(Error::Binary(path.to_vec())) } else { Ok(text) }
 }
 
+/// Returns when the file was last changed, in milliseconds since the epoch.
+fn modified_ms(place: &Place, path: &[u8]) -> u64 {
+    let found = std::fs::metadata(place.tree.top.join(OsStr::from_bytes(path))).and_then(|found| found.modified());
+    let since = found.ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    since.map_or(0, |since| since.as_millis() as u64)
+}
+
+/// Returns whether the commit that is checked out has the file.
+fn is_tracked(place: &Place, git: &PrivateGit, path: &[u8]) -> bool {
+    git::commit(&place.tree.top).is_some_and(|head| text_of_commit(git, &head, path).is_ok())
+}
+
 fn is_binary(text: &[u8]) -> bool {
     text[..text.len().min(BINARY_CHECK)].contains(&0)
 }
@@ -238,7 +270,13 @@ struct Version {
 
 impl<'a> History<'a> {
     /// Looks at the first `end` snapshots.
-    fn new(asked: &'a Question<'a>, git: &'a PrivateGit, snapshots: &'a [Snapshot], activity: &'a Activity, end: usize) -> Self {
+    fn new(
+        asked: &'a Question<'a>,
+        git: &'a PrivateGit,
+        snapshots: &'a [Snapshot],
+        activity: &'a Activity,
+        end: usize,
+    ) -> Self {
         Self {
             asked,
             git,
@@ -262,7 +300,8 @@ impl<'a> History<'a> {
         let oldest = self.snapshots.first().map_or(u64::MAX, |one| one.created_at);
         let map = map.filter(|map| self.uses_map || map.snapshot_at < oldest);
         let map = map.and_then(|map| Some((line_maps::from_bytes(&map.lines, &map.origins)?, map)));
-        let first = map.as_ref().map_or(0, |(_, map)| self.snapshots.partition_point(|one| one.created_at <= map.snapshot_at));
+        let first =
+            map.as_ref().map_or(0, |(_, map)| self.snapshots.partition_point(|one| one.created_at <= map.snapshot_at));
         let first = first.min(end);
         let mut versions = self.versions(path, first, end)?;
         let mut known: Option<Attribution> = None;
@@ -289,7 +328,12 @@ impl<'a> History<'a> {
             && let Some(first) = versions.first().filter(|version| version.snapshot > 0 && depth < MAX_RENAMES)
             && let Some(old) = self.old_name(path, first.snapshot)?
         {
-            known = self.walk(&old, first.snapshot, depth + 1)?.0;
+            let asked = Question { path: &old, ..*self.asked };
+            let activity = Activity::read(&asked, self.snapshots)?;
+            let older = History::new(&asked, self.git, self.snapshots, &activity, first.snapshot);
+            let mut older = History { uses_map: self.uses_map, ..older };
+            known = older.walk(&old, first.snapshot, depth + 1)?.0;
+            self.texts.extend(older.texts);
         }
         let ids: Vec<String> = versions.iter().filter_map(|version| version.blob.clone()).collect();
         let git = self.git.clone();
@@ -380,7 +424,18 @@ impl<'a> History<'a> {
             }
         }
         let path_text = OsStr::from_bytes(path).to_str();
-        let args = ["diff-tree", "--stdin", "--no-renames", "--no-ext-diff", "--no-textconv", "-r", "-z", "--raw", "--no-abbrev", "--"];
+        let args = [
+            "diff-tree",
+            "--stdin",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-abbrev",
+            "--",
+        ];
         let listed = match path_text {
             Some(path) => self.git.run(&[&args[..], &[path]].concat(), pairs.as_bytes())?,
             // Names that are not UTF-8 are few: every change is read.
@@ -393,7 +448,19 @@ impl<'a> History<'a> {
     fn old_name(&self, path: &[u8], snapshot: usize) -> Result<Option<Vec<u8>>, Error> {
         let trees = [snapshot - 1, snapshot].map(|at| self.snapshots[at].tree.as_deref());
         let [Some(before), Some(after)] = trees else { return Ok(None) };
-        let args = ["diff-tree", "--find-renames", "-l", "400", "--no-ext-diff", "--no-textconv", "-r", "-z", "--raw", before, after];
+        let args = [
+            "diff-tree",
+            "--find-renames",
+            "-l",
+            "400",
+            "--no-ext-diff",
+            "--no-textconv",
+            "-r",
+            "-z",
+            "--raw",
+            before,
+            after,
+        ];
         let listed = self.git.run(&args, b"")?;
         let mut parts = listed.split(|byte| *byte == 0);
         while let Some(head) = parts.next().filter(|head| head.starts_with(b":")) {
@@ -541,7 +608,8 @@ fn resolve_commits(asked: &Question<'_>, git: &PrivateGit, activity: &Activity, 
         let until = if origin.at > 0 { origin.at } else { asked.env.now.0 };
         let calls = by_line.get(&line(&found.lines[at].text).bare).into_iter().flatten();
         // The text of a call may also stand in an older commit, where somebody else wrote it.
-        let calls = calls.filter(|(call, _)| call.at <= until + 1_000 && until - call.at.min(until) <= COMMITTED_WITHIN_MS);
+        let calls =
+            calls.filter(|(call, _)| call.at <= until + 1_000 && until - call.at.min(until) <= COMMITTED_WITHIN_MS);
         let candidates: Vec<Origin> = calls
             .map(|(call, turn)| Origin { by_text: true, ..Origin::of_turn(OriginKind::Prompt, turn, Some(&call.id)) })
             .collect();
@@ -619,12 +687,24 @@ pub fn is_in_snapshots(store: &Store, place: &Place, path: &[u8]) -> Result<bool
     let Some(tree) = newest.tree.filter(|tree| is_id(tree)) else { return Ok(false) };
     let git = place.git(Instant::now() + GIT);
     let (out, _) = git.run_bounded(&["ls-tree", "-z", &tree, "--"], &[path], 64 * 1024)?;
-    Ok(out.split(|byte| *byte == 0).any(|entry| entry.ends_with(path) && entry.windows(6).any(|part| part == b" blob ")))
+    Ok(out
+        .split(|byte| *byte == 0)
+        .any(|entry| entry.ends_with(path) && entry.windows(6).any(|part| part == b" blob ")))
 }
 
 /// Returns the files that a commit has added or changed.
 pub fn changed_paths(git: &PrivateGit, commit: &str) -> Result<Vec<Vec<u8>>, Error> {
-    let args = ["diff-tree", "--root", "--no-commit-id", "--no-renames", "--diff-filter=AM", "--name-only", "-r", "-z", commit];
+    let args = [
+        "diff-tree",
+        "--root",
+        "--no-commit-id",
+        "--no-renames",
+        "--diff-filter=AM",
+        "--name-only",
+        "-r",
+        "-z",
+        commit,
+    ];
     let listed = git.run(&args, b"")?;
     Ok(crate::git_output::listed_paths(&listed).into_iter().map(<[u8]>::to_vec).collect())
 }

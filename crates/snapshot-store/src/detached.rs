@@ -133,27 +133,42 @@ fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(),
     let mut read = LogReader::from_end(&path);
     let mut window: Vec<u8> = Vec::new();
     let mut last_taken = prompt.created_at;
+    let mut has_begun = false;
     let (began, mut newest) = (Instant::now(), Instant::now());
     while newest.elapsed() < WATCH_QUIET && path.is_file() && place.tree.top.is_dir() {
         for line in read.lines() {
             newest = Instant::now();
-            match LogLine::parse(&line) {
-                // The hook of this prompt writes its lines while this process starts.
-                Some(LogLine::Prompt { at }) if at.0 > prompt.created_at => return Ok(()),
-                Some(LogLine::Status { at, status }) if !status.is_running() && at.0 > prompt.created_at => {
+            let Some(parsed) = LogLine::parse(&line) else { continue };
+            if !has_begun {
+                // The hook has written this line before it started this process.
+                has_begun = matches!(parsed, LogLine::Prompt { at } if at.0 == prompt.created_at);
+                continue;
+            }
+            match parsed {
+                // The process of the next prompt goes on.
+                LogLine::Prompt { .. } => return Ok(()),
+                LogLine::Status { at, status } if !status.is_running() => {
                     return take_in_turn(env, &home, &config, place, log, prompt, SnapshotKind::End, at.0);
                 }
                 // A bookmark has a snapshot of its own.
-                Some(LogLine::Bookmark { at }) => {
+                LogLine::Bookmark { at } => {
                     window.clear();
                     last_taken = last_taken.max(at.0);
                 }
-                Some(LogLine::Tool { .. } | LogLine::Agent { .. }) => {
+                LogLine::Tool { .. } | LogLine::Agent { .. } => {
                     window.extend_from_slice(&line);
                     window.push(b'\n');
                 }
-                Some(_) | None => {}
+                LogLine::Injection { .. }
+                | LogLine::GivenUp { .. }
+                | LogLine::Compaction { .. }
+                | LogLine::Turn { .. }
+                | LogLine::Status { .. } => {}
             }
+        }
+        if !has_begun {
+            // No log is written of this session's prompts.
+            return Ok(());
         }
         let metrics = measure(&window, TailStart::LogStart);
         let thresholds = &config.bookmarks.thresholds;

@@ -23,8 +23,8 @@ mod take;
 mod upkeep;
 
 pub use crate::blame::{
-    Blame, BlamedLine, Depth, Explanation, Origin, OriginKind, Question, Told, blame, changed_lines,
-    changed_paths, is_in_snapshots, text_of_commit,
+    Blame, BlamedLine, Depth, Explanation, Origin, OriginKind, Question, Told, blame, changed_lines, changed_paths,
+    is_in_snapshots, reading_git, text_of_commit,
 };
 pub use crate::compare::{
     FileChange, FilePatch, count_between, counts, file_changes, file_patch, first_file_changes, show_diff,

@@ -309,7 +309,8 @@ fn the_second_snapshot_counts_what_changed() {
 #[expect(clippy::disallowed_methods, reason = "temporary")]
 pub(crate) fn measure_blame() {
     let world = World::new();
-    let mut lines: Vec<String> = (0..5000).map(|line| format!("line {line} and some more words in it {}", line * 7919)).collect();
+    let mut lines: Vec<String> =
+        (0..5000).map(|line| format!("line {line} and some more words in it {}", line * 7919)).collect();
     world.write("big.txt", lines.join("\n") + "\n");
     world.commit();
     let mut seed = 1_u64;
@@ -322,7 +323,9 @@ pub(crate) fn measure_blame() {
         world.write("big.txt", lines.join("\n") + "\n");
         world.take();
         upkeep_pack(&world);
-        if turn % 10 == 0 { world.commit(); }
+        if turn % 10 == 0 {
+            world.commit();
+        }
     }
     world.git(&["gc", "-q"]);
     for _ in 0..3 {
@@ -333,9 +336,18 @@ pub(crate) fn measure_blame() {
     for _ in 0..3 {
         let (env, home, store, place) = (world.env(), world.home(), world.store(), world.place());
         let began = std::time::Instant::now();
-        let q = crate::Question { env: &env, home: &home, store: &store, place: &place, path: b"big.txt", depth: crate::Depth::Origins };
+        let q = crate::Question {
+            env: &env,
+            home: &home,
+            store: &store,
+            place: &place,
+            path: b"big.txt",
+            depth: crate::Depth::Origins,
+        };
         let found = crate::blame(&q).unwrap();
         eprintln!("blame {:?} {} origins", began.elapsed(), found.origins.len());
     }
 }
-fn upkeep_pack(world: &World) { crate::upkeep::pack_if_many(&world.place()); }
+fn upkeep_pack(world: &World) {
+    crate::upkeep::pack_if_many(&world.place());
+}

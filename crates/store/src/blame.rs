@@ -149,7 +149,10 @@ impl Store {
     pub fn line_map_stats(&self) -> Result<LineMapStats, StoreError> {
         let sql = "SELECT count(*), coalesce(sum(length(lines) + length(origins)), 0) FROM blame";
         let read = |row: &rusqlite::Row<'_>| {
-            Ok(LineMapStats { files: row.get::<_, i64>(0)?.unsigned_abs(), bytes: row.get::<_, i64>(1)?.unsigned_abs() })
+            Ok(LineMapStats {
+                files: row.get::<_, i64>(0)?.unsigned_abs(),
+                bytes: row.get::<_, i64>(1)?.unsigned_abs(),
+            })
         };
         self.connection.query_row(sql, [], read).map_err(cannot("count the line maps"))
     }
@@ -161,7 +164,12 @@ impl Store {
 
     /// Returns the edit calls for files with a name, of sessions in a project or with snapshots of a work tree, the oldest first.
     /// Calls that failed are not among them.
-    pub fn edit_calls(&self, project_key: &str, tree_key: &str, file_name: &str) -> Result<Vec<StoredEdit>, StoreError> {
+    pub fn edit_calls(
+        &self,
+        project_key: &str,
+        tree_key: &str,
+        file_name: &str,
+    ) -> Result<Vec<StoredEdit>, StoreError> {
         let failed = cannot("read the edit calls");
         let sql = "SELECT s.session_id, o.tool_use_id, o.created_at, d.input_text, t.id
                    FROM sessions s
@@ -192,7 +200,8 @@ impl Store {
     /// Returns the turns of sessions in a project or with snapshots of a work tree, the oldest first.
     pub fn turns_of_tree(&self, project_key: &str, tree_key: &str) -> Result<Vec<StoredTurn>, StoreError> {
         let failed = cannot("read the turns");
-        let sql = "SELECT t.id, s.session_id, t.prompt_id, coalesce(t.began_at, t.created_at), t.created_at, t.replied_at,
+        let sql =
+            "SELECT t.id, s.session_id, t.prompt_id, coalesce(t.began_at, t.created_at), t.created_at, t.replied_at,
                           t.forgotten > 0
                    FROM sessions s JOIN turns t ON t.session_id = s.id
                    WHERE (s.project_key = ?1 OR s.session_id IN (SELECT session_id FROM snapshots WHERE tree_key = ?2))
@@ -267,11 +276,9 @@ impl Store {
             self.connection.prepare(sql)?.query_map(values, |row| row.get(0))?.collect()
         };
         // A reply may be in turns of its own: after a bookmark, or a subagent that returned.
-        let replies = texts(
-            "SELECT reply FROM turns WHERE reply IS NOT NULL AND (id = ?1 OR passage = ?1) ORDER BY id",
-            &[&id],
-        )
-        .map_err(&failed)?;
+        let replies =
+            texts("SELECT reply FROM turns WHERE reply IS NOT NULL AND (id = ?1 OR passage = ?1) ORDER BY id", &[&id])
+                .map_err(&failed)?;
         let decisions = texts(
             "SELECT title FROM observations WHERE session_id = ?1 AND prompt_number = ?2 AND kind = 'decision' ORDER BY id",
             &[&row, &number],

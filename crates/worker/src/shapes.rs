@@ -10,7 +10,9 @@ use longhaul_core::{Millis, one_line};
 use longhaul_memory::Kind;
 use longhaul_runtime::memory::folder_of;
 use longhaul_snapshot_store::{Blame, Told, encoded_path, shown_path};
-use longhaul_store::{Content, Entry, KnownProject, Moment, MomentId, RecordId, SessionOverview, Snapshot, Store, What};
+use longhaul_store::{
+    Content, Entry, KnownProject, Moment, MomentId, RecordId, SessionOverview, Snapshot, Store, What,
+};
 use serde_json::{Value, json};
 
 use crate::routes::Problem;
@@ -94,7 +96,9 @@ pub(crate) fn blamed(store: &Store, found: &Blame) -> Result<Value, Problem> {
         value["to"] = json!(to);
         shown.push(value);
     }
-    Ok(json!({ "path": encoded_path(&found.path), "name": shown_path(&found.path), "runs": shown, "is_complete": is_whole }))
+    Ok(
+        json!({ "path": encoded_path(&found.path), "name": shown_path(&found.path), "runs": shown, "is_complete": is_whole }),
+    )
 }
 
 /// Returns an item on the time axis of a session.

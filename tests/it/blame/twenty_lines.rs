@@ -7,23 +7,38 @@ fn twenty_lines_are_explained() {
     let start = "mod config;\n\nfn main() {\n    println!(\"hello\");\n}\n";
     let work = Work::new("main.rs", start);
     let mut turn = work.prompt(A, "read the configuration at the start");
-    turn.edit("main.rs", "    println!(\"hello\");\n", "    let config = config::read();\n    println!(\"hello {}\", config.name);\n");
+    turn.edit(
+        "main.rs",
+        "    println!(\"hello\");\n",
+        "    let config = config::read();\n    println!(\"hello {}\", config.name);\n",
+    );
     turn.write("config.rs", "pub struct Config {\n    pub name: String,\n}\n\npub fn read() -> Config {\n    Config { name: \"world\".to_owned() }\n}\n");
     turn.end();
     work.commit("read the configuration");
     let mut turn = work.prompt(A, "let the name come from the environment");
-    turn.edit("config.rs", "    Config { name: \"world\".to_owned() }\n", "    let name = std::env::var(\"NAME\").unwrap_or_default();\n    Config { name }\n");
+    turn.edit(
+        "config.rs",
+        "    Config { name: \"world\".to_owned() }\n",
+        "    let name = std::env::var(\"NAME\").unwrap_or_default();\n    Config { name }\n",
+    );
     turn.command("sed -i 's/hello/welcome/' main.rs", |work| work.change("main.rs", "hello", "welcome"));
     turn.end();
     work.write("main.rs", &format!("// Greets whoever runs it.\n{}", work.read("main.rs")));
     let mut turn = work.prompt(B, "check that the name is not empty");
-    turn.edit("config.rs", "    Config { name }\n", "    if name.is_empty() {\n        eprintln!(\"NAME is empty\");\n    }\n    Config { name }\n");
+    turn.edit(
+        "config.rs",
+        "    Config { name }\n",
+        "    if name.is_empty() {\n        eprintln!(\"NAME is empty\");\n    }\n    Config { name }\n",
+    );
     turn.edit_as("main.rs", "mod config;\n", "mod config;\nmod checks;\n", Some("agent-7"));
     turn.end();
     work.commit("check the name");
     work.git(&["commit", "-q", "--amend", "-m", "check the name of the user"]);
-    let (first, second, third) =
-        ("read the configuration at the start", "let the name come from the environment", "check that the name is not empty");
+    let (first, second, third) = (
+        "read the configuration at the start",
+        "let the name come from the environment",
+        "check that the name is not empty",
+    );
     let main = ["outside", "commit", third, "commit", "commit", first, second, "commit"];
     let config = [first, first, first, first, first, second, third, third, third, second, first];
     let mut answers = Vec::new();

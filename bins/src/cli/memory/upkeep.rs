@@ -173,7 +173,12 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
         out::line(&format!("{:14} {} to {}", "from", when(oldest), when(newest)))?;
     }
     if maps.files > 0 {
-        out::line(&format!("{:14} {:>12} of {}", "line maps", bytes(maps.bytes), longhaul_core::counted(maps.files as usize, "file")))?;
+        out::line(&format!(
+            "{:14} {:>12} of {}",
+            "line maps",
+            bytes(maps.bytes),
+            longhaul_core::counted(maps.files as usize, "file")
+        ))?;
     }
     out::line(&format!("{:14} {:>12}, {} of it free", "file", bytes(stats.bytes), bytes(stats.free_bytes)))?;
     if !index.is_complete() {

@@ -87,7 +87,9 @@ impl EditCall {
         }
         let edits: Vec<Edit> = match parsed.content {
             Some(content) => vec![Edit::Whole(content.into_bytes())],
-            None => parsed.single.edit().into_iter().chain(parsed.edits.into_iter().filter_map(OneEdit::edit)).collect(),
+            None => {
+                parsed.single.edit().into_iter().chain(parsed.edits.into_iter().filter_map(OneEdit::edit)).collect()
+            }
         };
         if input.contains(REDACTED) {
             let parts = edits.into_iter().map(|edit| match edit {
@@ -154,7 +156,8 @@ fn added_lines(patch: &str, is_file: &dyn Fn(&str) -> bool) -> Option<String> {
     let mut added: Option<String> = None;
     let mut is_here = false;
     for line in patch.lines() {
-        let name = ["*** Add File: ", "*** Update File: ", "*** Move to: "].iter().find_map(|mark| line.strip_prefix(mark));
+        let name =
+            ["*** Add File: ", "*** Update File: ", "*** Move to: "].iter().find_map(|mark| line.strip_prefix(mark));
         if let Some(name) = name {
             is_here = is_file(name.trim());
             if is_here {

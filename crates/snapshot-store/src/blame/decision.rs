@@ -133,7 +133,9 @@ impl Origin {
         if all.len() > 1 {
             let first = all[0].clone();
             let is_same_turn = |one: &Self| {
-                one.session.is_some() && one.session == first.session && (one.prompt_id.as_ref(), one.at) == (first.prompt_id.as_ref(), first.at)
+                one.session.is_some()
+                    && one.session == first.session
+                    && (one.prompt_id.as_ref(), one.at) == (first.prompt_id.as_ref(), first.at)
             };
             if all.iter().all(is_same_turn) {
                 // The same turn by one of several calls. If a command may be it, only the turn is certain.
@@ -354,7 +356,16 @@ impl Attribution {
         let mut table = Table::default();
         let id = table.id(origin);
         let (origins, before) = (vec![id; lines.len()], vec![None; lines.len()]);
-        Self { text: Some(text), lines, origins, before, table, seen: HashMap::new(), seen_order: Vec::new(), left: Vec::new() }
+        Self {
+            text: Some(text),
+            lines,
+            origins,
+            before,
+            table,
+            seen: HashMap::new(),
+            seen_order: Vec::new(),
+            left: Vec::new(),
+        }
     }
 
     /// Continues from a stored line map.
@@ -366,7 +377,16 @@ impl Attribution {
             all.ids.insert(origin.clone(), at as OriginId);
             all.all.push(origin);
         }
-        Self { text: None, lines, origins, before, table: all, seen: HashMap::new(), seen_order: Vec::new(), left: Vec::new() }
+        Self {
+            text: None,
+            lines,
+            origins,
+            before,
+            table: all,
+            seen: HashMap::new(),
+            seen_order: Vec::new(),
+            left: Vec::new(),
+        }
     }
 
     /// Adds every line by its hash.
@@ -471,7 +491,12 @@ impl Attribution {
 
     /// Repeats calls that are younger than the version, one after the other, as long as that leads to it.
     /// Returns how many did.
-    fn repeat_late<'a>(&mut self, text: &[u8], change: &Change<'a>, loose: &mut Vec<(&'a EditCall, &'a Turn)>) -> usize {
+    fn repeat_late<'a>(
+        &mut self,
+        text: &[u8],
+        change: &Change<'a>,
+        loose: &mut Vec<(&'a EditCall, &'a Turn)>,
+    ) -> usize {
         let mut tried = self.clone();
         for (at, call) in change.late_calls.iter().enumerate() {
             let mut unplaced = Vec::new();
@@ -529,7 +554,8 @@ impl Attribution {
     fn replace(&mut self, range: Range<usize>, new: &[u8], origin: OriginId) {
         let Some(text) = &mut self.text else { return };
         let start = memchr::memrchr(b'\n', &text[..range.start]).map_or(0, |at| at + 1);
-        let keeps_lines = (new.ends_with(b"\n") || (new.is_empty() && range.start == start)) && text[..range.end].ends_with(b"\n");
+        let keeps_lines =
+            (new.ends_with(b"\n") || (new.is_empty() && range.start == start)) && text[..range.end].ends_with(b"\n");
         let end = match keeps_lines {
             true => range.end,
             false => memchr::memchr(b'\n', &text[range.end..]).map_or(text.len(), |at| range.end + at + 1),
@@ -625,7 +651,8 @@ impl Attribution {
         let most = most - head;
         let same = (0..most).position(|at| old[old.len() - 1 - at] != text[text.len() - 1 - at]).unwrap_or(most);
         // The first line of the common end may begin before it.
-        let tail = memchr::memchr(b'\n', &text[text.len() - same..]).map_or(text.len(), |at| text.len() - same + at + 1);
+        let tail =
+            memchr::memchr(b'\n', &text[text.len() - same..]).map_or(text.len(), |at| text.len() - same + at + 1);
         let head_lines = memchr_iter(b'\n', &text[..head]).count();
         let tail_lines = lines_of(&text[tail..]).len();
         let mut lines = self.lines[..head_lines].to_vec();
@@ -677,7 +704,10 @@ impl Attribution {
                     }
                 }
             }
-            let with_neighbour = |at: usize, old: Option<usize>, from: &mut Vec<Option<usize>>, placed: &mut [Option<OriginId>]| {
+            let with_neighbour = |at: usize,
+                                  old: Option<usize>,
+                                  from: &mut Vec<Option<usize>>,
+                                  placed: &mut [Option<OriginId>]| {
                 let Some(old) = old.filter(|old| *old < self.lines.len()) else { return };
                 if placed[at].is_none() && self.lines[old].bare == new[at].bare && removed.binary_search(&old).is_ok() {
                     placed[at] = Some(self.origins[old]);
@@ -698,7 +728,8 @@ impl Attribution {
     /// Gives lines that a formatter has only wrapped otherwise the origins of the lines that they were.
     fn place_rewrapped(&mut self, ops: &[DiffOp], text: &[u8], placed: &mut [Option<OriginId>]) {
         let Some(old_text) = self.text.take() else { return };
-        let is_wrapped = |op: &&DiffOp| matches!(op, DiffOp::Replace { old_len, new_len, .. } if *old_len.max(new_len) <= 2_000);
+        let is_wrapped =
+            |op: &&DiffOp| matches!(op, DiffOp::Replace { old_len, new_len, .. } if *old_len.max(new_len) <= 2_000);
         let mut starts: Option<(Vec<&[u8]>, Vec<&[u8]>)> = None;
         for op in ops.iter().filter(is_wrapped) {
             let (old_lines, new_lines) = starts.get_or_insert_with(|| (lines_of(&old_text), lines_of(text)));
@@ -708,7 +739,8 @@ impl Attribution {
                 // A formatter adds or removes a comma at the end of a list that it wraps.
                 each.filter(|(byte, _)| !byte.is_ascii_whitespace() && *byte != b',').unzip()
             };
-            let ((old_bytes, old_owner), (new_bytes, new_owner)) = (owners(old_lines, old), owners(new_lines, new.clone()));
+            let ((old_bytes, old_owner), (new_bytes, new_owner)) =
+                (owners(old_lines, old), owners(new_lines, new.clone()));
             if old_bytes.is_empty() || old_bytes != new_bytes {
                 continue;
             }
@@ -795,16 +827,22 @@ impl Attribution {
             match op {
                 DiffOp::Insert { new_index, new_len, .. } => {
                     let (start, end) = (*new_index, new_index + new_len);
-                    let down = (0..MAX_SLIDE).take_while(|by| end + by < new.len() && new[start + by].bare == new[end + by].bare);
+                    let down = (0..MAX_SLIDE)
+                        .take_while(|by| end + by < new.len() && new[start + by].bare == new[end + by].bare);
                     let down = down.count();
-                    let up = (1..=MAX_SLIDE).take_while(|by| *by <= start && new[start - by].bare == new[end - by].bare).count();
+                    let up = (1..=MAX_SLIDE)
+                        .take_while(|by| *by <= start && new[start - by].bare == new[end - by].bare)
+                        .count();
                     self.doubt(origins, start - up..end + down, *new_len);
                 }
                 DiffOp::Delete { old_index, old_len, new_index } => {
                     let old = &self.lines;
                     let (start, end) = (*old_index, old_index + old_len);
-                    let down = (0..MAX_SLIDE).take_while(|by| end + by < old.len() && old[start + by].bare == old[end + by].bare);
-                    let up = (1..=MAX_SLIDE).take_while(|by| *by <= start && old[start - by].bare == old[end - by].bare).count();
+                    let down = (0..MAX_SLIDE)
+                        .take_while(|by| end + by < old.len() && old[start + by].bare == old[end + by].bare);
+                    let up = (1..=MAX_SLIDE)
+                        .take_while(|by| *by <= start && old[start - by].bare == old[end - by].bare)
+                        .count();
                     let down = down.count();
                     // Each of these lines may be the one a period further: in the old lines, `old_len` later or earlier.
                     for by in 0..down {

@@ -158,7 +158,9 @@ impl Origin {
             Prompt => of_turn(),
             Command => format!("{}, changed by a command or program during its turn", of_turn()),
             Outside => match commit {
-                Some(id) => format!("changed while no turn ran, before {}, when commit {id} was checked out", when(self.at)),
+                Some(id) => {
+                    format!("changed while no turn ran, before {}, when commit {id} was checked out", when(self.at))
+                }
                 None => format!("changed while no turn ran, before {}", when(self.at)),
             },
             Commit => match commit {
@@ -206,8 +208,10 @@ impl Explanation {
 fn words(line: &str, path: &[u8]) -> Vec<String> {
     let name = String::from_utf8_lossy(path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)).into_owned();
     let each = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let mut words: Vec<String> =
-        each.filter(|word| word.chars().count() >= WORD_CHARS && !word.chars().all(char::is_numeric)).map(str::to_owned).collect();
+    let mut words: Vec<String> = each
+        .filter(|word| word.chars().count() >= WORD_CHARS && !word.chars().all(char::is_numeric))
+        .map(str::to_owned)
+        .collect();
     words.sort_by_key(|word| std::cmp::Reverse(word.len()));
     words.dedup();
     words.push(name);
@@ -217,7 +221,12 @@ fn words(line: &str, path: &[u8]) -> Vec<String> {
 /// Returns the sentences of a reply that have one of the words, those with a word of the line before those with the file's name.
 fn sentences_about(reply: &str, about: &[String]) -> Vec<String> {
     let Some((file, words)) = about.split_last() else { return Vec::new() };
-    let sentences: Vec<&str> = reply.lines().flat_map(|line| line.split_inclusive(". ")).map(str::trim).filter(|one| !one.is_empty()).collect();
+    let sentences: Vec<&str> = reply
+        .lines()
+        .flat_map(|line| line.split_inclusive(". "))
+        .map(str::trim)
+        .filter(|one| !one.is_empty())
+        .collect();
     let of_line = sentences.iter().filter(|one| words.iter().any(|word| one.contains(word.as_str())));
     let of_file = sentences.iter().filter(|one| one.contains(file.as_str()));
     let mut found: Vec<String> = Vec::new();

@@ -115,7 +115,9 @@ fn play(seed: u64, steps: usize) -> (usize, usize, Vec<String>) {
                 for call in 0..=dice.roll(3) {
                     let before = file.lines.clone();
                     let (at, gone, new) = file.change(kind(OriginKind::Prompt), &mut dice);
-                    let text = |lines: &[(String, Writer)]| lines.iter().map(|(line, _)| format!("{line}\n")).collect::<String>();
+                    let text = |lines: &[(String, Writer)]| {
+                        lines.iter().map(|(line, _)| format!("{line}\n")).collect::<String>()
+                    };
                     // The lines around say where it is: as many as needed for the place to be the only one.
                     let whole = before.iter().map(|(line, _)| format!("{line}\n")).collect::<String>();
                     let (mut from, mut after) = (at.saturating_sub(1), at + gone);
@@ -172,7 +174,12 @@ fn play(seed: u64, steps: usize) -> (usize, usize, Vec<String>) {
         change.calls = calls.iter().map(|call| (call, &turn)).collect();
         id = first.get(&file.text()).map_or(id, |at| *at as u64);
         if std::env::var("DEBUG_STEPS").is_ok() {
-            println!("{number}: {calls:?} {commands:?} outside {} private {}\n{}", change.may_be_outside, turn.is_private, String::from_utf8(file.text()).unwrap());
+            println!(
+                "{number}: {calls:?} {commands:?} outside {} private {}\n{}",
+                change.may_be_outside,
+                turn.is_private,
+                String::from_utf8(file.text()).unwrap()
+            );
         }
         known.advance(file.text(), Some(id), &change);
         older.push(file.clone());
@@ -197,7 +204,9 @@ fn play(seed: u64, steps: usize) -> (usize, usize, Vec<String>) {
         };
         if is(origin) {
             right += 1;
-        } else if origin.kind == OriginKind::Unknown && (origin.candidates.is_empty() || origin.candidates.iter().any(is)) {
+        } else if origin.kind == OriginKind::Unknown
+            && (origin.candidates.is_empty() || origin.candidates.iter().any(is))
+        {
             unknown += 1;
         } else {
             wrong.push(format!("seed {seed}, line {at} {text:?}: {writer:?}, found {origin:?}"));
@@ -234,7 +243,9 @@ fn debug_seed() {
         for steps in 1..=steps.parse().unwrap() {
             let (_, _, wrong) = play(seed, steps);
             println!("{steps}: {}", wrong.join("\n"));
-            if !wrong.is_empty() { break; }
+            if !wrong.is_empty() {
+                break;
+            }
         }
     }
 }

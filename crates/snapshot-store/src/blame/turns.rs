@@ -21,6 +21,9 @@ const LATE_MS: u64 = 10_000;
 /// How much later a command that was under way may have ended.
 const STILL_RUNNING_MS: u64 = 600_000;
 
+/// How much later than the end of its turn a call may be noted.
+const AFTER_END_MS: u64 = 2_000;
+
 /// How far the times of a prompt in the memory and of its snapshot may be apart.
 const SAME_PROMPT_MS: u64 = 5_000;
 
@@ -122,12 +125,34 @@ impl Activity {
                 commands.push(Command { id: tool_use_id, at, turn, is_reported });
             }
         }
-        Ok(Self { turns, edits, past, commands, with_calls })
+        let mut activity = Self { turns, edits, past, commands, with_calls };
+        activity.add_late_work();
+        Ok(activity)
+    }
+
+    /// Adds what a turn has done after its end: a subagent or a command in the background, or another plugin that let it go on.
+    fn add_late_work(&mut self) {
+        let mut last: HashMap<usize, u64> = HashMap::new();
+        let edits = self.edits.iter().map(|(call, turn)| (*turn, call.at));
+        for (turn, at) in edits.chain(self.commands.iter().map(|command| (command.turn, command.at))) {
+            let newest = last.entry(turn).or_default();
+            *newest = at.max(*newest);
+        }
+        for (at, newest) in last {
+            let turn = &self.turns[at];
+            if turn.is_here && turn.is_end_known && turn.to != u64::MAX && newest > turn.to.saturating_add(AFTER_END_MS)
+            {
+                self.turns.push(Turn { from: turn.to, to: newest, is_end_known: false, ..turn.clone() });
+            }
+        }
     }
 
     /// Returns the edit calls that may have written a line which no snapshot shows.
     pub(super) fn past_calls(&self) -> impl Iterator<Item = (&EditCall, &Turn)> {
-        self.past.iter().map(|(call, turn)| (call, &self.turns[*turn])).filter(|(_, turn)| !turn.is_private && !turn.is_forgotten)
+        self.past
+            .iter()
+            .map(|(call, turn)| (call, &self.turns[*turn]))
+            .filter(|(_, turn)| !turn.is_private && !turn.is_forgotten)
     }
 
     /// Returns how many of the snapshots, from the oldest on, show nothing that a later call could explain.
@@ -175,7 +200,8 @@ impl Activity {
             let mut commands: Vec<&Command> = of_turn().filter(|command| in_gap(command.at)).collect();
             if commands.is_empty() {
                 // One that was still running.
-                commands = of_turn().filter(|command| command.at > to && command.at - to < STILL_RUNNING_MS).take(1).collect();
+                commands =
+                    of_turn().filter(|command| command.at > to && command.at - to < STILL_RUNNING_MS).take(1).collect();
             }
             let mut reported = commands.iter().filter(|command| command.is_reported);
             let only = reported.next().filter(|_| reported.next().is_none());
@@ -261,7 +287,11 @@ fn turns_of(
                     turns[last].is_end_known = true;
                 }
             }
-            SnapshotKind::Start | SnapshotKind::Bookmark | SnapshotKind::Compaction | SnapshotKind::Restore | SnapshotKind::Work => {}
+            SnapshotKind::Start
+            | SnapshotKind::Bookmark
+            | SnapshotKind::Compaction
+            | SnapshotKind::Restore
+            | SnapshotKind::Work => {}
         }
     }
     for turn in &mut turns {

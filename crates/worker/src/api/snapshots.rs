@@ -210,13 +210,17 @@ pub(crate) async fn why(State(worker): State<Shared>, request: Request) -> Answe
         move |store| {
             let _turn = turn;
             let id = SessionId::new(&session).map(|id| id.to_string()).unwrap_or_default();
-            let unknown = || Problem::missing(format!("session {session:?} has no snapshots"), "/api/sessions lists the sessions");
+            let unknown = || {
+                Problem::missing(format!("session {session:?} has no snapshots"), "/api/sessions lists the sessions")
+            };
             let newest = store.snapshots_of_session(&id, i64::MAX, 100)?.into_iter().find(|one| one.tree.is_some());
             let tree = newest.and_then(|one| one.work_tree).ok_or_else(unknown)?;
             let place = Place::find(&env, &home, std::path::Path::new(&tree)).map_err(|_| unknown())?;
             let top = place.tree.top.as_os_str().as_encoded_bytes();
             let path = named.strip_prefix(top).and_then(|rest| rest.strip_prefix(b"/")).unwrap_or(&named).to_vec();
-            let gone = || Problem::missing(format!("no snapshot has {}", shown_path(&path)), "/api/snapshots/compare lists files");
+            let gone = || {
+                Problem::missing(format!("no snapshot has {}", shown_path(&path)), "/api/snapshots/compare lists files")
+            };
             if !snapshot_store::is_in_snapshots(store, &place, &path).unwrap_or_default() {
                 return Err(gone());
             }
@@ -225,7 +229,8 @@ pub(crate) async fn why(State(worker): State<Shared>, request: Request) -> Answe
             let found = snapshot_store::blame(&asked).map_err(|_| gone())?;
             if line > 0 {
                 let explained = found.explain(store, usize::try_from(line).unwrap_or_default()).map_err(|_| gone())?;
-                let explained = explained.ok_or_else(|| Problem::missing(format!("there is no line {line}"), "lines are counted from 1"))?;
+                let explained = explained
+                    .ok_or_else(|| Problem::missing(format!("there is no line {line}"), "lines are counted from 1"))?;
                 return Ok(explained.to_json());
             }
             shapes::blamed(store, &found)
