@@ -102,7 +102,7 @@ fn an_agent_finds_narrows_down_and_reads() {
     let tools = tools["result"]["tools"].as_array().unwrap();
     let mut names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["get_observations", "recall", "save_memory", "search", "timeline"]);
+    assert_eq!(names, ["get_observations", "recall", "save_memory", "search", "timeline", "why"]);
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
         assert!(tool["description"].as_str().unwrap().len() > 80, "{tool}");

@@ -113,36 +113,15 @@ pub fn blame(asked: &Question<'_>) -> Result<Blame, Error> {
     let snapshots = store.snapshots_of_tree(&place.key, 0)?;
     let activity = Activity::read(asked, &snapshots)?;
     let mut history = History::new(asked, &git, &snapshots, &activity, snapshots.len());
-    let (mut known, mut versions) = history.walk(path, snapshots.len(), 0)?;
-    if history.map_at > 0 && known.as_ref().is_some_and(|known| brings_lines(known, history.map_at)) {
+    let (mut known, mut versions) = history.attribute(&text)?;
+    if history.map_at > 0 && brings_lines(&known, history.map_at) {
         // A checkout may have brought back what only the versions before the stored line map show.
         history = History { uses_map: false, ..History::new(asked, &git, &snapshots, &activity, snapshots.len()) };
-        (known, versions) = history.walk(path, snapshots.len(), 0)?;
+        (known, versions) = history.attribute(&text)?;
     }
-    let mut known = match (known, snapshots.last()) {
-        (Some(known), _) => known,
-        // A file that is new since the last snapshot.
-        (None, Some(last)) if modified_ms(place, path) > last.created_at => {
-            Attribution::new(Vec::new(), Origin::of(OriginKind::Unknown))
-        }
-        // Snapshots leave it out.
-        (None, Some(_)) if !is_tracked(place, &git, path) => {
-            Attribution::new(text.clone(), Origin::of(OriginKind::Unknown))
-        }
-        (None, _) => Attribution::new(text.clone(), Origin::of(OriginKind::Commit)),
-    };
     if asked.depth == Depth::Origins && versions >= WORTH_STORING {
         // A question is answered also if its answer cannot be stored.
         let _ = history.store_map(path);
-    }
-    history.keep_texts(&known, &text);
-    if let Some(last) = snapshots.last() {
-        let now = asked.env.now.0.max(last.created_at);
-        let head = git::commit(&place.tree.top);
-        let head = head.as_deref().filter(|head| last.head.as_deref() != Some(head));
-        let mut change = activity.change(last.created_at, now, 0, head);
-        change.calls.retain(|(call, _)| !history.consumed.contains(&call.id));
-        known.advance(text.clone(), None, &change);
     }
     let mut found = history.finish(known, text);
     resolve_commits(asked, &git, &activity, &mut found);
@@ -290,6 +269,36 @@ impl<'a> History<'a> {
             settled_at: activity.settled(snapshots).min(end),
             settled: None,
         }
+    }
+
+    /// Follows the file through all snapshots up to its present text. Returns also how many versions were read.
+    fn attribute(&mut self, text: &[u8]) -> Result<(Attribution, usize), Error> {
+        let Question { place, path, env, .. } = *self.asked;
+        let (known, versions) = self.walk(path, self.snapshots.len(), 0)?;
+        let Some(last) = self.snapshots.last() else {
+            return Ok((Attribution::new(text.to_vec(), Origin::of(OriginKind::Commit)), 0));
+        };
+        let mut known = match known {
+            Some(known) => known,
+            // A file that is new since the last snapshot.
+            None if modified_ms(place, path) > last.created_at => {
+                Attribution::new(Vec::new(), Origin::of(OriginKind::Unknown))
+            }
+            // Snapshots leave it out.
+            None if !is_tracked(place, self.git, path) => {
+                Attribution::new(text.to_vec(), Origin::of(OriginKind::Unknown))
+            }
+            None => Attribution::new(text.to_vec(), Origin::of(OriginKind::Commit)),
+        };
+        self.keep_texts(&known, text);
+        let head = git::commit(&place.tree.top);
+        let head = head.as_deref().filter(|head| last.head.as_deref() != Some(head));
+        let mut change = self.activity.change(last.created_at, env.now.0.max(last.created_at), 0, head);
+        change.calls.retain(|(call, _)| !self.consumed.contains(&call.id));
+        let id = self.git.run(&["hash-object", "--stdin", "--no-filters"], text).ok();
+        let id = id.and_then(|id| id_of(&String::from_utf8_lossy(&id)));
+        known.advance(text.to_vec(), id, &change);
+        Ok((known, versions))
     }
 
     /// Follows the file through the snapshots before `end`. Returns its lines with their origins, and how many versions were read;
