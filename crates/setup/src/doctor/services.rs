@@ -110,7 +110,9 @@ pub(super) fn embeddings(facts: &Facts) -> Vec<Finding> {
     let Some(models) = &facts.embeddings else { return Vec::new() };
     let mut found = Vec::new();
     match &models.file {
-        Some(Ok(id)) => found.push(Finding::ok(check, format!("the search by meaning uses the model {id}{}", progress(facts, id)))),
+        Some(Ok(id)) => {
+            found.push(Finding::ok(check, format!("the search by meaning uses the model {id}{}", progress(facts, id))))
+        }
         Some(Err(why)) => {
             let fix =
                 "run `longhaul install` again, or correct memory.embeddings.file; until then, only words are compared";
