@@ -124,8 +124,9 @@ pub fn remove_old_versions(hook: &mut Hook<SessionStart>) -> Result<Flow, Error>
         old.extend(folders(&versions).into_iter().filter(|version| !version.ends_with(current)));
     }
     old.retain(|folder| !exe.starts_with(folder));
-    let is_own = |pid: u32| env.client_pid == Some(pid);
-    if old.is_empty() || client_records::records(env).iter().any(|client| !is_own(client.pid)) {
+    // Where Claude Code writes no records, it is not known who runs.
+    let is_alone = || matches!(client_records::records(env).as_slice(), [own] if env.client_pid == Some(own.pid));
+    if old.is_empty() || !is_alone() {
         return Ok(Flow::Next);
     }
     // A running `longhaul install` holds this lock: it records its version after it has copied it.

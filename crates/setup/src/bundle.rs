@@ -160,7 +160,9 @@ fn installed(folder: &Path) -> io::Result<Vec<InstalledFile>> {
         // A packed executable counts as the one that is unpacked, if a launcher has done that.
         let is_packed = source.extension().is_some_and(|end| end == PACKED);
         let unpacked = if is_packed { source.with_extension("") } else { source.clone() };
-        if !(is_packed && unpacked.exists()) {
+        // What a launcher has left that was killed has another extension.
+        let is_complete = unpacked.extension().is_none();
+        if is_complete && !(is_packed && unpacked.exists()) {
             let name = Path::new("bin").join(unpacked.file_name().unwrap_or_default());
             found.push(InstalledFile { name, source });
         }

@@ -188,8 +188,9 @@ pub struct Link {
 
 /// Returns the links for `target`, in the order in which they are made.
 ///
-/// The last one is that of the hook at the start of a session, which makes them. While it is a launcher, some others may be launchers, too: a process that was
-/// killed before the last link leaves the rest to the next session. Only names of the catalogue become links.
+/// The last one is that of the hook at the start of a session, which makes them. While it is a launcher, some others may be
+/// launchers, too: a process that was killed before the last link leaves the rest to the next session. Only names of the
+/// catalogue become links.
 pub fn links(checksums: &Checksums, target: &str) -> Vec<Link> {
     let link = |(name, checksum): (&str, &str)| {
         let name = catalog::executables(None).find(|known| *known == name)?;
