@@ -313,7 +313,7 @@ fn what_has_no_lines_or_is_no_file_is_named_with_the_reason() {
         (&["why", "a.txt"], "name one line, such as a.txt:12"),
         (&["blame", "../outside"], "is not in this work tree"),
         (&["blame", ".git/HEAD"], ".git/HEAD"),
-        (&["blame", "--export", "notes", "--commit", "--help"], "names no commit"),
+        (&["blame", "--export", "notes", "--commit=--help"], "names no commit"),
     ] {
         let outcome = work.sandbox.longhaul(args);
         assert!(outcome.status == Some(1) && outcome.stderr.contains(message), "{args:?}: {outcome:?}");

@@ -612,6 +612,8 @@ fn resolve_commits(asked: &Question<'_>, git: &PrivateGit, activity: &Activity, 
             (_, Some(committed)) => {
                 Origin { commit: Some(committed.id.clone()), at: committed.at, ..Origin::of(OriginKind::Commit) }
             }
+            // It is not committed, at least not under this name.
+            (_, None) if found.snapshots > 0 => was.clone(),
             (_, None) => Origin::of(OriginKind::Unknown),
         };
         let until = if origin.at > 0 { origin.at } else { asked.env.now.0 };

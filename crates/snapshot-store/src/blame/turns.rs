@@ -98,6 +98,9 @@ impl Activity {
             })
         };
         let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // A record has the name without its control characters, as JSON.
+        let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && !matches!(c, '"' | '\\' | '\u{fffd}');
+        let name = name.split(|c| !is_plain(c)).max_by_key(|part| part.len()).unwrap_or_default().to_owned();
         let (mut edits, mut past) = (Vec::new(), Vec::new());
         for call in store.edit_calls(&project.key, &place.key, &name)? {
             let Some(turn) = find(&turns, call.prompt, &call.session, call.at) else { continue };
