@@ -232,6 +232,8 @@ struct History<'a> {
     uses_map: bool,
     /// The time up to which it goes.
     map_at: u64,
+    /// The time of the first snapshot that is behind the origins.
+    begins_at: u64,
     /// The content of the last version.
     last_blob: String,
     /// How many snapshots a new line map may cover, and its content.
@@ -265,6 +267,7 @@ impl<'a> History<'a> {
             consumed: HashSet::new(),
             uses_map: asked.depth == Depth::Origins,
             map_at: 0,
+            begins_at: snapshots.first().map_or(0, |first| first.created_at),
             last_blob: String::new(),
             settled_at: activity.settled(snapshots).min(end),
             settled: None,
@@ -305,9 +308,9 @@ impl<'a> History<'a> {
     /// `None` if no snapshot has the file.
     fn walk(&mut self, path: &[u8], end: usize, depth: usize) -> Result<(Option<Attribution>, usize), Error> {
         let map = self.asked.store.line_map(&self.asked.place.key, &encoded_path(path))?;
-        // Only the versions themselves say what a line was before, as far as they are there.
+        // Only the versions themselves say what a line was before. Those that are gone are only in the map.
         let oldest = self.snapshots.first().map_or(u64::MAX, |one| one.created_at);
-        let map = map.filter(|map| self.uses_map || map.snapshot_at < oldest);
+        let map = map.filter(|map| self.uses_map || map.begins_at < oldest);
         let map = map.and_then(|map| Some((line_maps::from_bytes(&map.lines, &map.origins)?, map)));
         let first =
             map.as_ref().map_or(0, |(_, map)| self.snapshots.partition_point(|one| one.created_at <= map.snapshot_at));
@@ -328,6 +331,7 @@ impl<'a> History<'a> {
                 stored.remember(id);
             }
             self.map_at = map.snapshot_at;
+            self.begins_at = map.begins_at;
             self.last_blob.clone_from(&map.blob);
             was = map.blob;
             known = Some(stored);
@@ -500,6 +504,7 @@ impl<'a> History<'a> {
         self.asked.store.put_line_map(&LineMap {
             tree_key: self.asked.place.key.clone(),
             path: encoded_path(path),
+            begins_at: self.begins_at,
             snapshot_at: last.created_at,
             blob,
             lines,

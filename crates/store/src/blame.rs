@@ -12,6 +12,8 @@ pub struct LineMap {
     pub tree_key: String,
     /// The path of the file in it, as text from which its bytes can be restored.
     pub path: String,
+    /// The time of the first snapshot that it has seen, in milliseconds since the epoch.
+    pub begins_at: u64,
     /// The time of the snapshot that it goes up to, in milliseconds since the epoch.
     pub snapshot_at: u64,
     /// The content of the file then, as git identifies it; empty if the file did not exist.
@@ -104,7 +106,8 @@ const HARMLESS: &str = "('Read', 'Grep', 'Glob', 'LS', 'Edit', 'Write', 'MultiEd
 impl Store {
     /// Returns the line map of a file.
     pub fn line_map(&self, tree_key: &str, path: &str) -> Result<Option<LineMap>, StoreError> {
-        let sql = "SELECT snapshot_at, blob, lines, origins, made_at FROM blame WHERE tree_key = ?1 AND path = ?2";
+        let sql =
+            "SELECT snapshot_at, blob, lines, origins, made_at, begins_at FROM blame WHERE tree_key = ?1 AND path = ?2";
         let read = |row: &rusqlite::Row<'_>| {
             Ok(LineMap {
                 tree_key: tree_key.to_owned(),
@@ -114,6 +117,7 @@ impl Store {
                 lines: row.get(2)?,
                 origins: row.get(3)?,
                 made_at: row.get::<_, i64>(4)?.unsigned_abs(),
+                begins_at: row.get::<_, i64>(5)?.unsigned_abs(),
             })
         };
         self.connection.query_row(sql, [tree_key, path], read).optional().map_err(cannot("read the line map"))
@@ -122,13 +126,13 @@ impl Store {
     /// Stores the line map of a file in place of an older one.
     pub fn put_line_map(&self, map: &LineMap) -> Result<(), StoreError> {
         self.write("store the line map", |connection| {
-            let sql = "INSERT INTO blame (tree_key, path, snapshot_at, blob, lines, origins, made_at)
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            let sql = "INSERT INTO blame (tree_key, path, snapshot_at, blob, lines, origins, made_at, begins_at)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
                        ON CONFLICT DO UPDATE SET snapshot_at = excluded.snapshot_at, blob = excluded.blob, lines = excluded.lines,
-                                                 origins = excluded.origins, made_at = excluded.made_at
+                                                 origins = excluded.origins, made_at = excluded.made_at, begins_at = excluded.begins_at
                        WHERE excluded.snapshot_at >= blame.snapshot_at";
-            let (at, made_at) = (map.snapshot_at as i64, map.made_at as i64);
-            let values = (&map.tree_key, &map.path, at, &map.blob, &map.lines, &map.origins, made_at);
+            let (at, made_at, begins_at) = (map.snapshot_at as i64, map.made_at as i64, map.begins_at as i64);
+            let values = (&map.tree_key, &map.path, at, &map.blob, &map.lines, &map.origins, made_at, begins_at);
             connection.execute(sql, values).map(drop)
         })
     }

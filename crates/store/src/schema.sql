@@ -148,6 +148,7 @@ CREATE UNIQUE INDEX snapshots_by_event ON snapshots (session_id, created_at, kin
 CREATE TABLE blame (
     tree_key    TEXT NOT NULL,     -- as in snapshots
     path        TEXT NOT NULL,     -- encoded, because a path is bytes
+    begins_at   INTEGER NOT NULL,  -- the time of the first snapshot that it has seen
     snapshot_at INTEGER NOT NULL,  -- the time of the snapshot that it goes up to
     blob        TEXT NOT NULL,     -- the content then; empty if there was no file
     lines       BLOB NOT NULL,     -- hashes of the lines, and the numbers of their origins
