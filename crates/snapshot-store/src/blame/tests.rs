@@ -173,14 +173,6 @@ fn play(seed: u64, steps: usize) -> (usize, usize, Vec<String>) {
         }
         change.calls = calls.iter().map(|call| (call, &turn)).collect();
         id = first.get(&file.text()).map_or(id, |at| *at as u64);
-        if std::env::var("DEBUG_STEPS").is_ok() {
-            println!(
-                "{number}: {calls:?} {commands:?} outside {} private {}\n{}",
-                change.may_be_outside,
-                turn.is_private,
-                String::from_utf8(file.text()).unwrap()
-            );
-        }
         known.advance(file.text(), Some(id), &change);
         older.push(file.clone());
         first.entry(file.text()).or_insert(number);
@@ -234,24 +226,4 @@ fn few_lines_are_unknown() {
         unknown += other;
     }
     assert!(unknown * 100 <= (right + unknown) * 3, "{unknown} of {} lines are unknown", right + unknown);
-}
-
-#[test]
-fn debug_seed() {
-    if let Ok(steps) = std::env::var("DEBUG_STEPS") {
-        let seed = std::env::var("DEBUG_SEED").unwrap().parse().unwrap();
-        for steps in 1..=steps.parse().unwrap() {
-            let (_, _, wrong) = play(seed, steps);
-            println!("{steps}: {}", wrong.join("\n"));
-            if !wrong.is_empty() {
-                break;
-            }
-        }
-    }
-}
-
-#[test]
-#[ignore]
-fn measure() {
-    crate::tests::measure_blame();
 }
