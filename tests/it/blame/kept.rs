@@ -51,3 +51,26 @@ fn a_forgotten_prompt_is_not_named_while_its_snapshots_are_there() {
     work.sandbox.longhaul(&["memory", "forget", why["prompt"].as_str().unwrap(), "--yes"]);
     work.check("a.txt", &["commit", "outside", "prompt: the second change", "unknown"]);
 }
+
+#[test]
+fn a_line_from_before_the_snapshots_has_the_prompt_whose_call_has_its_text() {
+    let work = Work::new("a.txt", "one line\n");
+    work.sandbox.write_config(r#"{ "snapshots": { "enabled": false } }"#);
+    let id = "an-old-prompt";
+    let prompt = json!({ "session_id": A, "prompt_id": id, "prompt": "a past change" });
+    work.fire("longhaul-user-prompt-submit", "UserPromptSubmit", &prompt);
+    let mut turn = Turn { work: &work, session: A, id: id.to_owned(), calls: 0 };
+    turn.edit("a.txt", "one line\n", "one line\nwritten by a past call\n}\n");
+    let stop =
+        json!({ "session_id": A, "prompt_id": id, "last_assistant_message": "Done.", "stop_hook_active": false });
+    work.fire("longhaul-stop", "Stop", &stop);
+    work.change("a.txt", "}\n", "}\nwritten by a person\n");
+    work.commit("both");
+    let expected = ["commit", "prompt: a past change", "commit", "commit"];
+    work.check("a.txt", &expected);
+    let why = work.sandbox.longhaul(&["why", "a.txt:2", "--json"]).json();
+    assert_eq!(why["certainty"], "text", "{why}");
+    fs::remove_file(work.sandbox.data_dir().join("config.json")).unwrap();
+    work.prompt(A, "look at it").end();
+    work.check("a.txt", &expected);
+}

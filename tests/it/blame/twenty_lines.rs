@@ -23,7 +23,7 @@ fn twenty_lines_are_explained() {
     );
     turn.command("sed -i 's/hello/welcome/' main.rs", |work| work.change("main.rs", "hello", "welcome"));
     turn.end();
-    work.write("main.rs", &format!("// Greets whoever runs it.\n{}", work.read("main.rs")));
+    work.write("main.rs", &format!("// Greets whoever runs it.\n// NAME says who.\n{}", work.read("main.rs")));
     let mut turn = work.prompt(B, "check that the name is not empty");
     turn.edit(
         "config.rs",
@@ -39,7 +39,7 @@ fn twenty_lines_are_explained() {
         "let the name come from the environment",
         "check that the name is not empty",
     );
-    let main = ["outside", "commit", third, "commit", "commit", first, second, "commit"];
+    let main = ["outside", "outside", "commit", third, "commit", "commit", first, second, "commit"];
     let config = [first, first, first, first, first, second, third, third, third, second, first];
     let mut answers = Vec::new();
     for (file, expected) in [("main.rs", &main[..]), ("config.rs", &config[..])] {
@@ -51,7 +51,8 @@ fn twenty_lines_are_explained() {
             assert_eq!(found, *expected, "{named}: {json}");
         }
     }
-    let before = work.sandbox.longhaul(&["why", "main.rs:7", "--json"]).json();
+    assert_eq!(answers.len(), 20);
+    let before = work.sandbox.longhaul(&["why", "main.rs:8", "--json"]).json();
     assert_eq!(before["kind"], "command");
     assert!(before["before"]["line_text"].as_str().unwrap().contains("hello"), "{before}");
     if std::env::var_os("LONGHAUL_SHOW_ANSWERS").is_some() {
