@@ -393,7 +393,7 @@ fn agent_trace(env: &Env, git: &git::PrivateGit, commit: &str, prompts: &Prompts
         "version": "0.1.0",
         "id": id,
         "timestamp": time.to_string(),
-        "vcs": { "type": "git", "revision": commit },
+        "vcs": { "type": git::NAME, "revision": commit },
         "tool": { "name": "longhaul", "version": env!("CARGO_PKG_VERSION") },
         "files": files,
     }))

@@ -21,6 +21,9 @@ use crate::{Error, Home, bounded_read, files, process};
 pub use self::private_git::{Printed, PrivateGit};
 pub use self::work_tree::{NoWorkTree, WorkTree, resolve, version, write_note};
 
+/// The name of the program, and of the kind of repositories.
+pub const NAME: &str = "git";
+
 /// How long to wait for git, in a hook. In a huge work tree the result is not worth a longer wait.
 const GIT_IN_HOOK: Duration = Duration::from_millis(700);
 

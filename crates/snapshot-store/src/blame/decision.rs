@@ -28,6 +28,12 @@ const LEFT_STATES: usize = 8;
 /// How many calls are tried that are younger than the version.
 const MAX_LATE: usize = 20;
 
+/// How far a line that stays is looked for, in lines.
+const NEAR: usize = 24;
+
+/// How many equal lines in a row end a change, and how many of them must say something.
+const ANCHOR: (usize, usize) = (16, 4);
+
 /// How far the edge of a change is moved over equal lines.
 const MAX_SLIDE: usize = 200;
 
@@ -645,20 +651,16 @@ impl Attribution {
     /// Returns the lines of a text that has much in common with the present one, whose hashes are known.
     fn hashed_like(&self, text: &[u8]) -> Vec<Line> {
         let Some(old) = &self.text else { return hashed(text) };
-        let most = old.len().min(text.len());
-        let same = (0..most).position(|at| old[at] != text[at]).unwrap_or(most);
-        let head = memchr::memrchr(b'\n', &text[..same]).map_or(0, |at| at + 1);
-        let most = most - head;
-        let same = (0..most).position(|at| old[old.len() - 1 - at] != text[text.len() - 1 - at]).unwrap_or(most);
-        // The first line of the common end may begin before it.
-        let tail =
-            memchr::memchr(b'\n', &text[text.len() - same..]).map_or(text.len(), |at| text.len() - same + at + 1);
-        let head_lines = memchr_iter(b'\n', &text[..head]).count();
-        let tail_lines = lines_of(&text[tail..]).len();
-        let mut lines = self.lines[..head_lines].to_vec();
-        lines.extend(hashed(&text[head..tail]));
-        lines.extend_from_slice(&self.lines[self.lines.len() - tail_lines..]);
-        lines
+        let old = lines_of(old);
+        let mut at = 0;
+        let known = |new: &[u8]| {
+            // A line that was replaced leaves the next one at its place; inserted and deleted ones move it a little.
+            let places = (0..=NEAR).flat_map(|by| [at + by, usize::wrapping_sub(at, by)]);
+            let found = places.into_iter().find(|place| old.get(*place).is_some_and(|old| *old == new));
+            at = found.unwrap_or(at) + 1;
+            found.map_or_else(|| line(new), |place| self.lines[place])
+        };
+        lines_of(text).into_iter().map(known).collect()
     }
 
     /// Gives lines that were only moved the origin that they had. A line that says little moves with its neighbour.
@@ -917,35 +919,67 @@ fn compare_by(old: &[Line], new: &[Line], is_same: impl Fn(&Line, &Line) -> bool
     let tail = (0..most).find(differs).unwrap_or(most);
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
     let mut ops = Vec::new();
+    let (mut from, mut to) = (head, head);
     if head > 0 {
         ops.push(DiffOp::Equal { old_index: 0, new_index: 0, len: head });
     }
-    if head < old_end || head < new_end {
-        let bare = |lines: &[Line]| lines.iter().map(|line| line.bare).collect::<Vec<_>>();
-        let (a, b) = (bare(&old[head..old_end]), bare(&new[head..new_end]));
-        let deadline = Some(Instant::now() + COMPARE);
-        let middle = capture_diff_deadline(Algorithm::Patience, &a, 0..a.len(), &b, 0..b.len(), deadline);
-        ops.extend(middle.into_iter().map(|op| shifted(op, head)));
+    // Several small changes of a long file, each with many equal lines behind it, are compared one by one.
+    while let Some((old_len, new_len)) = next_anchor(&old[from..old_end], &new[to..new_end]) {
+        push_differences(&mut ops, old, new, from..from + old_len, to..to + new_len);
+        (from, to) = (from + old_len, to + new_len);
+        let most = (old_end - from).min(new_end - to);
+        let len = (0..most).position(|at| old[from + at].bare != new[to + at].bare).unwrap_or(most);
+        ops.push(DiffOp::Equal { old_index: from, new_index: to, len });
+        (from, to) = (from + len, to + len);
     }
+    push_differences(&mut ops, old, new, from..old_end, to..new_end);
     if tail > 0 {
         ops.push(DiffOp::Equal { old_index: old_end, new_index: new_end, len: tail });
     }
     ops
 }
 
-fn shifted(op: DiffOp, by: usize) -> DiffOp {
+/// Returns how many lines of each text come before the next long run of equal lines; `None` if it is not near.
+fn next_anchor(old: &[Line], new: &[Line]) -> Option<(usize, usize)> {
+    let is_anchor = |from: usize, to: usize| {
+        let (Some(old), Some(new)) = (old.get(from..from + ANCHOR.0), new.get(to..to + ANCHOR.0)) else { return false };
+        old.iter().zip(new).all(|(one, other)| one.bare == other.bare)
+            && new.iter().filter(|line| line.bare.is_telling()).count() >= ANCHOR.1
+    };
+    // The shortest change first, and of these the one that replaces lines by as many others.
+    (0..=2 * NEAR).find_map(|sum| {
+        let splits = (0..=sum / 2).flat_map(|by| [(sum - by, by), (by, sum - by)]);
+        let mut splits: Vec<(usize, usize)> = splits.collect();
+        splits.reverse();
+        splits.into_iter().find(|(from, to)| is_anchor(*from, *to))
+    })
+}
+
+/// Adds the differences of a part of both texts.
+fn push_differences(ops: &mut Vec<DiffOp>, old: &[Line], new: &[Line], from: Range<usize>, to: Range<usize>) {
+    if from.is_empty() && to.is_empty() {
+        return;
+    }
+    let bare = |lines: &[Line]| lines.iter().map(|line| line.bare).collect::<Vec<_>>();
+    let (a, b) = (bare(&old[from.clone()]), bare(&new[to.clone()]));
+    let deadline = Some(Instant::now() + COMPARE);
+    let middle = capture_diff_deadline(Algorithm::Patience, &a, 0..a.len(), &b, 0..b.len(), deadline);
+    ops.extend(middle.into_iter().map(|op| shifted(op, from.start, to.start)));
+}
+
+fn shifted(op: DiffOp, old_by: usize, new_by: usize) -> DiffOp {
     match op {
         DiffOp::Equal { old_index, new_index, len } => {
-            DiffOp::Equal { old_index: old_index + by, new_index: new_index + by, len }
+            DiffOp::Equal { old_index: old_index + old_by, new_index: new_index + new_by, len }
         }
         DiffOp::Delete { old_index, old_len, new_index } => {
-            DiffOp::Delete { old_index: old_index + by, old_len, new_index: new_index + by }
+            DiffOp::Delete { old_index: old_index + old_by, old_len, new_index: new_index + new_by }
         }
         DiffOp::Insert { old_index, new_index, new_len } => {
-            DiffOp::Insert { old_index: old_index + by, new_index: new_index + by, new_len }
+            DiffOp::Insert { old_index: old_index + old_by, new_index: new_index + new_by, new_len }
         }
         DiffOp::Replace { old_index, old_len, new_index, new_len } => {
-            DiffOp::Replace { old_index: old_index + by, old_len, new_index: new_index + by, new_len }
+            DiffOp::Replace { old_index: old_index + old_by, old_len, new_index: new_index + new_by, new_len }
         }
     }
 }
