@@ -732,9 +732,9 @@ impl Attribution {
         let Some(old_text) = self.text.take() else { return };
         let is_wrapped =
             |op: &&DiffOp| matches!(op, DiffOp::Replace { old_len, new_len, .. } if *old_len.max(new_len) <= 2_000);
-        let mut starts: Option<(Vec<&[u8]>, Vec<&[u8]>)> = None;
+        let mut starts: Option<[Vec<&[u8]>; 2]> = None;
         for op in ops.iter().filter(is_wrapped) {
-            let (old_lines, new_lines) = starts.get_or_insert_with(|| (lines_of(&old_text), lines_of(text)));
+            let [old_lines, new_lines] = starts.get_or_insert_with(|| [lines_of(&old_text), lines_of(text)]);
             let (old, new) = (op.old_range(), op.new_range());
             let owners = |lines: &[&[u8]], range: Range<usize>| -> (Vec<u8>, Vec<usize>) {
                 let each = range.flat_map(|at| lines[at].iter().map(move |byte| (*byte, at)));
@@ -798,7 +798,7 @@ impl Attribution {
         placed: &mut [Option<OriginId>],
         change: &Change<'_>,
     ) {
-        if !change.new_head.is_some() {
+        if change.new_head.is_none() {
             return;
         }
         let open = |placed: &[Option<OriginId>]| {
