@@ -180,17 +180,20 @@ fn ask(env: &Env, store: &Store, place: &Place, path: &[u8], depth: Depth) -> Re
     blame(&Question { env, home: &home, store, place, path, depth }).map_err(failed)
 }
 
+/// The first and the last line that an argument names, from 1; `None` for all.
+type Lines = Option<(usize, usize)>;
+
 /// Returns the work tree around the file of an argument, its path there, and the lines that the argument names.
-fn place_of(env: &Env, named: &OsStr) -> Result<(Place, Vec<u8>, Option<(usize, usize)>)> {
+fn place_of(env: &Env, named: &OsStr) -> Result<(Place, Vec<u8>, Lines)> {
     let (file, lines) = divided(named);
     let place = here(env)?;
-    let mut paths = inside(&place, &[file.clone()])?;
+    let mut paths = inside(&place, std::slice::from_ref(&file))?;
     let path = paths.pop().filter(|path| !path.is_empty()).with_context(|| format!("{} is no file", file.display()))?;
     Ok((place, path, lines))
 }
 
 /// Divides `FILE:12-20`. What is the name of a file as a whole has no lines.
-fn divided(named: &OsStr) -> (OsString, Option<(usize, usize)>) {
+fn divided(named: &OsStr) -> (OsString, Lines) {
     let bytes = named.as_bytes();
     let whole = || (named.to_owned(), None);
     let Some(colon) = bytes.iter().rposition(|byte| *byte == b':').filter(|_| !PathBuf::from(named).exists()) else {
