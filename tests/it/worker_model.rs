@@ -106,7 +106,7 @@ const SPENT: &str = "SELECT concat_ws(' ', day, requests, tokens_in, tokens_out,
                      ORDER BY day";
 const RESERVED: &str = "SELECT tokens FROM model_reservations";
 const FAILED: &str = "SELECT concat_ws(' ', attempts, next_at) FROM turns WHERE attempts > 0";
-const TROUBLE: &str = "SELECT error FROM model_trouble";
+const TROUBLE: &str = "SELECT error FROM model_days WHERE error IS NOT NULL";
 
 fn count(sandbox: &Sandbox, maker: &str) -> usize {
     rows(sandbox, MAKERS).iter().filter(|made_by| *made_by == maker).count()

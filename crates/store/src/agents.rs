@@ -89,7 +89,7 @@ impl Store {
         self.write("add the session", |tx| {
             let evicted = evict(tx, seen)?;
             // Whatever the earlier process did, this one does not.
-            tx.execute("DELETE FROM agents WHERE session_id = ?1 AND pid <> ?2", (seen.session, seen.pid))?;
+            remove(tx, "session_id = ?1 AND pid <> ?2", (seen.session, seen.pid))?;
             let added =
                 NewRow { seen, status, reason, summary: None, prompted: None }.insert(tx, "DO NOTHING")?.is_some();
             if !added {
@@ -310,11 +310,24 @@ impl NewRow<'_> {
 fn evict(connection: &Connection, seen: &Sighting<'_>) -> rusqlite::Result<usize> {
     let Some(pane) = seen.pane else { return Ok(0) };
     let may_go_on = seen.pid.is_some() && AGENTS_WITH_SEVERAL_SESSIONS.contains(&seen.client);
-    connection.execute(
-        "DELETE FROM agents WHERE tmux_socket = ?1 AND tmux_pane = ?2 AND session_id <> ?3
-            AND NOT (?4 AND agent_client = ?5 AND pid IS ?6 AND status IN ('working', 'blocked'))",
+    remove(
+        connection,
+        "tmux_socket = ?1 AND tmux_pane = ?2 AND session_id <> ?3
+         AND NOT (?4 AND agent_client = ?5 AND pid IS ?6 AND status IN ('working', 'blocked'))",
         (&pane.socket, &pane.id, seen.session, may_go_on, seen.client, seen.pid),
     )
+}
+
+/// Removes the sessions that meet a condition; returns how many. What their rows say is kept for the list of sessions to reopen.
+fn remove(connection: &Connection, condition: &str, values: impl rusqlite::Params + Copy) -> rusqlite::Result<usize> {
+    let keep = format!(
+        "UPDATE session_places AS p
+         SET git_branch = a.git_branch, prompt_summary = a.prompt_summary, agent_type = a.agent_type, status = a.status,
+             seen_ms = max(seen_ms, a.touched_ms)
+         FROM (SELECT * FROM agents WHERE {condition}) AS a WHERE p.session_id = a.session_id"
+    );
+    connection.prepare_cached(&keep)?.execute(values)?;
+    connection.prepare_cached(&format!("DELETE FROM agents WHERE {condition}"))?.execute(values)
 }
 
 /// Updates the pane and the process in which a session runs.

@@ -173,8 +173,8 @@ impl Store {
     pub fn newest_handoff(&self, chain: ChainId) -> Result<Option<Handoff>, StoreError> {
         self.connection
             .query_row(
-                "SELECT session_id, round, body FROM continuation_handoffs WHERE continuation_id = ?1
-                 ORDER BY id DESC LIMIT 1",
+                "SELECT session_id, round, body FROM continuation_steps WHERE continuation_id = ?1
+                 AND body IS NOT NULL ORDER BY id DESC LIMIT 1",
                 [chain],
                 |row| Ok(Handoff { session: row.get(0)?, round: row.get(1)?, body: row.get(2)? }),
             )
@@ -233,16 +233,19 @@ fn step(
 ) -> rusqlite::Result<Option<ChainUpdate>> {
     let Some(chain) = find(connection, id)? else { return Ok(None) };
     // The plan counts the rounds since a person's last prompt; so many handoffs are read.
-    let sql = "SELECT remaining FROM continuation_handoffs WHERE continuation_id = ?1 ORDER BY id DESC LIMIT ?2";
+    let sql = "SELECT remaining FROM continuation_steps WHERE continuation_id = ?1 AND body IS NOT NULL
+               ORDER BY id DESC LIMIT ?2";
     let remaining: Vec<String> = newest_last(connection, sql, (id, chain.plan.round), |row| row.get(0))?;
     let PlanOutcome { plan, act, .. } = decide(&chain.plan, &remaining);
     if plan != chain.plan {
         write(connection, id, &plan)?;
     }
-    if is_step(&chain.plan, &plan) {
+    let handoff = if let PlanAction::Clear(handoff) = &act { Some(handoff) } else { None };
+    if handoff.is_some() || is_step(&chain.plan, &plan) {
         connection.execute(
-            "INSERT INTO continuation_steps (continuation_id, session_id, round, state, attempt, reason, at, deadline)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO continuation_steps (continuation_id, session_id, round, state, attempt, reason, at, deadline,
+                                             front, body, remaining)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             (
                 id,
                 &plan.session,
@@ -252,14 +255,10 @@ fn step(
                 &plan.reason,
                 Time(now),
                 Time(plan.deadline),
+                handoff.map(|handoff| &handoff.front),
+                handoff.map(|handoff| &handoff.body),
+                handoff.map(|handoff| handoff.remaining()),
             ),
-        )?;
-    }
-    if let PlanAction::Clear(handoff) = &act {
-        connection.execute(
-            "INSERT INTO continuation_handoffs (continuation_id, round, session_id, front, body, remaining, at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            (id, plan.round, &plan.session, &handoff.front, &handoff.body, handoff.remaining(), Time(now)),
         )?;
     }
     Ok(Some(ChainUpdate { chain: Chain { plan, ..chain }, act }))

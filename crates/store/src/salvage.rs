@@ -20,7 +20,7 @@ use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use self::pages::Pages;
 use self::tables::{Damaged, Fields, SALVAGED};
 use crate::memory::session_row::add_project;
-use crate::recall::backlog::{self, Room};
+use crate::recall::backlog::Room;
 use crate::recall::index::NewTerms;
 use crate::recall::replies;
 use crate::row_ids::SessionRow;
@@ -468,9 +468,6 @@ impl Copy<'_> {
     }
 
     fn index(&mut self, what: What, id: i64) -> rusqlite::Result<()> {
-        if backlog::has(self.connection(), what, id)? {
-            return Ok(());
-        }
         let mut terms = std::mem::take(&mut self.terms);
         let taken = terms.take_record(self.connection(), what, id, None);
         self.terms = terms;

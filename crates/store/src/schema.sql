@@ -63,13 +63,6 @@ CREATE TABLE session_places (
     status          TEXT
 ) STRICT, WITHOUT ROWID;
 
--- Rows of agents are removed in several ways. What they say is kept for the list of sessions to reopen.
-CREATE TRIGGER agents_removed BEFORE DELETE ON agents BEGIN
-    UPDATE session_places
-    SET git_branch = OLD.git_branch, prompt_summary = OLD.prompt_summary, agent_type = OLD.agent_type,
-        status = OLD.status, seen_ms = max(seen_ms, OLD.touched_ms)
-    WHERE session_id = OLD.session_id;
-END;
 
 -- How full a session's context is, as the client itself told its status line. The newest row of a model tells its window.
 CREATE TABLE context (
@@ -201,8 +194,8 @@ CREATE TABLE links (
 -- what it finds and not what it leaves out. It is three characters of the private use area, which makes it exactly one trigram.
 CREATE TABLE turns (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id    INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE, -- in which it ran
-    owner_id      INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE, -- that has inherited it, else the same
+    session_id    INTEGER NOT NULL REFERENCES sessions (id), -- in which it ran
+    owner_id      INTEGER NOT NULL REFERENCES sessions (id), -- that has inherited it, else the same
     -- As the memory has it; NULL where it must not have it, or not yet:
     project_id    INTEGER REFERENCES projects (id),
     prompt_number INTEGER,                    -- within the session
@@ -262,7 +255,7 @@ CREATE VIEW prompts AS
 
 -- Raw text, fetched on demand and never shown to a model by itself.
 CREATE TABLE details (
-    session_id  INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE, -- in which it was made
+    session_id  INTEGER NOT NULL REFERENCES sessions (id), -- in which it was made
     turn        INTEGER,                    -- the turn's id, where that is known
     tool_name   TEXT,
     input_text  TEXT,
@@ -338,22 +331,14 @@ CREATE TABLE continuation_steps (
     attempt         INTEGER NOT NULL,
     reason          TEXT NOT NULL,
     at              INTEGER NOT NULL,
-    deadline        INTEGER NOT NULL
+    deadline        INTEGER NOT NULL,
+    -- What the session handed over with this step:
+    front           TEXT, -- its front matter, with whatever keys it has
+    body            TEXT,
+    remaining       TEXT  -- what was left to do, in a form that can be compared
 ) STRICT;
 
--- What each round handed over.
-CREATE TABLE continuation_handoffs (
-    id              INTEGER PRIMARY KEY, -- rounds are counted anew after a person's prompt
-    continuation_id INTEGER NOT NULL REFERENCES continuations (id) ON DELETE CASCADE,
-    round           INTEGER NOT NULL,
-    session_id      TEXT NOT NULL, -- the session that wrote it
-    front           TEXT NOT NULL, -- its front matter, with whatever keys it has
-    body            TEXT NOT NULL,
-    remaining       TEXT NOT NULL, -- what was left to do, in a form that can be compared
-    at              INTEGER NOT NULL
-) STRICT;
-
-CREATE INDEX continuation_handoffs_by_chain ON continuation_handoffs (continuation_id, id);
+CREATE INDEX continuation_handoffs ON continuation_steps (continuation_id, id) WHERE body IS NOT NULL;
 
 -- ## Memory
 
@@ -362,7 +347,7 @@ CREATE TABLE projects (
     id           INTEGER PRIMARY KEY,
     project_key  TEXT NOT NULL UNIQUE,
     name         TEXT NOT NULL,
-    observations INTEGER NOT NULL DEFAULT 0 -- how many, kept by triggers: counting a million takes too long for a hook
+    observations INTEGER NOT NULL DEFAULT 0 -- how many: counting a million takes too long for a hook
 ) STRICT;
 
 -- Ids, no more, of prompts of which nothing may be kept, and of the subagents that they started.
@@ -375,7 +360,7 @@ CREATE TABLE private_ids (
 -- Numbers are never given twice, and `mark` is as in turns.
 CREATE TABLE observations (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id     INTEGER REFERENCES sessions (id) ON DELETE CASCADE, -- NULL for a note that no session made
+    session_id     INTEGER REFERENCES sessions (id), -- NULL for a note that no session made
     project_id     INTEGER NOT NULL REFERENCES projects (id),
     prompt_number  INTEGER NOT NULL,
     tool_use_id    TEXT UNIQUE,                -- NULL for notes
@@ -410,7 +395,7 @@ CREATE INDEX folded_calls_by_observation ON folded_calls (observation_id);
 
 CREATE TABLE session_summaries (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id    INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    session_id    INTEGER NOT NULL REFERENCES sessions (id),
     project_id    INTEGER NOT NULL REFERENCES projects (id),
     prompt_number INTEGER NOT NULL,
     request       TEXT NOT NULL,
@@ -451,7 +436,7 @@ CREATE VIRTUAL TABLE observation_trigrams USING fts5 (
 -- row, without positions. The rowid says what a row is of (see recall/key.rs), so that a search in a project reads that
 -- project's rows and no others. Terms that begin with = say where a row belongs.
 --
--- The index is kept by code, not by triggers: SQLite cannot make the terms.
+-- All indexes, vectors and counts are kept by code (recall/index.rs): every hook would have to read triggers.
 CREATE VIRTUAL TABLE passage_terms USING fts5 (
     terms, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '.='"
 );
@@ -472,73 +457,7 @@ CREATE TABLE passage_backlog (
 
 INSERT INTO passage_backlog (source, todo, total) VALUES ('terms', 0, 0);
 
--- Before a row goes or changes, its trigrams go: the index reads there which they are.
-CREATE TRIGGER prompts_inserted AFTER INSERT ON turns WHEN new.prompt_number IS NOT NULL BEGIN
-    INSERT INTO prompt_trigrams (rowid, prompt, mark) VALUES (new.id, new.prompt, new.mark);
-END;
--- A turn that the memory had not got yet.
-CREATE TRIGGER prompts_added AFTER UPDATE OF prompt_number ON turns
-WHEN old.prompt_number IS NULL AND new.prompt_number IS NOT NULL BEGIN
-    INSERT INTO prompt_trigrams (rowid, prompt, mark) VALUES (new.id, new.prompt, new.mark);
-END;
--- What leaves the memory is forgotten everywhere if this machine has made it, and else only here: only its writer may have it
--- forgotten by others.
-CREATE TRIGGER prompts_forgotten BEFORE UPDATE OF prompt_number ON turns
-WHEN old.prompt_number IS NOT NULL AND new.prompt_number IS NULL BEGIN
-    DELETE FROM prompt_trigrams WHERE rowid = old.id;
-    DELETE FROM vector_slots WHERE what = 0 AND record_id = old.id;
-    DELETE FROM vector_redo WHERE what = 0 AND record_id = old.id;
-    UPDATE sync_entities SET row_id = NULL, digest = NULL,
-        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
-    WHERE what = 0 AND row_id = old.id;
-END;
-CREATE TRIGGER prompts_deleted BEFORE DELETE ON turns WHEN old.prompt_number IS NOT NULL BEGIN
-    DELETE FROM prompt_trigrams WHERE rowid = old.id;
-    DELETE FROM vector_slots WHERE what = 0 AND record_id = old.id;
-    DELETE FROM vector_redo WHERE what = 0 AND record_id = old.id;
-    UPDATE sync_entities SET row_id = NULL, digest = NULL,
-        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
-    WHERE what = 0 AND row_id = old.id;
-END;
 
-CREATE TRIGGER observations_inserted AFTER INSERT ON observations BEGIN
-    INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
-    VALUES (new.id, new.title, new.files_read, new.files_modified, new.mark);
-    UPDATE projects SET observations = observations + 1 WHERE id = new.project_id;
-END;
-CREATE TRIGGER observations_deleted BEFORE DELETE ON observations BEGIN
-    DELETE FROM observation_trigrams WHERE rowid = old.id;
-    UPDATE projects SET observations = observations - 1 WHERE id = old.project_id;
-    DELETE FROM vector_slots WHERE what = 1 AND record_id = old.id;
-    DELETE FROM vector_redo WHERE what = 1 AND record_id = old.id;
-    UPDATE sync_entities SET row_id = NULL, digest = NULL,
-        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
-    WHERE what = 1 AND row_id = old.id;
-END;
-CREATE TRIGGER observations_changed AFTER UPDATE OF title, narrative, facts ON observations BEGIN
-    INSERT INTO observation_trigrams (observation_trigrams, rowid, title, files_read, files_modified, mark)
-    VALUES ('delete', old.id, old.title, old.files_read, old.files_modified, old.mark);
-    INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
-    VALUES (new.id, new.title, new.files_read, new.files_modified, new.mark);
-    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 1, new.id, NULL FROM vector_slots
-    WHERE what = 1 AND record_id = new.id;
-END;
-CREATE TRIGGER session_summaries_deleted BEFORE DELETE ON session_summaries BEGIN
-    DELETE FROM vector_slots WHERE what = 2 AND record_id = old.id;
-    DELETE FROM vector_redo WHERE what = 2 AND record_id = old.id;
-    UPDATE sync_entities SET row_id = NULL, digest = NULL,
-        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
-    WHERE what = 2 AND row_id = old.id;
-END;
-CREATE TRIGGER session_summaries_changed AFTER UPDATE ON session_summaries BEGIN
-    INSERT OR REPLACE INTO vector_redo SELECT DISTINCT model_id, 2, new.id, NULL FROM vector_slots
-    WHERE what = 2 AND record_id = new.id;
-END;
--- Words may change, what happened may not.
-CREATE TRIGGER observations_kept
-BEFORE UPDATE OF session_id, project_id, kind, files_read, files_modified, created_at ON observations BEGIN
-    SELECT raise(ABORT, 'an observation only changes its words');
-END;
 
 -- ## Vectors: what records are about, as numbers that a model has computed
 
@@ -586,14 +505,6 @@ CREATE TABLE vector_redo (
     PRIMARY KEY (what, record_id, model_id)
 ) STRICT, WITHOUT ROWID;
 
--- A vector goes with its record, its bytes included.
-CREATE TRIGGER vector_slots_deleted AFTER DELETE ON vector_slots BEGIN
-    UPDATE vector_blocks SET
-        keys = CAST(substr(keys, 1, old.slot % 128 * 16) || zeroblob(16) || substr(keys, old.slot % 128 * 16 + 17) AS BLOB),
-        vectors = CAST(substr(vectors, 1, old.slot % 128 * (length(vectors) / 128)) || zeroblob(length(vectors) / 128)
-                       || substr(vectors, (old.slot % 128 + 1) * (length(vectors) / 128) + 1) AS BLOB)
-    WHERE model_id = old.model_id AND block = old.slot / 128;
-END;
 
 -- ## Better words from a model
 
@@ -605,7 +516,9 @@ CREATE TABLE model_days (
     requests          INTEGER NOT NULL DEFAULT 0,
     tokens_in         INTEGER NOT NULL DEFAULT 0,
     tokens_out        INTEGER NOT NULL DEFAULT 0,
-    tokens_unreported INTEGER NOT NULL DEFAULT 0 -- of requests whose end nobody has seen: what they could have cost
+    tokens_unreported INTEGER NOT NULL DEFAULT 0, -- of requests whose end nobody has seen: what they could have cost
+    error             TEXT,   -- what went wrong last, and when; gone with the next success
+    error_at          INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- Requests that are under way. One that is left behind by a worker that was killed counts as spent.
@@ -614,13 +527,6 @@ CREATE TABLE model_reservations (
     prompt_id INTEGER NOT NULL, -- the row of turns, which may be forgotten meanwhile
     day       TEXT NOT NULL,
     tokens    INTEGER NOT NULL
-) STRICT;
-
--- What went wrong last, at most one row; gone with the next success.
-CREATE TABLE model_trouble (
-    id    INTEGER PRIMARY KEY CHECK (id = 1),
-    at    INTEGER NOT NULL,
-    error TEXT NOT NULL
 ) STRICT;
 
 -- ## Sync
@@ -635,18 +541,13 @@ CREATE TABLE sync_hosts (
     confirmed   INTEGER NOT NULL DEFAULT 0, -- of an own host, the highest idx that the engine has
     epoch       INTEGER NOT NULL DEFAULT 0, -- the highest number of a key that a record of the host was encrypted with
     clock_ahead INTEGER NOT NULL DEFAULT 0, -- how far its clock is ahead
-    seen_at     INTEGER                     -- when it last exchanged
-) STRICT;
-
--- The circle that this database belongs to; no row without sync.
-CREATE TABLE sync_self (
-    id         INTEGER PRIMARY KEY CHECK (id = 1),
-    circle     BLOB NOT NULL,
-    host_id    INTEGER NOT NULL REFERENCES sync_hosts (id),
-    machine    TEXT NOT NULL,              -- identifies the machine, so that a copy of the database is noticed
-    epoch      INTEGER NOT NULL DEFAULT 0, -- the highest number of a key that the engine had: a lower one is not used any more
-    damaged_at INTEGER NOT NULL DEFAULT 0, -- when records that could not be read were last fetched again
-    joined_at  INTEGER NOT NULL
+    seen_at     INTEGER,                    -- when it last exchanged
+    -- Of the one row that is this host, while it is in a circle; NULL in all others:
+    circle      BLOB,
+    machine     TEXT,                       -- identifies the machine, so that a copy of the database is noticed
+    key_epoch   INTEGER,                    -- the highest number of a key that the engine had: a lower one is not used any more
+    damaged_at  INTEGER,                    -- when records that could not be read were last fetched again
+    joined_at   INTEGER
 ) STRICT;
 
 -- Projects that are shared, and those of other hosts that are not shared here.
@@ -696,8 +597,3 @@ CREATE TABLE sync_entities (
 CREATE INDEX sync_entities_by_row ON sync_entities (what, row_id) WHERE row_id IS NOT NULL;
 CREATE INDEX sync_entities_forgotten ON sync_entities (forgotten) WHERE forgotten = 1;
 
-CREATE TRIGGER bookmarks_forgotten AFTER DELETE ON bookmarks BEGIN
-    UPDATE sync_entities SET row_id = NULL, digest = NULL,
-        forgotten = max(forgotten, (SELECT iif(is_own, 1, 3) FROM sync_hosts WHERE id = host_id))
-    WHERE what = 3 AND row_id = old.id;
-END;

@@ -35,4 +35,5 @@ pub use self::renew::OwnCheck;
 pub use self::scan::{Logged, Scan};
 pub use self::take_in::TakenIn;
 
+pub(crate) use self::entities::{BOOKMARK, row_is_forgotten};
 pub(crate) use self::origin::{HostFilter, host_of, host_of_bookmark, host_row_of};

@@ -1,7 +1,7 @@
 //! Vectors of records: computed after the record is stored, searched by comparing all of them, deleted with the record.
 //!
 //! Vectors are stored in blocks of 128, so that a scan reads one row per block. `vector_slots` has the position of each
-//! record's vectors; a trigger overwrites them when the record is deleted.
+//! record's vectors, which are overwritten when the record is deleted.
 
 mod blocks;
 mod newest;
@@ -18,7 +18,7 @@ use crate::memory::session_row::project_number;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 pub use self::record_parts::RecordParts;
-pub(crate) use self::storing::without_marks;
+pub(crate) use self::storing::{delete, have_changed};
 pub use self::waiting::Waiting;
 
 /// The largest part of the database's file that vectors may take.
@@ -110,7 +110,6 @@ impl Store {
     /// Deletes a model with all its vectors.
     pub fn drop_vectors(&self, model: &VectorModel) -> Result<(), StoreError> {
         self.write("delete the vectors", |tx| {
-            // Blocks first: the trigger then finds no block to overwrite for each slot.
             for sql in [
                 "DELETE FROM vector_blocks WHERE model_id = ?1",
                 "DELETE FROM vector_slots WHERE model_id = ?1",
@@ -208,7 +207,7 @@ fn drop_some(connection: &Connection, model: &VectorModel, most: usize) -> rusql
     // From the first step on it is another model: one of the same name begins anew, and has nothing to do with this rest.
     let name = format!("{DROPPED}{}", model.id);
     connection.execute("UPDATE vector_models SET name = ?2 WHERE id = ?1", (model.id, name))?;
-    // Blocks first: then there is nothing left to overwrite for each slot.
+    // Blocks first: they have the vectors themselves.
     for (table, key, rows) in [
         ("vector_blocks", "rowid", most.div_ceil(blocks::SLOTS)),
         ("vector_slots", "(what, record_id, model_id, part)", most),

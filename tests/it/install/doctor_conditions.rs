@@ -155,7 +155,13 @@ fn a_model_for_the_search_by_meaning_that_cannot_be_used_is_found() {
     assert!(advice.contains("memory.embeddings.file"), "{advice}");
     let file = crate::memory_meaning::write_model(&machine.sandbox, "tiny", &[("login", [127, 0])]);
     configure(json!({ "file": file }));
-    finds(&machine, "embeddings", "ok", "uses the model tiny");
+    finds(&machine, "embeddings", "ok", "uses the model tiny; no record has vectors yet");
+    let note = |text: &str| assert!(machine.longhaul(&["memory", "save", text]).status.success(), "{text}");
+    note("the login is slow");
+    assert!(machine.longhaul(&["memory", "upkeep"]).status.success());
+    finds(&machine, "embeddings", "ok", "all 1 records have vectors");
+    note("the login is fast");
+    finds(&machine, "embeddings", "ok", "1 of 2 records have vectors: searches compute the rest");
     let endpoint = "http://127.0.0.1:1";
     configure(json!({ "endpoint": endpoint }));
     finds(&machine, "embeddings", "warning", "memory.embeddings.model is not");

@@ -106,13 +106,13 @@ fn two_clones_that_wrote_to_a_folder_at_once_lose_nothing() {
     a.done(&["now"]);
     // B becomes a clone: with A's memory, in a data folder that counts as the same one.
     b.join(&a);
-    let machine = b.rows("SELECT machine FROM sync_self").remove(0);
+    let machine = b.rows("SELECT machine FROM sync_hosts WHERE circle IS NOT NULL").remove(0);
     for file in std::fs::read_dir(b.sandbox.data_dir()).unwrap().flatten().filter(|file| file.path().is_file()) {
         std::fs::remove_file(file.path()).unwrap();
     }
     add_missing(&a.sandbox.data_dir(), &b.sandbox.data_dir());
     let database = rusqlite::Connection::open(b.sandbox.data_dir().join("longhaul.db")).unwrap();
-    database.execute("UPDATE sync_self SET machine = ?1", [machine]).unwrap();
+    database.execute("UPDATE sync_hosts SET machine = ?1 WHERE circle IS NOT NULL", [machine]).unwrap();
     drop(database);
     // Each writes to a copy of the folder, as with Syncthing.
     let other = b.sandbox.path("circle");

@@ -14,7 +14,7 @@ use longhaul_runtime::memory::salvage::SetAside;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::{Shell, StorageTrouble, bounded_read, is_executable, run_program_in, running_clients, worker};
-use longhaul_store::{Health, Schema};
+use longhaul_store::{Health, Schema, VectorStats};
 use longhaul_universal_bundle::Location;
 
 use super::installation::{self, Peer, Source};
@@ -176,6 +176,8 @@ pub struct Facts {
     pub model: Option<ModelFacts>,
     /// The models that compute vectors; `None` if there is none.
     pub embeddings: Option<ModelsState>,
+    /// How many vectors the memory has, for each model.
+    pub vectors: Vec<VectorStats>,
     /// The module that Claude Code loads.
     pub bridge: BridgeFacts,
     /// The key that submits what is typed.
@@ -241,6 +243,7 @@ impl Facts {
             worker: worker_of(&paths),
             model: ModelFacts::collect(env, &paths, program.as_deref()),
             embeddings: super::services::collect(env, &paths),
+            vectors: super::services::vectors(&paths),
             bridge: bridge(env, &paths),
             keys: KeyFacts::collect(env, &paths, program.as_deref().filter(|_| matches!(client, Client::Found(_)))),
             codex: CodexFacts::collect(env, shell, &paths),

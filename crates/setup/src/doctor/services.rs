@@ -11,7 +11,7 @@ use longhaul_runtime::memory::meaning::{EndpointState, ModelsState};
 use longhaul_runtime::sync::{self, ExchangeState};
 use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_runtime::worker::ModelPause;
-use longhaul_store::{NotifyResult, Store, last_notifications_of};
+use longhaul_store::{NotifyResult, Store, VectorStats, last_notifications_of};
 
 use super::facts::{BridgeFacts, Facts, Worker};
 use super::{Finding, ago};
@@ -87,13 +87,32 @@ pub(super) fn collect(env: &Env, paths: &InstallPaths) -> Option<ModelsState> {
     ModelsState::read(env, &paths.data, &config)
 }
 
+/// Returns how many vectors the memory has.
+pub(super) fn vectors(paths: &InstallPaths) -> Vec<VectorStats> {
+    let store = Store::open_to_read(&paths.data.database(), waiting_times::DATABASE_FOR_DOCTOR).ok();
+    store.and_then(|store| store.vector_stats().ok()).unwrap_or_default()
+}
+
+/// Says for how many records a model has computed vectors.
+fn progress(facts: &Facts, model: &str) -> String {
+    match facts.vectors.iter().find(|vectors| vectors.model == model) {
+        Some(VectorStats { looked_at, records, .. }) if looked_at < records => format!(
+            "; {looked_at} of {records} records have vectors: searches compute the rest, and `longhaul memory upkeep` does so now"
+        ),
+        Some(VectorStats { records, .. }) => format!("; all {records} records have vectors"),
+        None => "; no record has vectors yet: the first search computes them".to_owned(),
+    }
+}
+
 /// Checks the models.
 pub(super) fn embeddings(facts: &Facts) -> Vec<Finding> {
     let check = "embeddings";
     let Some(models) = &facts.embeddings else { return Vec::new() };
     let mut found = Vec::new();
     match &models.file {
-        Some(Ok(id)) => found.push(Finding::ok(check, format!("the search by meaning uses the model {id}"))),
+        Some(Ok(id)) => {
+            found.push(Finding::ok(check, format!("the search by meaning uses the model {id}{}", progress(facts, id))))
+        }
         Some(Err(why)) => {
             let fix =
                 "run `longhaul install` again, or correct memory.embeddings.file; until then, only words are compared";

@@ -3,7 +3,7 @@
 use longhaul_tracker::{Agent, free_orphans};
 use rusqlite::Row;
 
-use super::{pane, status};
+use super::{pane, remove, status};
 use crate::{Store, StoreError, cannot};
 
 impl Store {
@@ -48,17 +48,13 @@ impl Store {
 
     /// Removes a session; returns whether there was one.
     pub fn remove_agent(&self, session: &str) -> Result<bool, StoreError> {
-        let removed = self.connection.execute("DELETE FROM agents WHERE session_id = ?1", (session,));
-        removed.map(|rows| rows > 0).map_err(cannot("remove the session"))
+        self.write("remove the session", |tx| Ok(remove(tx, "session_id = ?1", (session,))? > 0))
     }
 
     /// Removes a session, unless a hook has changed its row since it was read.
     pub fn remove_agent_if_untouched(&self, agent: &Agent) -> Result<(), StoreError> {
-        let sql = "DELETE FROM agents WHERE session_id = ?1 AND touched_ms = ?2";
-        self.connection
-            .execute(sql, (&agent.session, agent.touched_ms as i64))
-            .map(drop)
-            .map_err(cannot("remove the session"))
+        let values = (&agent.session, agent.touched_ms as i64);
+        self.write("remove the session", |tx| remove(tx, "session_id = ?1 AND touched_ms = ?2", values).map(drop))
     }
 
     /// Returns a session that is running.

@@ -9,6 +9,7 @@ use super::{RecordId, What};
 use crate::model::lines;
 use crate::recall::{backlog, index, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
+use crate::sync::{BOOKMARK, row_is_forgotten};
 use crate::{Store, StoreError, cannot};
 
 impl Store {
@@ -48,7 +49,7 @@ impl Store {
                 empty_session(connection, session, at)?;
             }
             if let Some(project) = project_row(connection, project_key)? {
-                index::remove_project(connection, project.0)?;
+                index::forget_project(connection, project.0)?;
                 connection.execute("DELETE FROM observations WHERE project_id = ?1", [project])?;
             }
             // What other hosts add to their sessions later is not part of what was deleted.
@@ -75,7 +76,7 @@ impl Store {
                 .query_map([], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             for project in projects {
-                index::remove_project(connection, project.0)?;
+                index::forget_project(connection, project.0)?;
             }
             connection.execute("DELETE FROM observations", [])?;
             connection.execute("UPDATE sessions SET forgotten_at = NULL WHERE host_id IS NOT NULL", [])?;
@@ -142,7 +143,7 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
     // prompt before.
     replies::link_session(connection, session_row)?;
     let answered = replies::of_prompt(connection, id)?;
-    index::remove(connection, What::Prompt, id)?;
+    index::forget(connection, What::Prompt, id)?;
     let sql = "UPDATE turns SET reply = NULL, provisional = 0, line = NULL, model_line = NULL WHERE id = ?1";
     for turn in answered {
         connection.execute(sql, [turn])?;
@@ -202,14 +203,19 @@ pub(crate) fn forget_observation(connection: &Connection, id: i64) -> rusqlite::
             drop_raw(connection, session, call)?;
         }
     }
-    index::remove(connection, What::Observation, id)?;
+    index::forget(connection, What::Observation, id)?;
     connection.execute("DELETE FROM observations WHERE id = ?1", [id])?;
     Ok(true)
 }
 
 pub(crate) fn forget_summary(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    index::remove(connection, What::Summary, id)?;
+    index::forget(connection, What::Summary, id)?;
     Ok(connection.execute("DELETE FROM session_summaries WHERE id = ?1", [id])? > 0)
+}
+
+pub(crate) fn delete_bookmark(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+    row_is_forgotten(connection, BOOKMARK, id)?;
+    Ok(connection.execute("DELETE FROM bookmarks WHERE id = ?1", [id])? > 0)
 }
 
 /// Deletes the summaries of a session from one of its prompts on, made by a rule or by the model that was asked to reword
@@ -222,7 +228,7 @@ fn drop_summaries(connection: &Connection, session: SessionRow, prompt: i64) -> 
     let ids: Vec<i64> =
         connection.prepare(sql)?.query_map((session, prompt), |row| row.get(0))?.collect::<Result<_, _>>()?;
     for id in ids {
-        index::remove(connection, What::Summary, id)?;
+        index::forget(connection, What::Summary, id)?;
         connection.execute("DELETE FROM session_summaries WHERE id = ?1", [id])?;
     }
     Ok(())
@@ -245,17 +251,23 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
         > 0;
     let sql = "UPDATE session_places SET prompt_summary = NULL WHERE session_id = ?1";
     is_known |= connection.execute(sql, [session])? > 0;
-    for table in ["bookmarks", "snapshots", "notifications"] {
+    let sql = "SELECT id FROM bookmarks WHERE session_id = ?1";
+    let bookmarks: Vec<i64> =
+        connection.prepare(sql)?.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for bookmark in bookmarks {
+        is_known |= delete_bookmark(connection, bookmark)?;
+    }
+    for table in ["snapshots", "notifications"] {
         is_known |= connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session])? > 0;
     }
     let Some(row) = session_row(connection, session)? else { return Ok(is_known) };
-    index::remove_session(connection, row.0)?;
+    index::forget_session(connection, row.0)?;
     for table in ["turns", "details", "observations", "session_summaries"] {
         connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
     }
     connection.execute("DELETE FROM handoff_batons WHERE session_id = ?1", [session])?;
     connection.execute(
-        "UPDATE continuation_handoffs SET body = '', remaining = '', front = '' WHERE session_id = ?1",
+        "UPDATE continuation_steps SET body = '', remaining = '', front = '' WHERE session_id = ?1 AND body IS NOT NULL",
         [session],
     )?;
     connection.execute(

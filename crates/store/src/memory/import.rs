@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::Bulk;
 use super::prompts::remember;
 use super::session_row::session_row;
+use super::summaries::write_summary;
 use super::tool_calls::{CallWriter, NewObservation, Taken};
 use crate::recall::backlog::Room;
 use crate::recall::replies;
@@ -59,7 +60,7 @@ impl Bulk<'_> {
         turns: Vec<PastTurn<'_>>,
         prompt_number: i64,
     ) -> Result<Option<Past>, StoreError> {
-        self.write("import the session", |tx| import_turns(tx.connection, session, turns, prompt_number))
+        self.store.write("import the session", |tx| import_turns(tx, session, turns, prompt_number))
     }
 
     /// Adds the replies of a session to the prompts that they answer, where those were stored after them.
@@ -83,7 +84,7 @@ impl Bulk<'_> {
         summary: &Summary,
         at: Millis,
     ) -> Result<bool, StoreError> {
-        self.write("write the summary", |tx| tx.write_summary(session, prompt_number, summary, MadeBy::Rule, at))
+        self.store.write("write the summary", |tx| write_summary(tx, session, prompt_number, summary, MadeBy::Rule, at))
     }
 }
 

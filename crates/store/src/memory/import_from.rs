@@ -4,9 +4,9 @@ use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::bulk::BulkWrite;
 use super::notes::save;
 use super::prompts::remember;
+use super::summaries::write_summary;
 use super::tool_calls::{CallWriter, NewObservation, Taken};
 use super::{Bulk, NewNote};
 use crate::row_ids::Time;
@@ -94,9 +94,9 @@ impl Bulk<'_> {
         turns: &[MovedTurn],
         prompt_number: i64,
     ) -> Result<Option<MovedIn>, StoreError> {
-        self.write(ACTION, |tx| {
-            let Some(calls) = CallWriter::open(tx.connection, session)? else { return Ok(None) };
-            let importer = SessionImporter { tx, origin, session, calls };
+        self.store.write(ACTION, |tx| {
+            let Some(calls) = CallWriter::open(tx, session)? else { return Ok(None) };
+            let importer = SessionImporter { connection: tx, origin, session, calls };
             let mut moved = MovedIn { prompt_number, ..MovedIn::default() };
             turns.iter().try_for_each(|turn| importer.turn(turn, &mut moved))?;
             importer.calls.finish()?;
@@ -112,11 +112,11 @@ impl Bulk<'_> {
         project: &str,
         notes: &[Moved<(String, String)>],
     ) -> Result<MovedIn, StoreError> {
-        self.write(ACTION, |tx| {
+        self.store.write(ACTION, |tx| {
             let mut moved = MovedIn::default();
             for Moved { key, at, what: (title, text) } in notes {
-                if is_first(tx.connection, origin, key)? {
-                    save(tx.connection, &NewNote { session: None, project_key, project, title, text, at: *at })?;
+                if is_first(tx, origin, key)? {
+                    save(tx, &NewNote { session: None, project_key, project, title, text, at: *at })?;
                     moved.observations += 1;
                 } else {
                     moved.known += 1;
@@ -129,7 +129,7 @@ impl Bulk<'_> {
 
 /// Imports a session.
 struct SessionImporter<'a> {
-    tx: &'a BulkWrite<'a>,
+    connection: &'a Connection,
     origin: &'a str,
     session: &'a str,
     calls: CallWriter<'a>,
@@ -142,7 +142,7 @@ impl SessionImporter<'_> {
         }
         let mut taken = Taken::default();
         for call in &turn.calls {
-            if is_first(self.tx.connection, self.origin, &call.key)? {
+            if is_first(self.connection, self.origin, &call.key)? {
                 self.calls.store(&self.new_observation(call, moved.prompt_number), &mut taken)?;
             } else {
                 taken.known += 1;
@@ -157,10 +157,10 @@ impl SessionImporter<'_> {
     }
 
     fn prompt(&self, prompt: &Moved<String>, moved: &mut MovedIn) -> rusqlite::Result<()> {
-        let is_first = is_first(self.tx.connection, self.origin, &prompt.key)?;
+        let is_first = is_first(self.connection, self.origin, &prompt.key)?;
         let there = self.same_prompt(prompt)?;
         let number = match there {
-            None if is_first => remember(self.tx.connection, self.session, None, &prompt.what, prompt.at)?,
+            None if is_first => remember(self.connection, self.session, None, &prompt.what, prompt.at)?,
             there => there,
         };
         match (there, number) {
@@ -173,8 +173,7 @@ impl SessionImporter<'_> {
 
     /// Returns the number of the prompt if hooks, a transcript or an earlier import have stored it.
     fn same_prompt(&self, prompt: &Moved<String>) -> rusqlite::Result<Option<i64>> {
-        self.tx
-            .connection
+        self.connection
             .prepare_cached(
                 "SELECT prompt_number FROM prompts WHERE session_id = ?1 AND abs(created_at - ?3) < ?4
                  -- A long prompt may have been cut there.
@@ -204,12 +203,12 @@ impl SessionImporter<'_> {
     }
 
     fn summary(&self, summary: &Moved<Summary>, moved: &mut MovedIn) -> rusqlite::Result<()> {
-        if !is_first(self.tx.connection, self.origin, &summary.key)? {
+        if !is_first(self.connection, self.origin, &summary.key)? {
             moved.known += 1;
             return Ok(());
         }
         let number = moved.prompt_number;
-        match self.tx.write_summary(self.session, number, &summary.what, MadeBy::Model, summary.at)? {
+        match write_summary(self.connection, self.session, number, &summary.what, MadeBy::Model, summary.at)? {
             true => moved.summaries += 1,
             false => moved.known += 1,
         }

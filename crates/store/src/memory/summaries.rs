@@ -8,8 +8,7 @@ use super::What;
 use super::session_row::MemorySession;
 use crate::recall::index;
 use crate::row_ids::Time;
-use crate::vectors::without_marks;
-use crate::{RecordId, Store, StoreError, cannot};
+use crate::{Store, StoreError, cannot};
 
 /// Whether a summary may be overwritten: one made by a rule by anyone, one made by a model by a model, any by a person.
 const MAY_OVERWRITE: &str = "(old.made_by = 'rule' OR old.made_by = :maker OR :maker = 'person')";
@@ -63,11 +62,7 @@ pub(super) fn write_summary(
         Some(id) => index::before_change(connection, What::Summary, id)?,
         None => None,
     };
-    let write = || upsert(connection, &session, prompt_number, summary, made_by, at);
-    let changed = match known {
-        Some(id) => without_marks(connection, RecordId { what: What::Summary, id }, write)?,
-        None => write()?,
-    };
+    let changed = upsert(connection, &session, prompt_number, summary, made_by, at)?;
     match (changed, known) {
         (Some(id), Some(_)) => index::replace(connection, What::Summary, id, before)?,
         (Some(id), None) => index::add(connection, What::Summary, id)?,

@@ -10,7 +10,6 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 use super::What;
 use super::prompts::number_by_id;
 use super::session_row::MemorySession;
-use crate::recall::backlog;
 use crate::recall::index::NewTerms;
 use crate::row_ids::{SessionRow, Time};
 use crate::{Store, StoreError, cannot};
@@ -262,10 +261,7 @@ impl<'a> CallWriter<'a> {
                 ":maker": call.made_by.as_str(),
                 ":at": Time(call.at),
             })?;
-        if !backlog::has(self.connection, What::Observation, id)? {
-            self.terms.borrow_mut().take_record(self.connection, What::Observation, id, None)?;
-        }
-        Ok(())
+        self.terms.borrow_mut().take_record(self.connection, What::Observation, id, None)
     }
 
     /// Stores the raw input and output, unless the transcript has brought them already.

@@ -70,7 +70,11 @@ impl Store {
     pub fn model_trouble(&self) -> Result<Option<Trouble>, StoreError> {
         let read = |row: &rusqlite::Row<'_>| Ok(Trouble { at: row.get::<_, Time>(0)?.into(), error: row.get(1)? });
         self.connection
-            .query_row("SELECT at, error FROM model_trouble", [], read)
+            .query_row(
+                "SELECT error_at, error FROM model_days WHERE error IS NOT NULL ORDER BY error_at DESC",
+                [],
+                read,
+            )
             .optional()
             .map_err(cannot("read the last error"))
     }

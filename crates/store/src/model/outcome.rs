@@ -77,11 +77,11 @@ impl Store {
         at: Millis,
     ) -> Result<(), StoreError> {
         self.write("record the model's failure", |connection| {
-            let Some(prompt) = settle(connection, reservation, cost)? else { return Ok(()) };
+            let Some((prompt, day)) = settle(connection, reservation, cost)? else { return Ok(()) };
             put_off(connection, prompt, retry, at)?;
-            let sql = "INSERT INTO model_trouble (id, at, error) VALUES (1, ?1, ?2)
-                       ON CONFLICT (id) DO UPDATE SET at = excluded.at, error = excluded.error";
-            connection.execute(sql, (Time(at), error)).map(drop)
+            let sql = "INSERT INTO model_days (day, error, error_at) VALUES (?1, ?2, ?3)
+                       ON CONFLICT (day) DO UPDATE SET error = excluded.error, error_at = excluded.error_at";
+            connection.execute(sql, (day, error, Time(at))).map(drop)
         })
     }
 
@@ -94,7 +94,7 @@ impl Store {
             let mut statement = connection.prepare("SELECT id FROM model_reservations ORDER BY id")?;
             let left: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             for reservation in &left {
-                if let Some(prompt) = settle(connection, *reservation, Cost::Unknown)? {
+                if let Some((prompt, _)) = settle(connection, *reservation, Cost::Unknown)? {
                     put_off(connection, prompt, retry(attempts(connection, prompt)?), at)?;
                 }
             }
@@ -111,7 +111,7 @@ fn finish(
     cost: Tokens,
     at: Millis,
 ) -> rusqlite::Result<Reworded> {
-    let Some(prompt) = settle(connection, reservation, Cost::Reported(cost))? else {
+    let Some((prompt, _)) = settle(connection, reservation, Cost::Reported(cost))? else {
         return Ok(Reworded::default());
     };
     let mut reworded = Reworded::default();
@@ -149,12 +149,12 @@ fn finish(
                    (SELECT 1 FROM observations o WHERE o.session_id = p.session_id AND o.prompt_number = p.prompt_number
                     AND o.made_by = 'rule' AND o.id > ?3))";
     connection.execute(sql, (prompt, has_changed, job.newest))?;
-    connection.execute("DELETE FROM model_trouble", [])?;
+    connection.execute("UPDATE model_days SET error = NULL, error_at = NULL WHERE error IS NOT NULL", [])?;
     Ok(reworded)
 }
 
-/// Counts a reservation as spent; returns its prompt, or `None` if there is no such reservation.
-fn settle(connection: &Connection, reservation: i64, cost: Cost) -> rusqlite::Result<Option<i64>> {
+/// Counts a reservation as spent; returns its prompt and its day, or `None` if there is no such reservation.
+fn settle(connection: &Connection, reservation: i64, cost: Cost) -> rusqlite::Result<Option<(i64, String)>> {
     let sql = "DELETE FROM model_reservations WHERE id = ?1 RETURNING prompt_id, day, tokens";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
     let found: Option<(i64, String, i64)> = connection.query_row(sql, [reservation], read).optional()?;
@@ -164,7 +164,7 @@ fn settle(connection: &Connection, reservation: i64, cost: Cost) -> rusqlite::Re
         Cost::Reported(reported) => spend(connection, &day, 1, reported, 0)?,
         Cost::Unknown => spend(connection, &day, 1, Tokens::default(), tokens.unsigned_abs())?,
     }
-    Ok(Some(prompt))
+    Ok(Some((prompt, day)))
 }
 
 /// Records when a prompt is asked about again.

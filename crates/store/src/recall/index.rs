@@ -1,7 +1,8 @@
-//! Writes the index: adds the terms of a record, and removes exactly those.
+//! Writes the indexes: adds the words of a record, and removes exactly those. What inserts, changes or deletes a record calls
+//! a function here before or after; the schema has no triggers, which every hook would have to read.
 //!
-//! The index does not store the text, so a row is removed by the terms that it was added with. They are computed from
-//! the record again before it changes.
+//! The index of passages does not store the text, so a row is removed by the terms that it was added with. They are computed
+//! from the record again before it changes.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -11,9 +12,9 @@ use longhaul_memory::Terms;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::key::Key;
-use super::{backlog, replies};
-use crate::What;
-use crate::sync::host_row_of;
+use super::{backlog, replies, trigrams};
+use crate::sync::{host_row_of, row_is_forgotten};
+use crate::{RecordId, What, vectors};
 
 /// Finds rows, the newest first.
 const FIND: &str = "SELECT rowid FROM passage_terms
@@ -39,16 +40,19 @@ pub(crate) struct Indexed {
     terms: String,
 }
 
-/// Terms that are added to the index together.
+/// Records that are added to the indexes together.
 ///
 /// FTS5 gathers the rows of a transaction, but writes a segment whenever a row comes before the last one. The row of a newer
 /// record does (see [`Key`]): added one by one, each record would be a segment of its own. So they are added in the order of
 /// their rows.
 #[derive(Debug, Default)]
-pub(crate) struct NewTerms(Vec<(i64, String)>);
+pub(crate) struct NewTerms {
+    records: Vec<(What, i64)>,
+    terms: Vec<(i64, String)>,
+}
 
 impl NewTerms {
-    /// Takes the terms of a new record; `host` is the other host that it comes from.
+    /// Takes a new record; `host` is the other host that it comes from.
     pub(crate) fn take_record(
         &mut self,
         connection: &Connection,
@@ -56,18 +60,26 @@ impl NewTerms {
         id: i64,
         host: Option<i64>,
     ) -> rusqlite::Result<()> {
-        self.0.extend(read_of(connection, what, id, host)?.map(|new| (new.key.row(0), new.terms)));
+        self.records.push((what, id));
+        if !backlog::has(connection, what, id)? {
+            self.terms.extend(read_of(connection, what, id, host)?.map(|new| (new.key.row(0), new.terms)));
+        }
         Ok(())
     }
 
     /// Takes the terms of a row.
     pub(crate) fn take(&mut self, row: i64, terms: String) {
-        self.0.push((row, terms));
+        self.terms.push((row, terms));
     }
 
-    /// Adds what was taken to the index. To be called before one of these records changes.
+    /// Adds what was taken to the indexes. To be called before one of these records changes.
     pub(crate) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut rows = std::mem::take(&mut self.0);
+        self.records.sort_unstable_by_key(|(_, id)| *id);
+        for (what, id) in self.records.drain(..) {
+            count(connection, what, id, 1)?;
+            trigrams::add(connection, what, id)?;
+        }
+        let mut rows = std::mem::take(&mut self.terms);
         if rows.is_empty() || !backlog::is_current(connection)? {
             return Ok(());
         }
@@ -77,9 +89,21 @@ impl NewTerms {
     }
 }
 
-/// Adds a record, unless it is queued for the index.
+/// Adds a new record; to the index of passages only if it is not queued for it.
 pub(crate) fn add(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
+    count(connection, what, id, 1)?;
+    trigrams::add(connection, what, id)?;
     if backlog::has(connection, what, id)? { Ok(()) } else { add_queued(connection, what, id).map(drop) }
+}
+
+/// Counts an observation of its project: counting a million takes too long for a hook.
+fn count(connection: &Connection, what: What, id: i64, change: i64) -> rusqlite::Result<()> {
+    if what != What::Observation {
+        return Ok(());
+    }
+    let sql = "UPDATE projects SET observations = observations + ?2
+               WHERE id = (SELECT project_id FROM observations WHERE id = ?1)";
+    connection.prepare_cached(sql)?.execute((id, change)).map(drop)
 }
 
 /// Adds a record that was queued for the index. Returns the number of bytes of its terms.
@@ -89,46 +113,63 @@ pub(super) fn add_queued(connection: &Connection, what: What, id: i64) -> rusqli
     Ok(new.terms.len())
 }
 
-/// Returns the terms of a record, for [`replace`] after the record has changed.
+/// Returns the terms of a record, for [`replace`], which must follow when its words have changed.
 pub(crate) fn before_change(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<Indexed>> {
+    trigrams::remove(connection, what, id)?;
+    indexed(connection, what, id)
+}
+
+/// Returns the terms that the index of passages has of a record.
+fn indexed(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<Indexed>> {
     if backlog::has(connection, what, id)? { Ok(None) } else { read(connection, what, id) }
 }
 
-/// Updates the index after a record has changed.
+/// Updates the indexes after a record has changed. Its vectors are computed again later.
 pub(crate) fn replace(connection: &Connection, what: What, id: i64, before: Option<Indexed>) -> rusqlite::Result<()> {
+    trigrams::add(connection, what, id)?;
+    vectors::have_changed(connection, RecordId { what, id })?;
     let Some(before) = before else { return Ok(()) };
     let after = read(connection, what, id)?.map(|after| after.terms).unwrap_or_default();
     change(connection, before.key.row(0), &before.terms, &after)
 }
 
-/// Removes a record before it is deleted; for a prompt, with its replies.
+/// Forgets what is stored about a record elsewhere, before its row is deleted: its words in the indexes, its vectors, and which
+/// record of the circle it is. A record of this host is forgotten by the other hosts, too.
+pub(crate) fn forget(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
+    remove(connection, what, id)?;
+    vectors::delete(connection, RecordId { what, id })?;
+    row_is_forgotten(connection, vectors::number_of(what), id)
+}
+
+/// Removes the words of a record; for a prompt, with those of its replies.
 pub(crate) fn remove(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
     if what == What::Prompt {
         replies::unlink_all(connection, id)?;
     }
+    count(connection, what, id, -1)?;
     match before_change(connection, what, id)? {
         Some(old) => delete(connection, old.key.row(0), &old.terms),
         None => Ok(()),
     }
 }
 
-/// Removes all records of a session before it is emptied.
-pub(crate) fn remove_session(connection: &Connection, session: i64) -> rusqlite::Result<()> {
-    remove_where(connection, "session_id = ?1", session)
+/// Forgets all records of a session before it is emptied.
+pub(crate) fn forget_session(connection: &Connection, session: i64) -> rusqlite::Result<()> {
+    forget_where(connection, "session_id = ?1", session)
 }
 
-/// Removes all records of a project, including notes without a session.
-pub(crate) fn remove_project(connection: &Connection, project: i64) -> rusqlite::Result<()> {
-    remove_where(connection, "project_id = ?1", project)
+/// Forgets all records of a project, including notes without a session.
+pub(crate) fn forget_project(connection: &Connection, project: i64) -> rusqlite::Result<()> {
+    forget_where(connection, "project_id = ?1", project)
 }
 
-fn remove_where(connection: &Connection, condition: &str, value: i64) -> rusqlite::Result<()> {
+fn forget_where(connection: &Connection, condition: &str, value: i64) -> rusqlite::Result<()> {
     for what in What::ALL {
         let sql = format!("SELECT id FROM {} WHERE {condition}", what.table());
         let ids: Vec<i64> =
             connection.prepare(&sql)?.query_map([value], |row| row.get(0))?.collect::<Result<_, _>>()?;
         for id in ids {
-            remove(connection, what, id)?;
+            forget(connection, what, id)?;
         }
     }
     Ok(())

@@ -12,6 +12,42 @@ const MOST_FILES: usize = 10_000;
 /// How many trigrams of a text are looked up. More would make no difference: matches are compared with the text.
 const MOST_TRIGRAMS: usize = 10;
 
+/// Adds the trigrams of a record. What belongs to its project has `mark` in common (see `schema.sql`).
+///
+/// The texts are read first: FTS5 would write a segment for each row that `INSERT … SELECT` adds.
+pub(super) fn add(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
+    let read = match what {
+        What::Prompt => "SELECT prompt, mark FROM prompts WHERE id = ?1",
+        What::Observation => "SELECT title, files_read, files_modified, mark FROM observations WHERE id = ?1",
+        What::Summary => return Ok(()),
+    };
+    let mut statement = connection.prepare_cached(read)?;
+    let mut rows = statement.query([id])?;
+    let Some(row) = rows.next()? else { return Ok(()) };
+    let text = |column: usize| row.get::<_, String>(column);
+    match what {
+        What::Prompt => {
+            let sql = "INSERT INTO prompt_trigrams (rowid, prompt, mark) VALUES (?1, ?2, ?3)";
+            connection.prepare_cached(sql)?.execute((id, text(0)?, text(1)?)).map(drop)
+        }
+        What::Observation | What::Summary => {
+            let sql = "INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
+                       VALUES (?1, ?2, ?3, ?4, ?5)";
+            connection.prepare_cached(sql)?.execute((id, text(0)?, text(1)?, text(2)?, text(3)?)).map(drop)
+        }
+    }
+}
+
+/// Removes the trigrams of a record, before it changes or goes: the index reads there which they are.
+pub(super) fn remove(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
+    let sql = match what {
+        What::Prompt => "DELETE FROM prompt_trigrams WHERE rowid = ?1",
+        What::Observation => "DELETE FROM observation_trigrams WHERE rowid = ?1",
+        What::Summary => return Ok(()),
+    };
+    connection.prepare_cached(sql)?.execute([id]).map(drop)
+}
+
 /// Returns the records whose title, prompt or path has all parts somewhere, the last stored first.
 pub(super) fn having_parts(
     connection: &Connection,

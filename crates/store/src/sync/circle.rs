@@ -75,7 +75,7 @@ impl Store {
                 (row, name, Time(at)),
             )?;
             tx.execute(
-                "INSERT INTO sync_self (id, circle, host_id, machine, joined_at) VALUES (1, ?1, ?2, ?3, ?4)",
+                "UPDATE sync_hosts SET circle = ?1, machine = ?3, joined_at = ?4, key_epoch = 0, damaged_at = 0 WHERE id = ?2",
                 (circle.as_bytes(), row, machine, Time(at)),
             )
             .map(drop)
@@ -86,13 +86,14 @@ impl Store {
     pub fn leave_circle(&self) -> Result<(), StoreError> {
         self.write("leave the circle", |tx| {
             tx.execute_batch(
-                "DELETE FROM sync_self; DELETE FROM sync_log; DELETE FROM sync_projects;
+                "DELETE FROM sync_log; DELETE FROM sync_projects;
                  -- In another circle, own records are new; in the same one, they must not be stored a second time. Tombstones
                  -- stay: what was forgotten must not come back.
                  UPDATE sync_entities SET version = 0, digest = NULL
                  WHERE forgotten = 0 AND host_id IN (SELECT id FROM sync_hosts WHERE is_own = 1);
                  UPDATE sync_entities SET forgotten = 2 WHERE forgotten = 1;
-                 UPDATE sync_hosts SET head = 0, confirmed = 0, epoch = 0;",
+                 UPDATE sync_hosts SET head = 0, confirmed = 0, epoch = 0, circle = NULL, machine = NULL, key_epoch = NULL,
+                     damaged_at = NULL, joined_at = NULL;",
             )
         })
     }
@@ -101,7 +102,7 @@ impl Store {
     pub fn sync_hosts(&self) -> Result<Vec<SyncHost>, StoreError> {
         let failed = cannot("list the hosts");
         let sql = "SELECT host, name, is_own, head, clock_ahead, seen_at FROM sync_hosts
-                   ORDER BY id = (SELECT host_id FROM sync_self) DESC, name, id";
+                   ORDER BY circle IS NOT NULL DESC, name, id";
         let mut statement = self.connection.prepare(sql).map_err(&failed)?;
         let rows = statement.query_map([], |row| {
             Ok(SyncHost {
@@ -118,7 +119,7 @@ impl Store {
 
     /// Records that the engine has had this number of the circle's key.
     pub fn note_epoch(&self, epoch: u32) -> Result<(), StoreError> {
-        let sql = "UPDATE sync_self SET epoch = ?1 WHERE epoch < ?1";
+        let sql = "UPDATE sync_hosts SET key_epoch = ?1 WHERE circle IS NOT NULL AND key_epoch < ?1";
         self.connection.execute(sql, [epoch]).map(drop).map_err(cannot("record the key of the circle"))
     }
 
@@ -148,8 +149,8 @@ impl Store {
 }
 
 fn read_self(connection: &Connection) -> rusqlite::Result<Option<SyncSelf>> {
-    let sql = "SELECT s.circle, h.host, h.name, s.machine, s.joined_at, h.head, h.confirmed, h.clock_ahead, s.epoch
-               FROM sync_self s JOIN sync_hosts h ON h.id = s.host_id";
+    let sql = "SELECT circle, host, name, machine, joined_at, head, confirmed, clock_ahead, key_epoch
+               FROM sync_hosts WHERE circle IS NOT NULL";
     connection
         .query_row(sql, [], |row| {
             Ok(SyncSelf {
@@ -169,7 +170,10 @@ fn read_self(connection: &Connection) -> rusqlite::Result<Option<SyncSelf>> {
 
 /// Returns the row of this host; `None` without sync.
 pub(super) fn own_row(connection: &Connection) -> rusqlite::Result<Option<HostRow>> {
-    connection.prepare_cached("SELECT host_id FROM sync_self")?.query_row([], |row| row.get(0)).optional()
+    connection
+        .prepare_cached("SELECT id FROM sync_hosts WHERE circle IS NOT NULL")?
+        .query_row([], |row| row.get(0))
+        .optional()
 }
 
 /// Returns whether a host is this one, now or before it got a new id.

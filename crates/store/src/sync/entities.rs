@@ -242,7 +242,7 @@ impl OfOthers {
             connection.prepare_cached("DELETE FROM turns WHERE id = ?1 AND forgotten = 1")?.execute([self.prompt])?;
             let sql = "DELETE FROM folded_calls WHERE tool_use_id = ?1 AND observation_id IS NULL";
             connection.prepare_cached(sql)?.execute([&self.call])?;
-            connection.prepare_cached("UPDATE sync_self SET damaged_at = 0")?.execute([])?;
+            connection.prepare_cached("UPDATE sync_hosts SET damaged_at = 0 WHERE circle IS NOT NULL")?.execute([])?;
         }
         Ok(())
     }
@@ -291,12 +291,24 @@ pub(super) fn state_if_forgotten(known: &Known) -> Option<i64> {
     }
 }
 
+/// The number of the table of bookmarks.
+pub(crate) const BOOKMARK: u8 = EntityTable::Bookmarks as u8;
+
+/// Records that a row is about to be deleted: forgotten everywhere if this machine has made it, and else only here, because only
+/// its writer may have it forgotten by others.
+pub(crate) fn row_is_forgotten(connection: &Connection, table: u8, row: i64) -> rusqlite::Result<()> {
+    let sql = "UPDATE sync_entities SET row_id = NULL, digest = NULL,
+                   forgotten = max(forgotten, (SELECT iif(is_own, ?3, ?4) FROM sync_hosts WHERE id = host_id))
+               WHERE what = ?1 AND row_id = ?2";
+    connection.prepare_cached(sql)?.execute((table, row, FORGOTTEN, DELETED_HERE)).map(drop)
+}
+
 /// Deletes a row with every other trace of its text; returns whether there was one.
 pub(super) fn delete_row(connection: &Connection, table: EntityTable, row: i64) -> rusqlite::Result<bool> {
     match table {
         EntityTable::Prompts => forget::forget_prompt(connection, row),
         EntityTable::Observations => forget::forget_observation(connection, row),
         EntityTable::Summaries => forget::forget_summary(connection, row),
-        EntityTable::Bookmarks => Ok(connection.execute("DELETE FROM bookmarks WHERE id = ?1", [row])? > 0),
+        EntityTable::Bookmarks => forget::delete_bookmark(connection, row),
     }
 }

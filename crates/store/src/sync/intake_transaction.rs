@@ -1,7 +1,4 @@
 //! One transaction that takes in records of other hosts: what it has read so far, and which new rows are in no search index yet.
-//!
-//! The triggers are off, as in the bulk mode (see `memory/bulk.rs`), so that the indexes are written once and not with every
-//! row. As soon as a row changes or is deleted that the indexes have, they are on for the rest of the transaction.
 
 use std::collections::HashMap;
 
@@ -13,7 +10,6 @@ use super::circle::{HostRow, add_host, own_row};
 use super::log::set_head;
 use super::projects::{note_project, shared_as};
 use crate::What;
-use crate::memory::bulk::{BulkWrite, enable_triggers};
 use crate::memory::session_row::add_project;
 use crate::recall::index::NewTerms;
 use crate::row_ids::{ProjectRow, SessionRow, Time};
@@ -59,8 +55,6 @@ impl IntakeSession {
 /// The state of one transaction.
 pub(super) struct Intake<'a> {
     pub(super) connection: &'a Connection,
-    /// `None` once the triggers are on.
-    bulk: Option<BulkWrite<'a>>,
     terms: NewTerms,
     hosts: HashMap<HostId, IntakeHost>,
     /// `None` for a project that is not shared here.
@@ -68,33 +62,20 @@ pub(super) struct Intake<'a> {
     sessions: HashMap<String, IntakeSession>,
 }
 
-impl Drop for Intake<'_> {
-    fn drop(&mut self) {
-        let _ = enable_triggers(self.connection, true);
-    }
-}
-
 impl<'a> Intake<'a> {
     /// Begins in a transaction that has written nothing yet.
-    pub(super) fn begin(connection: &'a Connection) -> rusqlite::Result<Self> {
-        let bulk = Some(BulkWrite::begin(connection)?);
-        let intake = Self {
+    pub(super) fn begin(connection: &'a Connection) -> Self {
+        Self {
             connection,
-            bulk,
             terms: NewTerms::default(),
             hosts: HashMap::new(),
             projects: HashMap::new(),
             sessions: HashMap::new(),
-        };
-        enable_triggers(connection, false)?;
-        Ok(intake)
+        }
     }
 
     /// Writes the indexes and the heads of the hosts. To be called before the transaction is committed.
     pub(super) fn finish(mut self) -> rusqlite::Result<()> {
-        if let Some(bulk) = self.bulk.take() {
-            bulk.index_new_rows()?;
-        }
         self.terms.write(self.connection)?;
         let sql = "UPDATE sync_hosts SET epoch = ?2 WHERE id = ?1 AND epoch < ?2";
         for host in self.hosts.values().filter(|host| !host.is_self) {
@@ -106,10 +87,6 @@ impl<'a> Intake<'a> {
 
     /// Prepares for changing or deleting rows that the indexes may have.
     pub(super) fn expect_change(&mut self) -> rusqlite::Result<()> {
-        if let Some(bulk) = self.bulk.take() {
-            bulk.index_new_rows()?;
-            enable_triggers(self.connection, true)?;
-        }
         self.terms.write(self.connection)
     }
 

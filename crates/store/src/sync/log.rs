@@ -42,8 +42,7 @@ impl Store {
             self.connection.prepare_cached(sql)?.query_row([state], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
         };
         let counts = || {
-            let sql =
-                "SELECT coalesce(max(h.head - h.confirmed), 0) FROM sync_self s JOIN sync_hosts h ON h.id = s.host_id";
+            let sql = "SELECT coalesce(max(head - confirmed), 0) FROM sync_hosts WHERE circle IS NOT NULL";
             let unsent = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0))?;
             Ok(SyncCounts {
                 unsent: unsent.max(0).unsigned_abs(),

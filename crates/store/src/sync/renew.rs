@@ -22,7 +22,7 @@ impl Store {
     /// Compares records of this host in the engine with the own log, by idx and id.
     pub fn check_own_records(&self, records: &[(u64, RecordId)]) -> Result<OwnCheck, StoreError> {
         let failed = cannot("compare the own records");
-        let sql = "SELECT record_id FROM sync_log WHERE host_id = (SELECT host_id FROM sync_self) AND idx = ?1";
+        let sql = "SELECT record_id FROM sync_log WHERE host_id = (SELECT id FROM sync_hosts WHERE circle IS NOT NULL) AND idx = ?1";
         let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
         for (idx, id) in records {
             let own: Option<[u8; 16]> =
@@ -68,7 +68,14 @@ impl Store {
             )?;
             take_back_unconfirmed(tx, old, new)?;
             tx.execute("UPDATE sync_hosts SET head = confirmed WHERE id = ?1", [old])?;
-            tx.execute("UPDATE sync_self SET host_id = ?1, machine = ?2", (new, machine))?;
+            tx.execute(
+                "UPDATE sync_hosts SET machine = ?3, (circle, key_epoch, damaged_at, joined_at) =
+                     (SELECT circle, key_epoch, damaged_at, joined_at FROM sync_hosts WHERE id = ?2) WHERE id = ?1",
+                (new, old, machine),
+            )?;
+            let sql = "UPDATE sync_hosts SET circle = NULL, machine = NULL, key_epoch = NULL, damaged_at = NULL, joined_at = NULL
+                       WHERE id = ?1";
+            tx.execute(sql, [old])?;
             look_at_all(tx)
         })
     }

@@ -47,7 +47,7 @@ impl Store {
 
     /// Records that the engine has the own records up to an idx.
     pub fn confirm_sent(&self, through: u64) -> Result<(), StoreError> {
-        let sql = "UPDATE sync_hosts SET confirmed = min(?1, head) WHERE id = (SELECT host_id FROM sync_self)";
+        let sql = "UPDATE sync_hosts SET confirmed = min(?1, head) WHERE circle IS NOT NULL";
         self.connection.execute(sql, [through as i64]).map(drop).map_err(cannot("record what was sent"))
     }
 

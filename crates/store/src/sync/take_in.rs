@@ -110,7 +110,7 @@ impl Store {
         // Before the transaction: hooks wait for it.
         let entries = entries(some, now);
         let work = |tx: &rusqlite::Connection| {
-            let mut intake = Intake::begin(tx)?;
+            let mut intake = Intake::begin(tx);
             for (incoming, entry) in some.iter().zip(&entries) {
                 match arrival {
                     Arrival::New => take_in_new(&mut intake, incoming, entry.as_ref(), &mut taken)?,

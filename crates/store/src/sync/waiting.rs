@@ -26,7 +26,7 @@ impl Store {
         if ranges.is_empty() {
             return Ok(ranges);
         }
-        let sql = "UPDATE sync_self SET damaged_at = ?1 WHERE abs(damaged_at - ?1) >= ?2";
+        let sql = "UPDATE sync_hosts SET damaged_at = ?1 WHERE circle IS NOT NULL AND abs(damaged_at - ?1) >= ?2";
         let is_due = self.connection.execute(sql, (Time(now), AGAIN_MS as i64)).map_err(failed)? > 0;
         Ok(if is_due { ranges } else { Vec::new() })
     }

@@ -1,7 +1,7 @@
-mod bulk;
 mod forgetting;
 mod import_from;
 mod index_rebuild;
+pub(super) mod indexes;
 mod page;
 mod recalling;
 mod salvaging;

@@ -20,6 +20,7 @@ use longhaul_sync::{
 };
 use tempfile::TempDir;
 
+use super::memory::indexes::assert_consistent;
 use super::{folder, new_session, open};
 use crate::{NewBookmark, NewNote, NewObservation, NewSession, OwnCheck, Scan, Store, StoreError};
 
@@ -107,6 +108,14 @@ struct Machine {
     /// Makes every random byte and every id different.
     made: u64,
     now: u64,
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_consistent(&self.store);
+        }
+    }
 }
 
 impl Machine {

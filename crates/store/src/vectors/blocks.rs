@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{VectorModel, number_of};
 use crate::{RecordId, What};
 
-/// Vectors in a block. The trigger `vector_slots_deleted` in `schema.sql` has the same number.
+/// Vectors in a block.
 pub(super) const SLOTS: usize = 128;
 
 /// Numbers that the blocks of one owner can have: a project's blocks begin at its number times this, the shared ones at 0.
@@ -18,8 +18,7 @@ const NUMBERS: i64 = 1 << 20;
 /// Number of prompts from which a project has its own blocks.
 const LARGE_PROJECT: i64 = SLOTS as i64;
 
-/// Bytes of a key: the kind of the record, its part, two unused bytes, its project (u32) and its number (u64). The trigger
-/// `vector_slots_deleted` has the same number.
+/// Bytes of a key: the kind of the record, its part, two unused bytes, its project (u32) and its number (u64).
 const KEY: usize = 16;
 
 /// About how many bytes a row of `vector_slots` takes.
@@ -33,6 +32,27 @@ pub(super) fn bytes(connection: &Connection, model: &VectorModel) -> rusqlite::R
     let sql = "SELECT count(*) FROM vector_blocks WHERE model_id = ?1";
     let blocks: i64 = connection.prepare_cached(sql)?.query_row([model.id], |row| row.get(0))?;
     Ok(blocks.unsigned_abs() * SLOTS as u64 * ((model.dims + KEY) as u64 + SLOT_ROW))
+}
+
+/// Deletes the vectors of a record, of one model or of all. Their bytes are overwritten.
+pub(super) fn clear(connection: &Connection, record: RecordId, model: Option<&VectorModel>) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND (?3 IS NULL OR model_id = ?3)
+               RETURNING model_id, slot";
+    let key = (number_of(record.what), record.id, model.map(|model| model.id));
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let slots: Vec<(i64, i64)> = connection.prepare_cached(sql)?.query_map(key, read)?.collect::<Result<_, _>>()?;
+    let sql = format!(
+        "UPDATE vector_blocks SET
+             keys = CAST(substr(keys, 1, ?3 * {KEY}) || zeroblob({KEY}) || substr(keys, (?3 + 1) * {KEY} + 1) AS BLOB),
+             vectors = CAST(substr(vectors, 1, ?3 * (length(vectors) / {SLOTS})) || zeroblob(length(vectors) / {SLOTS})
+                            || substr(vectors, (?3 + 1) * (length(vectors) / {SLOTS}) + 1) AS BLOB)
+         WHERE model_id = ?1 AND block = ?2"
+    );
+    for (model, slot) in slots {
+        let (block, place) = (slot / SLOTS as i64, slot % SLOTS as i64);
+        connection.prepare_cached(&sql)?.execute((model, block, place))?;
+    }
+    Ok(())
 }
 
 /// Appends vectors to those of a model.

@@ -6,7 +6,7 @@
 use longhaul_memory::embedding::Vector;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::blocks::Writer;
+use super::blocks::{self, Writer};
 use super::record_parts::{RecordParts, read_parts};
 use super::waiting::Waiting;
 use super::{VectorModel, number_of};
@@ -35,25 +35,18 @@ impl Store {
     }
 }
 
-/// Runs an upsert of a record whose table has a trigger that marks changed records.
-///
-/// The mark of an earlier change would be a conflict: within an upsert, SQLite does not let a trigger replace a row.
-pub(crate) fn without_marks<T>(
-    connection: &Connection,
-    RecordId { what, id }: RecordId,
-    upsert: impl FnOnce() -> rusqlite::Result<T>,
-) -> rusqlite::Result<T> {
-    let sql = "DELETE FROM vector_redo WHERE what = ?1 AND record_id = ?2 RETURNING model_id";
-    let marked: Vec<i64> = connection
-        .prepare_cached(sql)?
-        .query_map((number_of(what), id), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    let done = upsert()?;
-    let sql = "INSERT OR REPLACE INTO vector_redo (model_id, what, record_id, bytes) VALUES (?1, ?2, ?3, NULL)";
-    for model in marked {
-        connection.prepare_cached(sql)?.execute((model, number_of(what), id))?;
-    }
-    Ok(done)
+/// Marks a record whose words have changed: its vectors are computed again, by every model that it has some of.
+pub(crate) fn have_changed(connection: &Connection, RecordId { what, id }: RecordId) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO vector_redo (model_id, what, record_id, bytes)
+               SELECT DISTINCT model_id, what, record_id, NULL FROM vector_slots WHERE what = ?1 AND record_id = ?2";
+    connection.prepare_cached(sql)?.execute((number_of(what), id)).map(drop)
+}
+
+/// Deletes the vectors of a record before it is deleted.
+pub(crate) fn delete(connection: &Connection, record: RecordId) -> rusqlite::Result<()> {
+    blocks::clear(connection, record, None)?;
+    let sql = "DELETE FROM vector_redo WHERE what = ?1 AND record_id = ?2";
+    connection.prepare_cached(sql)?.execute((number_of(record.what), record.id)).map(drop)
 }
 
 /// Returns whether a model is still the same. The number of a deleted one is used again.
@@ -92,11 +85,9 @@ fn put(
     let mut outcomes = Vec::with_capacity(waiting.records.len());
     for (place, record) in waiting.records.iter().enumerate() {
         let outcome = outcome(connection, record, computed(place).len())?;
-        // Before the writer reads a block, because the trigger changes it.
+        // Before the writer reads a block, because this changes it.
         if outcome == Outcome::Stored {
-            let RecordId { what, id } = record.id;
-            let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
-            connection.prepare_cached(sql)?.execute((number_of(what), id, model.id))?;
+            blocks::clear(connection, record.id, Some(model))?;
         }
         outcomes.push(outcome);
     }

@@ -126,21 +126,6 @@ fn a_forgotten_project_takes_its_notes_along() {
 }
 
 #[test]
-fn a_deleted_session_takes_everything_along() {
-    let mut shelf = Shelf::new();
-    fill(&mut shelf);
-    shelf.take("s1", &[secret("a", 900), secret("b", 901)]);
-    shelf.store.remember_prompt("s1", None, "hello", Millis(5)).unwrap();
-    shelf.store.write_summary("s1", 1, &Summary::default(), MadeBy::Rule, Millis(7)).unwrap();
-    shelf.store.connection.execute("DELETE FROM sessions", []).unwrap();
-    for table in ["prompts", "observations", "session_summaries", "folded_calls"] {
-        assert_eq!(shelf.count(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
-    }
-    assert_eq!(shelf.count("SELECT observations FROM projects"), 0);
-    shelf.is_sound();
-}
-
-#[test]
 fn old_raw_text_goes_and_what_is_remembered_stays() {
     let shelf = Shelf::new();
     let long = "x".repeat(10_000);

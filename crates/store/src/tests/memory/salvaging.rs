@@ -210,7 +210,6 @@ fn a_hostile_file_runs_nothing_and_names_no_other_file() {
              UPDATE sessions SET created_at = 9223372036854775807 WHERE session_id = 'old4';
              UPDATE snapshots SET tree_key = 'repository/../../escape';
              PRAGMA ignore_check_constraints = ON;
-             DROP TRIGGER observations_kept;
              UPDATE observations SET kind = 'odd', created_at = 9223372036854775807 WHERE id = 3;
              PRAGMA wal_checkpoint(TRUNCATE);",
         )
