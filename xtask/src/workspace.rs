@@ -140,7 +140,7 @@ impl Workspace {
             Ok(cargo)
         };
         let others = self.executables.iter().filter(|name| *name != COMMAND_LINE);
-        progress.step("compile the hooks")?;
+        progress.step("compile the dependencies and the hooks")?;
         let bins: Vec<&str> = others.flat_map(|name| ["--bin", name]).collect();
         let mut build = self.command(cargo()?, "build", PACKAGE, &bins, profile, Some(triple));
         run::aloud(build.arg("--locked"))?;

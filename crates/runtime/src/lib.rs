@@ -164,8 +164,9 @@ impl Error {
     /// Returns whether a tmux server does not run, or died while it was used.
     pub fn is_tmux_server_gone(&self) -> bool {
         const MESSAGES: [&str; 4] = ["no server running", "error connecting to", "server exited", "lost server"];
+        // A command whose server ends meanwhile may also fail without a word.
         matches!(self, Self::Program { program, message }
-            if program == "tmux" && MESSAGES.iter().any(|gone| message.starts_with(gone)))
+            if program == "tmux" && (message.is_empty() || MESSAGES.iter().any(|gone| message.starts_with(gone))))
     }
 
     /// Returns whether the error only means that a file does not exist.

@@ -68,8 +68,9 @@ fn the_copy_of_the_client_takes_no_space() {
     assert_eq!(inode(&copy.join("bin/longhaul")), inode(&installed));
     assert_eq!(fs::read_to_string(copy.join("hooks/hooks.json")).unwrap(), "changed", "another file stays");
     // The doctor counts it once.
-    let doctor = machine.longhaul(&["doctor"]).stdout;
-    let space = doctor.lines().find(|line| line.contains("Longhaul takes ")).unwrap_or_default();
+    let doctor = machine.longhaul(&["doctor", "--json"]).json();
+    let space = doctor.as_array().unwrap().iter().find(|finding| finding["check"] == "space").unwrap();
+    let space = space["what"].as_str().unwrap();
     let size = installed.metadata().unwrap().blocks() as f64 * 512.0 / 1e6;
     let all: f64 = space.split("Longhaul takes ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(all >= size && all < size * 2.0, "{size}: {space}");

@@ -42,7 +42,7 @@ pub(super) fn memory_without_index(sandbox: &Sandbox) {
                    VALUES (1, 1, 1, ?1, ?1, 't' || ?1, 'user', ?2, ?3, ?1, 1, ?1 * 1000, ?1 * 1000)";
         database.execute(sql, (n, &prompt, reply)).unwrap();
     }
-    database.execute_batch("COMMIT").unwrap();
+    database.execute_batch("INSERT INTO prompt_trigrams (prompt_trigrams) VALUES ('rebuild'); COMMIT").unwrap();
 }
 
 fn open(path: &Path) -> Connection {
