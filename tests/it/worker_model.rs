@@ -103,7 +103,7 @@ fn rows(sandbox: &Sandbox, sql: &str) -> Vec<String> {
 
 const MAKERS: &str = "SELECT made_by FROM session_summaries UNION ALL SELECT made_by FROM observations";
 const SPENT: &str = "SELECT concat_ws(' ', day, requests, tokens_in, tokens_out, tokens_unreported > 0) FROM model_days
-                     ORDER BY day";
+                     WHERE requests > 0 ORDER BY day";
 const RESERVED: &str = "SELECT tokens FROM model_reservations";
 const FAILED: &str = "SELECT concat_ws(' ', attempts, next_at) FROM turns WHERE attempts > 0";
 const TROUBLE: &str = "SELECT error FROM model_days WHERE error IS NOT NULL";

@@ -315,7 +315,8 @@ impl Copy<'_> {
                 (
                     _,
                     "title" | "narrative" | "request" | "investigated" | "learned" | "completed" | "next_steps"
-                    | "reply" | "line" | "model_line" | "first_user_prompt" | "last_prompt" | "failure" | "note",
+                    | "reply" | "line" | "model_line" | "first_user_prompt" | "last_prompt" | "failure" | "note"
+                    | "error",
                 ) => {
                     *text = sanitizer.clean(text);
                     true
