@@ -19,6 +19,7 @@ mod monitor;
 mod notifications;
 mod out;
 mod paint;
+mod rate_limits;
 mod reopen;
 mod sessions;
 mod snapshots;
@@ -77,6 +78,8 @@ enum Command {
     Statusline(statusline::Args),
     /// Estimate what the sessions cost, from the tokens in their transcripts, by day, project, model or session
     Cost(cost::Args),
+    /// Show what sessions may spend, what they have spent, and what would stop next; or raise the limit of a session
+    Limit(limits::Args),
     /// Switch to the session that has waited longest for you
     Next(tracker::NextArgs),
     /// Switch to the pane of a session
@@ -176,6 +179,7 @@ fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         Command::Monitor(args) => monitor::run(env, &args),
         Command::Statusline(args) => statusline::run(env, &args),
         Command::Cost(args) => cost::run(env, &args),
+        Command::Limit(args) => limits::run(env, &args),
         Command::Next(args) => tracker::next(env, &args),
         Command::Goto(args) => tracker::goto(env, &args),
         Command::Notify(command) => notifications::run(env, &command),

@@ -44,6 +44,7 @@ mod import_from;
 mod import_from_hostile;
 mod imported_records;
 mod install;
+mod limits;
 mod logging;
 mod memory;
 mod memory_cli;

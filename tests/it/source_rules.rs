@@ -4,8 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that touch the world. What the pure ones may do is in `domain_crates`.
-const SOURCES: [&str; 9] = [
-    "crates/cost/src",
+const SOURCES: [&str; 8] = [
     "crates/notifications/src",
     "crates/runtime/src",
     "crates/setup/src",

@@ -6,10 +6,9 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use longhaul_core::clock::Date;
 use longhaul_core::{Env, Millis, short_session};
-use longhaul_cost::{
-    AllUsage, By, Filter, PRICES_DATE, Prices, Report, Row, Sum, sum_json, transcript_folders, usage_files,
-};
+use longhaul_cost::{By, Filter, PRICES_DATE, Prices, Report, Row, Sum, sum_json};
 use longhaul_inject::printable;
+use longhaul_runtime::cost::{AllUsage, transcript_folders, usage_files};
 use longhaul_runtime::{local_days, midnight};
 use serde_json::{Value, json};
 

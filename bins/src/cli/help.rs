@@ -21,7 +21,7 @@ const START_WITH: [(&str, &str); 5] = [
 
 /// Every command that is shown, in the groups and in the order of the help.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Every day", &["status", "next", "goto", "send", "monitor", "bookmark", "reopen", "resume"]),
+    ("Every day", &["status", "next", "goto", "send", "monitor", "bookmark", "limit", "reopen", "resume"]),
     (
         "Look back",
         &[

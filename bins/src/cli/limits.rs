@@ -1,84 +1,216 @@
-//! The account's rate limits, which Claude Code reports to its status line: which are shown, and from which use on also the
-//! time until they are lifted.
+//! `longhaul limit`: what is set, what is spent, and what would stop next; `longhaul limit raise` lets a session go on.
 
-use serde_json::Value;
+use anyhow::{Context, bail};
+use longhaul_core::config::{Limits, SpendLimit};
+use longhaul_core::{Config, Env, SessionId, counted, short_session};
+use longhaul_cost::limits::{Measure, Scope};
+use longhaul_inject::printable;
+use longhaul_runtime::limits::{self, Account};
+use longhaul_runtime::{Home, leave_session};
+use longhaul_store::Store;
+use longhaul_tracker::Agent;
+use serde_json::{Value, json};
 
-use super::paint::{Span, Tone, level};
+use super::sessions::only_one;
+use super::{Exit, out, paint};
 
-/// The limits that are shown, each with its label.
-const KNOWN: [(&str, &str); 2] = [("five_hour", "5h"), ("seven_day", "7d")];
-
-/// From this percentage on, the time until the limit ends is shown.
-const NEAR: f64 = 70.0;
-
-/// One limit.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Limit {
-    pub(crate) name: &'static str,
-    pub(crate) percent: f64,
-    /// When the limit ends, in seconds since the epoch.
-    pub(crate) resets_at: Option<u64>,
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
 }
 
-/// Reads the limits. A value of an unexpected type is left out.
-pub(crate) fn read(json: &Value) -> Vec<Limit> {
-    let limit = |(key, name): (&str, &'static str)| {
-        let limit = json.get(key)?;
-        let percent = limit.get("used_percentage")?.as_f64().filter(|percent| (0.0..=1000.0).contains(percent))?;
-        Some(Limit { name, percent, resets_at: limit.get("resets_at").and_then(Value::as_u64) })
-    };
-    KNOWN.into_iter().filter_map(limit).collect()
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Raise the limits of one session, until it ends
+    Raise {
+        /// Dollars such as 5, or tokens such as 20M; added to the limit, or to what is spent if that is more
+        #[arg(value_name = "AMOUNT", value_parser = amount)]
+        amount: SpendLimit,
+        /// The session whose id begins with ID, instead of the one that runs this command, or that a limit has stopped last
+        #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+        session: Option<String>,
+    },
+    /// Count what all sessions have spent today; hooks start it in the background
+    #[command(hide = true)]
+    Count,
 }
 
-/// Returns the limits that are in force at `now` (in seconds), such as `5h 42%  7d 93% (2h)`.
-pub(crate) fn show(limits: &[Limit], now: u64) -> Vec<Span> {
-    let mut spans = Vec::new();
-    for limit in limits.iter().filter(|limit| limit.resets_at.is_none_or(|at| at > now)) {
-        let tone = if limit.percent < NEAR { Tone::Dim } else { level(limit.percent) };
-        let left = limit.resets_at.filter(|_| limit.percent >= NEAR).map(|at| format!(" ({})", until(at - now)));
-        let gap = if spans.is_empty() { "" } else { "  " };
-        spans.push(Span::new(gap, Tone::Plain));
-        spans.push(Span::new(format!("{} {:.0}%{}", limit.name, limit.percent, left.unwrap_or_default()), tone));
-    }
-    spans
+fn amount(text: &str) -> Result<SpendLimit, String> {
+    let amount = SpendLimit::parse(text).filter(|amount| !amount.is_off());
+    amount.ok_or_else(|| "write dollars such as 5, or tokens such as 20M".to_owned())
 }
 
-fn until(seconds: u64) -> String {
-    match seconds / 60 {
-        minutes @ 0..60 => format!("{}m", minutes.max(1)),
-        minutes @ 60..2880 => format!("{}h", minutes / 60),
-        minutes => format!("{}d", minutes / 1440),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::{read, show};
-    use crate::cli::paint::{Colours, render};
-
-    #[test]
-    fn limits_are_shown_while_they_hold() {
-        let json = json!({
-            "five_hour": { "used_percentage": 42.4, "resets_at": 100 },
-            "seven_day": { "used_percentage": 93, "resets_at": 7_300 },
-            "other": { "used_percentage": 1 },
-        });
-        let limits = read(&json);
-        let shown = |now| render(&show(&limits, now), Colours::No);
-        assert_eq!(shown(50), "5h 42%  7d 93% (2h)");
-        assert_eq!(shown(100), "7d 93% (2h)");
-        assert_eq!(shown(8_000), "");
-    }
-
-    #[test]
-    fn what_is_no_limit_is_left_out() {
-        for json in
-            [json!(null), json!([]), json!({ "five_hour": null }), json!({ "five_hour": { "used_percentage": "x" } })]
-        {
-            assert_eq!(read(&json), [], "{json}");
+pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+    let home = Home::of(env)?;
+    match &args.command {
+        None => show(env, &home, args.json),
+        Some(Command::Raise { amount, session }) => raise(env, &home, *amount, session.as_deref()),
+        Some(Command::Count) => {
+            leave_session();
+            let (config, _) = longhaul_runtime::config(env)?;
+            limits::count_day(env, &home, &config)?;
+            Ok(Exit::Success)
         }
-        assert_eq!(read(&json!({ "seven_day": { "used_percentage": 5 } })).len(), 1);
     }
+}
+
+/// A running session with the limits in force for it.
+struct Limited {
+    agent: Agent,
+    measures: Vec<Measure>,
+    is_stopped: bool,
+}
+
+fn limited(home: &Home, store: Option<&Store>) -> anyhow::Result<Vec<Limited>> {
+    let agents = store.map_or_else(|| Ok(Vec::new()), Store::agents)?;
+    let limited = agents.into_iter().filter_map(|agent| {
+        let session = SessionId::new(&agent.session)?;
+        let is_stopped = Account::load(home, &session)?.is_stopped;
+        Some(Limited { measures: limits::measures_of(home, &session), agent, is_stopped })
+    });
+    Ok(limited.collect())
+}
+
+fn show(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
+    let (config, _) = longhaul_runtime::config(env)?;
+    let limits = &config.limits;
+    let is_day = !limits.day.is_off() || !limits.project_day.is_off();
+    if is_day {
+        // What sessions without a limit have spent counts, too.
+        limits::count_day(env, home, &config)?;
+    }
+    let sessions = limited(home, home.existing_store()?.as_ref())?;
+    let day =
+        is_day.then(|| Measure { scope: Scope::Day, limit: limits.day, spent: limits::spent_today(home, env.now) });
+    if as_json {
+        return out::json(&to_json(&config, &sessions, day.as_ref())).map(|()| Exit::Success);
+    }
+    for line in settings(limits) {
+        out::line(&line)?;
+    }
+    if let Some(day) = day {
+        out::line("")?;
+        out::line(&format!("All sessions have spent {day} today."))?;
+    }
+    if !sessions.is_empty() {
+        out::line("")?;
+        for line in table(&sessions) {
+            out::line(&line)?;
+        }
+    }
+    if let Some(next) = next(&sessions) {
+        out::line("")?;
+        out::line(&next)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the limits that are set, in words.
+fn settings(limits: &Limits) -> Vec<String> {
+    let mut lines: Vec<String> = Scope::ALL
+        .into_iter()
+        .map(|scope| (scope.key(), scope.limit(limits)))
+        .filter(|(_, limit)| !limit.is_off())
+        .map(|(key, limit)| format!("{key}: {limit}"))
+        .collect();
+    let subagents = [("at_once", limits.subagents.at_once.0), ("in_turn", limits.subagents.in_turn.0)];
+    let set = subagents.into_iter().filter(|(_, most)| *most > 0);
+    lines.extend(set.map(|(name, most)| format!("limits.subagents.{name}: {most}")));
+    if lines.is_empty() {
+        lines.push(
+            "No limit is set. `longhaul config set limits.session 5` sets one of $5 for each session.".to_owned(),
+        );
+    }
+    lines.push(match (limits.loops, limits.stop_loops) {
+        (false, _) => "Repeated calls are not noticed (limits.loops).".to_owned(),
+        (true, false) => "Repeated calls are noticed, and stop nothing (limits.loops).".to_owned(),
+        (true, true) => "Repeated calls stop a turn (limits.stop_loops).".to_owned(),
+    });
+    lines
+}
+
+fn table(sessions: &[Limited]) -> Vec<String> {
+    let mut rows = vec![["SESSION", "PROJECT", "LIMIT", "SPENT", "SHARE"].map(str::to_owned)];
+    for Limited { agent, measures, is_stopped } in sessions {
+        for measure in measures {
+            let state = if *is_stopped && measure.is_reached() { ", stopped" } else { "" };
+            rows.push([
+                short_session(&agent.session).to_owned(),
+                printable(&agent.project),
+                measure.scope.key().to_owned(),
+                measure.to_string(),
+                format!("{:.0} %{state}", (measure.share() * 100.0).floor()),
+            ]);
+        }
+    }
+    paint::columns(&rows, &[])
+}
+
+/// Returns what would stop next.
+fn next(sessions: &[Limited]) -> Option<String> {
+    let all = sessions.iter().flat_map(|one| one.measures.iter().map(move |measure| (one, measure)));
+    let open = all.filter(|(_, measure)| !measure.is_reached());
+    let (session, measure) = open.max_by(|(_, a), (_, b)| a.share().total_cmp(&b.share()))?;
+    let name = short_session(&session.agent.session);
+    Some(format!("Next: {} stops {name} in {}.", measure.scope.key(), printable(&session.agent.project)))
+}
+
+fn to_json(config: &Config, sessions: &[Limited], day: Option<&Measure>) -> Value {
+    let measure = |measure: &Measure| {
+        json!({
+            "limit": measure.scope.key(),
+            "of": measure.limit.to_string(),
+            "share": measure.share(),
+            "cost_usd": measure.spent.cost.dollars(),
+            "tokens": measure.spent.tokens,
+            "unpriced_tokens": measure.spent.unpriced_tokens,
+        })
+    };
+    let session = |one: &Limited| {
+        json!({
+            "session": one.agent.session,
+            "project": one.agent.project,
+            "stopped": one.is_stopped,
+            "limits": one.measures.iter().map(measure).collect::<Vec<_>>(),
+        })
+    };
+    let set = longhaul_core::config::Setting::to_json(&config.limits);
+    json!({ "set": set, "today": day.map(measure), "sessions": sessions.iter().map(session).collect::<Vec<_>>() })
+}
+
+fn raise(env: &Env, home: &Home, amount: SpendLimit, id: Option<&str>) -> anyhow::Result<Exit> {
+    // A command that the session itself runs, such as `!longhaul limit raise 5` in its input.
+    let own = env.client_session.as_deref().and_then(SessionId::new).filter(|own| Account::load(home, own).is_some());
+    let session = match id {
+        Some(id) => {
+            let store = home.existing_store()?.context("no session runs")?;
+            let agents = store.agents()?;
+            let agent = only_one(id, agents.iter().collect(), |agent| &agent.session)?;
+            SessionId::new(&agent.session)
+        }
+        None => own.or_else(|| limits::stopped_last(home)),
+    };
+    let session =
+        session.context("no limit has stopped a session: name one with --session ID (`longhaul status` lists them)")?;
+    let raised = limits::raise(home, &session, amount)?;
+    let name = short_session(session.as_str());
+    if raised.is_empty() {
+        bail!(
+            "session {name} has no limit in {}: `longhaul limit` shows its limits",
+            if matches!(amount, SpendLimit::Tokens(_)) { "tokens" } else { "dollars" }
+        );
+    }
+    for measure in &raised {
+        out::message(&format!(
+            "Session {name}: {} is {} until it ends; spent: {measure}.",
+            measure.scope.key(),
+            measure.limit
+        ));
+    }
+    out::message(&format!("Its next prompt goes on ({} raised).", counted(raised.len(), "limit")));
+    Ok(Exit::Success)
 }

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use self::table::Frame;
 pub(crate) use self::table::frame;
 use super::paint::{Colours, Span, Tone, render, to_line};
-use super::{Exit, limits, out};
-use crate::cli::limits::Limit;
+use super::{Exit, out, rate_limits};
+use crate::cli::rate_limits::RateLimit;
 
 /// The width if it is unknown.
 const DEFAULT_COLUMNS: usize = 80;
@@ -279,9 +279,12 @@ pub(crate) fn rows(
 }
 
 /// Returns the account's limits as they were last reported.
-pub(crate) fn limits(observation: &Observation) -> Vec<Limit> {
+pub(crate) fn limits(observation: &Observation) -> Vec<RateLimit> {
     let newest = observation.contexts.iter().find_map(|context| context.rate_limits.as_deref());
-    newest.and_then(|text| serde_json::from_str::<Value>(text).ok()).map(|json| limits::read(&json)).unwrap_or_default()
+    newest
+        .and_then(|text| serde_json::from_str::<Value>(text).ok())
+        .map(|json| rate_limits::read(&json))
+        .unwrap_or_default()
 }
 
 fn state(observed: &Observed) -> State {

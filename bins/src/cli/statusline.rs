@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
+use longhaul_core::config::SpendLimit;
 use longhaul_core::{Env, Millis, SessionId};
+use longhaul_cost::limits::{Measure, Scope};
+use longhaul_runtime::limits::measures_of;
 use longhaul_runtime::{
     ActivityLog, Error, ErrorLog, Home, Relay, git_branch, read_stdin, recalled_passages, waiting_times,
 };
@@ -12,8 +15,8 @@ use longhaul_store::ContextUse;
 use serde_json::Value;
 
 use super::paint::{Colours, Span, Tone, bar, fit, fit_line, harmless, level, render, tokens};
-use super::{Exit, limits};
-use crate::cli::limits::Limit;
+use super::{Exit, rate_limits};
+use crate::cli::rate_limits::RateLimit;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -56,12 +59,14 @@ fn record(env: &Env, report: &Report) -> Result<(), Error> {
 fn own(env: &Env, report: &Report) -> String {
     let session = report.session.as_deref().and_then(SessionId::new);
     let found = Home::of(env).ok().zip(session);
+    let shows_cost = longhaul_runtime::config(env).is_ok_and(|(config, _)| config.cost.status_line);
     let context = LineContext {
         branch: report.dir.as_deref().and_then(|dir| git_branch(Path::new(dir))),
         bookmarks: found.as_ref().map_or(0, |(home, session)| ActivityLog::bookmarks_since_prompt(home, session)),
         shown: found.as_ref().and_then(|(home, session)| shown_to(home, session)).unwrap_or_default(),
         now: env.now.0 / 1000,
-        shows_cost: longhaul_runtime::config(env).is_ok_and(|(config, _)| config.cost.status_line),
+        shows_cost,
+        limit: found.as_ref().filter(|_| shows_cost).and_then(|(home, session)| nearest(home, session)),
     };
     let colours = if env.no_color { Colours::No } else { Colours::Yes };
     format!("{}\n", render(&line(report, &context, env.columns), colours))
@@ -73,6 +78,11 @@ fn shown_to(home: &Home, session: &SessionId) -> Option<[u64; 3]> {
     let store = home.database().exists().then(|| home.store(waiting_times::DATABASE_FOR_STATUS_LINE).ok())??;
     let shown = store.shown_to(session.as_str()).ok()?;
     Some([shown.turns, shown.records, recalled_passages(home, session)])
+}
+
+/// Returns the limit of which most is spent.
+fn nearest(home: &Home, session: &SessionId) -> Option<Measure> {
+    measures_of(home, session).into_iter().max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
 /// The maximum width of the name of a model, a project or a branch.
@@ -95,6 +105,8 @@ pub(crate) struct LineContext {
     pub(crate) now: u64,
     /// Whether the cost of the session is shown.
     shows_cost: bool,
+    /// The limit that is shown with it.
+    limit: Option<Measure>,
 }
 
 /// Lays out the line. If it is too wide, what was shown is left out first, then the limits, the cost, the bookmarks, and the
@@ -193,11 +205,23 @@ fn shown(around: &LineContext) -> Vec<Span> {
 
 fn cost(report: &Report, around: &LineContext) -> Vec<Span> {
     let cost = report.cost.filter(|_| around.shows_cost);
-    cost.map(|cost| Span::new(format!("${cost:.2}"), Tone::Dim)).into_iter().collect()
+    let mut spans: Vec<Span> = cost.map(|cost| Span::new(format!("${cost:.2}"), Tone::Dim)).into_iter().collect();
+    if let Some(limit) = &around.limit {
+        // A limit of the session in dollars says what it has cost, too.
+        if limit.scope == Scope::Session && matches!(limit.limit, SpendLimit::Dollars(_)) {
+            spans.clear();
+        }
+        let gap = if spans.is_empty() { "" } else { " · " };
+        let today = if limit.scope == Scope::Session { "" } else { " today" };
+        let tone = if limit.is_near() { level(limit.share() * 100.0) } else { Tone::Dim };
+        spans.push(Span::new(gap, Tone::Dim));
+        spans.push(Span::new(format!("{limit}{today}"), tone));
+    }
+    spans
 }
 
 fn limits(report: &Report, around: &LineContext) -> Vec<Span> {
-    limits::show(&report.limits, around.now)
+    rate_limits::show(&report.limits, around.now)
 }
 
 /// A longer list of limits is ignored.
@@ -220,7 +244,7 @@ pub(crate) struct Report {
     pub(crate) used_percent: Option<f64>,
     /// What Claude Code says that the session cost so far, in dollars.
     pub(crate) cost: Option<f64>,
-    pub(crate) limits: Vec<Limit>,
+    pub(crate) limits: Vec<RateLimit>,
     limits_json: Option<String>,
 }
 
@@ -247,7 +271,7 @@ impl Report {
             used: is_reported.then(|| parts.into_iter().flatten().sum::<f64>() as u64),
             used_percent: number("/context_window/used_percentage").filter(|percent| *percent <= 1000.0),
             cost: number("/cost/total_cost_usd"),
-            limits: limits.map(limits::read).unwrap_or_default(),
+            limits: limits.map(rate_limits::read).unwrap_or_default(),
             limits_json: limits.map(Value::to_string).filter(|text| text.len() <= MAX_LIMITS_BYTES),
         }
     }

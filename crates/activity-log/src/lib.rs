@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 mod decision;
+pub mod limits;
 mod log_line;
 mod window;
 

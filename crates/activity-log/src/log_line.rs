@@ -8,12 +8,32 @@ use longhaul_core::{Millis, Status};
 /// A line of the activity log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLine {
-    /// `T <ms> <chars>`: a tool call.
+    /// `T <ms> <chars> [<mark>]`: a tool call of the main conversation.
     Tool {
         /// The time.
         at: Millis,
         /// The size of its output, in characters.
         chars: u64,
+        /// What distinguishes it from other calls; see [`mark`](crate::limits::mark).
+        mark: Option<u16>,
+    },
+    /// `K <ms> <agent> [<mark>]`: a tool call that failed, or one of a subagent. It does not count as work.
+    Call {
+        /// The time.
+        at: Millis,
+        /// The subagent; 0 for the main conversation. See [`agent_mark`](crate::limits::agent_mark).
+        agent: u16,
+        /// What distinguishes it from other calls.
+        mark: Option<u16>,
+    },
+    /// `L <ms> <agent> <stage>`: what was done about calls that are repeated; see [`LoopStep`](crate::limits::LoopStep).
+    Loop {
+        /// The time.
+        at: Millis,
+        /// The subagent; 0 for the main conversation.
+        agent: u16,
+        /// 1 if the model was told, 2 if the user was notified, 0 if it is over.
+        stage: u8,
     },
     /// `A <ms> <chars>`: a subagent returned.
     Agent {
@@ -74,7 +94,9 @@ impl LogLine {
         let rest = fields.next();
         let chars = rest.and_then(number).unwrap_or(0);
         Some(match letter {
-            b"T" => Self::Tool { at, chars },
+            b"T" => Self::Tool { at, chars, mark: fields.next().and_then(small) },
+            b"K" => Self::Call { at, agent: small(rest?)?, mark: fields.next().and_then(small) },
+            b"L" => Self::Loop { at, agent: small(rest?)?, stage: small(fields.next()?)?.try_into().ok()? },
             b"A" => Self::Agent { at, chars },
             b"I" => Self::Injection { at },
             b"G" => Self::GivenUp { at },
@@ -101,6 +123,8 @@ impl LogLine {
     pub fn at(&self) -> Millis {
         match self {
             Self::Tool { at, .. }
+            | Self::Call { at, .. }
+            | Self::Loop { at, .. }
             | Self::Agent { at, .. }
             | Self::Injection { at }
             | Self::GivenUp { at }
@@ -124,10 +148,19 @@ fn number(field: &[u8]) -> Option<u64> {
     })
 }
 
+/// Parses a number of 16 bits.
+fn small(field: &[u8]) -> Option<u16> {
+    number(field)?.try_into().ok()
+}
+
 impl fmt::Display for LogLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tool { at, chars } => write!(f, "T {at} {chars}"),
+            Self::Tool { at, chars, mark: None } => write!(f, "T {at} {chars}"),
+            Self::Tool { at, chars, mark: Some(mark) } => write!(f, "T {at} {chars} {mark}"),
+            Self::Call { at, agent, mark: None } => write!(f, "K {at} {agent}"),
+            Self::Call { at, agent, mark: Some(mark) } => write!(f, "K {at} {agent} {mark}"),
+            Self::Loop { at, agent, stage } => write!(f, "L {at} {agent} {stage}"),
             Self::Agent { at, chars } => write!(f, "A {at} {chars}"),
             Self::Injection { at } => write!(f, "I {at}"),
             Self::GivenUp { at } => write!(f, "G {at}"),

@@ -1,2 +1,3 @@
 mod decision;
+mod limits;
 mod window;

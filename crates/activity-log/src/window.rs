@@ -98,7 +98,7 @@ pub fn measure(tail: &[u8], start: TailStart) -> Metrics {
         let in_window = metrics.last_bookmark.is_none();
         metrics.last_line = metrics.last_line.max(Some(line.at()));
         match line {
-            LogLine::Tool { at, chars } | LogLine::Agent { at, chars } if in_window => {
+            LogLine::Tool { at, chars, .. } | LogLine::Agent { at, chars } if in_window => {
                 let is_agent = matches!(line, LogLine::Agent { .. });
                 metrics.count(at, chars, is_agent);
                 seen_activity_or_bookmark = true;
@@ -120,6 +120,8 @@ pub fn measure(tail: &[u8], start: TailStart) -> Metrics {
             LogLine::Compaction { at } => metrics.last_compaction = metrics.last_compaction.max(Some(at)),
             LogLine::Prompt { .. } => seen_prompt = true,
             LogLine::Tool { .. }
+            | LogLine::Call { .. }
+            | LogLine::Loop { .. }
             | LogLine::Agent { .. }
             | LogLine::Bookmark { .. }
             | LogLine::Turn { .. }
@@ -129,7 +131,9 @@ pub fn measure(tail: &[u8], start: TailStart) -> Metrics {
             metrics.status = match line {
                 LogLine::Tool { .. } | LogLine::Prompt { .. } => Some(Status::Working),
                 LogLine::Status { status, .. } => Some(status),
-                LogLine::Agent { .. }
+                LogLine::Call { .. }
+                | LogLine::Loop { .. }
+                | LogLine::Agent { .. }
                 | LogLine::Injection { .. }
                 | LogLine::GivenUp { .. }
                 | LogLine::Bookmark { .. }
@@ -158,7 +162,7 @@ impl Metrics {
 }
 
 /// Returns the complete lines, newest first.
-fn whole_lines(tail: &[u8], start: TailStart) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn whole_lines(tail: &[u8], start: TailStart) -> impl Iterator<Item = &[u8]> {
     let end = tail.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let first = match start {
         TailStart::LogStart => 0,
@@ -185,6 +189,8 @@ pub fn bookmarks_since_prompt(tail: &[u8], start: TailStart) -> u64 {
             }
             LogLine::Compaction { .. }
             | LogLine::Tool { .. }
+            | LogLine::Call { .. }
+            | LogLine::Loop { .. }
             | LogLine::Agent { .. }
             | LogLine::Injection { .. }
             | LogLine::GivenUp { .. }

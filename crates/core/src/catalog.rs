@@ -107,7 +107,6 @@ const fn register(
 }
 
 const ALL: &[Job] = &Job::ALL;
-const BOOKMARKS: &[Job] = &[Job::Bookmarks];
 const TRACKER: &[Job] = &[Job::Tracker];
 
 /// Every registered event, in the order in which a session usually sends them.
@@ -133,8 +132,8 @@ pub const REGISTRATIONS: &[Registration] = &[
         ..register(
             EventName::PreToolUse,
             &["pre-tool-use"],
-            BOOKMARKS,
-            "Context guard: denies new subagents when the context is nearly full",
+            &[Job::Bookmarks, Job::Tracker],
+            "Denies new subagents when the context is nearly full (context guard), or at a limit",
         )
     },
     Registration {
@@ -143,7 +142,7 @@ pub const REGISTRATIONS: &[Registration] = &[
             EventName::PostToolUse,
             &[],
             &[Job::Bookmarks, Job::Tracker, Job::Memory],
-            "Counts and records the call; after enough work, types a bookmark into the running turn",
+            "Counts and records the call; after enough work, types a bookmark into the running turn; stops the turn at a limit",
         )
     },
     register(

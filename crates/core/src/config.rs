@@ -3,6 +3,7 @@
 //! A value that cannot be used is replaced by its default, with a [`Warning`] that names its key; one that protects privacy
 //! by the stricter side (`fail_closed`). A key is spelled like the field that holds it, in snake_case.
 
+mod limits;
 mod lists;
 mod model;
 mod notify;
@@ -18,10 +19,11 @@ use serde_json::{Map, Value, json};
 
 use crate::json_text::without_byte_order_mark;
 
+pub use self::limits::{Limits, SpendLimit, Subagents};
 pub use self::lists::{Choice, ChoiceList, Hosts, StatusPart, StatusParts};
 pub use self::model::{FilePath, ModelId, ModelPrice, Url, Via};
 pub use self::notify::{Notify, NotifyRule, NotifyState, NotifyWay, Ntfy, OtherSession, QuietHours, Topic, Webhook};
-pub use self::numbers::{Count, Days, Limits, Milliseconds, Minutes, Port, Range, Seconds, Share};
+pub use self::numbers::{ContextLimits, Count, Days, Milliseconds, Minutes, Port, Range, Seconds, Share};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;
 pub use self::setting::{
@@ -48,6 +50,7 @@ settings! {
         bridge: Bridge = Bridge::default(), "Controls Claude Code through a module that it loads, instead of typing";
         context: Context = Context::default(), "Sizes of the models' context windows";
         cost: Cost = Cost::default(), "What sessions cost, as an estimate";
+        limits: Limits = Limits::default(), "What sessions may spend, how many subagents they may start, and whether it is noticed that they repeat themselves";
         view: View = View::default(), "The view of all sessions, `longhaul` without a command";
     }
 }
@@ -112,7 +115,7 @@ settings! {
     /// When a session is cleared and continued automatically.
     pub struct Continuation {
         enabled: bool = false, "When the context is nearly full, ask Claude for a handoff, clear the session, and continue; a project's `.claude/longhaul.json` can switch this on only if you trust it";
-        at: Limits = Limits(vec![0.75]), "How full the context may get before Claude is asked for a handoff, once per session for each limit: a share of the context window (0.01 to 1), a list of limits, or a number of tokens", Range::new(1_000.0, 1e9);
+        at: ContextLimits = ContextLimits(vec![0.75]), "How full the context may get before Claude is asked for a handoff, once per session for each limit: a share of the context window (0.01 to 1), a list of limits, or a number of tokens", Range::new(1_000.0, 1e9);
         max_rounds: Count = Count(10), "How many times in a row a session may continue automatically without a prompt from you", Range::whole(0, 1_000_000);
         prompt: OneLineText = OneLineText::of("Continue from the handoff: do what is left to do."), "The first prompt of the new session; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
         step_seconds: Seconds = Seconds::new(60), "How long Claude Code may take to clear the context or to accept the prompt before Longhaul tries once more", Range::new(0.1, 86_400.0);
@@ -205,7 +208,7 @@ settings! {
 settings! {
     /// What is shown of the cost, and by which prices it is computed.
     pub struct Cost {
-        status_line: bool = false, "Show what the session cost so far in Claude Code's status line, `longhaul statusline`";
+        status_line: bool = false, "Show what the session cost so far, and the limit that is nearest, in Claude Code's status line, `longhaul statusline`";
         prices: BTreeMap<String, ModelPrice> = BTreeMap::new(), "Prices in dollars per million tokens, by model id or the beginning of one, such as `{ \"my-model\": { \"input\": 3, \"output\": 15 } }`; they replace the built-in ones; `cache_read`, `cache_write_5m` and `cache_write_1h` may be set too";
     }
 }

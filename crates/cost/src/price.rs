@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use longhaul_core::config::ModelPrice;
+use serde::{Deserialize, Serialize};
 
 use crate::usage_line::Request;
 
 /// An amount of money, in picodollars, so that sums do not depend on the order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Cost(u64);
 
 impl Cost {
@@ -21,6 +22,18 @@ impl Cost {
     /// Returns an amount in dollars, rounded to a picodollar.
     pub fn from_dollars(dollars: f64) -> Self {
         Self((dollars * 1e12).round() as u64)
+    }
+}
+
+impl Cost {
+    /// Returns the amount in picodollars.
+    pub fn picodollars(self) -> u64 {
+        self.0
+    }
+
+    /// Returns an amount in picodollars.
+    pub fn from_picodollars(amount: u64) -> Self {
+        Self(amount)
     }
 }
 

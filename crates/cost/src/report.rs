@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use longhaul_core::Millis;
 use longhaul_core::clock::Date;
+use serde_json::{Value, json};
 
 use crate::ledger::{Counted, Ledger};
 use crate::price::{Cost, ModelPrices, Prices, Tokens};
@@ -186,4 +187,19 @@ impl Ledger {
         names.sort();
         names
     }
+}
+
+/// Returns a sum as JSON. `cost_usd` is null if no price is known.
+pub fn sum_json(sum: &Sum) -> Value {
+    json!({
+        "requests": sum.requests,
+        "input_tokens": sum.tokens.input,
+        "output_tokens": sum.tokens.output,
+        "cache_read_tokens": sum.tokens.cache_read,
+        "cache_write_5m_tokens": sum.tokens.cache_write_5m,
+        "cache_write_1h_tokens": sum.tokens.cache_write_1h,
+        "total_tokens": sum.tokens.total(),
+        "cost_usd": sum.known_cost().map(|cost| (cost.dollars() * 1e6).round() / 1e6),
+        "unpriced_tokens": sum.unpriced_tokens,
+    })
 }

@@ -1,3 +1,4 @@
 mod ledger;
+mod limits;
 mod price;
 mod usage_line;

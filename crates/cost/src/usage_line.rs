@@ -34,6 +34,11 @@ impl RequestKey {
         };
         Self(half(0) << 64 | half(1))
     }
+
+    /// Returns the half of it that is enough to distinguish the last requests of a session.
+    pub fn short(self) -> u64 {
+        self.0 as u64
+    }
 }
 
 /// A request to a model, as a line of a transcript reports it.

@@ -34,18 +34,21 @@ pub enum BatonTrigger {
     SessionEnd,
     /// The context was nearly full, and a continuation cleared the session.
     Continuation,
+    /// A limit of what a session may spend was reached, and stopped it.
+    Limit,
 }
 
 impl BatonTrigger {
     /// Every trigger.
-    pub const ALL: [Self; 4] = [Self::Tl, Self::Clear, Self::SessionEnd, Self::Continuation];
+    pub const ALL: [Self; 5] = [Self::Tl, Self::Clear, Self::SessionEnd, Self::Continuation, Self::Limit];
 
-    /// Returns whether the user asked for the baton, so that a session of any agent in the project may take it.
+    /// Returns whether the baton is meant for whatever session comes next, so that a session of any agent in the project may take it.
     ///
     /// The other batons only connect two sessions of the same agent.
     pub fn is_on_purpose(self) -> bool {
         match self {
-            Self::Tl => true,
+            // Whoever goes on after a limit may open another window, while the old one still waits.
+            Self::Tl | Self::Limit => true,
             Self::Clear | Self::SessionEnd | Self::Continuation => false,
         }
     }
@@ -57,6 +60,7 @@ impl BatonTrigger {
             Self::Clear => "clear",
             Self::SessionEnd => "session_end",
             Self::Continuation => "continuation",
+            Self::Limit => "limit",
         }
     }
 

@@ -19,12 +19,14 @@ pub(crate) struct SessionNow {
     pub(crate) prompted: Option<Millis>,
     /// Which kind of session it is; `None` for one of the user's own.
     pub(crate) other: Option<OtherSession>,
+    /// Whether it goes on after what is reported, so that its status says nothing.
+    pub(crate) goes_on: bool,
 }
 
 impl SessionNow {
     /// Returns a session of the user whose status changed at `changed`.
     pub(crate) fn new(status: Status, changed: Millis) -> Self {
-        Self { status, changed, prompted: None, other: None }
+        Self { status, changed, prompted: None, other: None, goes_on: false }
     }
 
     /// Returns whether the state that began `at` has lasted until now.
@@ -33,6 +35,7 @@ impl SessionNow {
     /// the user does not look at.
     fn still_is(&self, state: NotifyState, at: Millis) -> bool {
         match state {
+            _ if self.goes_on => true,
             NotifyState::Completed => {
                 matches!(self.status, Status::Completed | Status::Idle)
                     && self.prompted.is_none_or(|prompted| prompted <= at)

@@ -169,6 +169,8 @@ pub(crate) struct Question {
     asked_by: Option<String>,
     /// What it asks for, in words.
     pub(crate) wants: Option<String>,
+    /// What the session does instead, where it goes on: `is near a limit`.
+    pub(crate) title: Option<String>,
 }
 
 impl Question {
@@ -176,12 +178,12 @@ impl Question {
     pub(crate) fn read() -> Option<Self> {
         let input: Value = serde_json::from_slice(&read_stdin(waiting_times::NOTIFICATION_QUESTION).ok()?).ok()?;
         let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
-        Some(Self { asked_by: text("asked_by"), wants: text("wants") })
+        Some(Self { asked_by: text("asked_by"), wants: text("wants"), title: text("title") })
     }
 
     /// Returns the question that the row of a session holds now.
     pub(crate) fn of(agent: &Agent) -> Self {
-        Self { asked_by: agent.asked_by.clone(), wants: agent.wants.clone() }
+        Self { asked_by: agent.asked_by.clone(), wants: agent.wants.clone(), title: None }
     }
 }
 
@@ -189,6 +191,7 @@ impl Question {
 fn session_now(agent: &Agent, env: &Env, question: Option<&Question>) -> SessionNow {
     let mut session = SessionNow::new(agent.status, Millis(agent.touched_ms));
     session.prompted = agent.prompt_ms.map(Millis);
+    session.goes_on = question.is_some_and(|question| question.title.is_some());
     session.other = kind(agent, env, &question.cloned().unwrap_or_else(|| Question::of(agent)));
     session
 }
@@ -234,6 +237,7 @@ pub(crate) fn outgoing(event: &NotifyEvent, agent: &Agent, question: Option<&Que
     let question = question.cloned().unwrap_or_else(|| Question::of(agent));
     let cause = match event.state {
         NotifyState::Blocked => question.wants.as_ref().or(agent.reason.as_ref()),
+        NotifyState::Limit if question.title.is_some() => question.wants.as_ref(),
         NotifyState::Failed | NotifyState::Limit => agent.reason.as_ref(),
         NotifyState::Completed => None,
     };
@@ -246,6 +250,7 @@ pub(crate) fn outgoing(event: &NotifyEvent, agent: &Agent, question: Option<&Que
         branch: agent.branch.clone(),
         // It leaves the machine, so secrets are replaced whatever the configuration says.
         waits_for: cause.map(|cause| redact_command(cause)),
+        event: question.title.clone(),
         turn_ms: agent.prompt_ms.map(|prompt| event.at.since(Millis(prompt))),
         message,
         display: display(agent),

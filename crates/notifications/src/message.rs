@@ -24,6 +24,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) branch: Option<&'a str>,
     /// What the session asks for, such as `wants to run: cargo publish`, or the reason why it waits or has failed.
     pub(crate) waits_for: Option<&'a str>,
+    /// What happened, in place of the words for the state.
+    pub(crate) event: Option<&'a str>,
     /// The duration of the turn, in milliseconds.
     pub(crate) turn_ms: Option<u64>,
 }
@@ -31,7 +33,7 @@ pub(crate) struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// Returns a subject of which only state and project are known.
     pub(crate) fn new(state: NotifyState, project: &'a str) -> Self {
-        Self { state, project, branch: None, waits_for: None, turn_ms: None }
+        Self { state, project, branch: None, waits_for: None, event: None, turn_ms: None }
     }
 }
 
@@ -51,12 +53,13 @@ impl Message {
         let project = project.unwrap_or_else(|| "a session".to_owned());
         let branch = subject.branch.map(|branch| clean(branch, NAME_CHARS)).filter(|branch| !branch.is_empty());
         let name = branch.map_or_else(|| project.clone(), |branch| format!("{project} ({branch})"));
-        let event = match subject.state {
+        let of_state = match subject.state {
             NotifyState::Blocked => "waits for you",
             NotifyState::Completed => "has finished",
             NotifyState::Failed => "has failed",
             NotifyState::Limit => "has reached a limit",
         };
+        let event = subject.event.unwrap_or(of_state);
         let took = subject.turn_ms.map(duration);
         let cause = subject.waits_for.map(|text| clean(text, TEXT_CHARS)).filter(|text| !text.is_empty());
         let text = match (subject.state, cause, took) {

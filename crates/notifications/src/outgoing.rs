@@ -83,6 +83,8 @@ pub(crate) struct Outgoing {
     pub(crate) project: String,
     pub(crate) branch: Option<String>,
     pub(crate) waits_for: Option<String>,
+    /// What happened, in place of the words for the state.
+    pub(crate) event: Option<String>,
     pub(crate) turn_ms: Option<u64>,
     pub(crate) message: Message,
     pub(crate) display: Display,
@@ -94,6 +96,7 @@ impl Outgoing {
         let mut subject = Subject::new(self.state, &self.project);
         subject.branch = self.branch.as_deref();
         subject.waits_for = self.waits_for.as_deref();
+        subject.event = self.event.as_deref();
         subject.turn_ms = self.turn_ms;
         subject
     }

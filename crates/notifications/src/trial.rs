@@ -103,6 +103,7 @@ fn trial(env: &Env) -> Outgoing {
         project: "longhaul".to_owned(),
         branch: None,
         waits_for: None,
+        event: None,
         turn_ms: None,
         message: Message { title: "Longhaul test".to_owned(), text },
         display: Display { server, tty },

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fs2::FileExt as _;
+use longhaul_activity_log::limits::agent_mark;
 use longhaul_activity_log::{
     BookmarkVerdict, LogLine, MAX_TAIL, Metrics, TailStart, bookmarks_since_prompt, chars_of_json, covers_window,
     may_be_of_newest_turn, measure,
@@ -15,6 +16,7 @@ use longhaul_activity_log::{
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, StartSource, Stop, SubagentStop};
 use longhaul_core::{Config, Millis, SessionId, Status};
+use serde_json::value::RawValue;
 
 use crate::{Error, Flow, Home, Hook, SessionRecord, bounded_read, files};
 
@@ -66,13 +68,23 @@ impl ActivityLog {
 
     /// Appends a line. Returns the metrics before and after it, from a single read of the log.
     pub fn append_and_measure(&self, line: LogLine) -> Result<(Metrics, Metrics), Error> {
+        let (before, tail, reach) = self.append_to_window(line)?;
+        Ok((before, measure(&tail, reach)))
+    }
+
+    /// Appends a line. Returns the end of the log with it.
+    pub(crate) fn append_and_read(&self, line: LogLine) -> Result<(Vec<u8>, TailStart), Error> {
+        self.append_to_window(line).map(|(_, tail, reach)| (tail, reach))
+    }
+
+    fn append_to_window(&self, line: LogLine) -> Result<(Metrics, Vec<u8>, TailStart), Error> {
         let (mut tail, reach) = self.window()?;
         let before = measure(&tail, reach);
         let is_torn = tail.last().is_some_and(|byte| *byte != b'\n') && self.is_torn();
         self.write(&[line], is_torn)?;
         let newline = if is_torn { "\n" } else { "" };
         tail.extend(format!("{newline}{line}\n").bytes());
-        Ok((before, measure(&tail, reach)))
+        Ok((before, tail, reach))
     }
 
     fn write(&self, lines: &[LogLine], is_torn: bool) -> Result<(), Error> {
@@ -185,18 +197,33 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Counts a tool call of the main loop. For a call of a subagent, only the metrics are read.
+/// Counts a tool call of the main loop, and notices that it is one of many that are the same. A call of a subagent is only
+/// compared.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
     if !hook.wants_activity() {
         return Ok(Flow::Next);
     }
-    let log = hook.activity()?;
-    if in_subagent(&hook.event.common) {
+    let (event, at, log) = (&hook.event, hook.env.now, hook.activity()?);
+    let response = event.tool_response.map(RawValue::get);
+    let mark = hook.mark(&event.tool_name, event.tool_input, response, event.duration_ms);
+    let is_subagent = in_subagent(&event.common);
+    if is_subagent && mark.is_none() {
         hook.before = log.metrics()?;
         return Ok(Flow::Next);
     }
-    let chars = hook.event.tool_response.map_or(0, |response| chars_of_json(response.get()));
-    (hook.before, hook.after) = log.append_and_measure(LogLine::Tool { at: hook.env.now, chars })?;
+    let line = match is_subagent {
+        true => LogLine::Call { at, agent: agent_mark(event.common.agent_id.as_deref()), mark },
+        false => LogLine::Tool { at, chars: response.map_or(0, chars_of_json), mark },
+    };
+    let (before, tail, reach) = log.append_to_window(line)?;
+    hook.before = before;
+    if !is_subagent {
+        hook.after = measure(&tail, reach);
+    }
+    if mark.is_some() {
+        let tool = hook.event.tool_name.clone();
+        hook.note_repetition(&tail, reach, &tool);
+    }
     Ok(Flow::Next)
 }
 
@@ -232,8 +259,8 @@ pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether a job that is switched on needs the activity log.
     pub(crate) fn wants_activity(&self) -> bool {
-        let Config { bookmarks, guard, tracker, continuation, .. } = &self.config;
-        bookmarks.enabled || guard.enabled || tracker.enabled || continuation.enabled
+        let Config { bookmarks, guard, tracker, continuation, limits, .. } = &self.config;
+        bookmarks.enabled || guard.enabled || tracker.enabled || continuation.enabled || limits.loops
     }
 
     pub(crate) fn activity(&self) -> Result<ActivityLog, Error> {

@@ -100,6 +100,11 @@ pub fn after_turn(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     hook.leave_bookmark(Situation::Stop(&stop), When::Idle)
 }
 
+/// Sets a bookmark after a limit has stopped the turn, if there was enough work. There is no Stop then.
+pub(crate) fn at_limit<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<(), Error> {
+    hook.leave_bookmark(Situation::AgentReturn, When::Idle).map(drop)
+}
+
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns the terminal and the client of the session as of SessionStart, or otherwise as of this hook.
     pub(crate) fn place(&self) -> (Option<Terminal>, Option<u32>) {

@@ -111,6 +111,31 @@ pub fn open_append(path: &Path) -> Result<File, Error> {
     opened.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
+/// Opens a file of our own that is changed in place. Creates it with mode 0600, and its folder, if missing.
+pub(crate) fn open_in_place(path: &Path) -> Result<File, Error> {
+    let open = || open_for_changes(path, true);
+    let opened = match open() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_dir(path.parent().unwrap_or(path))?;
+            open()
+        }
+        opened => opened,
+    };
+    opened.map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// As [`open_in_place`], without creating anything: `None` if there is no such file.
+pub(crate) fn open_in_place_if_there(path: &Path) -> Result<Option<File>, Error> {
+    match open_for_changes(path, false) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some).map_err(|source| Error::Write { path: path.to_owned(), source }),
+    }
+}
+
+fn open_for_changes(path: &Path, creates: bool) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(creates).truncate(false).mode(0o600).open(path)
+}
+
 /// Creates a file with mode 0600, and its folder, if missing. An existing file is not opened, but it must be writable.
 pub(crate) fn create_if_missing(path: &Path) -> Result<(), Error> {
     if !path.is_file() {

@@ -15,13 +15,14 @@ use crate::memory::{salvage, upkeep};
 use crate::{Error, bounded_read, files, waiting_times};
 
 /// Names of files and folders in the data folder.
-const KNOWN: [&str; 17] = [
+const KNOWN: [&str; 18] = [
     "clients",
     "config.json",
     "git-views",
     "handoffs",
     "imported.jsonl",
     "launcher-problem",
+    "limits",
     "locks",
     "model",
     "session-numbers.json",
@@ -99,6 +100,11 @@ impl Home {
     /// Returns the folder of tool calls that hooks have recorded and that are not in the database yet.
     pub fn spool(&self) -> PathBuf {
         self.dir.join("spool")
+    }
+
+    /// Returns the folder of what all sessions have spent, with a file for each day.
+    pub fn limits(&self) -> PathBuf {
+        self.dir.join("limits")
     }
 
     /// Returns the folder of locks.

@@ -97,7 +97,7 @@ impl Hook<SessionStart> {
 /// Removes the files of sessions that have been over for a week, and the files of old handoffs.
 pub fn remove_old_files(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let home = &hook.home;
-    let week = [home.sessions(), home.locks(), home.clients()].map(|dir| (dir, KEEP));
+    let week = [home.sessions(), home.locks(), home.clients(), home.limits()].map(|dir| (dir, KEEP));
     let dirs = week.into_iter().chain([(home.handoffs(), KEEP_HANDOFFS)]);
     for (dir, keep) in dirs {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {

@@ -19,6 +19,26 @@ pub(crate) struct Question<'a> {
     pub(crate) wants: Option<&'a str>,
 }
 
+/// Something about a limit that is reported while the session goes on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct News<'a> {
+    /// What the session does, such as `is near a limit`.
+    pub(crate) title: &'a str,
+    /// The details.
+    pub(crate) text: &'a str,
+}
+
+/// Starts a notification about a limit, if the configuration names a way for it.
+pub(crate) fn tell(env: &Env, config: &Notify, session: &str, news: &News<'_>) -> Result<(), Error> {
+    let state = NotifyState::Limit;
+    if config.rule(state).ways.0.is_empty() {
+        return Ok(());
+    }
+    let args = [session.to_owned(), state.as_str().to_owned(), env.now.0.to_string()];
+    let input = json!({ "title": news.title, "wants": news.text });
+    process::spawn_own_with(COMMAND, &args, &input.to_string())
+}
+
 /// Starts a notification about a session that has changed to `status` now, if the configuration names a way for it.
 ///
 /// `error` is the kind of the error in which its turn has ended. `config` is read now if the caller has not read it.

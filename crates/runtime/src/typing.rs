@@ -209,6 +209,8 @@ fn is_superseded(env: &Env, home: &Home, order: &Order, log: &ActivityLog, ticke
         // A prompt is a rewind point itself, and the hooks of its turn set the next bookmark.
         LogLine::Prompt { .. } => order.want == TypeWhen::Idle,
         LogLine::Tool { .. }
+        | LogLine::Call { .. }
+        | LogLine::Loop { .. }
         | LogLine::Agent { .. }
         | LogLine::GivenUp { .. }
         | LogLine::Turn { .. }

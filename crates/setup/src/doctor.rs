@@ -4,6 +4,7 @@
 
 mod facts;
 mod installation;
+mod limits;
 mod other_agents;
 mod services;
 mod sessions;
@@ -11,6 +12,7 @@ mod storage;
 
 pub use self::facts::{BridgeFacts, Client, Database, Facts, TmuxFacts, Worker};
 pub use self::installation::{Peer, Source};
+pub use self::limits::LimitFacts;
 pub use self::other_agents::CodexFacts;
 pub use self::services::{ModelFacts, NotifyFacts, SyncFacts};
 pub use self::sessions::{KeyFacts, SessionFacts, about};
@@ -101,6 +103,7 @@ const CHECKS: &[fn(&Facts) -> Vec<Finding>] = &[
     storage::snapshots,
     storage::space,
     services::notifications,
+    limits::limits,
     other_agents::agents,
     services::sync,
     services::worker,

@@ -213,6 +213,15 @@ impl Store {
         self.guarded_change("tmux_socket || char(10) || tmux_pane = :key", &key, transition, None, at)
     }
 
+    /// Records that a working session turns in circles, or no longer. The next change of its status ends that, too.
+    pub fn note_looping(&self, session: &str, reason: Option<&str>) -> Result<(), StoreError> {
+        let statement = "UPDATE agents SET reason = ?2 WHERE session_id = ?1 AND status = 'working'";
+        self.connection
+            .execute(statement, (session, reason))
+            .map_err(cannot("record that the session turns in circles"))?;
+        Ok(())
+    }
+
     fn guarded_change(
         &self,
         guard: &str,

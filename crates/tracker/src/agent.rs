@@ -117,13 +117,21 @@ impl Agent {
         self.wants.as_deref().or(self.reason.as_deref())
     }
 
-    /// Returns the notes for lists: the agent type, and the client where it is not Claude Code.
+    /// Returns whether it works, but only repeats the same calls.
+    pub fn is_looping(&self) -> bool {
+        self.status == Status::Working && self.reason.as_deref().is_some_and(|reason| reason.starts_with(LOOPING))
+    }
+
+    /// Returns the notes for lists: the agent type, the client where it is not Claude Code, and that it repeats the same calls.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
         let kind = self.agent_type.as_deref().filter(|kind| !kind.is_empty());
         let client = Some(self.client.as_str()).filter(|client| !["", "claude"].contains(client));
-        kind.into_iter().chain(client)
+        kind.into_iter().chain(client).chain(self.is_looping().then_some(LOOPING))
     }
 }
+
+/// The beginning of the reason of a working session that repeats the same calls.
+pub const LOOPING: &str = "looping";
 
 /// The agent type of a session that another one has asked to work for it.
 pub const TEAMMATE: &str = "teammate";

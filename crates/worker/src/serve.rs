@@ -18,7 +18,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use longhaul_core::{Config, Env, config};
-use longhaul_cost::AllUsage;
+use longhaul_runtime::cost::AllUsage;
 use longhaul_runtime::worker::{self, Claim, WorkerFile, new_token};
 use longhaul_runtime::{Error, ErrorLog, Home, waiting_times};
 use tokio::net::{TcpListener, TcpStream};

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use longhaul_core::{Config, Millis};
-use longhaul_cost::{Prices, SessionCosts, Sum, sum_json};
+use longhaul_cost::{Prices, Sum, sum_json};
+use longhaul_runtime::cost::SessionCosts;
 use longhaul_runtime::memory::take_in_all;
 use longhaul_runtime::waiting_times::{self, SESSIONS_READ_FOR_REQUEST};
 use longhaul_runtime::{Error, ErrorLog, Home, Observation, Observed, Observer, agent_json, how_full, today};

@@ -138,7 +138,7 @@ fn is_bookmark_due(calls: u64) -> bool {
     config.bookmarks.thresholds.min_tokens = Count(1_000_000);
     config.bookmarks.thresholds.min_seconds = Seconds::from(Duration::from_secs(3_600));
     let log: String =
-        (1..=calls).map(|call| format!("{}\n", LogLine::Tool { at: Millis(call * 1_000), chars: 10 })).collect();
+        (1..=calls).map(|call| format!("{}\n", LogLine::Tool { at: Millis(call * 1_000), chars: 10, mark: None })).collect();
     let metrics = measure(log.as_bytes(), TailStart::LogStart);
     let verdict = decide(Situation::ToolCall, &config.bookmarks, true, &metrics, Millis(60_000));
     matches!(verdict, BookmarkVerdict::Inject(_))

@@ -104,7 +104,7 @@ fn measure(subjects: &mut [Subject], runs: usize) -> Result<Vec<Vec<Duration>>> 
 /// Returns the lines of a log that ends at `now`.
 pub(crate) fn lines(log: Log, now: Millis) -> Vec<LogLine> {
     let ago = |ms: u64| Millis(now.0 - ms);
-    let calls = |count: u64| (1..=count).rev().map(move |n| LogLine::Tool { at: ago(n * 100), chars: 400 });
+    let calls = |count: u64| (1..=count).rev().map(move |n| LogLine::Tool { at: ago(n * 100), chars: 400, mark: None });
     let prompt = LogLine::Prompt { at: ago(10_000) };
     match log {
         Log::None | Log::AsItIs => Vec::new(),
@@ -117,7 +117,7 @@ pub(crate) fn lines(log: Log, now: Millis) -> Vec<LogLine> {
                 match left % 17 {
                     6 => LogLine::Bookmark { at },
                     7 => LogLine::Injection { at },
-                    _ => LogLine::Tool { at, chars: 400 },
+                    _ => LogLine::Tool { at, chars: 400, mark: None },
                 }
             });
             old.chain(lines(Log::Short, now)).collect()
@@ -188,10 +188,15 @@ fn turn(number: usize) -> String {
         ("assistant", json!([{ "type": "text", "text": format!("answer {number}: it works now") }])),
     ];
     let entry = |(at, (kind, content)): (usize, (&str, serde_json::Value))| {
-        let line = json!({
+        let mut line = json!({
             "type": kind, "uuid": uuid(at), "parentUuid": parent(at), "isSidechain": false,
             "timestamp": "2026-09-21T14:13:20.000Z", "message": { "role": kind, "content": content },
         });
+        if kind == "assistant" {
+            line["message"]["id"] = json!(format!("msg_{}", uuid(at)));
+            line["message"]["model"] = json!("claude-opus-5-5");
+            line["message"]["usage"] = json!({ "input_tokens": 12, "output_tokens": 345 });
+        }
         format!("{line}\n")
     };
     contents.into_iter().enumerate().map(entry).collect()

@@ -5,8 +5,8 @@ use longhaul_core::event::{
     StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
 };
 use longhaul_runtime::{
-    Hook, activity, bookmarks, context, continuation, housekeeping, jobs, model, native_links, project_file, reopen,
-    snapshots, sync, tracker,
+    Hook, activity, bookmarks, context, continuation, housekeeping, jobs, limits, model, native_links, project_file,
+    reopen, snapshots, sync, tracker,
 };
 
 /// `SessionStart`: a session begins or is resumed. Records where it runs, shows it what came before, removes old files.
@@ -21,6 +21,7 @@ pub(crate) fn session_start() {
             activity::on_session_start,
             reopen::on_session_start, // before the tracker, which adds the window
             tracker::on_session_start,
+            limits::on_session_start,
             continuation::on_session_start,
             snapshots::on_resume,
             jobs::compaction::on_session_start,
@@ -35,6 +36,7 @@ pub(crate) fn session_start() {
             housekeeping::remove_old_versions,
             native_links::on_session_start,
             continuation::carry_on,
+            limits::count_others,
             jobs::memory::drop_old_text,
             jobs::prompt_recall::prepare_search,
         ],
@@ -52,6 +54,7 @@ pub(crate) fn user_prompt_submit() {
             jobs::prompt_recall::begin_search, // it goes on while the prompt is stored
             continuation::on_prompt,
             jobs::handoff::on_baton_command, // costs no request and does not count as work
+            limits::on_prompt,               // nor does a prompt that a limit refuses
             reopen::on_prompt,
             tracker::on_prompt,
             jobs::handoff::on_prompt,
@@ -67,14 +70,18 @@ pub(crate) fn user_prompt_submit() {
     );
 }
 
-/// `PreToolUse` of `Agent` and `Task`: no new subagents when the context is nearly full.
+/// `PreToolUse` of `Agent` and `Task`: no new subagents when the context is nearly full, or at a limit.
 pub(crate) fn pre_tool_use() {
-    Hook::<PreToolUse<'static>>::run(&[context::on_agent_launch]);
+    Hook::<PreToolUse<'static>>::run(&[context::on_agent_launch, limits::on_agent_launch]);
 }
 
 /// `PostToolUseFailure`: a call failed, and the session continues to work.
 pub(crate) fn post_tool_use_failure() {
-    Hook::<PostToolUseFailure<'static>>::run(&[tracker::on_tool_failure, jobs::memory::on_tool_failure]);
+    Hook::<PostToolUseFailure<'static>>::run(&[
+        tracker::on_tool_failure,
+        jobs::memory::on_tool_failure,
+        limits::on_tool_failure,
+    ]);
 }
 
 /// `PermissionRequest`: the session waits for an answer.
@@ -93,6 +100,7 @@ pub(crate) fn subagent_start() {
         jobs::privacy::on_subagent_start,
         bookmarks::on_subagent_start,
         tracker::on_subagent_start,
+        limits::on_subagent_start,
     ]);
 }
 
@@ -103,6 +111,7 @@ pub(crate) fn subagent_stop() {
         activity::on_agent_return,
         bookmarks::on_agent_return,
         tracker::on_agent_return,
+        limits::on_agent_return,
         context::on_agent_return, // if it compacts, no bookmark is set
         bookmarks::after_agent_return,
     ]);
@@ -117,6 +126,7 @@ pub(crate) fn stop() {
             activity::on_turn_end,
             bookmarks::on_turn_end,
             tracker::on_turn_end,
+            limits::on_turn_end,
             reopen::on_turn_end,
             jobs::handoff::without_continuation,
             jobs::memory::on_turn_end,

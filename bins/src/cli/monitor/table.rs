@@ -4,8 +4,8 @@ use longhaul_core::{Millis, short_session};
 use longhaul_tracker::age;
 
 use super::{Row, State};
-use crate::cli::limits::{self, Limit};
 use crate::cli::paint::{Span, Tone, bar, fit, fit_line, harmless, level, tokens};
+use crate::cli::rate_limits::{self, RateLimit};
 
 const BAR_CELLS: usize = 20;
 
@@ -27,7 +27,7 @@ pub(crate) struct Frame {
 }
 
 /// Lays the rows out in `columns`, and in at most `lines`.
-pub(crate) fn frame(rows: &[Row], limits: &[Limit], now: Millis, columns: usize, lines: Option<usize>) -> Frame {
+pub(crate) fn frame(rows: &[Row], limits: &[RateLimit], now: Millis, columns: usize, lines: Option<usize>) -> Frame {
     let mut all = vec![title(rows, limits, now)];
     if rows.is_empty() {
         all.push(vec![Span::new(
@@ -62,14 +62,14 @@ pub(crate) fn frame(rows: &[Row], limits: &[Limit], now: Millis, columns: usize,
     Frame { lines: all.iter().map(|line| fit_line(line, columns)).collect() }
 }
 
-fn title(rows: &[Row], limits: &[Limit], now: Millis) -> Vec<Span> {
+fn title(rows: &[Row], limits: &[RateLimit], now: Millis) -> Vec<Span> {
     let count = match rows.len() {
         0 => "No sessions".to_owned(),
         1 => "1 session".to_owned(),
         count => format!("{count} sessions"),
     };
     let mut line = vec![Span::new(count, Tone::Bold)];
-    let limits = limits::show(limits, now.0 / 1000);
+    let limits = rate_limits::show(limits, now.0 / 1000);
     if !limits.is_empty() {
         line.push(Span::new("  ", Tone::Plain));
         line.extend(limits);
@@ -162,9 +162,9 @@ mod tests {
     use longhaul_transcript::WindowSource;
 
     use super::{cell_width, frame};
-    use crate::cli::limits::Limit;
     use crate::cli::monitor::{Row, State};
     use crate::cli::paint::{Colours, Tone, render};
+    use crate::cli::rate_limits::RateLimit;
 
     const NOW: Millis = Millis(1_000_000);
 
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn the_title_counts_and_shows_the_limits() {
-        let limits = [Limit { name: "5h", percent: 91.0, resets_at: Some(NOW.0 / 1000 + 600) }];
+        let limits = [RateLimit { name: "5h", percent: 91.0, resets_at: Some(NOW.0 / 1000 + 600) }];
         let frame = frame(&[], &limits, NOW, 80, None);
         assert_eq!(render(&frame.lines[0], Colours::No), "No sessions  5h 91% (10m)");
         assert!(frame.lines[0].iter().any(|span| span.tone == Tone::Bad));

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
-use longhaul_core::{Config, Env, Status};
-use longhaul_cost::{Prices, SessionCosts, Sum};
+use longhaul_core::{Config, Env, SessionId, Status};
+use longhaul_cost::{Prices, Sum};
 use longhaul_inject::{TerminalCommand, TmuxPane};
+use longhaul_runtime::cost::SessionCosts;
+use longhaul_runtime::limits::measures_of;
 use longhaul_runtime::{
     DialogPane, Home, Observation, Observed, Observer, SeenDialog, Tracker, inspect_pane, plain_rows,
     run_program_bounded, waiting_times,
@@ -19,8 +21,8 @@ use longhaul_tracker::{Agent, Options};
 
 use super::app::News;
 use super::rows::{PaneAddress, RowId, SessionRow, rows_of_host};
-use crate::cli::limits::Limit;
 use crate::cli::paint::tokens;
+use crate::cli::rate_limits::RateLimit;
 use crate::cli::{monitor, sessions, tracker};
 
 /// The sessions of this machine.
@@ -31,7 +33,7 @@ pub(crate) struct LocalSessions {
     pub(crate) icons: Vec<String>,
     /// What the other tab shows.
     pub(crate) contexts: Vec<monitor::Row>,
-    pub(crate) limits: Vec<Limit>,
+    pub(crate) limits: Vec<RateLimit>,
     /// Why they could not be read.
     pub(crate) problem: Option<String>,
 }
@@ -160,11 +162,19 @@ impl Collector {
             row.number = numbers.of(&agent.session);
             row.context_percent = percent.get(&agent.session).copied();
             let transcript = session.record.as_ref().and_then(|record| record.transcript.as_deref());
+            row.notes.extend(limit_note(&self.home, &agent.session));
             row.cost = transcript.and_then(|path| shown_cost(&self.costs.of(path, &prices)));
             row
         };
         running.iter().map(row).collect()
     }
+}
+
+/// Returns the note of a session that is near a limit, or has reached it: `82% of $5`.
+fn limit_note(home: &Home, session: &str) -> Option<String> {
+    let measures = measures_of(home, &SessionId::new(session)?);
+    let furthest = measures.into_iter().max_by(|a, b| a.share().total_cmp(&b.share()))?;
+    furthest.is_near().then(|| format!("{:.0}% of {}", (furthest.share() * 100.0).floor(), furthest.limit))
 }
 
 /// Returns cost and tokens as text, such as `$1.24 410k`; `None` before the first request.

@@ -282,7 +282,7 @@ proptest! {
             now.0 += 1;
             let mut asks = false;
             match step {
-                Step::Tool(chars) => { log += &format!("{}\n", LogLine::Tool { at: now, chars }); work_since_bookmark += 1; asks = true; }
+                Step::Tool(chars) => { log += &format!("{}\n", LogLine::Tool { at: now, chars, mark: None }); work_since_bookmark += 1; asks = true; }
                 Step::Agent(chars) => { log += &format!("{}\n", LogLine::Agent { at: now, chars }); work_since_bookmark += 1; asks = true; }
                 Step::Prompt => log += &format!("{}\n", LogLine::Prompt { at: now }),
                 Step::Marker => { log += &format!("{}\n", LogLine::Bookmark { at: now }); work_since_bookmark = 0; }

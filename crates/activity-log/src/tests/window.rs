@@ -240,7 +240,7 @@ fn check_line(line: &str, expected: Option<LogLine>) {
 #[test]
 fn every_letter_is_read() {
     let at = Millis(1700);
-    check_line("T 1700 42", Some(LogLine::Tool { at, chars: 42 }));
+    check_line("T 1700 42", Some(LogLine::Tool { at, chars: 42, mark: None }));
     check_line("A 1700 7", Some(LogLine::Agent { at, chars: 7 }));
     check_line("I 1700", Some(LogLine::Injection { at }));
     check_line("G 1700", Some(LogLine::GivenUp { at }));
@@ -253,9 +253,9 @@ fn every_letter_is_read() {
 
 #[test]
 fn a_bad_count_is_zero_and_a_bad_time_is_no_line() {
-    check_line("T 1700 many", Some(LogLine::Tool { at: Millis(1700), chars: 0 }));
-    check_line("T 1700 -3", Some(LogLine::Tool { at: Millis(1700), chars: 0 }));
-    check_line("T 1700", Some(LogLine::Tool { at: Millis(1700), chars: 0 }));
+    check_line("T 1700 many", Some(LogLine::Tool { at: Millis(1700), chars: 0, mark: None }));
+    check_line("T 1700 -3", Some(LogLine::Tool { at: Millis(1700), chars: 0, mark: None }));
+    check_line("T 1700", Some(LogLine::Tool { at: Millis(1700), chars: 0, mark: None }));
     check_line("T soon 3", None);
     check_line("T -1 3", None);
     check_line("T 99999999999999999999999 3", None);
@@ -276,10 +276,14 @@ fn the_unknown_is_ignored() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(at in any::<u64>(), chars in any::<u64>(), letter in 0..9_u8) {
+    fn what_is_written_is_read_back(at in any::<u64>(), chars in any::<u64>(), letter in 0..12_u8) {
         let at = Millis(at);
+        let (agent, mark) = (chars as u16, Some((chars >> 16) as u16));
         let line = match letter {
-            0 => LogLine::Tool { at, chars },
+            0 => LogLine::Tool { at, chars, mark: None },
+            9 => LogLine::Tool { at, chars, mark },
+            10 => LogLine::Call { at, agent, mark },
+            11 => LogLine::Loop { at, agent, stage: chars as u8 },
             1 => LogLine::Agent { at, chars },
             2 => LogLine::Injection { at },
             3 => LogLine::Bookmark { at },

@@ -63,8 +63,8 @@ impl Choice for NotifyState {
     }
 }
 
-/// The kinds of errors that mean a usage limit.
-const LIMITS: [&str; 5] = ["rate_limit", "usage_limit", "quota", "billing", "credit"];
+/// The kinds of errors that mean a usage limit: one of the account, or one of the section `limits`.
+const LIMITS: [&str; 6] = ["rate_limit", "usage_limit", "quota", "billing", "credit", "limits."];
 
 impl NotifyState {
     /// Returns the state that a change to `status` is reported as; `None` if it is not reported.
@@ -110,7 +110,7 @@ settings! {
         blocked: NotifyRule = NotifyRule::default(), "When a session waits for you";
         completed: NotifyRule = NotifyRule::after_seconds(30), "When a turn has ended";
         failed: NotifyRule = NotifyRule::default(), "When a turn has ended in an error";
-        limit: NotifyRule = NotifyRule::default(), "When a turn has ended because a usage limit is reached";
+        limit: NotifyRule = NotifyRule::default(), "When a turn has ended because a usage limit or one of your own limits is reached, when one of yours is near, and when a session turns in circles";
         quiet_hours: QuietHours = QuietHours::default(), "A part of the day without notifications, in local time, such as `22:00-07:00`; empty for none";
         also: ChoiceList<OtherSession> = ChoiceList::default(), "Sessions that are reported besides your own: `subagent`, `teammate`, `print` (`claude -p`)";
         away_seconds: Seconds = Seconds::new(120), "If tmux does not report the focus of its terminal (`focus-events` is off), you count as looking at the active pane for this many seconds after the last key";

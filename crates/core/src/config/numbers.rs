@@ -116,9 +116,9 @@ impl Setting for Share {
 
 /// One limit or several, each a share of a whole up to 1, and a number above.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Limits(pub Vec<f64>);
+pub struct ContextLimits(pub Vec<f64>);
 
-impl Setting for Limits {
+impl Setting for ContextLimits {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
         Self::read_in(Range::ANY, json, default, path, warnings)
     }

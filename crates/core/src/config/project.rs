@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::config::{Config, Continuation, Key, Names, Setting, Warning, setting};
+use crate::config::{Config, Count, Key, Limits, Names, Setting, SpendLimit, Warning, setting};
 use crate::json_text::without_byte_order_mark;
 
 /// Whether the user has allowed a project's file with exactly this content.
@@ -78,7 +78,7 @@ impl ProjectReading {
 
 /// A rule for one key: compares the project's value with the user's own.
 struct Rule {
-    holds: fn(own: &Continuation, asked: &Continuation) -> bool,
+    holds: fn(own: &Config, asked: &Config) -> bool,
     /// The rule in words, after "may be".
     words: &'static str,
 }
@@ -100,31 +100,60 @@ const LEAST_TOKENS: f64 = 20_000.0;
 const PROJECT_KEYS: &[ProjectKey] = &[
     ProjectKey {
         path: "continuation.enabled",
-        stricter: Rule { holds: |_, asked| !asked.enabled, words: "only false" },
+        stricter: Rule { holds: |_, asked| !asked.continuation.enabled, words: "only false" },
         trusted: Rule { holds: |_, _| true, words: "true or false" },
     },
     ProjectKey {
         path: "continuation.at",
-        stricter: Rule { holds: |own, asked| is_later(&own.at.0, &asked.at.0), words: "only your own value or higher" },
+        stricter: Rule {
+            holds: |own, asked| is_later(&own.continuation.at.0, &asked.continuation.at.0),
+            words: "only your own value or higher",
+        },
         trusted: Rule {
-            holds: |_, asked| asked.at.0.iter().all(|at| *at >= if *at > 1.0 { LEAST_TOKENS } else { LEAST_SHARE }),
+            holds: |_, asked| {
+                asked.continuation.at.0.iter().all(|at| *at >= if *at > 1.0 { LEAST_TOKENS } else { LEAST_SHARE })
+            },
             words: "0.2 of the window or more, or 20000 tokens or more",
         },
     },
     ProjectKey {
         path: "continuation.max_rounds",
         stricter: Rule {
-            holds: |own, asked| asked.max_rounds <= own.max_rounds,
+            holds: |own, asked| asked.continuation.max_rounds <= own.continuation.max_rounds,
             words: "only your own value or lower",
         },
-        trusted: Rule { holds: |own, asked| asked.max_rounds <= own.max_rounds, words: "only your own value or lower" },
+        trusted: Rule {
+            holds: |own, asked| asked.continuation.max_rounds <= own.continuation.max_rounds,
+            words: "only your own value or lower",
+        },
     },
     ProjectKey {
         path: "continuation.after_rate_limit",
-        stricter: Rule { holds: |_, asked| !asked.after_rate_limit, words: "only false" },
-        trusted: Rule { holds: |_, asked| !asked.after_rate_limit, words: "only false" },
+        stricter: Rule { holds: |_, asked| !asked.continuation.after_rate_limit, words: "only false" },
+        trusted: Rule { holds: |_, asked| !asked.continuation.after_rate_limit, words: "only false" },
     },
+    spend_limit("limits.session", |own, asked| is_less(own, asked, |limits| limits.session)),
+    spend_limit("limits.day", |own, asked| is_less(own, asked, |limits| limits.day)),
+    spend_limit("limits.project_day", |own, asked| is_less(own, asked, |limits| limits.project_day)),
+    spend_limit("limits.subagents.at_once", |own, asked| is_fewer(own, asked, |limits| limits.subagents.at_once)),
+    spend_limit("limits.subagents.in_turn", |own, asked| is_fewer(own, asked, |limits| limits.subagents.in_turn)),
 ];
+
+/// Returns a limit, which a project may only make stricter, trusted or not.
+const fn spend_limit(path: &'static str, holds: fn(&Config, &Config) -> bool) -> ProjectKey {
+    let words = "only your own value or lower, in the same unit";
+    ProjectKey { path, stricter: Rule { holds, words }, trusted: Rule { holds, words } }
+}
+
+fn is_less(own: &Config, asked: &Config, limit: fn(&Limits) -> SpendLimit) -> bool {
+    limit(&asked.limits).is_within(limit(&own.limits))
+}
+
+/// Returns whether a number of subagents is no higher; 0 is no limit.
+fn is_fewer(own: &Config, asked: &Config, limit: fn(&Limits) -> Count) -> bool {
+    let (own, asked) = (limit(&own.limits).0, limit(&asked.limits).0);
+    own == 0 || (asked != 0 && asked <= own)
+}
 
 /// Returns whether the limits `asked` are reached no more often and no earlier than `own`.
 ///
@@ -193,7 +222,7 @@ fn read_value(own: &Config, key: &ProjectKey, value: &Value, trust: Trust, confi
     if let Some(warning) = warnings.pop() {
         return Verdict::Refused(warning.problem);
     }
-    let holds = |rule: &Rule| asked == *own || (rule.holds)(&own.continuation, &asked.continuation);
+    let holds = |rule: &Rule| asked == *own || (rule.holds)(own, &asked);
     if !holds(&key.stricter) {
         if !holds(&key.trusted) {
             return Verdict::Refused(format!("in a project it may be {}", key.trusted.words));

@@ -86,6 +86,30 @@ fn what_is_not_surely_later_is_not_stricter() {
     }
 }
 
+#[test]
+fn a_limit_may_only_become_stricter_trusted_or_not() {
+    let own = r#"{"limits":{"session":5,"day":"20M","subagents":{"at_once":4}}}"#;
+    for (asked, verdict) in [
+        (json!({ "session": 4 }), 'f'),
+        (json!({ "session": 6 }), 'r'),
+        (json!({ "session": "off" }), 'r'),
+        (json!({ "session": "1k" }), 'r'),
+        (json!({ "day": "20M" }), 'f'),
+        (json!({ "day": "21M" }), 'r'),
+        (json!({ "project_day": 1 }), 'f'),
+        (json!({ "subagents": { "at_once": 0 } }), 'r'),
+        (json!({ "subagents": { "at_once": 3 } }), 'f'),
+        (json!({ "subagents": { "in_turn": 9 } }), 'f'),
+        (json!({ "loops": false }), 'r'),
+        (json!({ "stop_loops": true }), 'r'),
+    ] {
+        for trust in [Trust::Untrusted, Trust::Trusted] {
+            let reading = read(own, &json!({ "limits": asked }).to_string(), trust);
+            assert_eq!(verdicts(&reading)[0].1, verdict, "{asked} {trust:?}");
+        }
+    }
+}
+
 /// A setting that is added to the config is refused in a project's file until somebody adds a rule for it.
 #[test]
 fn every_key_without_a_rule_is_refused_even_with_trust() {

@@ -68,7 +68,7 @@ fn triggers_are_read_as_they_are_stored() {
         assert_eq!(BatonTrigger::from_stored(trigger.as_str()), Some(trigger));
     }
     assert_eq!(BatonTrigger::from_stored("TL"), None);
-    assert_eq!(BatonTrigger::ALL.map(BatonTrigger::as_str), ["tl", "clear", "session_end", "continuation"]);
+    assert_eq!(BatonTrigger::ALL.map(BatonTrigger::as_str), ["tl", "clear", "session_end", "continuation", "limit"]);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_baton_of_a_running_client_is_left_to_it() {
     for trigger in BatonTrigger::ALL {
         check_choice(&one(ClientProcess::Gone, trigger), 9, Ok(0), &[]);
         check_choice(&one(ClientProcess::Unknown, trigger), 9, Ok(0), &[]);
-        let taken = if trigger == BatonTrigger::Tl { Ok(0) } else { Err(NoBaton::None) };
+        let taken = if trigger.is_on_purpose() { Ok(0) } else { Err(NoBaton::None) };
         check_choice(&one(ClientProcess::Alive, trigger), 9, taken, &[]);
     }
     // A session that does not know its client owns no baton.
@@ -182,7 +182,7 @@ fn another_agent_takes_only_what_was_passed_on_purpose() {
                     BatonTaker { session: taker, client_pid: 7, now: Millis(NOW), only_on_purpose: false },
                 )
                 .taken;
-                let expected = if trigger == BatonTrigger::Tl { Ok(vec![0]) } else { Err(NoBaton::None) };
+                let expected = if trigger.is_on_purpose() { Ok(vec![0]) } else { Err(NoBaton::None) };
                 assert_eq!(taken, expected, "{left} {trigger} {client:?}");
             }
         }

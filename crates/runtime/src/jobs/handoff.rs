@@ -57,7 +57,9 @@ pub fn on_baton_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error
             Ok(Flow::Done)
         }
         // Claude Code performs the `/clear`.
-        BatonTrigger::Clear | BatonTrigger::SessionEnd | BatonTrigger::Continuation => Ok(Flow::Next),
+        BatonTrigger::Clear | BatonTrigger::SessionEnd | BatonTrigger::Continuation | BatonTrigger::Limit => {
+            Ok(Flow::Next)
+        }
     }
 }
 

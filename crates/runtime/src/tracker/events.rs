@@ -198,6 +198,19 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(Flow::Next)
     }
 
+    /// Shows that a limit has stopped the turn.
+    pub(crate) fn show_stopped(&self, cause: &str) -> Result<(), Error> {
+        self.track(|hook, tracker| tracker.fail(&hook.event.common().session, cause)).map(drop)
+    }
+
+    /// Shows that the session turns in circles, or no longer.
+    pub(crate) fn show_looping(&self, reason: Option<&str>) -> Result<(), Error> {
+        let note = |hook: &Self, _: &mut Tracker<'_>| {
+            Ok(hook.store()?.note_looping(hook.event.common().session.as_str(), reason)?)
+        };
+        self.track(note).map(drop)
+    }
+
     fn tool_used(&self) -> Result<Flow, Error> {
         let common = self.event.common();
         let trigger = if in_subagent(common) { Trigger::SubagentToolUsed } else { Trigger::ToolUsed };

@@ -18,6 +18,7 @@ use longhaul_store::{Health, Schema, VectorStats};
 use longhaul_universal_bundle::Location;
 
 use super::installation::{self, Peer, Source};
+use super::limits::LimitFacts;
 use super::other_agents::{AgentFacts, CodexFacts};
 use super::services::{ModelFacts, NotifyFacts, SyncFacts};
 use super::sessions::KeyFacts;
@@ -166,6 +167,8 @@ pub struct Facts {
     pub snapshots: Option<SnapshotFacts>,
     /// Notifications.
     pub notify: NotifyFacts,
+    /// What sessions may spend.
+    pub limits: LimitFacts,
     /// The other agents that Longhaul is installed for.
     pub agents: Vec<AgentFacts>,
     /// The exchange with other machines.
@@ -239,6 +242,7 @@ impl Facts {
             space: Space::collect(&paths),
             snapshots: SnapshotFacts::collect(env, &paths),
             notify: NotifyFacts::collect(env, &paths),
+            limits: LimitFacts::collect(env, &paths),
             sync: SyncFacts::collect(env, &paths),
             worker: worker_of(&paths),
             model: ModelFacts::collect(env, &paths, program.as_deref()),

@@ -91,6 +91,9 @@ const NEVER_DUE: &str = r#"{ "bookmarks": { "thresholds": { "min_tokens": 100000
 /// A bookmark may follow the previous one at once.
 const NO_COOLDOWN: &str = r#"{ "bookmarks": { "thresholds": { "cooldown_seconds": 0 } } }"#;
 
+/// Limits that are never reached.
+const LIMITED: &str = r#"{ "limits": { "session": 1000000, "day": 1000000 } }"#;
+
 /// No snapshots of files.
 const NO_SNAPSHOTS: &str = r#"{ "snapshots": { "enabled": false } }"#;
 
@@ -119,6 +122,13 @@ pub(crate) const ROWS: &[Row] = &[
     Row { limit: Limit::Empty(1.15), ..ROW },
     Row { name: "PostToolUse, 1 MB response", chars: 1024 * 1024, config: NEVER_DUE, limit: Limit::Empty(5.0), ..ROW },
     Row { name: "PostToolUse, 100,000-line log", log: Log::Long(100_000), limit: Limit::Other(STEADY, 1.1), ..ROW },
+    Row {
+        name: "PostToolUse with limits, a turn more",
+        config: LIMITED,
+        program: Program::OursAfterGrowth(100 << 10),
+        limit: Limit::Empty(1.6),
+        ..ROW
+    },
     Row { name: "  the same in node", program: Program::Node, ..ROW },
     Row { name: "PostToolUse that types a bookmark", log: Log::Due, config: NO_COOLDOWN, pane: Pane::Busy, ..ROW },
     Row { name: WITHOUT_SNAPSHOTS, event: EventName::UserPromptSubmit, chars: 200, config: NO_SNAPSHOTS, ..ROW },

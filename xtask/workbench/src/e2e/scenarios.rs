@@ -5,6 +5,7 @@ mod blame;
 mod codex;
 mod handoff;
 mod install;
+mod limits;
 mod memory;
 mod snapshots;
 mod tracker;
@@ -122,6 +123,13 @@ pub(crate) const ALL: &[Scenario] = &[
         "after /compact and an automatic compaction the session is given back what the summary lacks",
         handoff::compaction,
     ),
+    scenario(
+        "limits",
+        "stopped within a request of a limit; goes on by `!!`, when it is raised, and in a new session",
+        limits::limits,
+    ),
+    scenario("storm", "of five subagents at once, two may start", limits::storm),
+    scenario("circles", "the same call twelve times: Claude is told after five, the user after ten", limits::circles),
     scenario("subagents", "working until the last background subagent has returned", tracker::subagents),
     scenario("gemini", "Gemini CLI: a session from its start to its end, continued by Claude Code", agents::gemini),
     scenario("qwen", "the same with Qwen Code", agents::qwen),

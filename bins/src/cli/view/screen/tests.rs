@@ -7,7 +7,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::{Color, Modifier};
 
 use super::compose;
-use crate::cli::limits::Limit;
+use crate::cli::rate_limits::RateLimit;
 use crate::cli::view::app::{App, News};
 use crate::cli::view::collector::{HostSessions, LocalSessions, Preview};
 use crate::cli::view::rows::{PaneAddress, RowId, SessionRow};
@@ -182,7 +182,7 @@ fn nothing_to_show() {
 #[test]
 fn the_other_tab_is_the_monitor() {
     let mut app = app(false);
-    app.local.limits = vec![Limit { name: "5h", percent: 42.0, resets_at: None }];
+    app.local.limits = vec![RateLimit { name: "5h", percent: 42.0, resets_at: None }];
     app.view.press(Key::Tab, 5, 0);
     let screen = shown(&mut app, 80, 10);
     assert!(screen.starts_with(" Sessions [Context]"), "{screen}");

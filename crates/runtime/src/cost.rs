@@ -1,4 +1,4 @@
-//! Reads the usage that transcripts report, those of subagents too. Everything else in this crate is pure; no hook links it.
+//! Reads the usage that transcripts report, those of subagents too. What it costs is decided in `cost`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -6,12 +6,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use longhaul_core::{Env, Millis};
-use longhaul_runtime::handoff::Project;
-use longhaul_runtime::memory::folder_of;
-use longhaul_runtime::{TranscriptFile, files, transcript_place};
-use serde_json::{Value, json};
+use longhaul_cost::{Ledger, Prices, ProjectIndex, RolloutUsage, Sum, UsageLine, UsageScanner};
 
-use crate::{Ledger, Prices, ProjectIndex, RolloutUsage, Sum, UsageLine, UsageScanner};
+use crate::handoff::Project;
+use crate::memory::folder_of;
+use crate::{TranscriptFile, files, transcript_place};
 
 /// The maximum depth below a folder of transcripts. Claude Code's own are at most four deep:
 /// `PROJECT/SESSION/subagents/agent-ID.jsonl`.
@@ -334,21 +333,6 @@ impl FollowedSession {
             });
         }
     }
-}
-
-/// Returns a sum as JSON. `cost_usd` is null if no price is known.
-pub fn sum_json(sum: &Sum) -> Value {
-    json!({
-        "requests": sum.requests,
-        "input_tokens": sum.tokens.input,
-        "output_tokens": sum.tokens.output,
-        "cache_read_tokens": sum.tokens.cache_read,
-        "cache_write_5m_tokens": sum.tokens.cache_write_5m,
-        "cache_write_1h_tokens": sum.tokens.cache_write_1h,
-        "total_tokens": sum.tokens.total(),
-        "cost_usd": sum.known_cost().map(|cost| (cost.dollars() * 1e6).round() / 1e6),
-        "unpriced_tokens": sum.unpriced_tokens,
-    })
 }
 
 #[cfg(test)]

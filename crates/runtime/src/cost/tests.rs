@@ -10,7 +10,7 @@ use serde_json::json;
 use tempfile::tempdir;
 
 use super::{AllUsage, SessionCosts, usage_files};
-use crate::{By, Filter, Prices};
+use longhaul_cost::{By, Filter, Prices};
 
 /// Returns a line of a transcript, with its line break.
 fn line(message: &str, session: &str, output: u64) -> String {

@@ -1,0 +1,284 @@
+//! What a session may spend: reads what its requests have cost, adds what all sessions of the day have spent, stops the session
+//! at a limit, denies subagents, and notices calls that are repeated. The decisions are in `cost/src/limits.rs` and
+//! `activity-log/src/limits.rs`.
+
+mod account;
+mod day;
+
+use longhaul_activity_log::limits::{LoopStep, agent_mark, loop_step, mark, notified, told};
+use longhaul_activity_log::{LogLine, TailStart};
+use longhaul_core::clock::time_of;
+use longhaul_core::event::predicates::{in_subagent, is_compaction, is_task_notification};
+use longhaul_core::event::{
+    EventName, HookEvent, PostToolUse, PostToolUseFailure, PreToolUse, SessionStart, Stop, SubagentStart, SubagentStop,
+    UserPromptSubmit,
+};
+use longhaul_core::{Millis, Reply};
+use longhaul_cost::Prices;
+use longhaul_cost::limits::{Measure, Step, blind_message, denial, goes_on, near_message, reach, stop_reason};
+use longhaul_handoff::{BatonTrigger, baton_command};
+use longhaul_tracker::LOOPING;
+use serde_json::value::RawValue;
+
+pub use self::account::{Account, InForce, accounts, measures_of, raise, stopped_last};
+use self::account::{OpenAccount, Waiting};
+pub use self::day::{count as count_day, spent_today};
+use crate::notifications::{self, News};
+use crate::{Error, Flow, Hook, bookmarks, clock_and_env, process, project_file};
+
+/// Opens the account of a session if a limit is set.
+pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    if let Some(open) = hook.account(Waiting::Patient)? {
+        open.save()?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Counts in the background what sessions have spent today, if a limit of the day is set. Those whose hooks were not running
+/// then count too.
+pub fn count_others(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
+    let in_force = InForce::of(&hook.config.limits);
+    if in_force.has_day() && day::is_due(&hook.home, hook.env.now) {
+        process::spawn_own("limit", &["count".to_owned()])?;
+    }
+    Ok(Flow::Next)
+}
+
+/// Refuses a prompt while a limit is reached, unless the prompt says that it goes on.
+pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    if in_subagent(&hook.event.common) || baton_command(&hook.event.prompt).is_some() {
+        return Ok(Flow::Next);
+    }
+    let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
+    if !is_task_notification(&hook.event.prompt) {
+        open.account.begin_turn(goes_on(&hook.event.prompt));
+    }
+    let reached = hook.reach(&mut open)?;
+    open.account.is_stopped = reached.is_some();
+    open.save()?;
+    let Some(measure) = reached else { return Ok(Flow::Next) };
+    hook.answer(Reply::end(stop_reason(&measure)));
+    Ok(Flow::Done)
+}
+
+/// Stops the session after a call if a limit is reached. Without a limit, it only finds that there is no account.
+pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
+    // Of several calls at the same time, one reads.
+    let Some(mut open) = hook.account(Waiting::Hasty)? else { return Ok(Flow::Next) };
+    let reached = hook.reach(&mut open)?;
+    let is_first = reached.is_some() && !std::mem::replace(&mut open.account.is_stopped, true);
+    open.save()?;
+    let Some(measure) = reached else { return Ok(Flow::Next) };
+    let reason = stop_reason(&measure);
+    hook.answer(Reply::end(&*reason));
+    // Each subagent that is stopped comes here, too.
+    if is_first {
+        hook.log.write(&format!("session {}: stopped: {reason}", hook.event.common.session));
+        hook.stopped(&format!("{}: {measure}", measure.scope.key()))?;
+    }
+    Ok(Flow::Done)
+}
+
+/// Denies a subagent if a limit is reached, or if there are too many.
+pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Error> {
+    let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
+    let reason = match hook.reach(&mut open)? {
+        Some(measure) => Some(stop_reason(&measure)),
+        None => denial(open.account.in_force.subagents(), open.account.subagents()),
+    };
+    let Some(reason) = reason else {
+        open.account.launch();
+        return open.save().map(|()| Flow::Next);
+    };
+    // Once in a turn: a storm of subagents would be a storm of messages.
+    let is_first = !std::mem::replace(&mut open.account.has_denied, true);
+    open.save()?;
+    if is_first {
+        hook.notify(&format!("longhaul: no more subagents: {reason}"));
+    }
+    hook.answer(Reply::deny(reason));
+    Ok(Flow::Done)
+}
+
+/// Counts a subagent, and stops it if a limit is reached.
+pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
+    if is_compaction(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
+    open.account.agent_began(hook.event.common.agent_id.as_deref().unwrap_or_default());
+    let reached = hook.reach(&mut open)?;
+    open.save()?;
+    // The version 2.1.325 starts it all the same; it ends after its first call.
+    if let Some(measure) = reached {
+        hook.answer(Reply::end(stop_reason(&measure)));
+    }
+    Ok(Flow::Next)
+}
+
+/// Counts a subagent that has returned.
+pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
+    let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
+    open.account.agent_returned(hook.event.common.agent_id.as_deref().unwrap_or_default());
+    open.save().map(|()| Flow::Next)
+}
+
+/// Corrects the count of subagents at the end of a turn, by what Claude Code reports.
+pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
+    if in_subagent(&hook.event.common) {
+        return Ok(Flow::Next);
+    }
+    let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
+    if let Some(tasks) = &hook.event.background_tasks {
+        open.account.end_turn(|agent| tasks.iter().any(|task| task.id == agent));
+    }
+    hook.reach(&mut open)?;
+    open.save().map(|()| Flow::Next)
+}
+
+/// Notes a failed call: to fail in the same way again and again is the most common circle.
+pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<Flow, Error> {
+    if !hook.config.limits.loops || !hook.wants_activity() {
+        return Ok(Flow::Next);
+    }
+    let event = &hook.event;
+    let mark = hook.mark(&event.tool_name, event.tool_input, event.error.as_deref(), event.duration_ms);
+    let line = LogLine::Call { at: hook.env.now, agent: agent_mark(event.common.agent_id.as_deref()), mark };
+    let (tail, start) = hook.activity()?.append_and_read(line)?;
+    let tool = hook.event.tool_name.clone();
+    hook.note_repetition(&tail, start, &tool);
+    Ok(Flow::Next)
+}
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Opens the account of the session; `None` if no limit is set, or if another hook has it and this one is in a hurry.
+    fn account(&self, waiting: Waiting) -> Result<Option<OpenAccount>, Error> {
+        let own = InForce::of(&self.config.limits);
+        let in_project =
+            || InForce::of(&project_file::in_force(&self.config, &self.home, self.project_dir().as_deref()).limits);
+        // A project's own file is read where it costs nobody time; a call reads it only after the user has changed a limit.
+        let new = matches!(E::NAME, EventName::SessionStart | EventName::UserPromptSubmit).then(in_project);
+        let exists_for_sure = new.as_ref().unwrap_or(&own).is_any();
+        let path = self.home.session_file(&self.event.common().session, "limits");
+        let Some(mut open) = OpenAccount::open(&path, waiting, exists_for_sure)? else { return Ok(None) };
+        if let Some(in_force) = new {
+            (open.account.own, open.account.in_force) = (own, in_force);
+        } else if open.account.own != own {
+            (open.account.own, open.account.in_force) = (own, in_project());
+        }
+        Ok(open.account.in_force.is_any().then_some(open))
+    }
+
+    /// Reads what was spent since the last call, and tells the user what is to be told. Returns the limit that stops the session.
+    fn reach(&mut self, open: &mut OpenAccount) -> Result<Option<Measure>, Error> {
+        let account = &mut open.account;
+        if !account.in_force.has_spend() {
+            return Ok(None);
+        }
+        if let Some(transcript) = self.event.common().transcript.clone() {
+            let prices = Prices::new(&self.config.cost.prices);
+            account.read(&transcript, &prices, self.env.now, || self.project_key());
+        }
+        let measures = account.share_day(&self.home, &self.event.common().session)?;
+        let step = reach(&measures, account.told);
+        account.told = account.told.after(&step);
+        match step {
+            Step::Stop(measure) if !account.passes => return Ok(Some(measure)),
+            Step::Nothing | Step::Stop(_) => {}
+            Step::Near(measure) => {
+                let message = near_message(&measure);
+                self.notify(&format!("longhaul: {message}"));
+                self.tell(&News { title: "is near a limit", text: &message })?;
+            }
+            Step::Blind(measure) => self.notify(&format!("longhaul: {}", blind_message(&measure))),
+        }
+        Ok(None)
+    }
+
+    fn project_key(&self) -> String {
+        crate::handoff::Project::of(&self.env, self.event.common().cwd.as_deref()).key
+    }
+
+    /// Starts the notification about something that the session goes on after.
+    fn tell(&self, news: &News<'_>) -> Result<(), Error> {
+        notifications::tell(&self.env, &self.config.notify, self.event.common().session.as_str(), news)
+    }
+
+    /// Does what the end of a turn would do: after a call that stops it, Claude Code sends no Stop.
+    fn stopped(&mut self, cause: &str) -> Result<(), Error> {
+        let baton = self.leave_baton();
+        let shown = self.show_stopped(cause);
+        let bookmark = bookmarks::at_limit(self);
+        baton.and(shown).and(bookmark)
+    }
+
+    /// Leaves a baton, so that the next session continues.
+    fn leave_baton(&self) -> Result<(), Error> {
+        if !self.config.handoff.enabled || self.is_excluded() || self.env.no_auto_handoff {
+            return Ok(());
+        }
+        let store = self.store()?;
+        crate::handoff::register(&store, &self.env, self.event.common())?;
+        self.write_baton(&store, BatonTrigger::Limit)
+    }
+
+    // Calls that are repeated.
+
+    /// Returns the mark of a call, by which it is recognised. A turn with a private prompt, and an excluded project, have none.
+    pub(crate) fn mark(
+        &self,
+        tool: &str,
+        input: Option<&RawValue>,
+        result: Option<&str>,
+        duration_ms: Option<u64>,
+    ) -> Option<u16> {
+        if !self.config.limits.loops || self.is_excluded() || self.hides_calls() {
+            return None;
+        }
+        let session = self.event.common().session.as_str();
+        mark(session, tool, input.map_or("", RawValue::get), result.unwrap_or_default(), duration_ms)
+    }
+
+    /// Tells Claude, and then the user, that the same calls are made again and again. `tail` is the end of the activity log, with
+    /// the newest call.
+    ///
+    /// An error is logged: the job has written the call to the log, and must not run again.
+    pub(crate) fn note_repetition(&mut self, tail: &[u8], start: TailStart, tool: &str) {
+        let agent = agent_mark(self.event.common().agent_id.as_deref());
+        let step = loop_step(tail, start, agent);
+        let Some(stage) = step.stage() else { return };
+        // First, so that it happens once.
+        let line = LogLine::Loop { at: self.env.now, agent, stage };
+        let noted = self.activity().and_then(|log| log.append(&[line]));
+        if let Err(error) = noted.and_then(|()| self.act_on_repetition(step, tool)) {
+            self.log.write(&format!("session {}: {}", self.event.common().session, error.chain()));
+        }
+    }
+
+    fn act_on_repetition(&mut self, step: LoopStep, tool: &str) -> Result<(), Error> {
+        match step {
+            LoopStep::Nothing => {}
+            LoopStep::Over => self.show_looping(None)?,
+            LoopStep::Tell(repetition) => self.show(&told(&repetition, tool, &clock(repetition.since))),
+            LoopStep::Notify(repetition) => {
+                let text = notified(&repetition, tool, &clock(repetition.since));
+                if self.config.limits.stop_loops {
+                    let advice = "The next prompt goes on; limits.stop_loops stops such turns.";
+                    self.answer(Reply::end(format!("longhaul: this session turns in circles: {text}. {advice}")));
+                    return self.stopped(&format!("{LOOPING}: {text}"));
+                }
+                self.notify(&format!("longhaul: this session turns in circles: {text}"));
+                self.show_looping(Some(&format!("{LOOPING}: {text}")))?;
+                self.tell(&News { title: "turns in circles", text: &text })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the local time of day, such as `14:02`.
+fn clock(at: Millis) -> String {
+    let mut time = time_of(at, clock_and_env::utc_offset_seconds(at));
+    time.truncate("14:02".len());
+    time
+}

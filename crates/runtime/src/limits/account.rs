@@ -1,0 +1,388 @@
+//! The account of a session: `sessions/<id>.limits`, which exists only where a limit is set. It says how far the transcripts of
+//! the session and of its subagents were read, and what was spent so far.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use fs2::FileExt;
+use longhaul_core::config::{Limits, SpendLimit};
+use longhaul_core::hash::fnv1a;
+use longhaul_core::{Millis, SessionId};
+use longhaul_cost::limits::{Measure, Scope, Spent, Subagents, Told};
+use longhaul_cost::{Prices, UsageLine, UsageScanner};
+use serde::{Deserialize, Serialize};
+
+use super::day;
+use crate::cost::usage_files;
+use crate::{Error, Home, bounded_read, files};
+
+/// How many requests are remembered, in order to recognise those that a reply repeats.
+const REMEMBERED: usize = 16;
+
+/// Number of bytes that are read at a time.
+const PIECE: usize = 256 * 1024;
+
+/// The largest account that is read.
+const MAX_BYTES: usize = 1 << 20;
+
+/// The limits in force for a session.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct InForce {
+    /// In the order of [`Scope::ALL`].
+    spend: [SpendLimit; 3],
+    at_once: u64,
+    in_turn: u64,
+}
+
+impl InForce {
+    /// Returns the limits of a configuration.
+    pub fn of(limits: &Limits) -> Self {
+        let (at_once, in_turn) = (limits.subagents.at_once.0, limits.subagents.in_turn.0);
+        Self { spend: Scope::ALL.map(|scope| scope.limit(limits)), at_once, in_turn }
+    }
+
+    /// Returns whether there is a limit of what may be spent.
+    pub fn has_spend(&self) -> bool {
+        self.spend.iter().any(|limit| !limit.is_off())
+    }
+
+    /// Returns whether there is a limit for a day.
+    pub fn has_day(&self) -> bool {
+        !self.spend[Scope::Day as usize].is_off() || !self.spend[Scope::ProjectDay as usize].is_off()
+    }
+
+    /// Returns whether there is any limit.
+    pub fn is_any(&self) -> bool {
+        self.has_spend() || self.at_once > 0 || self.in_turn > 0
+    }
+
+    /// Returns how many subagents there may be: at once, and in a turn; 0 is no limit.
+    pub fn subagents(&self) -> Subagents {
+        Subagents { running: self.at_once, in_turn: self.in_turn }
+    }
+}
+
+/// What is known of what a session has spent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Account {
+    /// The user's limits, when those in force were found out.
+    pub(super) own: InForce,
+    /// The limits in force: the user's, or stricter ones of the project.
+    pub in_force: InForce,
+    /// The limits that the user has raised for this session.
+    raised: [SpendLimit; 3],
+    /// What the user was told.
+    pub(super) told: Told,
+    /// Whether this turn goes on although a limit is reached.
+    pub(super) passes: bool,
+    /// Whether a limit has stopped this turn.
+    pub is_stopped: bool,
+    /// Whether a subagent was denied in this turn.
+    pub(super) has_denied: bool,
+    /// What the session has spent.
+    pub session: Spent,
+    day: SessionDay,
+    /// How far each transcript was read, by a hash of its path: a storm of subagents has hundreds.
+    read: Vec<(u64, u64)>,
+    /// The last requests, the newest last: key, what was counted, and whether it was of this day.
+    requests: Vec<(u64, Spent, bool)>,
+    /// The running subagents, by their ids.
+    agents: Vec<String>,
+    /// How many subagents were launched and have not started yet.
+    launches: u64,
+    /// How many subagents were started in this turn.
+    in_turn: u64,
+}
+
+/// What a session has spent in a day.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct SessionDay {
+    begins: u64,
+    ends: u64,
+    spent: Spent,
+    /// A hash of the key of the project.
+    project: u64,
+    /// The position of its slot in the file of the day.
+    slot: Option<u64>,
+}
+
+impl Account {
+    /// Begins a turn of the user.
+    pub(super) fn begin_turn(&mut self, passes: bool) {
+        (self.passes, self.is_stopped, self.has_denied, self.in_turn) = (passes, false, false, 0);
+        self.launches = 0;
+    }
+
+    /// Takes over which subagents run at the end of a turn. A launch that the user has denied sends no event.
+    pub(super) fn end_turn(&mut self, is_running: impl Fn(&str) -> bool) {
+        self.launches = 0;
+        self.agents.retain(|agent| is_running(agent));
+    }
+
+    /// Notes a call that launches a subagent.
+    pub(super) fn launch(&mut self) {
+        self.launches += 1;
+        self.in_turn += 1;
+    }
+
+    /// Notes a subagent that has started: the oldest launch is no longer awaited.
+    pub(super) fn agent_began(&mut self, agent: &str) {
+        self.launches = self.launches.saturating_sub(1);
+        self.agent_returned(agent);
+        self.agents.push(agent.to_owned());
+    }
+
+    pub(super) fn agent_returned(&mut self, agent: &str) {
+        self.agents.retain(|running| running != agent);
+    }
+
+    /// Returns the subagents now: those that run, and those that were launched and have not started yet.
+    pub(super) fn subagents(&self) -> Subagents {
+        Subagents { running: self.agents.len() as u64 + self.launches, in_turn: self.in_turn }
+    }
+
+    /// Reads what was added to the transcripts of the session and of its subagents.
+    pub(super) fn read(&mut self, transcript: &Path, prices: &Prices, now: Millis, project: impl FnOnce() -> String) {
+        if now.0 >= self.day.ends || now.0 < self.day.begins {
+            self.begin_day(now, project);
+        }
+        let subagents = usage_files(&[transcript.with_extension("")]).into_iter().map(|file| (file.path, file.bytes));
+        let length = std::fs::metadata(transcript).map_or(0, |file| file.len());
+        let files: Vec<(PathBuf, u64)> = std::iter::once((transcript.to_owned(), length)).chain(subagents).collect();
+        let key = |path: &Path| fnv1a(path.as_os_str().as_encoded_bytes().iter().copied());
+        let read_to =
+            |read: &[(u64, u64)], file: u64| read.iter().find(|(known, _)| *known == file).map_or(0, |(_, at)| *at);
+        // Another file with the same name: what was counted is in it, too, or was taken back.
+        if files.iter().any(|(path, length)| *length < read_to(&self.read, key(path))) {
+            (self.session, self.day.spent) = Default::default();
+            (self.read, self.requests) = Default::default();
+        }
+        let session = transcript.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for (path, length) in files {
+            let from = read_to(&self.read, key(&path));
+            if from >= length {
+                continue;
+            }
+            // What cannot be read is tried again at the next call.
+            let Ok(to) = read_lines(&path, from, length, |line| self.count(line, &session, prices)) else { continue };
+            match self.read.iter_mut().find(|(known, _)| *known == key(&path)) {
+                Some((_, at)) => *at = to,
+                None => self.read.push((key(&path), to)),
+            }
+        }
+        let forgotten = self.requests.len().saturating_sub(REMEMBERED);
+        self.requests.drain(..forgotten);
+    }
+
+    fn begin_day(&mut self, now: Millis, project: impl FnOnce() -> String) {
+        let (begins, ends) = day::of(now);
+        self.day =
+            SessionDay { begins: begins.0, ends: ends.0, project: fnv1a(project().bytes()), ..SessionDay::default() };
+        for (.., is_today) in &mut self.requests {
+            *is_today = false;
+        }
+    }
+
+    /// Counts the requests of a line, each once. Those that were copied from another session are its own.
+    fn count(&mut self, line: &UsageLine<'_>, session: &str, prices: &Prices) {
+        if line.is_copy || line.session.as_deref().is_some_and(|of| of != session) {
+            return;
+        }
+        let is_today = (self.day.begins..self.day.ends).contains(&line.at.0);
+        for request in &line.requests {
+            let spent = Spent::by_request(&request.tokens, prices.cost(request));
+            let key = request.key.map(|key| key.short());
+            let known = self.requests.iter().position(|(known, ..)| Some(*known) == key);
+            if let Some((_, before, was_today)) = known.map(|at| self.requests[at]) {
+                // The first pieces of a reply report a part of the output.
+                if spent.tokens <= before.tokens {
+                    continue;
+                }
+                self.session.take_away(&before);
+                if was_today {
+                    self.day.spent.take_away(&before);
+                }
+            }
+            self.session.add(&spent);
+            if is_today {
+                self.day.spent.add(&spent);
+            }
+            match (known, key) {
+                (Some(at), Some(key)) => self.requests[at] = (key, spent, is_today),
+                (None, Some(key)) => self.requests.push((key, spent, is_today)),
+                (_, None) => {}
+            }
+        }
+    }
+
+    /// Writes what the session has spent into the file of the day, and returns every limit with what is spent of it.
+    pub(super) fn share_day(&mut self, home: &Home, session: &SessionId) -> Result<Vec<Measure>, Error> {
+        if self.in_force.has_day() && self.day.ends > 0 {
+            let slot = day::Slot {
+                session: fnv1a(session.as_str().bytes()),
+                project: self.day.project,
+                spent: self.day.spent,
+            };
+            self.day.slot = Some(day::write(home, Millis(self.day.begins), self.day.slot, &slot)?);
+        }
+        Ok(self.measures(home))
+    }
+
+    /// Returns every limit with what is spent of it.
+    fn measures(&self, home: &Home) -> Vec<Measure> {
+        let sums = self.in_force.has_day().then(|| day::sums(home, Millis(self.day.begins), self.day.project));
+        let (day, project_day) = sums.unwrap_or_default();
+        let spent = [self.session, day, project_day];
+        let limits = self.in_force.spend.iter().zip(self.raised).map(|(limit, raised)| higher(*limit, raised));
+        let all = Scope::ALL.into_iter().zip(limits).zip(spent);
+        all.map(|((scope, limit), spent)| Measure { scope, limit, spent }).filter(|one| !one.limit.is_off()).collect()
+    }
+}
+
+/// Returns a limit, or what it was raised to. A limit that has another unit since is in force again.
+fn higher(limit: SpendLimit, raised: SpendLimit) -> SpendLimit {
+    match (limit, raised) {
+        (SpendLimit::Dollars(limit), SpendLimit::Dollars(raised)) => SpendLimit::Dollars(limit.max(raised)),
+        (SpendLimit::Tokens(limit), SpendLimit::Tokens(raised)) => SpendLimit::Tokens(limit.max(raised)),
+        (limit, _) => limit,
+    }
+}
+
+/// Calls `found` with every complete line with usage between two positions. Returns the end of the last complete line.
+fn read_lines(path: &Path, from: u64, to: u64, mut found: impl FnMut(&UsageLine<'_>)) -> io::Result<u64> {
+    let file = bounded_read::open(path)?;
+    let mut scanner = UsageScanner::default();
+    let (mut at, mut complete) = (from, from);
+    let mut piece = vec![0; PIECE.min((to - from) as usize)];
+    while at < to {
+        let most = piece.len().min((to - at) as usize);
+        let read = file.read_at(&mut piece[..most], at)?;
+        if read == 0 {
+            break;
+        }
+        scanner.feed(&piece[..read], |line| {
+            if let Some(line) = UsageLine::parse(line) {
+                found(&line);
+            }
+        });
+        if let Some(end) = piece[..read].iter().rposition(|byte| *byte == b'\n') {
+            complete = at + end as u64 + 1;
+        }
+        at += read as u64;
+    }
+    Ok(complete)
+}
+
+/// Whether an account that another hook uses is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waiting {
+    /// It is: the other one has it for a moment.
+    Patient,
+    /// It is not.
+    Hasty,
+}
+
+/// An account that no other process changes meanwhile.
+#[derive(Debug)]
+pub(super) struct OpenAccount {
+    pub(super) account: Account,
+    file: File,
+    path: PathBuf,
+    before: Vec<u8>,
+}
+
+impl OpenAccount {
+    /// Opens an account; `None` if there is none and `creates` is not set, or if another process has it.
+    pub(super) fn open(path: &Path, waiting: Waiting, creates: bool) -> Result<Option<Self>, Error> {
+        let failed = |source| Error::Write { path: path.to_owned(), source };
+        let opened = if creates { files::open_in_place(path).map(Some) } else { files::open_in_place_if_there(path) };
+        let Some(file) = opened? else { return Ok(None) };
+        match waiting {
+            Waiting::Patient => file.lock_exclusive().map_err(failed)?,
+            Waiting::Hasty if FileExt::try_lock_exclusive(&file).is_err() => return Ok(None),
+            Waiting::Hasty => {}
+        }
+        let before = content(&file).map_err(failed)?;
+        // A file that was cut off by a full disk or a crash begins anew: the transcripts are read again.
+        let account = serde_json::from_slice(&before).unwrap_or_default();
+        Ok(Some(Self { account, file, path: path.to_owned(), before }))
+    }
+
+    /// Writes the account if it has changed, and gives it back.
+    pub(super) fn save(self) -> Result<(), Error> {
+        let bytes = serde_json::to_vec(&self.account).unwrap_or_default();
+        if bytes == self.before {
+            return Ok(());
+        }
+        let written = self.file.write_all_at(&bytes, 0);
+        let written = written.and_then(|()| match bytes.len() < self.before.len() {
+            true => self.file.set_len(bytes.len() as u64),
+            false => Ok(()),
+        });
+        written.map_err(|source| Error::Write { path: self.path, source })
+    }
+}
+
+fn content(file: &File) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len() as usize;
+    let mut bytes = vec![0; length.min(MAX_BYTES)];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+// What the command line, the view and the status line show and change.
+
+impl Account {
+    /// Returns the account of a session; `None` if it has none.
+    pub fn load(home: &Home, session: &SessionId) -> Option<Self> {
+        let bytes = bounded_read::bytes(&home.session_file(session, "limits"), MAX_BYTES as u64).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+}
+
+/// Returns every limit of a session with what is spent of it, as its hooks have counted it; empty if it has no limit.
+pub fn measures_of(home: &Home, session: &SessionId) -> Vec<Measure> {
+    Account::load(home, session).map(|account| account.measures(home)).unwrap_or_default()
+}
+
+/// Returns all accounts, in no particular order.
+pub fn accounts(home: &Home) -> Vec<(SessionId, Account)> {
+    let entries = std::fs::read_dir(home.sessions()).into_iter().flatten().flatten();
+    let accounts = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let session = SessionId::from_file_stem(name.strip_suffix(".limits")?)?;
+        let account = Account::load(home, &session)?;
+        Some((session, account))
+    });
+    accounts.collect()
+}
+
+/// Returns the session that was stopped last by a limit.
+pub fn stopped_last(home: &Home) -> Option<SessionId> {
+    let stopped = accounts(home).into_iter().filter(|(_, account)| account.is_stopped).map(|(session, _)| session);
+    stopped.max_by_key(|session| files::modified(&home.session_file(session, "limits")))
+}
+
+/// Raises the limits of a session that are in the unit of `amount`. Returns them, as they are then; empty if there is none.
+pub fn raise(home: &Home, session: &SessionId, amount: SpendLimit) -> Result<Vec<Measure>, Error> {
+    let path = home.session_file(session, "limits");
+    let Some(mut open) = OpenAccount::open(&path, Waiting::Patient, false)? else { return Ok(Vec::new()) };
+    let mut raised = Vec::new();
+    for mut measure in open.account.measures(home) {
+        if let Some(limit) = measure.raised_by(amount) {
+            open.account.raised[measure.scope as usize] = limit;
+            measure.limit = limit;
+            raised.push(measure);
+        }
+    }
+    if !raised.is_empty() {
+        open.account.is_stopped = false;
+        open.account.told.near = 0;
+    }
+    open.save()?;
+    Ok(raised)
+}
