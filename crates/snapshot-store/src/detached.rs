@@ -159,7 +159,9 @@ fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(),
                     window.extend_from_slice(&line);
                     window.push(b'\n');
                 }
-                LogLine::Injection { .. }
+                LogLine::Call { .. }
+                | LogLine::Loop { .. }
+                | LogLine::Injection { .. }
                 | LogLine::GivenUp { .. }
                 | LogLine::Compaction { .. }
                 | LogLine::Turn { .. }
