@@ -22,7 +22,9 @@ fn adapter_strings() -> Vec<&'static str> {
 #[test]
 fn the_hook_of_a_tool_call_has_nothing_of_the_adapters_in_it() {
     let read = |name: &str| String::from_utf8_lossy(&fs::read(bin_dir().join(name)).unwrap()).into_owned();
-    let (hook, adapters) = (read("longhaul-post-tool-use"), read("longhaul-hook"));
+    // Claude Code's own transcripts count web searches, which cost something.
+    let hook = read("longhaul-post-tool-use").replace("web_search_requests", "");
+    let adapters = read("longhaul-hook");
     let strings = adapter_strings();
     assert!(strings.contains(&"run_shell_command") && strings.contains(&"tool.execute.after"), "{strings:?}");
     let found: Vec<&str> = strings.iter().copied().filter(|text| hook.contains(text)).collect();

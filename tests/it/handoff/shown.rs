@@ -25,8 +25,8 @@ fn two_hundred_large_turns_fit_and_say_what_was_left_out() {
     let shown = Session::new(&sandbox, "new", client.pid()).start("clear");
     assert!(shown.chars().count() <= 9500, "{}", shown.chars().count());
     let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text} is not in {shown}"));
-    assert!(at("question 199") < at("question 198"), "where we are comes first: {shown}");
     // On a slow machine the time of the hook ends before the whole transcript is read.
+    assert!(at("answer 199") < at("question 198"), "where we are comes first: {shown}");
     assert!(shown.contains("left out for space") || shown.contains("not read in time"), "{shown}");
 }
 
