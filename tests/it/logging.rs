@@ -29,14 +29,20 @@ fn a_session_is_written_down_line_by_line() {
     sandbox.hook("longhaul-pre-compact", payload("PreCompact-auto", json!({ "session_id": SESSION })));
     fire(&sandbox, "longhaul-session-start", "SessionStart-compact-interactive", json!({}));
     fire(&sandbox, "longhaul-stop", "Stop", json!({}));
+    let without_mark = |line: &String| match line.as_bytes()[0] {
+        b'T' => line.rsplit_once(' ').unwrap().0.to_owned(),
+        b'K' => "K 1000".to_owned(),
+        _ => line.clone(),
+    };
     assert_eq!(
-        sandbox.log_lines(SESSION),
+        sandbox.log_lines(SESSION).iter().map(without_mark).collect::<Vec<_>>(),
         [
             "S 1000 idle",
             "P 1000",
             "N 1000 14068410012254664993",
             "T 1000 4",
             "T 1000 0",
+            "K 1000",
             "A 1000 2",
             "C 1000",
             "B 1000",
@@ -90,7 +96,9 @@ fn a_note_is_kept_with_the_bookmark() {
 #[test]
 fn with_every_job_off_nothing_is_written() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"bookmarks":{"enabled":false},"tracker":{"enabled":false},"handoff":{"enabled":false}}"#);
+    let off = json!({ "enabled": false });
+    let config = json!({ "bookmarks": off, "tracker": off, "handoff": off, "limits": { "loops": false } });
+    sandbox.write_config(&config.to_string());
     fire(&sandbox, "longhaul-session-start", "SessionStart", json!({}));
     fire(&sandbox, "longhaul-post-tool-use", "PostToolUse", json!({}));
     let reply = fire(&sandbox, "longhaul-user-prompt-submit", "UserPromptSubmit", json!({ "prompt": "·" }));
@@ -101,6 +109,7 @@ fn with_every_job_off_nothing_is_written() {
 #[test]
 fn a_torn_last_line_costs_no_other() {
     let sandbox = Sandbox::new().at(1000);
+    sandbox.write_config(r#"{"limits":{"loops":false}}"#);
     fs::create_dir_all(sandbox.data_dir().join("sessions")).unwrap();
     fs::write(sandbox.data_dir().join("sessions/s.log"), "T 900 5\nT 95").unwrap();
     fire(&sandbox, "longhaul-post-tool-use", "PostToolUse", json!({ "tool_response": "" }));
@@ -110,7 +119,7 @@ fn a_torn_last_line_costs_no_other() {
 #[test]
 fn sixty_four_at_once_again_and_again_lose_and_tear_nothing() {
     let sandbox = Sandbox::new().at(1000);
-    sandbox.write_config(r#"{"bookmarks":{"mid_turn":false}}"#);
+    sandbox.write_config(r#"{"bookmarks":{"mid_turn":false},"limits":{"loops":false}}"#);
     let input = payload("PostToolUse", json!({ "session_id": SESSION, "tool_response": "1234567" }));
     // A line that is torn or lost shows in the first rounds, if at all.
     for round in 1..=25 {

@@ -7,6 +7,7 @@ echo "$*" >> "$state/log"
 version_in() { sed -n 's/.*"version":"\([^"]*\)".*/\1/p' "$1/longhaul/.claude-plugin/plugin.json"; }
 copy() {
     mkdir -p "$claude/plugins/cache/longhaul/longhaul/$1/.claude-plugin"
+    rm -f "$claude/plugins/cache/longhaul/longhaul/$1/.claude-plugin/plugin.json" # as the real client replaces the folder
     cp "$(cat "$state/marketplace")/longhaul/.claude-plugin/plugin.json" "$claude/plugins/cache/longhaul/longhaul/$1/.claude-plugin/"
     rm -f "$claude/plugins/cache/longhaul/longhaul/$1/.orphaned_at"
 }
