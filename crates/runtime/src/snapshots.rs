@@ -253,8 +253,8 @@ mod tests {
     fn a_file_may_be_called_as_a_word_of_the_command() {
         let check = |words: &[&str], expected: &[&str]| {
             let (args, is_now) = restore_arguments("s", words);
-            assert_eq!(args[..3], ["restore", "--from-session", "s"], "{words:?}");
-            assert_eq!(args[3..], *expected, "{words:?}");
+            assert_eq!(args[..2], ["--from-session", "s"], "{words:?}");
+            assert_eq!(args[2..], *expected, "{words:?}");
             assert_eq!(is_now, expected[0] == "--yes", "{words:?}");
         };
         check(&["12"], &["--dry-run", "12"]);
