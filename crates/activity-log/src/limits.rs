@@ -134,8 +134,15 @@ pub fn loop_step(tail: &[u8], start: TailStart, agent: u16) -> LoopStep {
         }
     }
     let Some((repetition, length)) = repetition(&calls) else {
-        return if stage.is_some_and(|(stage, _)| stage == 2) { LoopStep::Over } else { LoopStep::Nothing };
+        let before = calls.get(1..).unwrap_or_default();
+        let was_long = || repetition(before).is_some_and(|(_, length)| length + 1 >= MAX_CALLS);
+        let was_notified = stage.map_or_else(was_long, |(stage, _)| stage == 2);
+        return if was_notified { LoopStep::Over } else { LoopStep::Nothing };
     };
+    // The user was notified when it was shorter, and the line that says so is further back.
+    if length >= MAX_CALLS {
+        return LoopStep::Nothing;
+    }
     let stage = stage.filter(|(_, after)| *after < length).map_or(0, |(stage, _)| stage);
     match repetition.times {
         NOTIFY_AFTER.. if stage < 2 => LoopStep::Notify(repetition),
