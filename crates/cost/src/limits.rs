@@ -202,11 +202,15 @@ pub enum Step {
     Stop(Measure),
 }
 
+/// Returns the limit of which most is spent.
+pub fn furthest(measures: &[Measure]) -> Option<Measure> {
+    measures.iter().copied().max_by(|a, b| a.share().total_cmp(&b.share()))
+}
+
 /// Decides about the limits of a session. Of several, the one of which most is spent counts.
 pub fn reach(measures: &[Measure], told: Told) -> Step {
-    let furthest = measures.iter().max_by(|a, b| a.share().total_cmp(&b.share()));
-    if let Some(measure) = furthest.filter(|measure| measure.is_reached()) {
-        return Step::Stop(*measure);
+    if let Some(measure) = furthest(measures).filter(Measure::is_reached) {
+        return Step::Stop(measure);
     }
     let near = measures.iter().find(|measure| measure.is_near() && told.near & bit(measure.scope) == 0);
     let blind = || measures.iter().find(|measure| measure.is_blind() && told.blind & bit(measure.scope) == 0);

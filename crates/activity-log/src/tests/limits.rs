@@ -122,6 +122,8 @@ fn waiting_has_no_mark() {
     assert_eq!(mark("s", "BashOutput", "{}", "", Some(3)), None);
     assert_eq!(mark("s", "Bash", r#"{"command":"make"}"#, "", Some(60_000)), None);
     assert!(mark("s", "Bash", r#"{"command":"make"}"#, "", None).is_some());
+    assert_eq!(mark("s", "Bash", r#"{"command":"make &\nwait $!"}"#, "", Some(30)), None);
+    assert!(mark("s", "Edit", r#"{"old_string":"await next()"}"#, "not found", Some(3)).is_some());
 }
 
 #[test]
