@@ -157,18 +157,24 @@ fn a_session_is_warned_once_stopped_and_goes_on_when_its_limit_is_raised() {
 
 #[test]
 fn the_next_session_continues_what_a_limit_has_stopped() {
-    let session = Session::new(&json!({ "limits": { "session": 1 } }));
-    session.prompt("port the parser to the new grammar");
-    let asked = json!({
-        "type": "user", "uuid": "u1", "sessionId": session.id, "timestamp": "2026-11-15T11:58:00.000Z",
-        "message": { "role": "user", "content": "port the parser to the new grammar" },
-    });
-    session.append("spender.jsonl", &asked);
-    session.spend(60_000);
-    stops(&session.use_tool(), "limits.session");
-    let next = session.fire_as("next", "SessionStart", json!({ "source": "startup" }));
-    let shown = next["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
-    assert!(shown.contains("port the parser to the new grammar"), "{next}");
+    for is_in_turn in [true, false] {
+        let session = Session::new(&json!({ "limits": { "session": 1 } }));
+        session.prompt("port the parser to the new grammar");
+        let asked = json!({
+            "type": "user", "uuid": "u1", "sessionId": session.id, "timestamp": "2026-11-15T11:58:00.000Z",
+            "message": { "role": "user", "content": "port the parser to the new grammar" },
+        });
+        session.append("spender.jsonl", &asked);
+        session.spend(60_000);
+        match is_in_turn {
+            true => stops(&session.use_tool(), "limits.session"),
+            false => stops(&session.prompt("go on"), "limits.session"),
+        }
+        let next = session.fire_as("next", "SessionStart", json!({ "source": "startup" }));
+        let shown = next["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+        assert!(shown.contains("port the parser to the new grammar"), "{is_in_turn}: {next}");
+        assert!(!shown.contains("go on"), "{next}");
+    }
 }
 
 #[test]

@@ -52,6 +52,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
+    let was_stopped = open.account.is_stopped;
     if !is_task_notification(&hook.event.prompt) {
         open.account.begin_turn(goes_on(&hook.event.prompt));
     }
@@ -60,6 +61,10 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     hook.save(open);
     let Some(measure) = reached else { return Ok(Flow::Next) };
     hook.answer(Reply::end(stop_reason(&measure)));
+    // The last turn has reached the limit with its end, after its last call.
+    if !was_stopped && let Err(error) = hook.leave_baton() {
+        hook.write_error(&error);
+    }
     Ok(Flow::Done)
 }
 
