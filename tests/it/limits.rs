@@ -157,18 +157,24 @@ fn a_session_is_warned_once_stopped_and_goes_on_when_its_limit_is_raised() {
 
 #[test]
 fn the_next_session_continues_what_a_limit_has_stopped() {
-    let session = Session::new(&json!({ "limits": { "session": 1 } }));
-    session.prompt("port the parser to the new grammar");
-    let asked = json!({
-        "type": "user", "uuid": "u1", "sessionId": session.id, "timestamp": "2026-11-15T11:58:00.000Z",
-        "message": { "role": "user", "content": "port the parser to the new grammar" },
-    });
-    session.append("spender.jsonl", &asked);
-    session.spend(60_000);
-    stops(&session.use_tool(), "limits.session");
-    let next = session.fire_as("next", "SessionStart", json!({ "source": "startup" }));
-    let shown = next["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
-    assert!(shown.contains("port the parser to the new grammar"), "{next}");
+    for is_in_turn in [true, false] {
+        let session = Session::new(&json!({ "limits": { "session": 1 } }));
+        session.prompt("port the parser to the new grammar");
+        let asked = json!({
+            "type": "user", "uuid": "u1", "sessionId": session.id, "timestamp": "2026-11-15T11:58:00.000Z",
+            "message": { "role": "user", "content": "port the parser to the new grammar" },
+        });
+        session.append("spender.jsonl", &asked);
+        session.spend(60_000);
+        match is_in_turn {
+            true => stops(&session.use_tool(), "limits.session"),
+            false => stops(&session.prompt("go on"), "limits.session"),
+        }
+        let next = session.fire_as("next", "SessionStart", json!({ "source": "startup" }));
+        let shown = next["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+        assert!(shown.contains("port the parser to the new grammar"), "{is_in_turn}: {next}");
+        assert!(!shown.contains("go on"), "{next}");
+    }
 }
 
 #[test]
@@ -288,6 +294,30 @@ fn too_many_subagents_are_denied_and_say_why_once() {
 }
 
 #[test]
+fn a_subagent_beyond_a_limit_is_denied_and_only_the_user_is_told_how_to_go_on() {
+    let session = Session::new(&json!({ "limits": { "session": 1 } }));
+    session.prompt("work");
+    session.spend(60_000);
+    let denied = session.fire("PreToolUse-Agent", json!({}));
+    let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap();
+    assert_eq!(reason, "this session has spent $1.20 of $1 (limits.session)");
+    assert!(denied["systemMessage"].as_str().unwrap().contains("`longhaul limit raise 5`"), "{denied}");
+}
+
+#[test]
+fn a_session_is_stopped_although_what_it_has_spent_cannot_be_written() {
+    let session = Session::new(&json!({ "limits": { "session": 1, "day": 100 } }));
+    session.prompt("work");
+    session.spend(60_000);
+    // A file is where the folder of the days was.
+    let days = session.sandbox.data_dir().join("limits");
+    fs::remove_dir_all(&days).unwrap();
+    fs::write(&days, "").unwrap();
+    stops(&session.use_tool(), "limits.session");
+    stops(&session.prompt("go on"), "limits.session");
+}
+
+#[test]
 fn a_limit_that_is_near_or_reached_is_notified() {
     for (output, expected) in [
         (205_000, "is near a limit: this session has spent $4.10 of $5"),
@@ -345,6 +375,11 @@ fn an_account_that_was_cut_off_is_made_again_from_the_transcript() {
     fs::write(session.sandbox.data_dir().join("sessions/spender.limits"), "{\"session\":{\"co").unwrap();
     session.spend(25_000);
     stops(&session.use_tool(), "$1.10 of $1");
+    // It is written in one piece, so that this is not lost.
+    session.longhaul(&["limit", "raise", "5"]);
+    goes_on(&session.use_tool());
+    let account = fs::read(session.sandbox.data_dir().join("sessions/spender.limits")).unwrap();
+    assert!(serde_json::from_slice::<Value>(&account).is_ok(), "{account:?}");
 }
 
 #[test]

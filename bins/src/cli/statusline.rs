@@ -6,7 +6,7 @@ use std::path::Path;
 
 use longhaul_core::config::SpendLimit;
 use longhaul_core::{Env, Millis, SessionId};
-use longhaul_cost::limits::{Measure, Scope};
+use longhaul_cost::limits::{Measure, Scope, furthest};
 use longhaul_runtime::limits::measures_of;
 use longhaul_runtime::{
     ActivityLog, Error, ErrorLog, Home, Relay, git_branch, read_stdin, recalled_passages, waiting_times,
@@ -66,7 +66,7 @@ fn own(env: &Env, report: &Report) -> String {
         shown: found.as_ref().and_then(|(home, session)| shown_to(home, session)).unwrap_or_default(),
         now: env.now.0 / 1000,
         shows_cost,
-        limit: found.as_ref().filter(|_| shows_cost).and_then(|(home, session)| nearest(home, session)),
+        limit: found.as_ref().filter(|_| shows_cost).and_then(|(home, session)| furthest(&measures_of(home, session))),
     };
     let colours = if env.no_color { Colours::No } else { Colours::Yes };
     format!("{}\n", render(&line(report, &context, env.columns), colours))
@@ -78,11 +78,6 @@ fn shown_to(home: &Home, session: &SessionId) -> Option<[u64; 3]> {
     let store = home.database().exists().then(|| home.store(waiting_times::DATABASE_FOR_STATUS_LINE).ok())??;
     let shown = store.shown_to(session.as_str()).ok()?;
     Some([shown.turns, shown.records, recalled_passages(home, session)])
-}
-
-/// Returns the limit of which most is spent.
-fn nearest(home: &Home, session: &SessionId) -> Option<Measure> {
-    measures_of(home, session).into_iter().max_by(|a, b| a.share().total_cmp(&b.share()))
 }
 
 /// The maximum width of the name of a model, a project or a branch.

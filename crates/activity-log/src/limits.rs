@@ -31,7 +31,7 @@ const WAITING_TOOLS: [&str; 9] = [
     "TaskOutput",
 ];
 
-/// The beginnings of what a shell command says that waits, and then asks how far something is.
+/// The beginnings of what a shell command says that waits, and then asks how far something is. `await` in code does not.
 const WAITING_WORDS: [&str; 4] = ["sleep ", "wait ", "--watch", "--follow"];
 
 /// A call that takes this long waits for something, such as a build.
@@ -44,7 +44,7 @@ const WAITING_MS: u64 = 10_000;
 pub fn mark(session: &str, tool: &str, input: &str, result: &str, duration_ms: Option<u64>) -> Option<u16> {
     let waits = WAITING_TOOLS.contains(&tool)
         || duration_ms.is_some_and(|ms| ms >= WAITING_MS)
-        || WAITING_WORDS.iter().any(|word| input.contains(word));
+        || WAITING_WORDS.iter().any(|word| input.match_indices(word).any(|(at, _)| !input[..at].ends_with('a')));
     (!waits).then(|| fold([session, tool, input, result].iter().fold(0, |hash, text| mix(hash, text.as_bytes()))))
 }
 
@@ -134,8 +134,15 @@ pub fn loop_step(tail: &[u8], start: TailStart, agent: u16) -> LoopStep {
         }
     }
     let Some((repetition, length)) = repetition(&calls) else {
-        return if stage.is_some_and(|(stage, _)| stage == 2) { LoopStep::Over } else { LoopStep::Nothing };
+        let before = calls.get(1..).unwrap_or_default();
+        let was_long = || repetition(before).is_some_and(|(_, length)| length + 1 >= MAX_CALLS);
+        let was_notified = stage.map_or_else(was_long, |(stage, _)| stage == 2);
+        return if was_notified { LoopStep::Over } else { LoopStep::Nothing };
     };
+    // The user was notified when it was shorter, and the line that says so is further back.
+    if length >= MAX_CALLS {
+        return LoopStep::Nothing;
+    }
     let stage = stage.filter(|(_, after)| *after < length).map_or(0, |(stage, _)| stage);
     match repetition.times {
         NOTIFY_AFTER.. if stage < 2 => LoopStep::Notify(repetition),

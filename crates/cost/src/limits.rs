@@ -202,11 +202,15 @@ pub enum Step {
     Stop(Measure),
 }
 
+/// Returns the limit of which most is spent.
+pub fn furthest(measures: &[Measure]) -> Option<Measure> {
+    measures.iter().copied().max_by(|a, b| a.share().total_cmp(&b.share()))
+}
+
 /// Decides about the limits of a session. Of several, the one of which most is spent counts.
 pub fn reach(measures: &[Measure], told: Told) -> Step {
-    let furthest = measures.iter().max_by(|a, b| a.share().total_cmp(&b.share()));
-    if let Some(measure) = furthest.filter(|measure| measure.is_reached()) {
-        return Step::Stop(*measure);
+    if let Some(measure) = furthest(measures).filter(Measure::is_reached) {
+        return Step::Stop(measure);
     }
     let near = measures.iter().find(|measure| measure.is_near() && told.near & bit(measure.scope) == 0);
     let blind = || measures.iter().find(|measure| measure.is_blind() && told.blind & bit(measure.scope) == 0);
@@ -215,22 +219,26 @@ pub fn reach(measures: &[Measure], told: Told) -> Step {
         .unwrap_or(Step::Nothing)
 }
 
+/// Returns what was spent of a limit that is reached.
+pub fn limit_reached(measure: &Measure) -> String {
+    let today = if measure.scope == Scope::Session { "" } else { " today" };
+    format!("{} {measure}{today} ({})", measure.scope.who(), measure.scope.key())
+}
+
 /// Returns why a session is stopped, and how to go on.
 pub fn stop_reason(measure: &Measure) -> String {
     let amount = match measure.limit {
         SpendLimit::Tokens(_) => "5M",
         SpendLimit::Off | SpendLimit::Dollars(_) => "5",
     };
-    let today = if measure.scope == Scope::Session { "" } else { " today" };
     let or_else = match measure.scope {
         Scope::Session => "; `/clear` or a new session continues with a limit of its own",
         Scope::Day | Scope::ProjectDay => "; tomorrow a new session continues",
     };
     format!(
-        "longhaul: {} {measure}{today} ({}). To go on, begin the next prompt with a space and `!!` (for one turn), or run `longhaul limit \
-         raise {amount}` in a shell (for this session){or_else}.",
-        measure.scope.who(),
-        measure.scope.key(),
+        "longhaul: {}. To go on, begin the next prompt with a space and `!!` (for one turn), or run `longhaul limit raise {amount}` in \
+         a shell (for this session){or_else}.",
+        limit_reached(measure),
     )
 }
 

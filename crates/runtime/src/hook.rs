@@ -350,7 +350,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
     }
 
-    fn write_error(&self, error: &Error) {
+    /// Logs an error.
+    pub(crate) fn write_error(&self, error: &Error) {
         self.log.write(&format!("session {}: {}", self.event.common().session, error.chain()));
     }
 }

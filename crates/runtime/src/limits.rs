@@ -15,7 +15,9 @@ use longhaul_core::event::{
 };
 use longhaul_core::{Millis, Reply};
 use longhaul_cost::Prices;
-use longhaul_cost::limits::{Measure, Step, blind_message, denial, goes_on, near_message, reach, stop_reason};
+use longhaul_cost::limits::{
+    Measure, Step, blind_message, denial, goes_on, limit_reached, near_message, reach, stop_reason,
+};
 use longhaul_handoff::{BatonTrigger, baton_command};
 use longhaul_tracker::LOOPING;
 use serde_json::value::RawValue;
@@ -29,7 +31,7 @@ use crate::{Error, Flow, Hook, bookmarks, clock_and_env, process, project_file};
 /// Opens the account of a session if a limit is set.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if let Some(open) = hook.account(Waiting::Patient)? {
-        open.save()?;
+        hook.save(open);
     }
     Ok(Flow::Next)
 }
@@ -50,14 +52,19 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
+    let was_stopped = open.account.is_stopped;
     if !is_task_notification(&hook.event.prompt) {
         open.account.begin_turn(goes_on(&hook.event.prompt));
     }
-    let reached = hook.reach(&mut open)?;
+    let reached = hook.reach(&mut open);
     open.account.is_stopped = reached.is_some();
-    open.save()?;
+    hook.save(open);
     let Some(measure) = reached else { return Ok(Flow::Next) };
     hook.answer(Reply::end(stop_reason(&measure)));
+    // The last turn has reached the limit with its end, after its last call.
+    if !was_stopped && let Err(error) = hook.leave_baton() {
+        hook.write_error(&error);
+    }
     Ok(Flow::Done)
 }
 
@@ -65,9 +72,9 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
     // Of several calls at the same time, one reads.
     let Some(mut open) = hook.account(Waiting::Hasty)? else { return Ok(Flow::Next) };
-    let reached = hook.reach(&mut open)?;
+    let reached = hook.reach(&mut open);
     let is_first = reached.is_some() && !std::mem::replace(&mut open.account.is_stopped, true);
-    open.save()?;
+    hook.save(open);
     let Some(measure) = reached else { return Ok(Flow::Next) };
     let reason = stop_reason(&measure);
     hook.answer(Reply::end(&*reason));
@@ -82,19 +89,22 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
 /// Denies a subagent if a limit is reached, or if there are too many.
 pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Error> {
     let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
-    let reason = match hook.reach(&mut open)? {
-        Some(measure) => Some(stop_reason(&measure)),
-        None => denial(open.account.in_force.subagents(), open.account.subagents()),
+    // How to go on is for the user: Claude could run the command.
+    let denied = match hook.reach(&mut open) {
+        Some(measure) => Some((limit_reached(&measure), stop_reason(&measure))),
+        None => denial(open.account.in_force.subagents(), open.account.subagents())
+            .map(|reason| (reason.clone(), format!("longhaul: no more subagents: {reason}"))),
     };
-    let Some(reason) = reason else {
+    let Some((reason, message)) = denied else {
         open.account.launch();
-        return open.save().map(|()| Flow::Next);
+        hook.save(open);
+        return Ok(Flow::Next);
     };
     // Once in a turn: a storm of subagents would be a storm of messages.
     let is_first = !std::mem::replace(&mut open.account.has_denied, true);
-    open.save()?;
+    hook.save(open);
     if is_first {
-        hook.notify(&format!("longhaul: no more subagents: {reason}"));
+        hook.notify(&message);
     }
     hook.answer(Reply::deny(reason));
     Ok(Flow::Done)
@@ -107,8 +117,8 @@ pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> 
     }
     let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
     open.account.agent_began(hook.event.common.agent_id.as_deref().unwrap_or_default());
-    let reached = hook.reach(&mut open)?;
-    open.save()?;
+    let reached = hook.reach(&mut open);
+    hook.save(open);
     // The version 2.1.325 starts it all the same; it ends after its first call.
     if let Some(measure) = reached {
         hook.answer(Reply::end(stop_reason(&measure)));
@@ -120,7 +130,8 @@ pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> 
 pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
     open.account.agent_returned(hook.event.common.agent_id.as_deref().unwrap_or_default());
-    open.save().map(|()| Flow::Next)
+    hook.save(open);
+    Ok(Flow::Next)
 }
 
 /// Corrects the count of subagents at the end of a turn, by what Claude Code reports.
@@ -132,8 +143,9 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if let Some(tasks) = &hook.event.background_tasks {
         open.account.end_turn(|agent| tasks.iter().any(|task| task.id == agent));
     }
-    hook.reach(&mut open)?;
-    open.save().map(|()| Flow::Next)
+    hook.reach(&mut open);
+    hook.save(open);
+    Ok(Flow::Next)
 }
 
 /// Notes a failed call: to fail in the same way again and again is the most common circle.
@@ -169,30 +181,44 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(open.account.in_force.is_any().then_some(open))
     }
 
+    /// Writes the account. An error is logged: what was spent is known, and a full disk must not let a session go on.
+    fn save(&self, open: OpenAccount) {
+        if let Err(error) = open.save() {
+            self.write_error(&error);
+        }
+    }
+
     /// Reads what was spent since the last call, and tells the user what is to be told. Returns the limit that stops the session.
-    fn reach(&mut self, open: &mut OpenAccount) -> Result<Option<Measure>, Error> {
+    ///
+    /// An error is logged, as in [`Self::save`].
+    fn reach(&mut self, open: &mut OpenAccount) -> Option<Measure> {
         let account = &mut open.account;
         if !account.in_force.has_spend() {
-            return Ok(None);
+            return None;
         }
         if let Some(transcript) = self.event.common().transcript.clone() {
             let prices = Prices::new(&self.config.cost.prices);
             account.read(&transcript, &prices, self.env.now, || self.project_key());
         }
-        let measures = account.share_day(&self.home, &self.event.common().session)?;
+        if let Err(error) = account.share_day(&self.home, &self.event.common().session) {
+            self.write_error(&error);
+        }
+        let measures = account.measures(&self.home);
         let step = reach(&measures, account.told);
         account.told = account.told.after(&step);
         match step {
-            Step::Stop(measure) if !account.passes => return Ok(Some(measure)),
+            Step::Stop(measure) if !account.passes => return Some(measure),
             Step::Nothing | Step::Stop(_) => {}
             Step::Near(measure) => {
                 let message = near_message(&measure);
                 self.notify(&format!("longhaul: {message}"));
-                self.tell(&News { title: "is near a limit", text: &message })?;
+                if let Err(error) = self.tell(&News { title: "is near a limit", text: &message }) {
+                    self.write_error(&error);
+                }
             }
             Step::Blind(measure) => self.notify(&format!("longhaul: {}", blind_message(&measure))),
         }
-        Ok(None)
+        None
     }
 
     fn project_key(&self) -> String {
@@ -251,7 +277,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let line = LogLine::Loop { at: self.env.now, agent, stage };
         let noted = self.activity().and_then(|log| log.append(&[line]));
         if let Err(error) = noted.and_then(|()| self.act_on_repetition(step, tool)) {
-            self.log.write(&format!("session {}: {}", self.event.common().session, error.chain()));
+            self.write_error(&error);
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
 use longhaul_core::{Config, Env, SessionId, Status};
+use longhaul_cost::limits::furthest;
 use longhaul_cost::{Prices, Sum};
 use longhaul_inject::{TerminalCommand, TmuxPane};
 use longhaul_runtime::cost::SessionCosts;
@@ -172,8 +173,7 @@ impl Collector {
 
 /// Returns the note of a session that is near a limit, or has reached it: `82% of $5`.
 fn limit_note(home: &Home, session: &str) -> Option<String> {
-    let measures = measures_of(home, &SessionId::new(session)?);
-    let furthest = measures.into_iter().max_by(|a, b| a.share().total_cmp(&b.share()))?;
+    let furthest = furthest(&measures_of(home, &SessionId::new(session)?))?;
     furthest.is_near().then(|| format!("{:.0}% of {}", (furthest.share() * 100.0).floor(), furthest.limit))
 }
 

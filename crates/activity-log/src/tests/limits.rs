@@ -58,9 +58,22 @@ fn a_prompt_begins_anew() {
 
 #[test]
 fn every_step_is_taken_once() {
+    check_stages("aaaaaaaaaaaabaaaaa", &[1, 2, 0, 1]);
+}
+
+#[test]
+fn a_repetition_that_is_longer_than_what_is_compared_is_notified_once_and_is_over_once() {
+    for cycle in ["a", "ab", "abc"] {
+        check_stages(&format!("{}xyz", cycle.repeat(3 * MAX_CALLS)), &[1, 2, 0]);
+    }
+}
+
+/// Checks which stages are recorded while the calls are made.
+#[track_caller]
+fn check_stages(calls: &str, expected: &[u8]) {
     let mut text = String::new();
     let mut steps = Vec::new();
-    for letter in "aaaaaaaaaaaabaaaaa".chars() {
+    for letter in calls.chars() {
         let at = Millis(text.len() as u64);
         text += &format!("{}\n", LogLine::Tool { at, chars: 1, mark: Some(letter as u16) });
         let step = step(&text);
@@ -69,7 +82,7 @@ fn every_step_is_taken_once() {
             steps.push(stage);
         }
     }
-    assert_eq!(steps, [1, 2, 0, 1]);
+    assert_eq!(steps, expected, "{calls}");
 }
 
 #[test]
@@ -109,6 +122,8 @@ fn waiting_has_no_mark() {
     assert_eq!(mark("s", "BashOutput", "{}", "", Some(3)), None);
     assert_eq!(mark("s", "Bash", r#"{"command":"make"}"#, "", Some(60_000)), None);
     assert!(mark("s", "Bash", r#"{"command":"make"}"#, "", None).is_some());
+    assert_eq!(mark("s", "Bash", r#"{"command":"make &\nwait $!"}"#, "", Some(30)), None);
+    assert!(mark("s", "Edit", r#"{"old_string":"await next()"}"#, "not found", Some(3)).is_some());
 }
 
 #[test]
@@ -156,11 +171,5 @@ proptest! {
     #[test]
     fn any_log_is_read(bytes in prop::collection::vec(any::<u8>(), 0..400), agent in any::<u16>()) {
         let _ = loop_step(&bytes, TailStart::Midway, agent);
-    }
-
-    #[test]
-    fn a_long_repetition_is_cut(times in 60..200_usize) {
-        let LoopStep::Notify(repetition) = step(&log(&"a".repeat(times))) else { panic!("no repetition") };
-        prop_assert!(repetition.times <= MAX_CALLS);
     }
 }

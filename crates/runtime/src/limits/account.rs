@@ -219,8 +219,8 @@ impl Account {
         }
     }
 
-    /// Writes what the session has spent into the file of the day, and returns every limit with what is spent of it.
-    pub(super) fn share_day(&mut self, home: &Home, session: &SessionId) -> Result<Vec<Measure>, Error> {
+    /// Writes what the session has spent into the file of the day.
+    pub(super) fn share_day(&mut self, home: &Home, session: &SessionId) -> Result<(), Error> {
         if self.in_force.has_day() && self.day.ends > 0 {
             let slot = day::Slot {
                 session: fnv1a(session.as_str().bytes()),
@@ -229,11 +229,11 @@ impl Account {
             };
             self.day.slot = Some(day::write(home, Millis(self.day.begins), self.day.slot, &slot)?);
         }
-        Ok(self.measures(home))
+        Ok(())
     }
 
     /// Returns every limit with what is spent of it.
-    fn measures(&self, home: &Home) -> Vec<Measure> {
+    pub(super) fn measures(&self, home: &Home) -> Vec<Measure> {
         let sums = self.in_force.has_day().then(|| day::sums(home, Millis(self.day.begins), self.day.project));
         let (day, project_day) = sums.unwrap_or_default();
         let spent = [self.session, day, project_day];
@@ -306,24 +306,28 @@ impl OpenAccount {
             Waiting::Hasty if FileExt::try_lock_exclusive(&file).is_err() => return Ok(None),
             Waiting::Hasty => {}
         }
-        let before = content(&file).map_err(failed)?;
-        // A file that was cut off by a full disk or a crash begins anew: the transcripts are read again.
-        let account = serde_json::from_slice(&before).unwrap_or_default();
+        let mut before = content(&file).map_err(failed)?;
+        let account = match serde_json::from_slice(&before) {
+            Ok(account) => account,
+            // A file that was cut off by a full disk or a crash begins anew: the transcripts are read again.
+            Err(_) => {
+                before.clear();
+                file.set_len(0).map_err(failed)?;
+                Account::default()
+            }
+        };
         Ok(Some(Self { account, file, path: path.to_owned(), before }))
     }
 
     /// Writes the account if it has changed, and gives it back.
     pub(super) fn save(self) -> Result<(), Error> {
-        let bytes = serde_json::to_vec(&self.account).unwrap_or_default();
-        if bytes == self.before {
+        let mut bytes = serde_json::to_vec(&self.account).unwrap_or_default();
+        if bytes == self.before.trim_ascii_end() {
             return Ok(());
         }
-        let written = self.file.write_all_at(&bytes, 0);
-        let written = written.and_then(|()| match bytes.len() < self.before.len() {
-            true => self.file.set_len(bytes.len() as u64),
-            false => Ok(()),
-        });
-        written.map_err(|source| Error::Write { path: self.path, source })
+        // Spaces replace what was longer: a hook that is killed between two steps would lose what the user has raised.
+        bytes.resize(bytes.len().max(self.before.len()), b' ');
+        self.file.write_all_at(&bytes, 0).map_err(|source| Error::Write { path: self.path, source })
     }
 }
 
