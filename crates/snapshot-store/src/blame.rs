@@ -354,6 +354,7 @@ impl<'a> History<'a> {
         let read = git.contents(&ids, |_, size, content| {
             let mut text = Vec::new();
             if size <= MAX_FILE {
+                text.reserve_exact(size as usize);
                 let failed = |source| longhaul_runtime::Error::Read { path: git.objects.clone(), source };
                 content.read_to_end(&mut text).map_err(failed)?;
             }
