@@ -349,6 +349,13 @@ impl Table {
         id
     }
 
+    /// Removes the origins that were added after the first `count`.
+    fn truncate(&mut self, count: usize) {
+        for origin in self.all.drain(count..) {
+            self.ids.remove(&origin);
+        }
+    }
+
     fn one_of(&mut self, ids: impl IntoIterator<Item = OriginId>) -> OriginId {
         let ids: BTreeSet<OriginId> = ids.into_iter().collect();
         if ids.len() == 1 {
@@ -536,27 +543,34 @@ impl Attribution {
         change: &Change<'a>,
         loose: &mut Vec<(&'a EditCall, &'a Turn)>,
     ) -> usize {
-        // What a trial does not change is not copied: the earlier versions are most of it.
-        let (seen, seen_order, left) =
-            (std::mem::take(&mut self.seen), std::mem::take(&mut self.seen_order), std::mem::take(&mut self.left));
-        let (mut tried, mut late) = (self.clone(), 0);
+        // What a trial does not change, or only adds to, is not copied: the earlier versions and the origins are most of it.
+        let mut tried = Self {
+            text: self.text.clone(),
+            starts: self.starts.clone(),
+            lines: self.lines.clone(),
+            origins: self.origins.clone(),
+            before: self.before.clone(),
+            table: std::mem::take(&mut self.table),
+            seen: std::mem::take(&mut self.seen),
+            seen_order: std::mem::take(&mut self.seen_order),
+            left: std::mem::take(&mut self.left),
+        };
+        let origins = tried.table.all.len();
         for (at, call) in change.late_calls.iter().enumerate() {
             let mut unplaced = Vec::new();
             tried.repeat(&[*call], &mut unplaced);
             if tried.text.as_deref() == Some(text) {
                 *self = tried;
-                late = at + 1;
-                break;
+                return at + 1;
             }
             if at > MAX_LATE {
                 break;
             }
         }
-        (self.seen, self.seen_order, self.left) = (seen, seen_order, left);
-        if late == 0 {
-            loose.extend(&change.late_calls);
-        }
-        late
+        (self.table, self.seen, self.seen_order, self.left) = (tried.table, tried.seen, tried.seen_order, tried.left);
+        self.table.truncate(origins);
+        loose.extend(&change.late_calls);
+        0
     }
 
     /// Repeats one edit; returns whether it fits.
@@ -966,7 +980,8 @@ impl Attribution {
 }
 
 fn has_crlf(text: &[u8]) -> bool {
-    memmem::find(text, b"\r\n").is_some()
+    // Nearly every text has no such character at all: that is found out faster.
+    memchr::memchr(b'\r', text).is_some_and(|at| memmem::find(&text[at..], b"\r\n").is_some())
 }
 
 fn with_crlf(text: &[u8]) -> Vec<u8> {
