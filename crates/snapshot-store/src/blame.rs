@@ -198,6 +198,10 @@ fn read_file(place: &Place, path: &[u8]) -> Result<Vec<u8>, Error> {
     if !folder.starts_with(&place.tree.top) {
         return Err(Error::Unknown(path.to_vec()));
     }
+    // A link of the repository may lead to a file that snapshots leave out, such as one with secrets.
+    if full.symlink_metadata().map_err(read)?.is_symlink() {
+        return Err(Error::Unknown(path.to_vec()));
+    }
     let text = bounded_read::bytes(&full, MAX_FILE).map_err(read)?;
     if is_binary(&text) { Err(Error::Binary(path.to_vec())) } else { Ok(text) }
 }
@@ -324,7 +328,7 @@ impl<'a> History<'a> {
             if versions.first().is_some_and(|version| version.blob == blob) {
                 versions.remove(0);
             }
-            if let Some(text) = blob.as_ref().and_then(|blob| self.text_of(blob)) {
+            if let Some(text) = blob.as_ref().filter(|blob| is_id(blob)).and_then(|blob| self.text_of(blob)) {
                 stored.know_text(text);
             }
             if let Some(id) = blob.as_deref().and_then(id_of) {
@@ -704,9 +708,9 @@ pub fn is_in_snapshots(store: &Store, place: &Place, path: &[u8]) -> Result<bool
     let Some(tree) = newest.tree.filter(|tree| is_id(tree)) else { return Ok(false) };
     let git = place.git(Instant::now() + GIT);
     let (out, _) = git.run_bounded(&["ls-tree", "-z", &tree, "--"], &[path], 64 * 1024)?;
-    Ok(out
-        .split(|byte| *byte == 0)
-        .any(|entry| entry.ends_with(path) && entry.windows(6).any(|part| part == b" blob ")))
+    // Not a link, which may lead anywhere.
+    let is_it = |entry: &[u8]| entry.starts_with(b"100") && entry.splitn(2, |byte| *byte == b'\t').nth(1) == Some(path);
+    Ok(out.split(|byte| *byte == 0).any(is_it))
 }
 
 /// Returns the files that a commit has added or changed.
