@@ -331,7 +331,8 @@ pub(crate) fn forget(connection: &Connection, session: &str, prompt: Option<(&st
 fn forget_origin(origin: &mut serde_json::Value, session: &str, prompt: Option<(&str, i64)>) {
     let is_prompt = |origin: &serde_json::Value| match prompt {
         None => true,
-        Some((id, _)) if !id.is_empty() => origin["p"] == id,
+        Some((id, _)) if !id.is_empty() && origin["p"].is_string() => origin["p"] == id,
+        // The snapshot may have had no id where the memory has one: the turn was found by its time.
         Some((_, at)) => origin["t"].as_i64().is_some_and(|time| (time - at).abs() <= 5_000),
     };
     if origin["s"] == session && is_prompt(origin) {
