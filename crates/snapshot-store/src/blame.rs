@@ -238,6 +238,8 @@ struct History<'a> {
     map_at: u64,
     /// The time of the first snapshot that is behind the origins.
     begins_at: u64,
+    /// The time from which on versions could not be read.
+    unread_from: Option<u64>,
     /// The content of the last version.
     last_blob: String,
     /// How many snapshots a new line map may cover, and its content.
@@ -272,6 +274,7 @@ impl<'a> History<'a> {
             uses_map: asked.depth == Depth::Origins,
             map_at: 0,
             begins_at: snapshots.first().map_or(0, |first| first.created_at),
+            unread_from: None,
             last_blob: String::new(),
             settled_at: activity.settled(snapshots).min(end),
             settled: None,
@@ -300,7 +303,9 @@ impl<'a> History<'a> {
         self.keep_texts(&known, text);
         let head = git::commit(&place.tree.top);
         let head = head.as_deref().filter(|head| last.head.as_deref() != Some(head));
-        let mut change = self.activity.change(last.created_at, env.now.0.max(last.created_at), 0, head);
+        // What changed in versions that could not be read may come from everything since.
+        let from = self.unread_from.unwrap_or(last.created_at);
+        let mut change = self.activity.change(from, env.now.0.max(last.created_at), 0, head);
         change.calls.retain(|(call, _)| !self.consumed.contains(&call.id));
         let id = self.git.run(&["hash-object", "--stdin", "--no-filters"], text).ok();
         let id = id.and_then(|id| id_of(&String::from_utf8_lossy(&id)));
@@ -379,10 +384,13 @@ impl<'a> History<'a> {
                 }
             }
             // What the snapshots borrow from the repository may be gone. What was read before is known.
-            Err(error) if known.is_none() => return Err(error.into()),
-            Err(_) => {}
+            Err(error) if known.is_none() || depth > 0 => return Err(error.into()),
+            Err(_) => {
+                let before = versions.get(at).and_then(|version| version.snapshot.checked_sub(1));
+                self.unread_from = Some(before.map_or(self.map_at, |at| self.snapshots[at].created_at));
+            }
         }
-        if depth == 0 && self.settled.is_none() && self.settled_at >= end {
+        if depth == 0 && self.settled.is_none() && self.settled_at >= end && self.unread_from.is_none() {
             let blob = versions.last().map_or(was, |version| version.blob.clone().unwrap_or_default());
             self.settled = known.as_ref().map(|known| (line_maps::to_bytes(known), blob));
         }
