@@ -198,6 +198,10 @@ fn read_file(place: &Place, path: &[u8]) -> Result<Vec<u8>, Error> {
     if !folder.starts_with(&place.tree.top) {
         return Err(Error::Unknown(path.to_vec()));
     }
+    // A link of the repository may lead to a file that snapshots leave out, such as one with secrets.
+    if full.symlink_metadata().map_err(read)?.is_symlink() {
+        return Err(Error::Unknown(path.to_vec()));
+    }
     let text = bounded_read::bytes(&full, MAX_FILE).map_err(read)?;
     if is_binary(&text) { Err(Error::Binary(path.to_vec())) } else { Ok(text) }
 }
@@ -234,6 +238,8 @@ struct History<'a> {
     map_at: u64,
     /// The time of the first snapshot that is behind the origins.
     begins_at: u64,
+    /// The time from which on versions could not be read.
+    unread_from: Option<u64>,
     /// The content of the last version.
     last_blob: String,
     /// How many snapshots a new line map may cover, and its content.
@@ -268,6 +274,7 @@ impl<'a> History<'a> {
             uses_map: asked.depth == Depth::Origins,
             map_at: 0,
             begins_at: snapshots.first().map_or(0, |first| first.created_at),
+            unread_from: None,
             last_blob: String::new(),
             settled_at: activity.settled(snapshots).min(end),
             settled: None,
@@ -296,7 +303,9 @@ impl<'a> History<'a> {
         self.keep_texts(&known, text);
         let head = git::commit(&place.tree.top);
         let head = head.as_deref().filter(|head| last.head.as_deref() != Some(head));
-        let mut change = self.activity.change(last.created_at, env.now.0.max(last.created_at), 0, head);
+        // What changed in versions that could not be read may come from everything since.
+        let from = self.unread_from.unwrap_or(last.created_at);
+        let mut change = self.activity.change(from, env.now.0.max(last.created_at), 0, head);
         change.calls.retain(|(call, _)| !self.consumed.contains(&call.id));
         let id = self.git.run(&["hash-object", "--stdin", "--no-filters"], text).ok();
         let id = id.and_then(|id| id_of(&String::from_utf8_lossy(&id)));
@@ -324,7 +333,7 @@ impl<'a> History<'a> {
             if versions.first().is_some_and(|version| version.blob == blob) {
                 versions.remove(0);
             }
-            if let Some(text) = blob.as_ref().and_then(|blob| self.text_of(blob)) {
+            if let Some(text) = blob.as_ref().filter(|blob| is_id(blob)).and_then(|blob| self.text_of(blob)) {
                 stored.know_text(text);
             }
             if let Some(id) = blob.as_deref().and_then(id_of) {
@@ -354,6 +363,7 @@ impl<'a> History<'a> {
         let read = git.contents(&ids, |_, size, content| {
             let mut text = Vec::new();
             if size <= MAX_FILE {
+                text.reserve_exact(size as usize);
                 let failed = |source| longhaul_runtime::Error::Read { path: git.objects.clone(), source };
                 content.read_to_end(&mut text).map_err(failed)?;
             }
@@ -374,10 +384,13 @@ impl<'a> History<'a> {
                 }
             }
             // What the snapshots borrow from the repository may be gone. What was read before is known.
-            Err(error) if known.is_none() => return Err(error.into()),
-            Err(_) => {}
+            Err(error) if known.is_none() || depth > 0 => return Err(error.into()),
+            Err(_) => {
+                let before = versions.get(at).and_then(|version| version.snapshot.checked_sub(1));
+                self.unread_from = Some(before.map_or(self.map_at, |at| self.snapshots[at].created_at));
+            }
         }
-        if depth == 0 && self.settled.is_none() && self.settled_at >= end {
+        if depth == 0 && self.settled.is_none() && self.settled_at >= end && self.unread_from.is_none() {
             let blob = versions.last().map_or(was, |version| version.blob.clone().unwrap_or_default());
             self.settled = known.as_ref().map(|known| (line_maps::to_bytes(known), blob));
         }
@@ -703,9 +716,9 @@ pub fn is_in_snapshots(store: &Store, place: &Place, path: &[u8]) -> Result<bool
     let Some(tree) = newest.tree.filter(|tree| is_id(tree)) else { return Ok(false) };
     let git = place.git(Instant::now() + GIT);
     let (out, _) = git.run_bounded(&["ls-tree", "-z", &tree, "--"], &[path], 64 * 1024)?;
-    Ok(out
-        .split(|byte| *byte == 0)
-        .any(|entry| entry.ends_with(path) && entry.windows(6).any(|part| part == b" blob ")))
+    // Not a link, which may lead anywhere.
+    let is_it = |entry: &[u8]| entry.starts_with(b"100") && entry.splitn(2, |byte| *byte == b'\t').nth(1) == Some(path);
+    Ok(out.split(|byte| *byte == 0).any(is_it))
 }
 
 /// Returns the files that a commit has added or changed.

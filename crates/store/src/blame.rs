@@ -331,7 +331,8 @@ pub(crate) fn forget(connection: &Connection, session: &str, prompt: Option<(&st
 fn forget_origin(origin: &mut serde_json::Value, session: &str, prompt: Option<(&str, i64)>) {
     let is_prompt = |origin: &serde_json::Value| match prompt {
         None => true,
-        Some((id, _)) if !id.is_empty() => origin["p"] == id,
+        Some((id, _)) if !id.is_empty() && origin["p"].is_string() => origin["p"] == id,
+        // The snapshot may have had no id where the memory has one: the turn was found by its time.
         Some((_, at)) => origin["t"].as_i64().is_some_and(|time| (time - at).abs() <= 5_000),
     };
     if origin["s"] == session && is_prompt(origin) {
@@ -340,6 +341,32 @@ fn forget_origin(origin: &mut serde_json::Value, session: &str, prompt: Option<(
     if let Some(candidates) = origin.get_mut("a").and_then(serde_json::Value::as_array_mut) {
         for candidate in candidates {
             forget_origin(candidate, session, prompt);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::forget_origin;
+
+    #[test]
+    fn a_forgotten_prompt_is_in_no_origin_by_its_id_or_its_time() {
+        let prompt = Some(("p1", 100_000));
+        for (mut origin, is_forgotten) in [
+            (json!({ "k": "prompt", "s": "s", "p": "p1", "t": 100_000 }), true),
+            (json!({ "k": "prompt", "s": "s", "p": "p2", "t": 100_000 }), false),
+            (json!({ "k": "command", "s": "s", "t": 102_000 }), true),
+            (json!({ "k": "command", "s": "s", "t": 200_000 }), false),
+            (json!({ "k": "prompt", "s": "other", "p": "p1", "t": 100_000 }), false),
+        ] {
+            let shown = origin.to_string();
+            let mut doubt = json!({ "k": "unknown", "a": [origin.clone()] });
+            forget_origin(&mut origin, "s", prompt);
+            forget_origin(&mut doubt, "s", prompt);
+            assert_eq!(origin == json!({ "k": "unknown" }), is_forgotten, "{shown}");
+            assert_eq!(doubt["a"][0] == json!({ "k": "unknown" }), is_forgotten, "{shown}");
         }
     }
 }

@@ -286,6 +286,26 @@ fn hashed(text: &[u8]) -> Vec<Line> {
     lines_of(text).into_iter().map(line).collect()
 }
 
+/// Returns how many lines a text has.
+fn count_of(text: &[u8]) -> usize {
+    memchr_iter(b'\n', text).count() + usize::from(text.last().is_some_and(|last| *last != b'\n'))
+}
+
+/// Returns where the lines of a text begin.
+fn starts_of(text: &[u8]) -> Vec<usize> {
+    let mut starts: Vec<usize> = std::iter::once(0).chain(memchr_iter(b'\n', text).map(|at| at + 1)).collect();
+    starts.truncate(count_of(text));
+    starts
+}
+
+/// Returns how many bytes two texts have in common at the beginning.
+fn common(one: &[u8], other: &[u8]) -> usize {
+    const CHUNK: usize = 256;
+    let chunks = one.chunks_exact(CHUNK).zip(other.chunks_exact(CHUNK));
+    let at = chunks.take_while(|(one, other)| one == other).count() * CHUNK;
+    at + one[at..].iter().zip(&other[at..]).take_while(|(one, other)| one == other).count()
+}
+
 /// The number of an origin in [`Attribution::table`].
 pub(super) type OriginId = u32;
 
@@ -297,6 +317,8 @@ pub(super) type Before = Option<(u64, OriginId)>;
 pub(super) struct Attribution {
     /// The text; `None` where only the lines are known, from a stored line map.
     text: Option<Vec<u8>>,
+    /// Where each line begins in the text; empty where that is to be found again.
+    starts: Vec<usize>,
     pub(super) lines: Vec<Line>,
     pub(super) origins: Vec<OriginId>,
     pub(super) before: Vec<Before>,
@@ -327,6 +349,13 @@ impl Table {
         id
     }
 
+    /// Removes the origins that were added after the first `count`.
+    fn truncate(&mut self, count: usize) {
+        for origin in self.all.drain(count..) {
+            self.ids.remove(&origin);
+        }
+    }
+
     fn one_of(&mut self, ids: impl IntoIterator<Item = OriginId>) -> OriginId {
         let ids: BTreeSet<OriginId> = ids.into_iter().collect();
         if ids.len() == 1 {
@@ -341,7 +370,9 @@ impl Table {
 pub(super) type Runs = Vec<(u32, OriginId)>;
 
 pub(super) fn runs(origins: &[OriginId]) -> Runs {
-    let mut runs: Runs = Vec::new();
+    // Thousands of versions are remembered: each takes no more than it needs.
+    let changes = origins.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let mut runs: Runs = Vec::with_capacity(changes + usize::from(!origins.is_empty()));
     for origin in origins {
         match runs.last_mut() {
             Some((count, last)) if last == origin => *count += 1,
@@ -364,6 +395,7 @@ impl Attribution {
         let (origins, before) = (vec![id; lines.len()], vec![None; lines.len()]);
         Self {
             text: Some(text),
+            starts: Vec::new(),
             lines,
             origins,
             before,
@@ -385,6 +417,7 @@ impl Attribution {
         }
         Self {
             text: None,
+            starts: Vec::new(),
             lines,
             origins,
             before,
@@ -407,8 +440,13 @@ impl Attribution {
         let lines = hashed(&text);
         if lines.len() == self.lines.len() && lines.iter().zip(&self.lines).all(|(one, other)| one.bare == other.bare) {
             self.lines = lines;
-            self.text = Some(text);
+            self.set_text(text);
         }
+    }
+
+    fn set_text(&mut self, text: Vec<u8>) {
+        self.text = Some(text);
+        self.starts.clear();
     }
 
     /// Returns every origin by its number.
@@ -422,8 +460,9 @@ impl Attribution {
 
     /// Remembers the present state under the id of its content, so that a later return to it is recognised.
     pub(super) fn remember(&mut self, id: u64) {
-        self.seen.insert(id, runs(&self.origins));
-        self.seen_order.retain(|one| *one != id);
+        if self.seen.insert(id, runs(&self.origins)).is_some() {
+            self.seen_order.retain(|one| *one != id);
+        }
         self.seen_order.push(id);
     }
 
@@ -445,22 +484,23 @@ impl Attribution {
             return 0;
         }
         let mut late = 0;
-        let was = Rc::new((self.lines.clone(), self.origins.clone()));
+        let is_touched = !change.calls.is_empty() || !change.late_calls.is_empty() || change.new_head.is_some();
+        let was = is_touched.then(|| Rc::new((self.lines.clone(), self.origins.clone())));
         let mut loose: Vec<(&EditCall, &Turn)> = Vec::new();
         let placed = self.repeat(&change.calls, &mut loose);
         if self.text.as_ref() != Some(&text) && !change.late_calls.is_empty() {
             late = self.repeat_late(&text, change, &mut loose);
         }
         if self.text.as_ref() != Some(&text) {
-            let known = id.and_then(|id| self.seen.get(&id)).cloned();
-            let is_untouched = !placed && loose.is_empty();
-            match known.filter(|_| is_untouched) {
+            let known = id.filter(|_| !placed && loose.is_empty()).and_then(|id| self.seen.get(&id));
+            let count = |runs: &Runs| runs.iter().map(|(count, _)| *count as usize).sum::<usize>();
+            match known.filter(|runs| count(runs) == count_of(&text)).cloned() {
                 // It is as it was once: an undo, a checkout or a restore.
-                Some(runs) if unrolled(&runs).len() == lines_of(&text).len() => self.return_to(text, &runs),
-                _ => self.compare(text, change, &was, &loose),
+                Some(runs) => self.return_to(text, &runs),
+                None => self.compare(text, change, was.as_deref(), &loose),
             }
         }
-        if change.new_head.is_some() {
+        if let Some(was) = was.filter(|_| change.new_head.is_some()) {
             if self.left.len() == LEFT_STATES {
                 self.left.remove(0);
             }
@@ -473,7 +513,7 @@ impl Attribution {
     }
 
     fn return_to(&mut self, text: Vec<u8>, runs: &Runs) {
-        self.lines = hashed(&text);
+        (self.lines, self.starts) = self.hashed_like(&text);
         self.origins = unrolled(runs);
         self.before = vec![None; self.lines.len()];
         self.text = Some(text);
@@ -503,7 +543,19 @@ impl Attribution {
         change: &Change<'a>,
         loose: &mut Vec<(&'a EditCall, &'a Turn)>,
     ) -> usize {
-        let mut tried = self.clone();
+        // What a trial does not change, or only adds to, is not copied: the earlier versions and the origins are most of it.
+        let mut tried = Self {
+            text: self.text.clone(),
+            starts: self.starts.clone(),
+            lines: self.lines.clone(),
+            origins: self.origins.clone(),
+            before: self.before.clone(),
+            table: std::mem::take(&mut self.table),
+            seen: std::mem::take(&mut self.seen),
+            seen_order: std::mem::take(&mut self.seen_order),
+            left: std::mem::take(&mut self.left),
+        };
+        let origins = tried.table.all.len();
         for (at, call) in change.late_calls.iter().enumerate() {
             let mut unplaced = Vec::new();
             tried.repeat(&[*call], &mut unplaced);
@@ -515,6 +567,8 @@ impl Attribution {
                 break;
             }
         }
+        (self.table, self.seen, self.seen_order, self.left) = (tried.table, tried.seen, tried.seen_order, tried.left);
+        self.table.truncate(origins);
         loose.extend(&change.late_calls);
         0
     }
@@ -527,9 +581,9 @@ impl Attribution {
                 if self.text.as_deref().is_some_and(has_crlf) && !has_crlf(&content) {
                     content = with_crlf(&content);
                 }
-                let new = hashed(&content);
+                let (new, _) = self.hashed_like(&content);
                 self.splice(0..self.lines.len(), &new, origin);
-                self.text = Some(content);
+                self.set_text(content);
                 true
             }
             Edit::Replace { old, new, all } => {
@@ -571,6 +625,7 @@ impl Attribution {
         let region = [&text[start..range.start], new, &text[range.end..end]].concat();
         let lines = hashed(&region);
         text.splice(range, new.iter().copied());
+        self.starts.clear();
         self.splice(first..first + count, &lines, origin);
     }
 
@@ -601,10 +656,10 @@ impl Attribution {
         &mut self,
         text: Vec<u8>,
         change: &Change<'_>,
-        was: &Rc<(Vec<Line>, Vec<OriginId>)>,
+        was: Option<&(Vec<Line>, Vec<OriginId>)>,
         loose: &[(&EditCall, &Turn)],
     ) {
-        let new = self.hashed_like(&text);
+        let (new, starts) = self.hashed_like(&text);
         let ops = compare(&self.lines, &new);
         let mut placed: Vec<Option<OriginId>> = vec![None; new.len()];
         let mut before: Vec<Before> = vec![None; new.len()];
@@ -612,9 +667,9 @@ impl Attribution {
         for op in &ops {
             let (old, fresh) = (op.old_range(), op.new_range());
             if matches!(op, DiffOp::Equal { .. }) {
-                for (from, to) in old.zip(fresh) {
-                    placed[to] = Some(self.origins[from]);
-                    before[to] = self.before[from];
+                before[fresh.clone()].copy_from_slice(&self.before[old.clone()]);
+                for (to, from) in placed[fresh].iter_mut().zip(&self.origins[old]) {
+                    *to = Some(*from);
                 }
                 continue;
             }
@@ -626,7 +681,7 @@ impl Attribution {
             }
         }
         self.place_moved(&ops, was, &new, &inserted, &mut placed);
-        self.place_rewrapped(&ops, &text, &mut placed);
+        self.place_rewrapped(&ops, &text, &starts, &mut placed);
         self.place_by_text(loose, &new, &inserted, &mut placed);
         if change.new_head.is_some() || (change.calls.is_empty() && change.late_calls.is_empty()) {
             self.place_returned(&new, &inserted, &mut placed, change);
@@ -645,29 +700,69 @@ impl Attribution {
         let rest = self.table.id(rest);
         let mut origins: Vec<OriginId> = placed.into_iter().map(|id| id.unwrap_or(rest)).collect();
         self.doubt_edges(&ops, &new, &mut origins);
-        (self.lines, self.origins, self.before, self.text) = (new, origins, before, Some(text));
+        (self.lines, self.origins, self.before) = (new, origins, before);
+        (self.text, self.starts) = (Some(text), starts);
     }
 
-    /// Returns the lines of a text that has much in common with the present one, whose hashes are known.
-    fn hashed_like(&self, text: &[u8]) -> Vec<Line> {
-        let Some(old) = &self.text else { return hashed(text) };
-        let old = lines_of(old);
-        let mut at = 0;
-        let known = |new: &[u8]| {
-            // A line that was replaced leaves the next one at its place; inserted and deleted ones move it a little.
-            let places = (0..=NEAR).flat_map(|by| [at + by, usize::wrapping_sub(at, by)]);
-            let found = places.into_iter().find(|place| old.get(*place).is_some_and(|old| *old == new));
-            at = found.unwrap_or(at) + 1;
-            found.map_or_else(|| line(new), |place| self.lines[place])
+    /// Returns the lines of a text that has much in common with the present one, whose hashes are known, and where they begin.
+    fn hashed_like(&mut self, text: &[u8]) -> (Vec<Line>, Vec<usize>) {
+        let Some(old) = &self.text else { return (hashed(text), starts_of(text)) };
+        if self.starts.len() != self.lines.len() {
+            self.starts = starts_of(old);
+        }
+        let starts = &self.starts;
+        let old_line = |at: usize| {
+            let end = starts.get(at + 1).map_or(old.len(), |next| next - 1);
+            let line = &old[starts[at]..end];
+            if at + 1 == starts.len() { line.strip_suffix(b"\n").unwrap_or(line) } else { line }
         };
-        lines_of(text).into_iter().map(known).collect()
+        let mut lines: Vec<Line> = Vec::with_capacity(self.lines.len() + NEAR);
+        let mut new_starts: Vec<usize> = Vec::with_capacity(self.lines.len() + NEAR);
+        // The next line of each text, and how many new ones were not found since the last one that was.
+        let (mut at, mut next, mut missed) = (0, 0, 0);
+        while next < text.len() {
+            if missed == 0 && at < starts.len() {
+                // A long part that is the same: its lines are not looked at one by one.
+                let from = starts[at];
+                let same = common(&old[from..], &text[next..]);
+                let (old_end, end) = (from + same, next + same);
+                let is_whole = old_end == old.len() && (old.ends_with(b"\n") || end == text.len());
+                let to = if is_whole { starts.len() } else { starts.partition_point(|start| *start <= old_end) - 1 };
+                if to > at {
+                    lines.extend_from_slice(&self.lines[at..to]);
+                    new_starts.extend(starts[at..to].iter().map(|start| start - from + next));
+                    next += starts.get(to).copied().unwrap_or(old.len()) - from;
+                    at = to;
+                    continue;
+                }
+            }
+            let end = memchr::memchr(b'\n', &text[next..]).map_or(text.len(), |by| next + by);
+            let new = &text[next..end];
+            // A line that was replaced leaves the next one at its place; inserted and deleted ones move it a little.
+            let middle = at + missed;
+            let near = (0..=NEAR).flat_map(|by| [middle + by, middle.wrapping_sub(by)]);
+            let mut places = near.chain([at]).filter(|place| (at..starts.len()).contains(place));
+            new_starts.push(next);
+            match places.find(|place| old_line(*place) == new) {
+                Some(place) => {
+                    lines.push(self.lines[place]);
+                    (at, missed) = (place + 1, 0);
+                }
+                None => {
+                    lines.push(line(new));
+                    missed += 1;
+                }
+            }
+            next = end + 1;
+        }
+        (lines, new_starts)
     }
 
     /// Gives lines that were only moved the origin that they had. A line that says little moves with its neighbour.
     fn place_moved(
         &mut self,
         ops: &[DiffOp],
-        was: &Rc<(Vec<Line>, Vec<OriginId>)>,
+        was: Option<&(Vec<Line>, Vec<OriginId>)>,
         new: &[Line],
         inserted: &[Range<usize>],
         placed: &mut [Option<OriginId>],
@@ -680,7 +775,7 @@ impl Attribution {
         }
         // What a call has removed, and a command has put elsewhere, is among the lines before the calls.
         let mut earlier: HashMap<Bare, BTreeSet<OriginId>> = HashMap::new();
-        if was.0.len() != self.lines.len() || was.1 != self.origins {
+        if let Some(was) = was.filter(|was| was.0.len() != self.lines.len() || was.1 != self.origins) {
             let kept: BTreeSet<Bare> = self.lines.iter().map(|line| line.bare).collect();
             for (line, origin) in was.0.iter().zip(&was.1).filter(|(line, _)| !kept.contains(&line.bare)) {
                 earlier.entry(line.bare).or_default().insert(*origin);
@@ -728,21 +823,20 @@ impl Attribution {
     }
 
     /// Gives lines that a formatter has only wrapped otherwise the origins of the lines that they were.
-    fn place_rewrapped(&mut self, ops: &[DiffOp], text: &[u8], placed: &mut [Option<OriginId>]) {
+    fn place_rewrapped(&mut self, ops: &[DiffOp], text: &[u8], starts: &[usize], placed: &mut [Option<OriginId>]) {
         let Some(old_text) = self.text.take() else { return };
         let is_wrapped =
             |op: &&DiffOp| matches!(op, DiffOp::Replace { old_len, new_len, .. } if *old_len.max(new_len) <= 2_000);
-        let mut starts: Option<[Vec<&[u8]>; 2]> = None;
         for op in ops.iter().filter(is_wrapped) {
-            let [old_lines, new_lines] = starts.get_or_insert_with(|| [lines_of(&old_text), lines_of(text)]);
             let (old, new) = (op.old_range(), op.new_range());
-            let owners = |lines: &[&[u8]], range: Range<usize>| -> (Vec<u8>, Vec<usize>) {
-                let each = range.flat_map(|at| lines[at].iter().map(move |byte| (*byte, at)));
+            let owners = |text: &[u8], starts: &[usize], range: Range<usize>| -> (Vec<u8>, Vec<usize>) {
+                let line = |at: usize| &text[starts[at]..starts.get(at + 1).copied().unwrap_or(text.len())];
+                let each = range.flat_map(|at| line(at).iter().map(move |byte| (*byte, at)));
                 // A formatter adds or removes a comma at the end of a list that it wraps.
                 each.filter(|(byte, _)| !byte.is_ascii_whitespace() && *byte != b',').unzip()
             };
             let ((old_bytes, old_owner), (new_bytes, new_owner)) =
-                (owners(old_lines, old), owners(new_lines, new.clone()));
+                (owners(&old_text, &self.starts, old), owners(text, starts, new.clone()));
             if old_bytes.is_empty() || old_bytes != new_bytes {
                 continue;
             }
@@ -886,7 +980,8 @@ impl Attribution {
 }
 
 fn has_crlf(text: &[u8]) -> bool {
-    memmem::find(text, b"\r\n").is_some()
+    // Nearly every text has no such character at all: that is found out faster.
+    memchr::memchr(b'\r', text).is_some_and(|at| memmem::find(&text[at..], b"\r\n").is_some())
 }
 
 fn with_crlf(text: &[u8]) -> Vec<u8> {

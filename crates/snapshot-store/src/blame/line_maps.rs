@@ -1,5 +1,7 @@
 //! The form in which the origins of a file's lines are stored: a hash of six bytes for each line, and runs of origins.
 
+use std::collections::HashMap;
+
 use super::decision::{Attribution, Bare, Origin, OriginId, Runs, runs, unrolled};
 
 /// The bytes of a hash.
@@ -13,7 +15,7 @@ pub(super) fn to_bytes(known: &Attribution) -> (Vec<u8>, String) {
         bytes.extend_from_slice(&line.bare.0.to_le_bytes()[..HASH_BYTES]);
     }
     // Only the origins that a line has are stored.
-    let mut used: Vec<OriginId> = Vec::new();
+    let mut used = Used::default();
     put_runs(&mut bytes, &runs(&known.origins), &mut used);
     // What the file was before: a checkout or an undo may bring it back.
     let recent: Vec<_> = known.recent(RECENT).collect();
@@ -22,7 +24,7 @@ pub(super) fn to_bytes(known: &Attribution) -> (Vec<u8>, String) {
         bytes.extend_from_slice(&id.to_le_bytes());
         put_runs(&mut bytes, runs, &mut used);
     }
-    let origins: Vec<&Origin> = used.iter().map(|id| known.origin(*id)).collect();
+    let origins: Vec<&Origin> = used.all.iter().map(|id| known.origin(*id)).collect();
     (bytes, serde_json::to_string(&origins).unwrap_or_default())
 }
 
@@ -59,12 +61,19 @@ const RECENT: usize = 32;
 /// The most lines of a version; more can only be damage.
 const MAX_LINES: u64 = 100_000_000;
 
-fn put_runs(bytes: &mut Vec<u8>, runs: &Runs, used: &mut Vec<OriginId>) {
+/// The origins that are stored, in the order of their new numbers.
+#[derive(Default)]
+struct Used {
+    all: Vec<OriginId>,
+    places: HashMap<OriginId, usize>,
+}
+
+fn put_runs(bytes: &mut Vec<u8>, runs: &Runs, used: &mut Used) {
     put(bytes, runs.len() as u64);
     for (count, id) in runs {
-        let at = used.iter().position(|one| one == id).unwrap_or_else(|| {
-            used.push(*id);
-            used.len() - 1
+        let at = *used.places.entry(*id).or_insert_with(|| {
+            used.all.push(*id);
+            used.all.len() - 1
         });
         put(bytes, u64::from(*count));
         put(bytes, at as u64);
@@ -73,10 +82,10 @@ fn put_runs(bytes: &mut Vec<u8>, runs: &Runs, used: &mut Vec<OriginId>) {
 
 fn take_runs(rest: &mut &[u8], origins: usize) -> Option<Runs> {
     let mut runs = Runs::new();
-    let mut lines = 0;
+    let mut lines = 0_u64;
     for _ in 0..take(rest)? {
         let (count, id) = (take(rest)?, take(rest)?);
-        lines += count;
+        lines = lines.saturating_add(count);
         if lines > MAX_LINES || id >= origins as u64 {
             return None;
         }

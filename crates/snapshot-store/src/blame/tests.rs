@@ -185,6 +185,8 @@ fn play(seed: u64, steps: usize) -> (usize, usize, Vec<String>) {
     }
     let (mut right, mut unknown, mut wrong) = (0, 0, Vec::new());
     assert_eq!(known.lines.len(), file.lines.len());
+    // Lines that stay are not read again: they are as if they were.
+    assert_eq!(known.lines, Attribution::new(file.text(), Origin::of(OriginKind::Commit)).lines);
     for (at, (text, writer)) in file.lines.iter().enumerate() {
         let origin = known.origin(known.origins[at]);
         let is = |origin: &Origin| match writer.0 {
