@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::memory_mcp;
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::worker::served::Served;
 
 mod exported;
 mod kept;
@@ -364,4 +366,32 @@ fn a_hostile_repository_runs_nothing() {
         assert_eq!(outcome.status, Some(0), "{args:?}: {outcome:?}");
         assert!(!mark.exists(), "{args:?} has run a program of the repository");
     }
+}
+
+#[test]
+fn the_viewer_and_the_model_are_told_of_files_in_snapshots_and_of_no_others() {
+    let work = Work::new("lib.rs", "the first committed line\n");
+    work.write(".gitignore", ".env\n");
+    work.write(".env", "a line that nobody may see\n");
+    std::os::unix::fs::symlink(".env", work.path("link.txt")).unwrap();
+    let mut turn = work.prompt(A, "add a reader");
+    turn.edit("lib.rs", "the first committed line\n", "the first committed line\nfn reader() {}\n");
+    turn.end();
+    let served = Served::new(&work.sandbox);
+    let why = |path: &str, more: &str| served.get(&format!("/api/why?session={A}&path={path}{more}"));
+    let found = why("lib.rs", "&line=2");
+    assert!(found.status == 200 && found.body.contains("add a reader"), "{found:?}");
+    let found = why(work.path("lib.rs").to_str().unwrap(), "");
+    assert!(found.status == 200 && found.body.contains("add a reader"), "{found:?}");
+    let mut model = memory_mcp::Client::connected(&work.sandbox);
+    let told = model.ok("why", json!({ "file": work.path("lib.rs"), "line": 2 }));
+    assert!(told.contains("add a reader"), "{told}");
+    for file in [".env", "link.txt", "../x", "/etc/passwd", ""] {
+        let found = why(file, "&line=1");
+        assert!(found.status >= 400 && !found.body.contains("nobody may see"), "{file}: {found:?}");
+        let told = model.error("why", json!({ "file": work.path(file), "line": 1 }));
+        assert!(!told.contains("nobody may see"), "{told}");
+    }
+    let stranger = [("Host".to_owned(), format!("127.0.0.1:{}", served.port))];
+    assert_eq!(served.ask("GET", &format!("/api/why?session={A}&path=lib.rs"), &stranger, b"").status, 401);
 }

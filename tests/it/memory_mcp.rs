@@ -12,7 +12,7 @@ use crate::past::Past;
 use crate::sandbox::Sandbox;
 
 /// A client of the server.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -29,7 +29,7 @@ impl Client {
     }
 
     /// Says hello, as Claude Code does.
-    fn connected(sandbox: &Sandbox) -> Self {
+    pub(crate) fn connected(sandbox: &Sandbox) -> Self {
         let mut client = Self::start(sandbox);
         let hello = json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
@@ -65,14 +65,14 @@ impl Client {
     }
 
     #[track_caller]
-    fn ok(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) fn ok(&mut self, tool: &str, arguments: Value) -> String {
         let (failed, text) = self.call(tool, arguments);
         assert!(!failed, "{text}");
         text
     }
 
     #[track_caller]
-    fn error(&mut self, tool: &str, arguments: Value) -> String {
+    pub(crate) fn error(&mut self, tool: &str, arguments: Value) -> String {
         let (failed, text) = self.call(tool, arguments);
         assert!(failed, "{text}");
         text
