@@ -365,9 +365,10 @@ pub fn accounts(home: &Home) -> Vec<(SessionId, Account)> {
     accounts.collect()
 }
 
-/// Returns the session that was stopped last by a limit.
+/// Returns the session that was stopped last by a limit, also if its user lets this turn go on.
 pub fn stopped_last(home: &Home) -> Option<SessionId> {
-    let stopped = accounts(home).into_iter().filter(|(_, account)| account.is_stopped).map(|(session, _)| session);
+    let is_at_limit = |account: &Account| account.is_stopped || account.passes;
+    let stopped = accounts(home).into_iter().filter(|(_, account)| is_at_limit(account)).map(|(session, _)| session);
     stopped.max_by_key(|session| files::modified(&home.session_file(session, "limits")))
 }
 
