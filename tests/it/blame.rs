@@ -395,3 +395,17 @@ fn the_viewer_and_the_model_are_told_of_files_in_snapshots_and_of_no_others() {
     let stranger = [("Host".to_owned(), format!("127.0.0.1:{}", served.port))];
     assert_eq!(served.ask("GET", &format!("/api/why?session={A}&path=lib.rs"), &stranger, b"").status, 401);
 }
+
+#[test]
+fn the_client_says_which_of_two_commands_changed_a_file() {
+    let work = Work::new("lib.rs", "the first committed line\n");
+    let mut turn = work.prompt(A, "rename it");
+    turn.command("make check", |_| {});
+    work.change("lib.rs", "first", "renamed");
+    let diff = json!({ "files": [], "moreFiles": 0, "changedFiles": [work.path("lib.rs")] });
+    let response = json!({ "stdout": "", "stderr": "", "bashEditDiff": diff });
+    turn.call("Bash", &json!({ "command": "sed -i s/first/renamed/ lib.rs" }), &response, None);
+    turn.end();
+    let told = work.sandbox.longhaul(&["why", "lib.rs:1"]).stdout;
+    assert!(told.contains("sed -i s/first/renamed/") && !told.contains("make check"), "{told}");
+}
