@@ -99,22 +99,18 @@ pub fn create_dir(dir: &Path) -> Result<(), Error> {
 
 /// Opens a file for reading and appending. Creates it with mode 0600, and its folder, if missing.
 pub fn open_append(path: &Path) -> Result<File, Error> {
-    let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path);
-    let opened = match open() {
-        // The folder nearly always exists: opening the file first saves a check.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            create_dir(path.parent().unwrap_or(path))?;
-            open()
-        }
-        opened => opened,
-    };
-    opened.map_err(|source| Error::Write { path: path.to_owned(), source })
+    open_or_create_folder(path, || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path))
 }
 
 /// Opens a file of our own that is changed in place. Creates it with mode 0600, and its folder, if missing.
 pub(crate) fn open_in_place(path: &Path) -> Result<File, Error> {
-    let open = || open_for_changes(path, true);
+    open_or_create_folder(path, || open_for_changes(path, true))
+}
+
+/// Opens a file, after creating its folder if that is missing.
+fn open_or_create_folder(path: &Path, open: impl Fn() -> io::Result<File>) -> Result<File, Error> {
     let opened = match open() {
+        // The folder nearly always exists: opening the file first saves a check.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             create_dir(path.parent().unwrap_or(path))?;
             open()
