@@ -188,7 +188,8 @@ fn where_nothing_can_be_typed_the_work_has_snapshots_without_bookmarks() {
     );
     session.fire("longhaul-session-start", "SessionStart", json!({}));
     session.prompt("work");
-    let before = session.snapshots().len();
+    // On a slow machine, the process that follows the turn takes a snapshot of the same work.
+    let taken = || session.snapshots().iter().filter(|one| one["kind"] == "bookmark").count();
     let call = |number: usize| {
         session.write("tracked.txt", &format!("{number}\n"));
         let answer =
@@ -196,16 +197,15 @@ fn where_nothing_can_be_typed_the_work_has_snapshots_without_bookmarks() {
         answer.json()["systemMessage"].as_str().map(str::to_owned)
     };
     let told: Vec<String> = (0..3).filter_map(call).collect();
-    wait_until(DEADLINE, "a snapshot within the turn", || session.snapshots().len() == before + 1);
+    wait_until(DEADLINE, "a snapshot within the turn", || taken() == 1);
     let more: Vec<String> = (3..6).filter_map(call).collect();
-    wait_until(DEADLINE, "the next one", || session.snapshots().len() == before + 2);
+    wait_until(DEADLINE, "the next one", || taken() == 2);
     let [message] = &told[..] else { panic!("told {told:?}") };
     assert!(
         message.starts_with("longhaul: no bookmarks in this session: no terminal that can be typed into"),
         "{message}"
     );
     assert_eq!(more, [""; 0], "once");
-    assert_eq!(session.snapshots().last().unwrap()["kind"], "bookmark");
     assert_eq!(session.sandbox.longhaul(&["bookmarks", "--json"]).json(), json!([]));
 }
 

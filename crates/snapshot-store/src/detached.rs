@@ -133,7 +133,7 @@ fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(),
     let mut read = LogReader::from_end(&path);
     let mut window: Vec<u8> = Vec::new();
     let mut last_taken = prompt.created_at;
-    let mut has_begun = false;
+    let (mut has_begun, mut is_due) = (false, false);
     let (began, mut newest) = (Instant::now(), Instant::now());
     while newest.elapsed() < WATCH_QUIET && path.is_file() && place.tree.top.is_dir() {
         for line in read.lines() {
@@ -175,12 +175,15 @@ fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(),
         let metrics = measure(&window, TailStart::LogStart);
         let thresholds = &config.bookmarks.thresholds;
         let newest_work = metrics.last_activity.map_or(0, |at| at.0);
-        if meets_any_threshold(&metrics, thresholds).is_some()
-            && newest_work.saturating_sub(last_taken) >= thresholds.cooldown_seconds.as_millis()
-        {
+        let was_due = is_due;
+        is_due = meets_any_threshold(&metrics, thresholds).is_some()
+            && newest_work.saturating_sub(last_taken) >= thresholds.cooldown_seconds.as_millis();
+        // Not at once: the hook that has just logged a call may be setting a bookmark, which has a snapshot of its own.
+        if is_due && was_due {
             take_in_turn(env, &home, &config, place, log, prompt, SnapshotKind::Work, newest_work)?;
             window.clear();
             last_taken = newest_work;
+            is_due = false;
         }
         std::thread::sleep(if began.elapsed() < WATCH_CLOSELY { WATCH[0] } else { WATCH[1] });
     }
