@@ -40,39 +40,48 @@ pub(crate) fn scan(bytes: &[u8]) -> Vec<Secret> {
     secrets
 }
 
+/// The byte may be the anchor of a prefix of the table.
+const OF_SHAPE: u8 = 1;
+/// The byte may be the anchor of another secret.
+const OF_OTHER: u8 = 2;
+
+/// What each byte may be the anchor of, as bits.
+static ANCHORS: [u8; 256] = {
+    let mut anchors = [0; 256];
+    let others = b":=>'J|_-.ITKC~";
+    let mut at = 0;
+    while at < others.len() {
+        anchors[others[at] as usize] |= OF_OTHER;
+        at += 1;
+    }
+    let mut at = 0;
+    while at < shapes::ANCHORS.len() {
+        anchors[shapes::ANCHORS[at] as usize] |= OF_SHAPE;
+        at += 1;
+    }
+    anchors
+};
+
 /// Returns the next byte that every kind of secret has one of.
 fn next_anchor(bytes: &[u8], from: usize) -> Option<usize> {
-    const ANCHORS: [bool; 256] = {
-        let mut table = [false; 256];
-        let signs = b":=>'J|";
-        let mut at = 0;
-        while at < signs.len() {
-            table[signs[at] as usize] = true;
-            at += 1;
-        }
-        let mut at = 0;
-        while at < shapes::ANCHORS.len() {
-            table[shapes::ANCHORS[at] as usize] = true;
-            at += 1;
-        }
-        table
-    };
-    let mut from = from;
-    loop {
-        let at = from + bytes.get(from..)?.iter().position(|byte| ANCHORS[usize::from(*byte)])?;
-        if may_be_secret(bytes, at) {
-            return Some(at);
-        }
-        from = at + 1;
-    }
+    (from..bytes.len()).find(|at| {
+        let kinds = ANCHORS[usize::from(bytes[*at])];
+        kinds != 0 && may_be_secret(bytes, *at, kinds)
+    })
 }
 
 /// Returns whether the neighbours of an anchor allow for a secret. Most anchors of ordinary text end here.
 #[inline]
-fn may_be_secret(bytes: &[u8], at: usize) -> bool {
-    let next = |distance: usize| bytes.get(at + distance).copied().unwrap_or_default();
+fn may_be_secret(bytes: &[u8], at: usize, kinds: u8) -> bool {
     let [.., before, last] = bytes[..at] else { return true };
-    let is_other = match bytes[at] {
+    (kinds & OF_SHAPE != 0 && may_match(before, last, bytes[at]))
+        || (kinds & OF_OTHER != 0 && may_be_other(bytes, at, before, last))
+}
+
+#[inline]
+fn may_be_other(bytes: &[u8], at: usize, before: u8, last: u8) -> bool {
+    let next = |distance: usize| bytes.get(at + distance).copied().unwrap_or_default();
+    match bytes[at] {
         b'_' => next(1) == b'm' && next(2) == b'm',
         b'-' => next(5) == b'B',
         b'.' => next(7) == b'.' || next(1) == b'a' || next(64).is_ascii_hexdigit() || last == b's',
@@ -89,11 +98,10 @@ fn may_be_secret(bytes: &[u8], at: usize) -> bool {
             (next(1) == b'/' && next(2) == b'/')
                 || last == b'*'
                 || (last.is_ascii_digit() && before.is_ascii_digit())
-                || assignments::may_be_named(bytes, at)
+                || (last != b':' && next(1) != b':' && assignments::may_be_named(bytes, at))
         }
         _ => false,
-    };
-    is_other || may_match(bytes, at)
+    }
 }
 
 /// Returns the secret that the anchor at `at` belongs to.

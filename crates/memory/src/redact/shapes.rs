@@ -28,24 +28,58 @@ pub(crate) enum Body {
 }
 
 impl Body {
+    const ALL: [Self; 11] = [
+        Self::Hex,
+        Self::Upper,
+        Self::Alnum,
+        Self::Word,
+        Self::Dashed,
+        Self::Token,
+        Self::Dotted,
+        Self::Web,
+        Self::UpperDashed,
+        Self::Path,
+        Self::Base64,
+    ];
+
     /// Returns whether a token of this kind may hold the byte.
+    #[inline]
     pub(crate) fn has(self, byte: u8) -> bool {
-        let sign: &[u8] = match self {
+        HOLDERS[usize::from(byte)] >> self as u16 & 1 == 1
+    }
+
+    const fn holds(self, byte: u8) -> bool {
+        let upper_or_digit = byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        let is_sign = match self {
             Self::Hex => return byte.is_ascii_hexdigit(),
-            Self::Upper => return byte.is_ascii_uppercase() || byte.is_ascii_digit(),
-            Self::Alnum => b"",
-            Self::Word => b"_",
-            Self::Dashed => b"-",
-            Self::Token => b"_-",
-            Self::Dotted => b"_-.",
-            Self::Web => b"_-.=",
-            Self::UpperDashed => return byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'-',
-            Self::Path => b"_-./@+",
-            Self::Base64 => b"+/=_-",
+            Self::Upper => return upper_or_digit,
+            Self::UpperDashed => return upper_or_digit || byte == b'-',
+            Self::Alnum => false,
+            Self::Word => byte == b'_',
+            Self::Dashed => byte == b'-',
+            Self::Token => matches!(byte, b'_' | b'-'),
+            Self::Dotted => matches!(byte, b'_' | b'-' | b'.'),
+            Self::Web => matches!(byte, b'_' | b'-' | b'.' | b'='),
+            Self::Path => matches!(byte, b'_' | b'-' | b'.' | b'/' | b'@' | b'+'),
+            Self::Base64 => matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-'),
         };
-        byte.is_ascii_alphanumeric() || sign.contains(&byte)
+        byte.is_ascii_alphanumeric() || is_sign
     }
 }
+
+/// For every byte the kinds of token that may hold it, as bits.
+static HOLDERS: [u16; 256] = {
+    let mut holders = [0; 256];
+    let mut at = 0;
+    while at < 256 * Body::ALL.len() {
+        let (byte, body) = (at / Body::ALL.len(), Body::ALL[at % Body::ALL.len()]);
+        if body.holds(byte as u8) {
+            holders[byte] |= 1 << body as u16;
+        }
+        at += 1;
+    }
+    holders
+};
 
 /// A kind of token that is known by its first characters.
 #[derive(Debug)]
@@ -275,16 +309,16 @@ static PAIRS: [[u32; 32]; 128] = {
     pairs
 };
 
-/// Returns whether some prefix may have its anchor at `at`, by the two bytes before it.
+/// Returns whether some prefix may have its anchor at the last of three bytes.
 #[inline]
-pub(crate) fn may_match(bytes: &[u8], at: usize) -> bool {
-    let [before, last, anchor] = bytes[at.saturating_sub(2)..=at] else { return false };
+pub(crate) fn may_match(before: u8, last: u8, anchor: u8) -> bool {
     PAIRS[usize::from(anchor & 127)][usize::from(last & 31)] >> (before & 31) & 1 == 1
 }
 
 /// Returns the shapes that may have their anchor at `at`.
 pub(crate) fn shapes_at(bytes: &[u8], at: usize) -> impl Iterator<Item = &'static Shape> {
-    let shapes = if may_match(bytes, at) { SHAPES } else { &[] };
     let near = &bytes[at.saturating_sub(2)..=at];
+    let may_match = matches!(*near, [before, last, anchor] if may_match(before, last, anchor));
+    let shapes = if may_match { SHAPES } else { &[] };
     shapes.iter().filter(move |shape| shape.prefix[shape.anchor - 2..=shape.anchor] == *near)
 }
