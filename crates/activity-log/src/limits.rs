@@ -53,12 +53,20 @@ pub fn agent_mark(agent: Option<&str>) -> u16 {
     agent.map_or(0, |id| fold(mix(0, id.as_bytes())).max(1))
 }
 
-/// Adds a text to a hash, eight bytes at a time: a result may have megabytes, and the caller is in a hurry.
+/// Adds a text to a hash. A result may have megabytes, and the caller is in a hurry: four words are multiplied at the same time.
 fn mix(hash: u64, text: &[u8]) -> u64 {
     let add = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    let mut words = text.chunks_exact(8);
-    let hash =
-        words.by_ref().fold(hash, |hash, word| add(hash, u64::from_le_bytes(word.try_into().unwrap_or_default())));
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    let mut blocks = text.chunks_exact(32);
+    let mut lanes = [hash, 1, 2, 3];
+    for block in &mut blocks {
+        for (lane, bytes) in lanes.iter_mut().zip(block.chunks_exact(8)) {
+            *lane = add(*lane, word(bytes));
+        }
+    }
+    let [first, others @ ..] = lanes;
+    let mut words = blocks.remainder().chunks_exact(8);
+    let hash = others.into_iter().chain(words.by_ref().map(word)).fold(first, add);
     let rest = words.remainder().iter().fold(0, |rest, byte| rest << 8 | u64::from(*byte));
     add(add(hash, rest), text.len() as u64)
 }
