@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use self::wire::BackgroundTaskWire;
 use crate::SessionId;
 
-pub use self::wire::{EventError, EventWire, parse, utf8};
+pub use self::wire::{EventError, EventWire, parse, parse_with_response, split_response, utf8};
 
 // The names of the hook events.
 
@@ -245,8 +245,9 @@ pub struct PostToolUse<'a> {
     pub tool_use_id: Option<String>,
     /// The tool's input, as raw JSON.
     pub tool_input: Option<&'a RawValue>,
-    /// The tool's output, as raw JSON. It may be large: it is measured and copied, never parsed into a tree.
-    pub tool_response: Option<&'a RawValue>,
+    /// The tool's output, as the text of its JSON, which need not be valid. It may be large: it is measured and copied, never
+    /// parsed into a tree.
+    pub tool_response: Option<&'a str>,
     /// The duration of the call, in milliseconds.
     pub duration_ms: Option<u64>,
 }

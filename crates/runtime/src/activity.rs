@@ -16,7 +16,6 @@ use longhaul_activity_log::{
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, StartSource, Stop, SubagentStop};
 use longhaul_core::{Config, Millis, SessionId, Status};
-use serde_json::value::RawValue;
 
 use crate::{Error, Flow, Home, Hook, SessionRecord, bounded_read, files};
 
@@ -204,8 +203,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
         return Ok(Flow::Next);
     }
     let (event, at, log) = (&hook.event, hook.env.now, hook.activity()?);
-    let response = event.tool_response.map(RawValue::get);
-    let mark = hook.mark(&event.tool_name, event.tool_input, response, event.duration_ms);
+    let mark = hook.mark(&event.tool_name, event.tool_input, event.tool_response, event.duration_ms);
     let is_subagent = in_subagent(&event.common);
     if is_subagent && mark.is_none() {
         hook.before = log.metrics()?;
@@ -213,7 +211,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     }
     let line = match is_subagent {
         true => LogLine::Call { at, agent: agent_mark(event.common.agent_id.as_deref()), mark },
-        false => LogLine::Tool { at, chars: response.map_or(0, chars_of_json), mark },
+        false => LogLine::Tool { at, chars: event.tool_response.map_or(0, chars_of_json), mark },
     };
     let (before, tail, reach) = log.append_to_window(line)?;
     hook.before = before;

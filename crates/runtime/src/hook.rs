@@ -184,7 +184,11 @@ impl<E: HookEvent<'static>> Hook<E> {
     fn event_of(text: String, client: Client) -> Result<Option<E>, String> {
         // The process handles one event, so the payload may be leaked.
         let text: &'static str = text.leak();
-        let mut wire = event::parse(text).map_err(|error| error.to_string())?;
+        let wire = match event::split_response(text).filter(|_| E::NAME == EventName::PostToolUse) {
+            Some((rest, response)) => event::parse_with_response(rest.leak(), response),
+            None => event::parse(text),
+        };
+        let mut wire = wire.map_err(|error| error.to_string())?;
         if client == Client::Claude && wire.is_of_another_agent() {
             return Ok(None);
         }

@@ -46,10 +46,10 @@ pub struct EventWire<'a> {
     pub(super) tool_use_id: Option<String>,
     #[serde(borrow)]
     pub(super) tool_input: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) tool_response: Option<&'a RawValue>,
-    #[serde(borrow, rename = "toolResponse")]
-    pub(super) tool_response_camel: Option<&'a RawValue>,
+    #[serde(borrow, deserialize_with = "json_text")]
+    pub(super) tool_response: Option<&'a str>,
+    #[serde(borrow, deserialize_with = "json_text", rename = "toolResponse")]
+    pub(super) tool_response_camel: Option<&'a str>,
     #[serde(deserialize_with = "lenient")]
     pub(super) notification_type: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -146,6 +146,10 @@ where
     Ok(serde_json::from_str(raw.get()).ok())
 }
 
+fn json_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de str>, D::Error> {
+    Ok(Option::<&RawValue>::deserialize(deserializer)?.map(RawValue::get))
+}
+
 /// Why a payload could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -170,6 +174,76 @@ pub fn parse(text: &str) -> Result<EventWire<'_>, EventError> {
         None => Err(EventError::Empty),
         Some(b'{') => serde_json::from_str(text).map_err(EventError::Json),
         Some(_) => Err(EventError::NotAnObject),
+    }
+}
+
+/// Parses a payload whose `tool_response` was taken out by [`split_response`].
+pub fn parse_with_response<'a>(rest: &'a str, response: &'a str) -> Result<EventWire<'a>, EventError> {
+    let mut wire = parse(rest)?;
+    wire.tool_response = Some(response).filter(|json| *json != "null");
+    Ok(wire)
+}
+
+/// Splits a payload into one without its `tool_response`, and the JSON text of that; `None` if it has none, or is no JSON object.
+///
+/// The response may have megabytes, and to check every byte of it takes longer than all else in a hook. Only its end is looked for
+/// here, from one quote to the next, so that it need not be valid JSON.
+pub fn split_response(text: &str) -> Option<(String, &str)> {
+    let bytes = text.as_bytes();
+    let mut at = after_blanks(bytes, 0);
+    let mut separator = b'{';
+    while bytes.get(at) == Some(&separator) {
+        let key = after_blanks(bytes, at + 1);
+        let key_end = string_end(bytes, key)?;
+        let colon = after_blanks(bytes, key_end);
+        let value = after_blanks(bytes, colon + 1);
+        if bytes.get(colon) != Some(&b':') {
+            return None;
+        }
+        let value_end = value_end(bytes, value)?;
+        if &text[key..key_end] == "\"tool_response\"" {
+            let rest = [&text[..value], "null", &text[value_end..]].concat();
+            return Some((rest, &text[value..value_end]));
+        }
+        (at, separator) = (after_blanks(bytes, value_end), b',');
+    }
+    None
+}
+
+fn after_blanks(bytes: &[u8], at: usize) -> usize {
+    at + bytes.iter().skip(at).take_while(|byte| byte.is_ascii_whitespace()).count()
+}
+
+/// Returns the end of the string that begins at `at`.
+fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let text = bytes.get(at..)?.strip_prefix(b"\"")?;
+    let is_escaped = |quote: usize| text[..quote].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+    memchr::memchr_iter(b'"', text).find(|quote| !is_escaped(*quote)).map(|quote| at + 1 + quote + 1)
+}
+
+/// Returns the end of the value that begins at `at`, of which only strings and brackets are looked at.
+fn value_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    loop {
+        match bytes.get(at)? {
+            b'"' => at = string_end(bytes, at)?,
+            b'{' | b'[' => {
+                depth += 1;
+                at += 1;
+            }
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                at += 1;
+            }
+            _ if depth > 0 => at += 1,
+            _ => {
+                let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace();
+                return bytes[at..].iter().position(is_end).filter(|length| *length > 0).map(|length| at + length);
+            }
+        }
+        if depth == 0 {
+            return Some(at);
+        }
     }
 }
 

@@ -6,7 +6,9 @@ use crate::event::predicates::{
     self, asks_nothing, bookmark_note, in_subagent, is_bookmark_command, is_compaction, is_task_notification,
     stopped_at_context_limit, stopped_by_user,
 };
-use crate::event::{Event, EventError, EventName, HookEvent, Stop, parse, utf8};
+use crate::event::{
+    Event, EventError, EventName, HookEvent, PostToolUse, Stop, parse, parse_with_response, split_response, utf8,
+};
 
 macro_rules! payload {
     ($name:literal) => {
@@ -52,7 +54,7 @@ fn fields_reach_the_typed_event() {
     let Ok(Event::PostToolUse(call)) = Event::parse(payload!("PostToolUse-in-subagent")) else { panic!("not a call") };
     assert!(predicates::in_subagent(&call.common));
     assert_eq!(call.tool_name, "Bash");
-    assert!(call.tool_response.is_some_and(|raw| raw.get().contains("\"stdout\": \"sub\"")));
+    assert!(call.tool_response.is_some_and(|json| json.contains("\"stdout\": \"sub\"")));
 
     let Ok(Event::SubagentStop(stop)) = Event::parse(payload!("SubagentStop-compaction")) else { panic!("not a stop") };
     assert!(predicates::is_compaction(&stop.common));
@@ -260,4 +262,53 @@ fn claude_codes_own_payloads_are_not() {
     assert!(is_of_another(
         r#"{"session_id":"a","hook_source":"x","transcript_path":"/h/.claude/projects/-p/a.jsonl"}"#
     ));
+}
+
+/// A payload is read as before, whatever its response holds, and whatever breaks it.
+#[test]
+fn a_response_that_is_split_off_is_the_one_that_is_read() {
+    let responses = [
+        r#"{"stdout":"a \"quoted\" \\","list":[1,{"x":"}"}]}"#,
+        r#""only \\\" text""#,
+        "[]",
+        "12.5",
+        "null",
+        "true",
+        r#"{"a":{"tool_response":"inner"}}"#,
+    ];
+    for response in responses {
+        for text in [
+            format!(r#"{{"session_id":"s","tool_response":{response},"tool_name":"Bash"}}"#),
+            format!(" {{ \"session_id\" : \"s\" , \"tool_name\":\"Bash\",\n\"tool_response\" : {response} }}\n"),
+        ] {
+            let (rest, split) = split_response(&text).unwrap();
+            assert_eq!(split, response, "{text}");
+            let wire = parse_with_response(&rest, split).unwrap();
+            let call = PostToolUse::from_wire(wire).unwrap();
+            let whole = PostToolUse::from_wire(parse(&text).unwrap()).unwrap();
+            assert_eq!(call.tool_response, whole.tool_response, "{text}");
+            assert_eq!((call.tool_name, call.common.session), (whole.tool_name, whole.common.session));
+        }
+    }
+    let without = [
+        "",
+        "[]",
+        "{",
+        "{}",
+        r#"{"a":1}"#,
+        r#"{"tool_response""#,
+        r#"{"tool_response":"#,
+        r#"{"tool_response":}"#,
+        r#"{"tool_response":"a"#,
+        r#"{"tool_response":"a\"}"#,
+        r#"{"tool_response":[1,2"#,
+        r#"{"tool_response":]"#,
+        r#"{"a" 1,"tool_response":2}"#,
+        r#"{"a":1 "tool_response":2}"#,
+        r#"{"a":{"tool_response":2}}"#,
+        r#""tool_response":2"#,
+    ];
+    for text in without {
+        assert_eq!(split_response(text), None, "{text}");
+    }
 }

@@ -89,14 +89,12 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 /// Writes a tool call to the spool.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
     let event = &hook.event;
-    let raw = |json: Option<&'static serde_json::value::RawValue>| json.map_or("", serde_json::value::RawValue::get);
-    let (input, response) = (raw(event.tool_input), raw(event.tool_response));
     let call = ReportedCall {
         id: event.tool_use_id.as_deref().unwrap_or_default(),
         tool: &event.tool_name,
         prompt_id: event.common.prompt_id.as_deref(),
-        input,
-        response,
+        input: event.tool_input.map_or("", serde_json::value::RawValue::get),
+        response: event.tool_response.unwrap_or_default(),
         is_error: false,
         duration_ms: event.duration_ms,
         in_subagent: in_subagent(&event.common),
