@@ -65,12 +65,12 @@ struct Limited {
     is_stopped: bool,
 }
 
-fn limited(home: &Home, store: Option<&Store>) -> anyhow::Result<Vec<Limited>> {
+fn limited(env: &Env, home: &Home, store: Option<&Store>) -> anyhow::Result<Vec<Limited>> {
     let agents = store.map_or_else(|| Ok(Vec::new()), Store::agents)?;
     let limited = agents.into_iter().filter_map(|agent| {
         let session = SessionId::new(&agent.session)?;
         let is_stopped = Account::load(home, &session)?.is_stopped;
-        Some(Limited { measures: limits::measures_of(home, &session), agent, is_stopped })
+        Some(Limited { measures: limits::measures_of(home, &session, env.now), agent, is_stopped })
     });
     Ok(limited.collect())
 }
@@ -83,7 +83,7 @@ fn show(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
         // What sessions without a limit have spent counts, too.
         limits::count_day(env, home, &config)?;
     }
-    let sessions = limited(home, home.existing_store()?.as_ref())?;
+    let sessions = limited(env, home, home.existing_store()?.as_ref())?;
     let day =
         is_day.then(|| Measure { scope: Scope::Day, limit: limits.day, spent: limits::spent_today(home, env.now) });
     if as_json {
@@ -196,7 +196,7 @@ fn raise(env: &Env, home: &Home, amount: SpendLimit, id: Option<&str>) -> anyhow
     };
     let session =
         session.context("no limit has stopped a session: name one with --session ID (`longhaul status` lists them)")?;
-    let raised = limits::raise(home, &session, amount)?;
+    let raised = limits::raise(home, &session, amount, env.now)?;
     let name = short_session(session.as_str());
     if raised.is_empty() {
         bail!(
