@@ -1,6 +1,7 @@
 //! What a session may spend: it is stopped within one request, told how to go on, and nothing of it is lost; subagents that
 //! are too many are denied; calls that are repeated are noticed.
 
+mod cut_off;
 mod loops;
 mod replay;
 
