@@ -2,6 +2,7 @@
 //! are too many are denied; calls that are repeated are noticed.
 
 mod cut_off;
+mod days;
 mod loops;
 mod replay;
 

@@ -47,7 +47,7 @@ pub fn on_list_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error>
 
 /// Types a bookmark into the running turn if there was enough work.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
-    if in_subagent(&hook.event.common) {
+    if in_subagent(&hook.event.common) || hook.ends_turn() {
         return Ok(Flow::Next);
     }
     if let BookmarkVerdict::Inject(_) = hook.decide(Situation::ToolCall, true, &hook.after) {

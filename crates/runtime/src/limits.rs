@@ -107,6 +107,10 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 
 /// Stops the session after a call if a limit is reached. Without a limit, it only finds that there is no account.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
+    // After the tracker, for which the call is a sign of work.
+    if hook.stop_circle()? {
+        return Ok(Flow::Done);
+    }
     // Of several calls at the same time, one reads.
     let Some(mut open) = hook.account(Waiting::Hasty)? else { return Ok(Flow::Next) };
     let is_subagent = in_subagent(&hook.event.common);
@@ -216,6 +220,7 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
     let (tail, start) = hook.activity()?.append_and_read(line)?;
     let tool = hook.event.tool_name.clone();
     hook.note_repetition(&tail, start, &tool);
+    hook.stop_circle()?;
     Ok(Flow::Next)
 }
 
@@ -367,9 +372,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             LoopStep::Notify(repetition) => {
                 let text = notified(&repetition, tool, &clock(repetition.since));
                 if self.config.limits.stop_loops {
-                    let advice = "The next prompt goes on; limits.stop_loops stops such turns.";
-                    self.answer(Reply::end(format!("longhaul: this session turns in circles: {text}. {advice}")));
-                    return self.stopped(&format!("{LOOPING}: {text}"));
+                    self.circle = Some(text);
+                    return Ok(());
                 }
                 self.notify(&format!("longhaul: this session turns in circles: {text}"));
                 self.show_looping(Some(&format!("{LOOPING}: {text}")))?;
@@ -377,6 +381,15 @@ impl<E: HookEvent<'static>> Hook<E> {
             }
         }
         Ok(())
+    }
+
+    /// Stops the turn if it repeats itself and is to be stopped for that. Returns whether it does.
+    fn stop_circle(&mut self) -> Result<bool, Error> {
+        let Some(text) = self.circle.clone() else { return Ok(false) };
+        let advice = "The next prompt goes on; limits.stop_loops stops such turns.";
+        self.answer(Reply::end(format!("longhaul: this session turns in circles: {text}. {advice}")));
+        self.stopped(&format!("{LOOPING}: {text}"))?;
+        Ok(true)
     }
 }
 

@@ -80,6 +80,17 @@ fn what_changes_is_not_noticed_nor_what_is_switched_off() {
 }
 
 #[test]
+fn a_turn_that_fails_in_circles_is_stopped_if_that_is_set() {
+    let session = Session::new(&json!({ "limits": { "stop_loops": true } }));
+    session.prompt("work");
+    let fail = || session.fire("PostToolUseFailure-Bash", json!({}));
+    for _ in 1..10 {
+        goes_on(&fail());
+    }
+    stops(&fail(), "turns in circles");
+}
+
+#[test]
 fn a_private_turn_leaves_no_mark_of_its_calls() {
     let session = Session::new(&json!({}));
     session.prompt("<private>my salary</private>");
@@ -99,5 +110,9 @@ fn a_loop_is_stopped_if_that_is_set() {
         goes_on(&call(&session, "make", "FAILED"));
     }
     stops(&call(&session, "make", "FAILED"), "turns in circles: the same call of Bash with the same result, 10 times");
+    // The call is a sign of work, and the turn is over all the same.
+    let status = session.longhaul(&["status", "--json"]).json();
+    assert_eq!(status[0]["status"], "blocked", "{status}");
+    assert!(status[0]["reason"].as_str().unwrap().starts_with("looping: "), "{status}");
     goes_on(&session.prompt("try something else"));
 }

@@ -227,11 +227,12 @@ impl Account {
                 self.read.len() - 1
             });
             while let Ok(has_more) = reader.read(piece, |line| self.count(at, line, &session, prices)) {
-                self.read[at].to = reader.complete;
+                let is_further = reader.complete > std::mem::replace(&mut self.read[at].to, reader.complete);
                 if !has_more {
                     break;
                 }
-                if keep(self).is_break() {
+                // Within a long line there is nothing to keep yet.
+                if is_further && keep(self).is_break() {
                     return;
                 }
             }
@@ -346,7 +347,7 @@ impl TranscriptReader {
 
     /// Reads about `most` bytes, and calls `found` with every complete line with usage. Returns whether there is more.
     fn read(&mut self, most: u64, mut found: impl FnMut(&UsageLine<'_>)) -> io::Result<bool> {
-        let until = self.to.min(self.at + most);
+        let until = self.to.min(self.at.saturating_add(most));
         while self.at < until {
             let length = self.buffer.len().min((until - self.at) as usize);
             let read = self.file.read_at(&mut self.buffer[..length], self.at)?;
@@ -495,3 +496,6 @@ pub fn raise(home: &Home, session: &SessionId, amount: SpendLimit, now: Millis) 
     open.save()?;
     Ok(raised)
 }
+
+#[cfg(test)]
+mod tests;
