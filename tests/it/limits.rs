@@ -27,7 +27,11 @@ struct Session {
 
 impl Session {
     fn new(config: &Value) -> Self {
-        let sandbox = Sandbox::new().at(NOON).with_env("TZ", "UTC");
+        Self::in_zone(config, "UTC", NOON)
+    }
+
+    fn in_zone(config: &Value, zone: &str, now: u64) -> Self {
+        let sandbox = Sandbox::new().at(now).with_env("TZ", zone);
         sandbox.write_config(&config.to_string());
         let session = Self { sandbox, id: "spender", requests: std::cell::Cell::default() };
         session.fire("SessionStart", json!({}));

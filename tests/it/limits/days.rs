@@ -8,10 +8,7 @@ use crate::sandbox::Outcome;
 
 /// Returns a session of this time zone that begins at this time.
 fn session(config: &Value, zone: &str, at: &str) -> Session {
-    let session = Session::new(config);
-    let session = Session { sandbox: session.sandbox.with_env("TZ", zone), ..session };
-    let session = clock(session, at);
-    session.fire("SessionStart", json!({}));
+    let session = Session::in_zone(config, zone, parse_timestamp(at).unwrap().0);
     session.prompt("work");
     session
 }
