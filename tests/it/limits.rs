@@ -365,6 +365,25 @@ fn the_doctor_names_what_a_limit_has_stopped_and_what_it_does_not_see() {
 }
 
 #[test]
+fn a_session_of_another_agent_is_named_as_one_that_is_not_stopped() {
+    let session = Session::new(&json!({ "limits": { "session": 5 } }));
+    let payload = json!({
+        "session_id": "01a1de69-9a48-7213-b664-b016f981bf57", "hook_event_name": "UserPromptSubmit", "prompt": "work",
+        "cwd": session.sandbox.project(), "turn_id": "t", "model": "gpt-5-codex", "permission_mode": "default",
+    });
+    let mut hook = session.sandbox.executable("longhaul");
+    let outcome = Outcome::of(hook.args(["hook", "--codex", "user-prompt-submit"]), payload.to_string().as_bytes());
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    let shown = session.longhaul(&["limit"]).stdout;
+    let line = "Not stopped, because limits stop only Claude Code: codex:01a1de69 in project.";
+    assert!(shown.contains(line), "{shown}");
+    let json = session.longhaul(&["limit", "--json"]).json();
+    assert_eq!(json["not_stopped"], json!(["codex:01a1de69-9a48-7213-b664-b016f981bf57"]), "{json}");
+    session.sandbox.write_config("{}");
+    assert!(!session.longhaul(&["limit"]).stdout.contains("Not stopped"));
+}
+
+#[test]
 fn without_a_limit_nothing_is_written() {
     let session = Session::new(&json!({}));
     session.prompt("work");

@@ -102,6 +102,10 @@ pub fn after_turn(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
 
 /// Sets a bookmark after a limit has stopped the turn, if there was enough work. There is no Stop then.
 pub(crate) fn at_limit<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<(), Error> {
+    // Other agents have no bookmarks.
+    if hook.event.common().session.client() != "claude" {
+        return Ok(());
+    }
     hook.leave_bookmark(Situation::AgentReturn, When::Idle).map(drop)
 }
 

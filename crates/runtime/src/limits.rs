@@ -107,8 +107,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 
 /// Stops the session after a call if a limit is reached. Without a limit, it only finds that there is no account.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
-    // After the tracker, for which the call is a sign of work.
-    if hook.stop_circle()? {
+    if stop_circle(hook)? == Flow::Done {
         return Ok(Flow::Done);
     }
     // Of several calls at the same time, one reads.
@@ -220,8 +219,17 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
     let (tail, start) = hook.activity()?.append_and_read(line)?;
     let tool = hook.event.tool_name.clone();
     hook.note_repetition(&tail, start, &tool);
-    hook.stop_circle()?;
-    Ok(Flow::Next)
+    stop_circle(hook)
+}
+
+/// Stops a turn that repeats itself, if it was found to and is to be stopped for that. Runs after the tracker, for which the
+/// call is a sign of work.
+pub fn stop_circle<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
+    let Some(text) = hook.circle.clone() else { return Ok(Flow::Next) };
+    let advice = "The next prompt goes on; limits.stop_loops stops such turns.";
+    hook.answer(Reply::end(format!("longhaul: this session turns in circles: {text}. {advice}")));
+    hook.stopped(&format!("{LOOPING}: {text}"))?;
+    Ok(Flow::Done)
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
@@ -381,15 +389,6 @@ impl<E: HookEvent<'static>> Hook<E> {
             }
         }
         Ok(())
-    }
-
-    /// Stops the turn if it repeats itself and is to be stopped for that. Returns whether it does.
-    fn stop_circle(&mut self) -> Result<bool, Error> {
-        let Some(text) = self.circle.clone() else { return Ok(false) };
-        let advice = "The next prompt goes on; limits.stop_loops stops such turns.";
-        self.answer(Reply::end(format!("longhaul: this session turns in circles: {text}. {advice}")));
-        self.stopped(&format!("{LOOPING}: {text}"))?;
-        Ok(true)
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Session, goes_on, stops};
+use crate::sandbox::Outcome;
 
 fn call(session: &Session, command: &str, output: &str) -> Value {
     let changes = json!({
@@ -88,6 +89,25 @@ fn a_turn_that_fails_in_circles_is_stopped_if_that_is_set() {
         goes_on(&fail());
     }
     stops(&fail(), "turns in circles");
+}
+
+#[test]
+fn another_agent_is_stopped_without_a_bookmark() {
+    let config = json!({ "limits": { "stop_loops": true }, "bookmarks": { "thresholds": { "min_tool_calls": 5 } } });
+    let session = Session::new(&config);
+    let call = json!({
+        "session_id": "01a1de69-9a48-7213-b664-b016f981bf57", "hook_event_name": "PostToolUse", "turn_id": "t",
+        "cwd": session.sandbox.project(), "tool_name": "Bash", "tool_use_id": "c", "tool_input": { "command": "make" },
+        "tool_response": "FAILED", "model": "gpt-5-codex", "permission_mode": "default",
+    });
+    let answers = (1..=10).map(|_| {
+        let mut hook = session.sandbox.executable("longhaul");
+        Outcome::of(hook.args(["hook", "--codex", "post-tool-use"]), call.to_string().as_bytes()).json()
+    });
+    let stopped: Vec<bool> = answers.map(|answer| answer["continue"] == false).collect();
+    assert_eq!(stopped, [[false; 9].as_slice(), &[true]].concat());
+    let lines = session.sandbox.log_lines("codex:01a1de69-9a48-7213-b664-b016f981bf57");
+    assert!(!lines.is_empty() && !lines.iter().any(|line| line.starts_with(['I', 'G', 'B'])), "{lines:?}");
 }
 
 #[test]
