@@ -112,8 +112,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     }
     // Of several calls at the same time, one reads.
     let Some(mut open) = hook.account(Waiting::Hasty)? else { return Ok(Flow::Next) };
-    let is_subagent = in_subagent(&hook.event.common);
-    if is_subagent && let Some(agent) = &hook.event.common.agent_id {
+    if let Some(agent) = &hook.event.common.agent_id {
         open.account.agent_works(agent);
     }
     let reached = hook.reach(&mut open);
@@ -127,10 +126,14 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     if is_first {
         hook.log.write(&format!("session {}: stopped: {reason}", hook.event.common.session));
     }
+    let cause = format!("{}: {measure}", measure.scope.key());
     // Each subagent that is stopped comes here, too. The first hook may have been killed before it had done this.
     if owes {
-        hook.stopped(&format!("{}: {measure}", measure.scope.key()))?;
+        hook.stopped(&cause)?;
         hook.note_left()?;
+    } else if !in_subagent(&hook.event.common) {
+        // For the tracker, a call that ran beside the one that was stopped is a sign of work.
+        hook.show_stopped(&cause)?;
     }
     Ok(Flow::Done)
 }

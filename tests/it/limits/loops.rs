@@ -106,7 +106,7 @@ fn another_agent_is_stopped_without_a_bookmark() {
     });
     let stopped: Vec<bool> = answers.map(|answer| answer["continue"] == false).collect();
     assert_eq!(stopped, [[false; 9].as_slice(), &[true]].concat());
-    let lines = session.sandbox.log_lines("codex:01a1de69-9a48-7213-b664-b016f981bf57");
+    let lines = session.sandbox.log_lines("codex_01a1de69-9a48-7213-b664-b016f981bf57");
     assert!(!lines.is_empty() && !lines.iter().any(|line| line.starts_with(['I', 'G', 'B'])), "{lines:?}");
 }
 
