@@ -271,7 +271,9 @@ fn three_hooks_at_the_same_moment_a_hundred_times_inject_once_each_time() {
     }
     let state = stage.standin.wait_for_state("the last marker", |state| state.submitted.len() >= 100);
     assert_eq!(state.submitted.len(), 100);
-    assert_eq!(stage.sandbox.error_log(), "");
+    // A hook whose tmux is slow leaves the bookmark to the next one, and says so.
+    let log = stage.sandbox.error_log();
+    assert!(log.lines().all(|line| line.contains("tmux did not answer within")), "{log}");
 }
 
 #[test]

@@ -171,6 +171,11 @@ impl Error {
             if program == "tmux" && (message.is_empty() || MESSAGES.iter().any(|gone| message.starts_with(gone))))
     }
 
+    /// Returns whether tmux has not found the pane or window of a command, or has none any more.
+    pub fn is_without_target(&self) -> bool {
+        matches!(self, Self::Program { program, message } if program == "tmux" && tmux::has_no_target(message))
+    }
+
     /// Returns whether the error only means that a file does not exist.
     pub fn is_missing_file(&self) -> bool {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)

@@ -179,7 +179,7 @@ impl Server {
 }
 
 /// Returns whether the error only means that there is no client, or that the pane no longer exists.
-fn has_no_target(message: &str) -> bool {
+pub(crate) fn has_no_target(message: &str) -> bool {
     ["no current client", "no current target", "no such pane", "can't find pane"]
         .iter()
         .any(|start| message.starts_with(start))

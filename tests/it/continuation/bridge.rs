@@ -131,11 +131,11 @@ fn what_the_user_begins_before_the_clear_ends_it() {
 #[test]
 fn without_a_terminal_the_module_is_waited_for_as_long_as_the_step_lasts() {
     let (bare, pid) = Bare::with_module();
-    bare.sandbox.write_config(r#"{"continuation":{"enabled":true,"at":1000,"step_seconds":6}}"#);
+    bare.sandbox.write_config(r#"{"continuation":{"enabled":true,"at":1000,"step_seconds":60}}"#);
     bare.hands_over();
     // Other programs' hooks hold the end of the turn up: longer than there is time to wait where it can be typed.
     let begun = std::time::Instant::now();
-    wait_until(DEADLINE, "half of the step", || begun.elapsed().as_secs() >= 4);
+    wait_until(DEADLINE, "more than that", || begun.elapsed().as_secs() >= 4);
     assert_eq!(bare.status()[0]["attempt"], 1, "{}", bare.status());
     assert_eq!(bare.turn(pid, "a"), [json!({ "do": "clear" })]);
 }

@@ -36,7 +36,6 @@ fn under_load_nothing_that_was_answered_is_lost() {
         assert!(stored.contains(&id), "{id} was answered, and is not stored");
     }
     check_whole(&sandbox);
-    assert!(!sandbox.error_log().contains("locked"), "{}", sandbox.error_log());
 }
 
 /// Fires hooks of one session, some of which are killed; returns the tool calls of those that lived.

@@ -215,10 +215,10 @@ fn open_window(
     };
     reopen::make_socket_folder(&server.socket)?;
     let resume = Resume { argv: candidate.command.clone(), variables: candidate.variables.clone() };
-    // A server ends with its last window: then the client has ended before tmux could answer.
-    let ended = |error: longhaul_runtime::Error| match server.answers() || error.is_unsafe_socket() {
-        true => OpenResult::Failed(error.chain()),
-        false => OpenResult::Failed(ENDED.to_owned()),
+    // A server ends with its last window: then the client has ended before tmux could answer. While it ends, it has no target.
+    let ended = |error: longhaul_runtime::Error| {
+        let is_other = error.is_unsafe_socket() || server.answers() && !error.is_without_target();
+        OpenResult::Failed(if is_other { error.chain() } else { ENDED.to_owned() })
     };
     let window = match server.open_window(&open_command(&position, folder, &resume)) {
         Ok(window) => window,

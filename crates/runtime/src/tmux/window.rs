@@ -96,11 +96,8 @@ impl Server {
         if let Err(error @ Error::UnsafeSocket { .. }) = check_socket(&self.socket) {
             return Err(error);
         }
-        if !self.answers() {
-            return Ok(Vec::new());
-        }
         let format = "#{session_id} #{window_index} #{session_name}";
-        let listing = self.list(words(["list-windows", "-a", "-F", format]))?;
+        let listing = self.list_if_running("list-windows", format)?;
         let mut sessions: Vec<TmuxSession> = Vec::new();
         for line in listing.lines() {
             let mut fields = line.splitn(3, ' ');
@@ -112,6 +109,17 @@ impl Server {
             }
         }
         Ok(sessions)
+    }
+
+    /// Lists objects of all sessions; an empty text if the server does not run. One that ends still answers for a moment.
+    fn list_if_running(&self, command: &str, format: &str) -> Result<String, Error> {
+        if !self.answers() {
+            return Ok(String::new());
+        }
+        match self.list(words([command, "-a", "-F", format])) {
+            Err(error) if error.is_tmux_server_gone() => Ok(String::new()),
+            result => result,
+        }
     }
 
     /// Runs a command that opens a window and prints its session, pane and index. Starts the server if it does not run.
@@ -143,11 +151,8 @@ impl Server {
     /// Returns the window with the pane whose command names a session by the id that its client uses, if it still runs. The
     /// client may not have reported the session yet. A pane whose program has ended is closed.
     pub fn window_opened_for(&self, id: &str) -> Result<Option<OpenedWindow>, Error> {
-        if !self.answers() {
-            return Ok(None);
-        }
         let format = "#{pane_id} #{pane_dead} #{session_id} #{window_index} #{pane_start_command}";
-        let listing = self.list(words(["list-panes", "-a", "-F", format]))?;
+        let listing = self.list_if_running("list-panes", format)?;
         let mut running = None;
         for line in listing.lines().filter(|line| line.starts_with('%')) {
             let fields: Vec<&str> = line.splitn(5, ' ').collect();
