@@ -24,6 +24,9 @@ use crate::{Deadline, Error, Home, bounded_read, files};
 /// other.
 const REMEMBERED: usize = 4;
 
+/// Of how many transcripts requests are remembered. More subagents do not write at the same time.
+const REMEMBERED_FILES: usize = 64;
+
 /// Number of bytes that are read at a time.
 const BUFFER: usize = 256 * 1024;
 
@@ -99,7 +102,7 @@ pub struct Account {
     /// What the session has spent.
     pub session: Spent,
     day: SessionDay,
-    /// How far each transcript was read: a storm of subagents has hundreds.
+    /// How far each transcript was read, that which has changed last at the end: a storm of subagents has hundreds.
     read: Vec<ReadFile>,
     /// The running subagents, by their ids.
     agents: Vec<String>,
@@ -222,10 +225,12 @@ impl Account {
             }
             // What cannot be read is tried again at the next call.
             let Ok(mut reader) = TranscriptReader::open(&path, from, length) else { continue };
-            let at = known.unwrap_or_else(|| {
-                self.read.push(ReadFile { path: hash_of(&path), ..ReadFile::default() });
-                self.read.len() - 1
-            });
+            let file = known.map(|at| self.read.remove(at));
+            self.read.push(file.unwrap_or_else(|| ReadFile { path: hash_of(&path), ..ReadFile::default() }));
+            let at = self.read.len() - 1;
+            if let Some(old) = at.checked_sub(REMEMBERED_FILES) {
+                self.read[old].last = Vec::new();
+            }
             while let Ok(has_more) = reader.read(piece, |line| self.count(at, line, &session, prices)) {
                 let is_further = reader.complete > std::mem::replace(&mut self.read[at].to, reader.complete);
                 if !has_more {

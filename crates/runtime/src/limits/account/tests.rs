@@ -90,6 +90,23 @@ fn a_reply_is_recognised_after_those_of_many_other_subagents() {
 }
 
 #[test]
+fn of_hundreds_of_subagents_the_requests_of_few_are_remembered() {
+    let dir = tempdir().unwrap();
+    let transcript = dir.path().join("s.jsonl");
+    let mut account = on_this_day();
+    for n in 0..300 {
+        for request in 0..5 {
+            append(&dir.path().join(format!("s/subagents/agent-{n}.jsonl")), &format!("m{n}-{request}"), 10, 0);
+        }
+    }
+    append(&transcript, "m", 10, 0);
+    read(&mut account, &transcript, u64::MAX);
+    assert_eq!(account.session.tokens, 15_010);
+    let saved = serde_json::to_vec(&account).unwrap();
+    assert!(saved.len() < 60_000, "{}", saved.len());
+}
+
+#[test]
 fn a_transcript_that_was_replaced_is_read_again() {
     let dir = tempdir().unwrap();
     let transcript = dir.path().join("s.jsonl");
