@@ -231,9 +231,10 @@ impl Account {
             if let Some(old) = at.checked_sub(REMEMBERED_FILES) {
                 self.read[old].last = Vec::new();
             }
-            while let Ok(has_more) = reader.read(piece, |line| self.count(at, line, &session, prices)) {
+            loop {
+                let has_more = reader.read(piece, |line| self.count(at, line, &session, prices));
                 let is_further = reader.complete > std::mem::replace(&mut self.read[at].to, reader.complete);
-                if !has_more {
+                if !has_more.unwrap_or(false) {
                     break;
                 }
                 // Within a long line there is nothing to keep yet.
