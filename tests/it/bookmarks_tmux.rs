@@ -78,6 +78,19 @@ impl Stage {
 }
 
 #[test]
+fn a_turn_that_is_stopped_is_not_bookmarked_in_its_middle() {
+    let thresholds = json!({ "min_tool_calls": 10 });
+    let stage = stage(json!({ "limits": { "stop_loops": true }, "bookmarks": { "thresholds": thresholds } }));
+    stage.standin.turn();
+    let answers = stage.standin.tools(10);
+    assert!(answers[9].contains("\"continue\":false"), "{answers:?}");
+    assert_eq!(stage.standin.state().texts(), [""; 0]);
+    stage.standin.stop();
+    wait_until(DEADLINE, "the bookmark after the turn", || stage.standin.state().texts() == ["·"]);
+    assert!(!stage.standin.state().submitted[0].mid_turn);
+}
+
+#[test]
 fn a_long_turn_is_bookmarked_in_its_middle_exactly_once_per_window() {
     let stage = stage(json!({}));
     stage.standin.turn();

@@ -1,6 +1,8 @@
 //! What a session may spend: it is stopped within one request, told how to go on, and nothing of it is lost; subagents that
 //! are too many are denied; calls that are repeated are noticed.
 
+mod cut_off;
+mod days;
 mod loops;
 mod replay;
 
@@ -25,7 +27,11 @@ struct Session {
 
 impl Session {
     fn new(config: &Value) -> Self {
-        let sandbox = Sandbox::new().at(NOON).with_env("TZ", "UTC");
+        Self::in_zone(config, "UTC", NOON)
+    }
+
+    fn in_zone(config: &Value, zone: &str, now: u64) -> Self {
+        let sandbox = Sandbox::new().at(now).with_env("TZ", zone);
         sandbox.write_config(&config.to_string());
         let session = Self { sandbox, id: "spender", requests: std::cell::Cell::default() };
         session.fire("SessionStart", json!({}));
@@ -128,11 +134,14 @@ fn a_session_is_warned_once_stopped_and_goes_on_when_its_limit_is_raised() {
     stops(&stopped, "this session has spent $5.10 of $5 (limits.session)");
     let reason = stopped["stopReason"].as_str().unwrap();
     assert!(reason.contains("`longhaul limit raise 5`") && reason.contains("`!!`"), "{reason}");
-    let status = session.longhaul(&["status", "--json"]).json();
-    assert_eq!(
-        (&status[0]["status"], &status[0]["reason"]),
-        (&json!("blocked"), &json!("limits.session: $5.10 of $5"))
-    );
+    let is_shown = || {
+        let status = session.longhaul(&["status", "--json"]).json();
+        status[0]["status"] == "blocked" && status[0]["reason"] == "limits.session: $5.10 of $5"
+    };
+    assert!(is_shown());
+    // A call that ran beside this one, and takes longer.
+    stops(&session.use_tool(), "limits.session");
+    assert!(is_shown());
 
     // A prompt asks; one that begins with `!!` goes on, for its turn.
     stops(&session.prompt("go on"), "limits.session");
@@ -356,6 +365,25 @@ fn the_doctor_names_what_a_limit_has_stopped_and_what_it_does_not_see() {
     };
     assert!(of("note").contains("$6.00 of $5"), "{}", of("note"));
     assert!(of("warning").contains("tokens of unknown price"), "{}", of("warning"));
+}
+
+#[test]
+fn a_session_of_another_agent_is_named_as_one_that_is_not_stopped() {
+    let session = Session::new(&json!({ "limits": { "session": 5 } }));
+    let payload = json!({
+        "session_id": "01a1de69-9a48-7213-b664-b016f981bf57", "hook_event_name": "UserPromptSubmit", "prompt": "work",
+        "cwd": session.sandbox.project(), "turn_id": "t", "model": "gpt-5-codex", "permission_mode": "default",
+    });
+    let mut hook = session.sandbox.executable("longhaul");
+    let outcome = Outcome::of(hook.args(["hook", "--codex", "user-prompt-submit"]), payload.to_string().as_bytes());
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    let shown = session.longhaul(&["limit"]).stdout;
+    let line = "Not stopped, because limits stop only Claude Code: codex:01a1de69-9a48 in project.";
+    assert!(shown.contains(line), "{shown}");
+    let json = session.longhaul(&["limit", "--json"]).json();
+    assert_eq!(json["not_stopped"], json!(["codex:01a1de69-9a48-7213-b664-b016f981bf57"]), "{json}");
+    session.sandbox.write_config("{}");
+    assert!(!session.longhaul(&["limit"]).stdout.contains("Not stopped"));
 }
 
 #[test]

@@ -5,9 +5,8 @@ use longhaul_core::config::{Limits, SpendLimit};
 use longhaul_core::{Config, Env, SessionId, counted, short_session};
 use longhaul_cost::limits::{Measure, Scope};
 use longhaul_inject::printable;
-use longhaul_runtime::limits::{self, Account};
+use longhaul_runtime::limits::{self, Account, InForce};
 use longhaul_runtime::{Home, leave_session};
-use longhaul_store::Store;
 use longhaul_tracker::Agent;
 use serde_json::{Value, json};
 
@@ -65,14 +64,18 @@ struct Limited {
     is_stopped: bool,
 }
 
-fn limited(home: &Home, store: Option<&Store>) -> anyhow::Result<Vec<Limited>> {
-    let agents = store.map_or_else(|| Ok(Vec::new()), Store::agents)?;
-    let limited = agents.into_iter().filter_map(|agent| {
+fn limited(env: &Env, home: &Home, agents: &[Agent]) -> Vec<Limited> {
+    let limited = agents.iter().filter_map(|agent| {
         let session = SessionId::new(&agent.session)?;
         let is_stopped = Account::load(home, &session)?.is_stopped;
-        Some(Limited { measures: limits::measures_of(home, &session), agent, is_stopped })
+        Some(Limited { measures: limits::measures_of(home, &session, env.now), agent: agent.clone(), is_stopped })
     });
-    Ok(limited.collect())
+    limited.collect()
+}
+
+/// Returns the sessions that no limit stops, because their agent cannot be stopped.
+fn unlimited(agents: &[Agent]) -> Vec<&Agent> {
+    agents.iter().filter(|agent| SessionId::new(&agent.session).is_some_and(|id| id.client() != "claude")).collect()
 }
 
 fn show(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
@@ -83,11 +86,12 @@ fn show(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
         // What sessions without a limit have spent counts, too.
         limits::count_day(env, home, &config)?;
     }
-    let sessions = limited(home, home.existing_store()?.as_ref())?;
+    let agents = home.existing_store()?.map_or_else(|| Ok(Vec::new()), |store| store.agents())?;
+    let (sessions, unlimited) = (limited(env, home, &agents), unlimited(&agents));
     let day =
         is_day.then(|| Measure { scope: Scope::Day, limit: limits.day, spent: limits::spent_today(home, env.now) });
     if as_json {
-        return out::json(&to_json(&config, &sessions, day.as_ref())).map(|()| Exit::Success);
+        return out::json(&to_json(&config, &sessions, &unlimited, day.as_ref())).map(|()| Exit::Success);
     }
     for line in settings(limits) {
         out::line(&line)?;
@@ -101,6 +105,15 @@ fn show(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
         for line in table(&sessions) {
             out::line(&line)?;
         }
+    }
+    if InForce::of(limits).is_any() && !unlimited.is_empty() {
+        let names =
+            unlimited.iter().map(|agent| format!("{} in {}", short_session(&agent.session), printable(&agent.project)));
+        out::line("")?;
+        out::line(&format!(
+            "Not stopped, because limits stop only Claude Code: {}.",
+            names.collect::<Vec<_>>().join(", ")
+        ))?;
     }
     if let Some(next) = next(&sessions) {
         out::line("")?;
@@ -159,7 +172,7 @@ fn next(sessions: &[Limited]) -> Option<String> {
     Some(format!("Next: {} stops {name} in {}.", measure.scope.key(), printable(&session.agent.project)))
 }
 
-fn to_json(config: &Config, sessions: &[Limited], day: Option<&Measure>) -> Value {
+fn to_json(config: &Config, sessions: &[Limited], unlimited: &[&Agent], day: Option<&Measure>) -> Value {
     let measure = |measure: &Measure| {
         json!({
             "limit": measure.scope.key(),
@@ -179,7 +192,12 @@ fn to_json(config: &Config, sessions: &[Limited], day: Option<&Measure>) -> Valu
         })
     };
     let set = longhaul_core::config::Setting::to_json(&config.limits);
-    json!({ "set": set, "today": day.map(measure), "sessions": sessions.iter().map(session).collect::<Vec<_>>() })
+    json!({
+        "set": set,
+        "today": day.map(measure),
+        "sessions": sessions.iter().map(session).collect::<Vec<_>>(),
+        "not_stopped": unlimited.iter().map(|agent| &agent.session).collect::<Vec<_>>(),
+    })
 }
 
 fn raise(env: &Env, home: &Home, amount: SpendLimit, id: Option<&str>) -> anyhow::Result<Exit> {
@@ -196,7 +214,7 @@ fn raise(env: &Env, home: &Home, amount: SpendLimit, id: Option<&str>) -> anyhow
     };
     let session =
         session.context("no limit has stopped a session: name one with --session ID (`longhaul status` lists them)")?;
-    let raised = limits::raise(home, &session, amount)?;
+    let raised = limits::raise(home, &session, amount, env.now)?;
     let name = short_session(session.as_str());
     if raised.is_empty() {
         bail!(

@@ -66,7 +66,10 @@ fn own(env: &Env, report: &Report) -> String {
         shown: found.as_ref().and_then(|(home, session)| shown_to(home, session)).unwrap_or_default(),
         now: env.now.0 / 1000,
         shows_cost,
-        limit: found.as_ref().filter(|_| shows_cost).and_then(|(home, session)| furthest(&measures_of(home, session))),
+        limit: found
+            .as_ref()
+            .filter(|_| shows_cost)
+            .and_then(|(home, session)| furthest(&measures_of(home, session, env.now))),
     };
     let colours = if env.no_color { Colours::No } else { Colours::Yes };
     format!("{}\n", render(&line(report, &context, env.columns), colours))

@@ -183,6 +183,12 @@ impl Told {
         }
         self
     }
+
+    /// Returns this without what was told of the limits of a day.
+    pub fn on_a_new_day(self) -> Self {
+        let session = bit(Scope::Session);
+        Self { near: self.near & session, blind: self.blind & session }
+    }
 }
 
 fn bit(scope: Scope) -> u8 {

@@ -47,7 +47,7 @@ pub fn on_list_command(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error>
 
 /// Types a bookmark into the running turn if there was enough work.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
-    if in_subagent(&hook.event.common) {
+    if in_subagent(&hook.event.common) || hook.ends_turn() {
         return Ok(Flow::Next);
     }
     if let BookmarkVerdict::Inject(_) = hook.decide(Situation::ToolCall, true, &hook.after) {
@@ -102,6 +102,10 @@ pub fn after_turn(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
 
 /// Sets a bookmark after a limit has stopped the turn, if there was enough work. There is no Stop then.
 pub(crate) fn at_limit<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<(), Error> {
+    // Other agents have no bookmarks.
+    if hook.event.common().session.client() != "claude" {
+        return Ok(());
+    }
     hook.leave_bookmark(Situation::AgentReturn, When::Idle).map(drop)
 }
 

@@ -71,6 +71,8 @@ pub struct Hook<E> {
     pub(crate) searched_prompt: Option<SearchedPrompt>,
     /// Whether this process has searched for the prompt, without the search process.
     pub(crate) has_searched: bool,
+    /// What the turn repeats, if it is to be stopped for that.
+    pub(crate) circle: Option<String>,
     /// Whether tmux does not show the end of the turn yet.
     pub(crate) has_turn_end_to_show: bool,
     /// Whether the user was already notified in this hook that nothing can be stored.
@@ -243,6 +245,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             handed_over: None,
             searched_prompt: None,
             has_searched: false,
+            circle: None,
             has_turn_end_to_show: false,
             has_reported_storage: false,
             is_locked_out: false,
@@ -310,6 +313,11 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Adds to the answer; see [`Reply::merge`].
     pub(crate) fn answer(&mut self, reply: Reply) {
         self.reply.merge(reply);
+    }
+
+    /// Returns whether the answer ends the turn.
+    pub(crate) fn ends_turn(&self) -> bool {
+        !self.reply.goes_on
     }
 
     /// Appends lines to the activity log, except those that this call has appended already, because a job may run

@@ -10,8 +10,8 @@ use longhaul_activity_log::{LogLine, TailStart};
 use longhaul_core::clock::time_of;
 use longhaul_core::event::predicates::{in_subagent, is_compaction, is_task_notification};
 use longhaul_core::event::{
-    EventName, HookEvent, PostToolUse, PostToolUseFailure, PreToolUse, SessionStart, Stop, SubagentStart, SubagentStop,
-    UserPromptSubmit,
+    EventName, HookEvent, PostToolUse, PostToolUseFailure, PreToolUse, SessionEnd, SessionStart, StartSource, Stop,
+    StopFailure, SubagentStart, SubagentStop, UserPromptSubmit,
 };
 use longhaul_core::{Millis, Reply};
 use longhaul_cost::Prices;
@@ -22,17 +22,46 @@ use longhaul_handoff::{BatonTrigger, baton_command};
 use longhaul_tracker::LOOPING;
 use serde_json::value::RawValue;
 
+use self::account::OpenAccount;
 pub use self::account::{Account, InForce, accounts, measures_of, raise, stopped_last};
-use self::account::{OpenAccount, Waiting};
 pub use self::day::{count as count_day, spent_today};
 use crate::notifications::{self, News};
-use crate::{Error, Flow, Hook, bookmarks, clock_and_env, process, project_file};
+use crate::{Deadline, Error, Flow, Hook, bookmarks, clock_and_env, context, process, project_file};
 
-/// Opens the account of a session if a limit is set.
+/// Whether an account that another hook has is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// It is: the other one usually has it for a moment.
+    Patient,
+    /// It is not.
+    Hasty,
+}
+
+/// Opens the account of a session if a limit is set. What an earlier process of the session was allowed is over.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    if let Some(open) = hook.account(Waiting::Patient)? {
-        hook.save(open);
+    let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
+    // A compaction happens inside a turn, which continues.
+    if hook.event.source != StartSource::Compact {
+        // A client that was killed has sent no SessionEnd.
+        open.account.end_session();
     }
+    open.account.begin_day(hook.env.now, || hook.project_key());
+    hook.save(&mut open);
+    Ok(Flow::Next)
+}
+
+/// Ends what the user has allowed the session, and leaves the baton that a hook was killed before.
+pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
+    // Also without a limit: one that is set again must hold after `claude --resume`.
+    let Some(mut open) = hook.open_account(Waiting::Patient, false)? else { return Ok(Flow::Next) };
+    if open.account.is_stopped && !open.account.has_left {
+        match hook.leave_baton() {
+            Ok(()) => open.account.has_left = true,
+            Err(error) => hook.write_error(&error),
+        }
+    }
+    open.account.end_session();
+    hook.save(&mut open);
     Ok(Flow::Next)
 }
 
@@ -52,17 +81,25 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
-    let was_stopped = open.account.is_stopped;
     if !is_task_notification(&hook.event.prompt) {
+        // After such a turn there was no Stop. A subagent that runs on in the background counts again with its next call.
+        let transcript = hook.event.common.transcript.as_deref();
+        let is_cut_off = || open.account.is_stopped || transcript.is_some_and(context::ends_in_interrupt);
+        if open.account.has_agents() && is_cut_off() {
+            open.account.end_turn(|_| false);
+        }
         open.account.begin_turn(goes_on(&hook.event.prompt));
     }
     let reached = hook.reach(&mut open);
     open.account.is_stopped = reached.is_some();
-    hook.save(open);
+    // The last turn may have reached the limit with its end, after its last call.
+    let owes = open.account.is_stopped && !open.account.has_left;
+    open.account.has_left &= open.account.is_stopped;
+    hook.save(&mut open);
+    drop(open);
     let Some(measure) = reached else { return Ok(Flow::Next) };
     hook.answer(Reply::end(stop_reason(&measure)));
-    // The last turn has reached the limit with its end, after its last call.
-    if !was_stopped && let Err(error) = hook.leave_baton() {
+    if owes && let Err(error) = hook.leave_baton().and_then(|()| hook.note_left()) {
         hook.write_error(&error);
     }
     Ok(Flow::Done)
@@ -70,18 +107,33 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
 
 /// Stops the session after a call if a limit is reached. Without a limit, it only finds that there is no account.
 pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error> {
+    if stop_circle(hook)? == Flow::Done {
+        return Ok(Flow::Done);
+    }
     // Of several calls at the same time, one reads.
     let Some(mut open) = hook.account(Waiting::Hasty)? else { return Ok(Flow::Next) };
+    if let Some(agent) = &hook.event.common.agent_id {
+        open.account.agent_works(agent);
+    }
     let reached = hook.reach(&mut open);
     let is_first = reached.is_some() && !std::mem::replace(&mut open.account.is_stopped, true);
-    hook.save(open);
+    let owes = !open.account.has_left;
+    hook.save(&mut open);
+    drop(open);
     let Some(measure) = reached else { return Ok(Flow::Next) };
     let reason = stop_reason(&measure);
     hook.answer(Reply::end(&*reason));
-    // Each subagent that is stopped comes here, too.
     if is_first {
         hook.log.write(&format!("session {}: stopped: {reason}", hook.event.common.session));
-        hook.stopped(&format!("{}: {measure}", measure.scope.key()))?;
+    }
+    let cause = format!("{}: {measure}", measure.scope.key());
+    // Each subagent that is stopped comes here, too. The first hook may have been killed before it had done this.
+    if owes {
+        hook.stopped(&cause)?;
+        hook.note_left()?;
+    } else if !in_subagent(&hook.event.common) {
+        // For the tracker, a call that ran beside the one that was stopped is a sign of work.
+        hook.show_stopped(&cause)?;
     }
     Ok(Flow::Done)
 }
@@ -97,12 +149,12 @@ pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Err
     };
     let Some((reason, message)) = denied else {
         open.account.launch();
-        hook.save(open);
+        hook.save(&mut open);
         return Ok(Flow::Next);
     };
     // Once in a turn: a storm of subagents would be a storm of messages.
     let is_first = !std::mem::replace(&mut open.account.has_denied, true);
-    hook.save(open);
+    hook.save(&mut open);
     if is_first {
         hook.notify(&message);
     }
@@ -118,7 +170,7 @@ pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> 
     let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
     open.account.agent_began(hook.event.common.agent_id.as_deref().unwrap_or_default());
     let reached = hook.reach(&mut open);
-    hook.save(open);
+    hook.save(&mut open);
     // The version 2.1.325 starts it all the same; it ends after its first call.
     if let Some(measure) = reached {
         hook.answer(Reply::end(stop_reason(&measure)));
@@ -130,7 +182,18 @@ pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> 
 pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
     open.account.agent_returned(hook.event.common.agent_id.as_deref().unwrap_or_default());
-    hook.save(open);
+    hook.save(&mut open);
+    Ok(Flow::Next)
+}
+
+/// Begins the count of subagents anew after a turn that has failed.
+pub fn on_turn_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
+    if !in_subagent(&hook.event.common)
+        && let Some(mut open) = hook.account(Waiting::Patient)?
+    {
+        open.account.end_turn(|_| false);
+        hook.save(&mut open);
+    }
     Ok(Flow::Next)
 }
 
@@ -144,7 +207,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         open.account.end_turn(|agent| tasks.iter().any(|task| task.id == agent));
     }
     hook.reach(&mut open);
-    hook.save(open);
+    hook.save(&mut open);
     Ok(Flow::Next)
 }
 
@@ -159,7 +222,17 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
     let (tail, start) = hook.activity()?.append_and_read(line)?;
     let tool = hook.event.tool_name.clone();
     hook.note_repetition(&tail, start, &tool);
-    Ok(Flow::Next)
+    stop_circle(hook)
+}
+
+/// Stops a turn that repeats itself, if it was found to and is to be stopped for that. Runs after the tracker, for which the
+/// call is a sign of work.
+pub fn stop_circle<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
+    let Some(text) = hook.circle.clone() else { return Ok(Flow::Next) };
+    let advice = "The next prompt goes on; limits.stop_loops stops such turns.";
+    hook.answer(Reply::end(format!("longhaul: this session turns in circles: {text}. {advice}")));
+    hook.stopped(&format!("{LOOPING}: {text}"))?;
+    Ok(Flow::Done)
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
@@ -171,8 +244,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         // A project's own file is read where it costs nobody time; a call reads it only after the user has changed a limit.
         let new = matches!(E::NAME, EventName::SessionStart | EventName::UserPromptSubmit).then(in_project);
         let exists_for_sure = new.as_ref().unwrap_or(&own).is_any();
-        let path = self.home.session_file(&self.event.common().session, "limits");
-        let Some(mut open) = OpenAccount::open(&path, waiting, exists_for_sure)? else { return Ok(None) };
+        let Some(mut open) = self.open_account(waiting, exists_for_sure)? else { return Ok(None) };
         if let Some(in_force) = new {
             (open.account.own, open.account.in_force) = (own, in_force);
         } else if open.account.own != own {
@@ -181,8 +253,18 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(open.account.in_force.is_any().then_some(open))
     }
 
+    fn open_account(&self, waiting: Waiting, creates: bool) -> Result<Option<OpenAccount>, Error> {
+        let path = self.home.session_file(&self.event.common().session, "limits");
+        OpenAccount::open(&path, (waiting == Waiting::Patient).then(|| self.half_the_time()), creates)
+    }
+
+    /// The other half is for the jobs after this one.
+    fn half_the_time(&self) -> Deadline {
+        Deadline::after(self.deadline.left() / 2)
+    }
+
     /// Writes the account. An error is logged: what was spent is known, and a full disk must not let a session go on.
-    fn save(&self, open: OpenAccount) {
+    fn save(&self, open: &mut OpenAccount) {
         if let Err(error) = open.save() {
             self.write_error(&error);
         }
@@ -192,18 +274,21 @@ impl<E: HookEvent<'static>> Hook<E> {
     ///
     /// An error is logged, as in [`Self::save`].
     fn reach(&mut self, open: &mut OpenAccount) -> Option<Measure> {
-        let account = &mut open.account;
-        if !account.in_force.has_spend() {
+        if !open.account.in_force.has_spend() {
             return None;
         }
+        open.account.begin_day(self.env.now, || self.project_key());
         if let Some(transcript) = self.event.common().transcript.clone() {
             let prices = Prices::new(&self.config.cost.prices);
-            account.read(&transcript, &prices, self.env.now, || self.project_key());
+            if let Err(error) = open.read(&transcript, &prices, self.half_the_time()) {
+                self.write_error(&error);
+            }
         }
+        let account = &mut open.account;
         if let Err(error) = account.share_day(&self.home, &self.event.common().session) {
             self.write_error(&error);
         }
-        let measures = account.measures(&self.home);
+        let measures = account.measures(&self.home, self.env.now);
         let step = reach(&measures, account.told);
         account.told = account.told.after(&step);
         match step {
@@ -236,6 +321,15 @@ impl<E: HookEvent<'static>> Hook<E> {
         let shown = self.show_stopped(cause);
         let bookmark = bookmarks::at_limit(self);
         baton.and(shown).and(bookmark)
+    }
+
+    /// Notes that this was done. If a hook is killed before, the next one does it.
+    fn note_left(&self) -> Result<(), Error> {
+        if let Some(mut open) = self.open_account(Waiting::Patient, false)? {
+            open.account.has_left = true;
+            self.save(&mut open);
+        }
+        Ok(())
     }
 
     /// Leaves a baton, so that the next session continues.
@@ -289,9 +383,8 @@ impl<E: HookEvent<'static>> Hook<E> {
             LoopStep::Notify(repetition) => {
                 let text = notified(&repetition, tool, &clock(repetition.since));
                 if self.config.limits.stop_loops {
-                    let advice = "The next prompt goes on; limits.stop_loops stops such turns.";
-                    self.answer(Reply::end(format!("longhaul: this session turns in circles: {text}. {advice}")));
-                    return self.stopped(&format!("{LOOPING}: {text}"));
+                    self.circle = Some(text);
+                    return Ok(());
                 }
                 self.notify(&format!("longhaul: this session turns in circles: {text}"));
                 self.show_looping(Some(&format!("{LOOPING}: {text}")))?;

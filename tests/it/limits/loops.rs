@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Session, goes_on, stops};
+use crate::sandbox::Outcome;
 
 fn call(session: &Session, command: &str, output: &str) -> Value {
     let changes = json!({
@@ -80,6 +81,36 @@ fn what_changes_is_not_noticed_nor_what_is_switched_off() {
 }
 
 #[test]
+fn a_turn_that_fails_in_circles_is_stopped_if_that_is_set() {
+    let session = Session::new(&json!({ "limits": { "stop_loops": true } }));
+    session.prompt("work");
+    let fail = || session.fire("PostToolUseFailure-Bash", json!({}));
+    for _ in 1..10 {
+        goes_on(&fail());
+    }
+    stops(&fail(), "turns in circles");
+}
+
+#[test]
+fn another_agent_is_stopped_without_a_bookmark() {
+    let config = json!({ "limits": { "stop_loops": true }, "bookmarks": { "thresholds": { "min_tool_calls": 5 } } });
+    let session = Session::new(&config);
+    let call = json!({
+        "session_id": "01a1de69-9a48-7213-b664-b016f981bf57", "hook_event_name": "PostToolUse", "turn_id": "t",
+        "cwd": session.sandbox.project(), "tool_name": "Bash", "tool_use_id": "c", "tool_input": { "command": "make" },
+        "tool_response": "FAILED", "model": "gpt-5-codex", "permission_mode": "default",
+    });
+    let answers = (1..=10).map(|_| {
+        let mut hook = session.sandbox.executable("longhaul");
+        Outcome::of(hook.args(["hook", "--codex", "post-tool-use"]), call.to_string().as_bytes()).json()
+    });
+    let stopped: Vec<bool> = answers.map(|answer| answer["continue"] == false).collect();
+    assert_eq!(stopped, [[false; 9].as_slice(), &[true]].concat());
+    let lines = session.sandbox.log_lines("codex_01a1de69-9a48-7213-b664-b016f981bf57");
+    assert!(!lines.is_empty() && !lines.iter().any(|line| line.starts_with(['I', 'G', 'B'])), "{lines:?}");
+}
+
+#[test]
 fn a_private_turn_leaves_no_mark_of_its_calls() {
     let session = Session::new(&json!({}));
     session.prompt("<private>my salary</private>");
@@ -99,5 +130,9 @@ fn a_loop_is_stopped_if_that_is_set() {
         goes_on(&call(&session, "make", "FAILED"));
     }
     stops(&call(&session, "make", "FAILED"), "turns in circles: the same call of Bash with the same result, 10 times");
+    // The call is a sign of work, and the turn is over all the same.
+    let status = session.longhaul(&["status", "--json"]).json();
+    assert_eq!(status[0]["status"], "blocked", "{status}");
+    assert!(status[0]["reason"].as_str().unwrap().starts_with("looping: "), "{status}");
     goes_on(&session.prompt("try something else"));
 }

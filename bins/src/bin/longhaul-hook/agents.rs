@@ -6,7 +6,7 @@ use longhaul_core::event::{
     EventName, PermissionRequest, PostCompact, PostToolUse, PostToolUseFailure, PreCompact, SessionEnd, SessionStart,
     Stop, StopFailure, SubagentStart, SubagentStop, UserPromptSubmit,
 };
-use longhaul_runtime::{AgentCall, activity, housekeeping, jobs, model, native_links, reopen, sync, tracker};
+use longhaul_runtime::{AgentCall, activity, housekeeping, jobs, limits, model, native_links, reopen, sync, tracker};
 
 pub(crate) fn run(agent: &str, event: &str) {
     let Some(call) = AgentCall::receive(agent, event) else { return };
@@ -27,7 +27,7 @@ pub(crate) fn run(agent: &str, event: &str) {
         ),
         EventName::PermissionRequest => call.run::<PermissionRequest<'static>>(&[tracker::on_permission], &[]),
         EventName::PostToolUse => call.run::<PostToolUse<'static>>(
-            &[activity::on_tool_use, tracker::on_tool_use, jobs::memory::on_tool_use],
+            &[activity::on_tool_use, tracker::on_tool_use, jobs::memory::on_tool_use, limits::stop_circle],
             &[],
         ),
         EventName::PostToolUseFailure => {

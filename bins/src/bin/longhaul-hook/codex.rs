@@ -5,7 +5,7 @@
 use longhaul_core::event::{
     PermissionRequest, PostToolUse, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit,
 };
-use longhaul_runtime::{Hook, activity, codex, housekeeping, jobs, model, native_links, reopen, sync, tracker};
+use longhaul_runtime::{Hook, activity, codex, housekeeping, jobs, limits, model, native_links, reopen, sync, tracker};
 
 pub(crate) fn run(event: Option<&str>) {
     match event {
@@ -30,7 +30,7 @@ pub(crate) fn run(event: Option<&str>) {
         }
         Some("post-tool-use") => {
             Hook::<PostToolUse<'static>>::run_codex(
-                &[codex::find_window, activity::on_tool_use, tracker::on_tool_use],
+                &[codex::find_window, activity::on_tool_use, tracker::on_tool_use, limits::stop_circle],
                 &[],
             );
         }

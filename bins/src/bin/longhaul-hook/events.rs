@@ -142,7 +142,12 @@ pub(crate) fn stop() {
 
 /// `StopFailure`: the turn ended in an error.
 pub(crate) fn stop_failure() {
-    Hook::<StopFailure>::run(&[tracker::on_failure, continuation::on_failure, continuation::carry_on]);
+    Hook::<StopFailure>::run(&[
+        tracker::on_failure,
+        limits::on_turn_failure,
+        continuation::on_failure,
+        continuation::carry_on,
+    ]);
 }
 
 /// `PreCompact`: stores the conversation before it is compacted, with what will be needed of it, and restarts the count of
@@ -170,6 +175,7 @@ pub(crate) fn task_completed() {
 pub(crate) fn session_end() {
     Hook::<SessionEnd>::run_then(
         &[
+            limits::on_session_end, // the baton of a limit says why the session stopped
             jobs::handoff::on_session_end,
             jobs::memory::on_session_end,
             reopen::on_session_end,

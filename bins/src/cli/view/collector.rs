@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
-use longhaul_core::{Config, Env, SessionId, Status};
+use longhaul_core::{Config, Env, Millis, SessionId, Status};
 use longhaul_cost::limits::furthest;
 use longhaul_cost::{Prices, Sum};
 use longhaul_inject::{TerminalCommand, TmuxPane};
@@ -163,7 +163,7 @@ impl Collector {
             row.number = numbers.of(&agent.session);
             row.context_percent = percent.get(&agent.session).copied();
             let transcript = session.record.as_ref().and_then(|record| record.transcript.as_deref());
-            row.notes.extend(limit_note(&self.home, &agent.session));
+            row.notes.extend(limit_note(&self.home, &agent.session, env.now));
             row.cost = transcript.and_then(|path| shown_cost(&self.costs.of(path, &prices)));
             row
         };
@@ -172,8 +172,8 @@ impl Collector {
 }
 
 /// Returns the note of a session that is near a limit, or has reached it: `82% of $5`.
-fn limit_note(home: &Home, session: &str) -> Option<String> {
-    let furthest = furthest(&measures_of(home, &SessionId::new(session)?))?;
+fn limit_note(home: &Home, session: &str, now: Millis) -> Option<String> {
+    let furthest = furthest(&measures_of(home, &SessionId::new(session)?, now))?;
     furthest.is_near().then(|| format!("{:.0}% of {}", (furthest.share() * 100.0).floor(), furthest.limit))
 }
 

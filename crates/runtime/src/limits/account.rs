@@ -3,8 +3,10 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fs2::FileExt;
 use longhaul_core::config::{Limits, SpendLimit};
@@ -16,13 +18,26 @@ use serde::{Deserialize, Serialize};
 
 use super::day;
 use crate::cost::usage_files;
-use crate::{Error, Home, bounded_read, files};
+use crate::{Deadline, Error, Home, bounded_read, files};
 
-/// How many requests are remembered, in order to recognise those that a reply repeats.
-const REMEMBERED: usize = 16;
+/// How many requests of a transcript are remembered, in order to recognise those that a reply repeats. Its lines follow each
+/// other.
+const REMEMBERED: usize = 4;
+
+/// Of how many transcripts requests are remembered. More subagents do not write at the same time.
+const REMEMBERED_FILES: usize = 64;
 
 /// Number of bytes that are read at a time.
-const PIECE: usize = 256 * 1024;
+const BUFFER: usize = 256 * 1024;
+
+/// Number of bytes after which the account is saved, so that a hook that runs out of time has not read them in vain.
+const PIECE: u64 = 16 << 20;
+
+/// How long a command waits for an account that a hook has.
+const OPENED_FOR_COMMAND: Duration = Duration::from_secs(10);
+
+/// Time between two attempts to open an account that another hook has.
+const OPEN_TRIED: Duration = Duration::from_millis(5);
 
 /// The largest account that is read.
 const MAX_BYTES: usize = 1 << 20;
@@ -80,15 +95,15 @@ pub struct Account {
     pub(super) passes: bool,
     /// Whether a limit has stopped this turn.
     pub is_stopped: bool,
+    /// Whether what a session leaves at a limit was left since then: the baton, so that the next one continues.
+    pub(super) has_left: bool,
     /// Whether a subagent was denied in this turn.
     pub(super) has_denied: bool,
     /// What the session has spent.
     pub session: Spent,
     day: SessionDay,
-    /// How far each transcript was read, by a hash of its path: a storm of subagents has hundreds.
-    read: Vec<(u64, u64)>,
-    /// The last requests, the newest last: key, what was counted, and whether it was of this day.
-    requests: Vec<(u64, Spent, bool)>,
+    /// How far each transcript was read, that which has changed last at the end: a storm of subagents has hundreds.
+    read: Vec<ReadFile>,
     /// The running subagents, by their ids.
     agents: Vec<String>,
     /// How many subagents were launched and have not started yet.
@@ -110,6 +125,23 @@ struct SessionDay {
     slot: Option<u64>,
 }
 
+/// How far a transcript was read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct ReadFile {
+    /// A hash of its path.
+    path: u64,
+    /// The end of the last line that was read.
+    to: u64,
+    /// Its last requests, the newest last: key, what was counted, and whether it was of this day.
+    last: Vec<(u64, Spent, bool)>,
+}
+
+impl SessionDay {
+    fn has(&self, at: Millis) -> bool {
+        (self.begins..self.ends).contains(&at.0)
+    }
+}
+
 impl Account {
     /// Begins a turn of the user.
     pub(super) fn begin_turn(&mut self, passes: bool) {
@@ -123,6 +155,13 @@ impl Account {
         self.agents.retain(|agent| is_running(agent));
     }
 
+    /// Ends what belongs to a process of the client: no subagent outlives it, and what the user has allowed ends with it.
+    pub(super) fn end_session(&mut self) {
+        self.begin_turn(false);
+        self.end_turn(|_| false);
+        self.raised = Default::default();
+    }
+
     /// Notes a call that launches a subagent.
     pub(super) fn launch(&mut self) {
         self.launches += 1;
@@ -132,12 +171,23 @@ impl Account {
     /// Notes a subagent that has started: the oldest launch is no longer awaited.
     pub(super) fn agent_began(&mut self, agent: &str) {
         self.launches = self.launches.saturating_sub(1);
-        self.agent_returned(agent);
-        self.agents.push(agent.to_owned());
+        self.agent_works(agent);
+    }
+
+    /// Notes a subagent that runs, even if it seemed to be gone.
+    pub(super) fn agent_works(&mut self, agent: &str) {
+        if !self.agents.iter().any(|running| running == agent) {
+            self.agents.push(agent.to_owned());
+        }
     }
 
     pub(super) fn agent_returned(&mut self, agent: &str) {
         self.agents.retain(|running| running != agent);
+    }
+
+    /// Returns whether a subagent runs, as far as is known.
+    pub(super) fn has_agents(&self) -> bool {
+        !self.agents.is_empty()
     }
 
     /// Returns the subagents now: those that run, and those that were launched and have not started yet.
@@ -146,58 +196,81 @@ impl Account {
     }
 
     /// Reads what was added to the transcripts of the session and of its subagents.
-    pub(super) fn read(&mut self, transcript: &Path, prices: &Prices, now: Millis, project: impl FnOnce() -> String) {
-        if now.0 >= self.day.ends || now.0 < self.day.begins {
-            self.begin_day(now, project);
-        }
+    ///
+    /// Calls `keep` after each piece but the last one of a transcript, so that what was read can be saved. If it breaks, the next
+    /// call goes on there.
+    pub(super) fn read(
+        &mut self,
+        transcript: &Path,
+        prices: &Prices,
+        piece: u64,
+        mut keep: impl FnMut(&Self) -> ControlFlow<()>,
+    ) {
         let subagents = usage_files(&[transcript.with_extension("")]).into_iter().map(|file| (file.path, file.bytes));
         let length = std::fs::metadata(transcript).map_or(0, |file| file.len());
         let files: Vec<(PathBuf, u64)> = std::iter::once((transcript.to_owned(), length)).chain(subagents).collect();
-        let key = |path: &Path| fnv1a(path.as_os_str().as_encoded_bytes().iter().copied());
-        let read_to =
-            |read: &[(u64, u64)], file: u64| read.iter().find(|(known, _)| *known == file).map_or(0, |(_, at)| *at);
+        let place = |read: &[ReadFile], path: &Path| read.iter().position(|known| known.path == hash_of(path));
         // Another file with the same name: what was counted is in it, too, or was taken back.
-        if files.iter().any(|(path, length)| *length < read_to(&self.read, key(path))) {
-            (self.session, self.day.spent) = Default::default();
-            (self.read, self.requests) = Default::default();
+        let is_another =
+            |(path, length): &(PathBuf, u64)| place(&self.read, path).is_some_and(|at| *length < self.read[at].to);
+        if files.iter().any(is_another) {
+            (self.session, self.day.spent, self.read) = Default::default();
         }
         let session = transcript.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for (path, length) in files {
-            let from = read_to(&self.read, key(&path));
+            let known = place(&self.read, &path);
+            let from = known.map_or(0, |at| self.read[at].to);
             if from >= length {
                 continue;
             }
             // What cannot be read is tried again at the next call.
-            let Ok(to) = read_lines(&path, from, length, |line| self.count(line, &session, prices)) else { continue };
-            match self.read.iter_mut().find(|(known, _)| *known == key(&path)) {
-                Some((_, at)) => *at = to,
-                None => self.read.push((key(&path), to)),
+            let Ok(mut reader) = TranscriptReader::open(&path, from, length) else { continue };
+            let file = known.map(|at| self.read.remove(at));
+            self.read.push(file.unwrap_or_else(|| ReadFile { path: hash_of(&path), ..ReadFile::default() }));
+            let at = self.read.len() - 1;
+            if let Some(old) = at.checked_sub(REMEMBERED_FILES) {
+                self.read[old].last = Vec::new();
+            }
+            loop {
+                let has_more = reader.read(piece, |line| self.count(at, line, &session, prices));
+                let is_further = reader.complete > std::mem::replace(&mut self.read[at].to, reader.complete);
+                if !has_more.unwrap_or(false) {
+                    break;
+                }
+                // Within a long line there is nothing to keep yet.
+                if is_further && keep(self).is_break() {
+                    return;
+                }
             }
         }
-        let forgotten = self.requests.len().saturating_sub(REMEMBERED);
-        self.requests.drain(..forgotten);
     }
 
-    fn begin_day(&mut self, now: Millis, project: impl FnOnce() -> String) {
+    /// Begins the day of `now`, unless it has begun.
+    pub(super) fn begin_day(&mut self, now: Millis, project: impl FnOnce() -> String) {
+        if self.day.has(now) {
+            return;
+        }
         let (begins, ends) = day::of(now);
         self.day =
             SessionDay { begins: begins.0, ends: ends.0, project: fnv1a(project().bytes()), ..SessionDay::default() };
-        for (.., is_today) in &mut self.requests {
+        self.told = self.told.on_a_new_day();
+        for (.., is_today) in self.read.iter_mut().flat_map(|file| &mut file.last) {
             *is_today = false;
         }
     }
 
     /// Counts the requests of a line, each once. Those that were copied from another session are its own.
-    fn count(&mut self, line: &UsageLine<'_>, session: &str, prices: &Prices) {
+    fn count(&mut self, file: usize, line: &UsageLine<'_>, session: &str, prices: &Prices) {
         if line.is_copy || line.session.as_deref().is_some_and(|of| of != session) {
             return;
         }
-        let is_today = (self.day.begins..self.day.ends).contains(&line.at.0);
+        let is_today = self.day.has(line.at);
+        let last = &mut self.read[file].last;
         for request in &line.requests {
             let spent = Spent::by_request(&request.tokens, prices.cost(request));
             let key = request.key.map(|key| key.short());
-            let known = self.requests.iter().position(|(known, ..)| Some(*known) == key);
-            if let Some((_, before, was_today)) = known.map(|at| self.requests[at]) {
+            let known = last.iter().position(|(known, ..)| Some(*known) == key);
+            if let Some((_, before, was_today)) = known.map(|at| last[at]) {
                 // The first pieces of a reply report a part of the output.
                 if spent.tokens <= before.tokens {
                     continue;
@@ -212,9 +285,12 @@ impl Account {
                 self.day.spent.add(&spent);
             }
             match (known, key) {
-                (Some(at), Some(key)) => self.requests[at] = (key, spent, is_today),
-                (None, Some(key)) => self.requests.push((key, spent, is_today)),
+                (Some(at), Some(key)) => last[at] = (key, spent, is_today),
+                (None, Some(key)) => last.push((key, spent, is_today)),
                 (_, None) => {}
+            }
+            if last.len() > REMEMBERED {
+                last.remove(0);
             }
         }
     }
@@ -232,9 +308,10 @@ impl Account {
         Ok(())
     }
 
-    /// Returns every limit with what is spent of it.
-    pub(super) fn measures(&self, home: &Home) -> Vec<Measure> {
-        let sums = self.in_force.has_day().then(|| day::sums(home, Millis(self.day.begins), self.day.project));
+    /// Returns every limit with what is spent of it. A session that is idle since yesterday has spent nothing today.
+    pub(super) fn measures(&self, home: &Home, now: Millis) -> Vec<Measure> {
+        let begins = || if self.day.has(now) { Millis(self.day.begins) } else { day::of(now).0 };
+        let sums = self.in_force.has_day().then(|| day::sums(home, begins(), self.day.project));
         let (day, project_day) = sums.unwrap_or_default();
         let spent = [self.session, day, project_day];
         let limits = self.in_force.spend.iter().zip(self.raised).map(|(limit, raised)| higher(*limit, raised));
@@ -252,38 +329,50 @@ fn higher(limit: SpendLimit, raised: SpendLimit) -> SpendLimit {
     }
 }
 
-/// Calls `found` with every complete line with usage between two positions. Returns the end of the last complete line.
-fn read_lines(path: &Path, from: u64, to: u64, mut found: impl FnMut(&UsageLine<'_>)) -> io::Result<u64> {
-    let file = bounded_read::open(path)?;
-    let mut scanner = UsageScanner::default();
-    let (mut at, mut complete) = (from, from);
-    let mut piece = vec![0; PIECE.min((to - from) as usize)];
-    while at < to {
-        let most = piece.len().min((to - at) as usize);
-        let read = file.read_at(&mut piece[..most], at)?;
-        if read == 0 {
-            break;
-        }
-        scanner.feed(&piece[..read], |line| {
-            if let Some(line) = UsageLine::parse(line) {
-                found(&line);
-            }
-        });
-        if let Some(end) = piece[..read].iter().rposition(|byte| *byte == b'\n') {
-            complete = at + end as u64 + 1;
-        }
-        at += read as u64;
-    }
-    Ok(complete)
+fn hash_of(path: &Path) -> u64 {
+    fnv1a(path.as_os_str().as_encoded_bytes().iter().copied())
 }
 
-/// Whether an account that another hook uses is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waiting {
-    /// It is: the other one has it for a moment.
-    Patient,
-    /// It is not.
-    Hasty,
+/// A transcript that is read from a position on.
+struct TranscriptReader {
+    file: File,
+    scanner: UsageScanner,
+    buffer: Vec<u8>,
+    at: u64,
+    to: u64,
+    /// The end of the last complete line.
+    complete: u64,
+}
+
+impl TranscriptReader {
+    fn open(path: &Path, from: u64, to: u64) -> io::Result<Self> {
+        let buffer = vec![0; BUFFER.min((to - from) as usize)];
+        let file = bounded_read::open(path)?;
+        Ok(Self { file, scanner: UsageScanner::default(), buffer, at: from, to, complete: from })
+    }
+
+    /// Reads about `most` bytes, and calls `found` with every complete line with usage. Returns whether there is more.
+    fn read(&mut self, most: u64, mut found: impl FnMut(&UsageLine<'_>)) -> io::Result<bool> {
+        let until = self.to.min(self.at.saturating_add(most));
+        while self.at < until {
+            let length = self.buffer.len().min((until - self.at) as usize);
+            let read = self.file.read_at(&mut self.buffer[..length], self.at)?;
+            if read == 0 {
+                return Ok(false);
+            }
+            let read = &self.buffer[..read];
+            self.scanner.feed(read, |line| {
+                if let Some(line) = UsageLine::parse(line) {
+                    found(&line);
+                }
+            });
+            if let Some(end) = read.iter().rposition(|byte| *byte == b'\n') {
+                self.complete = self.at + end as u64 + 1;
+            }
+            self.at += read.len() as u64;
+        }
+        Ok(self.at < self.to)
+    }
 }
 
 /// An account that no other process changes meanwhile.
@@ -296,15 +385,19 @@ pub(super) struct OpenAccount {
 }
 
 impl OpenAccount {
-    /// Opens an account; `None` if there is none and `creates` is not set, or if another process has it.
-    pub(super) fn open(path: &Path, waiting: Waiting, creates: bool) -> Result<Option<Self>, Error> {
+    /// Opens an account; `None` if there is none and `creates` is not set. While another process has it, waits until `deadline`;
+    /// without one, it is `None` then, too.
+    pub(super) fn open(path: &Path, deadline: Option<Deadline>, creates: bool) -> Result<Option<Self>, Error> {
         let failed = |source| Error::Write { path: path.to_owned(), source };
         let opened = if creates { files::open_in_place(path).map(Some) } else { files::open_in_place_if_there(path) };
         let Some(file) = opened? else { return Ok(None) };
-        match waiting {
-            Waiting::Patient => file.lock_exclusive().map_err(failed)?,
-            Waiting::Hasty if FileExt::try_lock_exclusive(&file).is_err() => return Ok(None),
-            Waiting::Hasty => {}
+        while let Err(error) = FileExt::try_lock_exclusive(&file) {
+            let Some(deadline) = deadline else { return Ok(None) };
+            if deadline.left().is_zero() {
+                return Err(failed(error));
+            }
+            // The other one usually has it for a moment, but longer while it reads a large transcript.
+            std::thread::sleep(OPEN_TRIED);
         }
         let mut before = content(&file).map_err(failed)?;
         let account = match serde_json::from_slice(&before) {
@@ -319,16 +412,33 @@ impl OpenAccount {
         Ok(Some(Self { account, file, path: path.to_owned(), before }))
     }
 
-    /// Writes the account if it has changed, and gives it back.
-    pub(super) fn save(self) -> Result<(), Error> {
-        let mut bytes = serde_json::to_vec(&self.account).unwrap_or_default();
-        if bytes == self.before.trim_ascii_end() {
-            return Ok(());
-        }
-        // Spaces replace what was longer: a hook that is killed between two steps would lose what the user has raised.
-        bytes.resize(bytes.len().max(self.before.len()), b' ');
-        self.file.write_all_at(&bytes, 0).map_err(|source| Error::Write { path: self.path, source })
+    /// Reads what was added to the transcripts, until `deadline`. What was read is saved in between.
+    pub(super) fn read(&mut self, transcript: &Path, prices: &Prices, deadline: Deadline) -> Result<(), Error> {
+        let Self { account, file, path, before } = self;
+        let mut saved = Ok(());
+        account.read(transcript, prices, PIECE, |account| {
+            saved = write(account, file, path, before);
+            if deadline.left().is_zero() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        saved
     }
+
+    /// Writes the account if it has changed.
+    pub(super) fn save(&mut self) -> Result<(), Error> {
+        write(&self.account, &self.file, &self.path, &mut self.before)
+    }
+}
+
+fn write(account: &Account, file: &File, path: &Path, before: &mut Vec<u8>) -> Result<(), Error> {
+    let mut bytes = serde_json::to_vec(account).unwrap_or_default();
+    if bytes == before.trim_ascii_end() {
+        return Ok(());
+    }
+    // Spaces replace what was longer: a hook that is killed between two steps would lose what the user has raised.
+    bytes.resize(bytes.len().max(before.len()), b' ');
+    file.write_all_at(&bytes, 0).map_err(|source| Error::Write { path: path.to_owned(), source })?;
+    *before = bytes;
+    Ok(())
 }
 
 fn content(file: &File) -> io::Result<Vec<u8>> {
@@ -349,8 +459,8 @@ impl Account {
 }
 
 /// Returns every limit of a session with what is spent of it, as its hooks have counted it; empty if it has no limit.
-pub fn measures_of(home: &Home, session: &SessionId) -> Vec<Measure> {
-    Account::load(home, session).map(|account| account.measures(home)).unwrap_or_default()
+pub fn measures_of(home: &Home, session: &SessionId, now: Millis) -> Vec<Measure> {
+    Account::load(home, session).map(|account| account.measures(home, now)).unwrap_or_default()
 }
 
 /// Returns all accounts, in no particular order.
@@ -373,11 +483,12 @@ pub fn stopped_last(home: &Home) -> Option<SessionId> {
 }
 
 /// Raises the limits of a session that are in the unit of `amount`. Returns them, as they are then; empty if there is none.
-pub fn raise(home: &Home, session: &SessionId, amount: SpendLimit) -> Result<Vec<Measure>, Error> {
+pub fn raise(home: &Home, session: &SessionId, amount: SpendLimit, now: Millis) -> Result<Vec<Measure>, Error> {
     let path = home.session_file(session, "limits");
-    let Some(mut open) = OpenAccount::open(&path, Waiting::Patient, false)? else { return Ok(Vec::new()) };
+    let deadline = Deadline::after(OPENED_FOR_COMMAND);
+    let Some(mut open) = OpenAccount::open(&path, Some(deadline), false)? else { return Ok(Vec::new()) };
     let mut raised = Vec::new();
-    for mut measure in open.account.measures(home) {
+    for mut measure in open.account.measures(home, now) {
         if let Some(limit) = measure.raised_by(amount) {
             open.account.raised[measure.scope as usize] = limit;
             measure.limit = limit;
@@ -385,9 +496,12 @@ pub fn raise(home: &Home, session: &SessionId, amount: SpendLimit) -> Result<Vec
         }
     }
     if !raised.is_empty() {
-        open.account.is_stopped = false;
+        (open.account.is_stopped, open.account.has_left) = (false, false);
         open.account.told.near = 0;
     }
     open.save()?;
     Ok(raised)
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ pub struct LimitFacts {
     pub is_set: bool,
     /// Whether a limit is set, and the tracker is off, so that nobody is notified.
     pub is_tracker_off: bool,
-    /// The sessions of the last week that a limit has stopped, with what was spent.
+    /// The sessions that a limit has stopped and that have not ended, with what was spent.
     pub stopped: Vec<(String, String)>,
     /// The sessions whose limit in dollars does not see tokens of unknown price.
     pub blind: Vec<String>,
@@ -27,7 +27,7 @@ impl LimitFacts {
         let mut facts = Self { is_set, is_tracker_off: is_set && !config.tracker.enabled, ..Self::default() };
         for (session, account) in limits::accounts(&paths.data) {
             let name = short_session(session.as_str()).to_owned();
-            let measures = limits::measures_of(&paths.data, &session);
+            let measures = limits::measures_of(&paths.data, &session, env.now);
             if let Some(reached) = measures.iter().find(|measure| account.is_stopped && measure.is_reached()) {
                 facts.stopped.push((name.clone(), format!("{reached} ({})", reached.scope.key())));
             }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::world::{Cast, World};
 
@@ -14,7 +14,7 @@ const USAGE: &str = "USAGE:20000;;";
 const REACHES: usize = 7;
 
 /// A turn is stopped within one request of the limit, and the user reads why; no prompt makes a request until one begins
-/// with `!!` or the limit is raised; a new session continues.
+/// with `!!` or the limit is raised; the limit holds again after `--resume`; a new session continues.
 pub(crate) fn limits(cast: &Cast, home: &Path) -> Result<()> {
     let config =
         json!({ "limits": { "session": 0.5 }, "memory": { "enabled": false }, "bookmarks": { "mid_turn": false } });
@@ -50,6 +50,20 @@ pub(crate) fn limits(cast: &Cast, home: &Path) -> Result<()> {
     let before = requests();
     session.say(&format!("{USAGE}RUN:echo raised;;SAY:raised indeed"))?;
     ensure!(requests() == before + 2, "the session does not go on after its limit was raised");
+    let own = || -> Result<Value> {
+        let limits = world.longhaul_json(&["limit"])?;
+        let own = limits["sessions"].as_array().into_iter().flatten().find(|one| one["session"] == id);
+        Ok(own.cloned().unwrap_or_default())
+    };
+    ensure!(own()?["limits"][0]["of"] != "$0.50", "the limit is not raised: {}", own()?);
+    session.exit()?;
+    let session = world.open(&["--resume", &id])?;
+    world.wait("the limit of the session that was resumed", || Ok(own()?["limits"][0]["of"] == "$0.50"))?;
+    let before = requests();
+    session.submit("SAY:nor does this one")?;
+    world.wait("the refused prompt", || Ok(own()?["stopped"] == true))?;
+    world.wait("an empty input", || session.awaits_prompt())?;
+    ensure!(requests() == before, "a session that was resumed goes on beyond its limit");
 
     let next = world.open(&[])?;
     next.say("SAY:and what was planted?")?;
