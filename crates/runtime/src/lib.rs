@@ -56,7 +56,6 @@ pub use crate::context::{Observation, Observed, Observer, Transcript, agent_json
 pub use crate::git::branch as git_branch;
 pub use crate::home::{ErrorLog, Home, config, config_text, install_record};
 pub use crate::hook::{Deadline, Flow, Hook, JobFn};
-pub use crate::jobs::privacy::is_private_prompt;
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::native_links::has_launcher;
 pub use crate::process::{

@@ -188,6 +188,8 @@ pub(super) struct ActiveTurn<'a> {
 /// What happened between two versions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Change<'a> {
+    /// The time of the older version.
+    pub(super) from: u64,
     /// The time of the newer version.
     pub(super) to: u64,
     pub(super) turns: Vec<ActiveTurn<'a>>,
@@ -204,6 +206,14 @@ pub(super) struct Change<'a> {
 impl Change<'_> {
     fn outside(&self) -> Origin {
         Origin { at: self.to, commit: self.new_head.clone(), ..Origin::of(OriginKind::Outside) }
+    }
+
+    /// Returns the origin of a line that a call has written, or perhaps only repeated: of what was there when its turn began, there
+    /// may be no version.
+    fn origin_of(&self, call: &EditCall, turn: &Turn) -> Origin {
+        let origin = Origin::of_turn(OriginKind::Prompt, turn, Some(&call.id));
+        let repeats = call.edits.iter().any(|edit| !matches!(edit, Edit::Replace { .. }));
+        if repeats && turn.from > self.from { Origin::one_of([origin, self.origin()]) } else { origin }
     }
 
     /// Returns the origin of a line that no call has.
@@ -487,7 +497,7 @@ impl Attribution {
         let is_touched = !change.calls.is_empty() || !change.late_calls.is_empty() || change.new_head.is_some();
         let was = is_touched.then(|| Rc::new((self.lines.clone(), self.origins.clone())));
         let mut loose: Vec<(&EditCall, &Turn)> = Vec::new();
-        let placed = self.repeat(&change.calls, &mut loose);
+        let placed = self.repeat(change, &change.calls, &mut loose);
         if self.text.as_ref() != Some(&text) && !change.late_calls.is_empty() {
             late = self.repeat_late(&text, change, &mut loose);
         }
@@ -521,10 +531,15 @@ impl Attribution {
 
     /// Repeats edit calls on the text. Those that do not fit, or whose text is not whole, are added to `loose`. Returns
     /// whether any was repeated.
-    fn repeat<'a>(&mut self, calls: &[(&'a EditCall, &'a Turn)], loose: &mut Vec<(&'a EditCall, &'a Turn)>) -> bool {
+    fn repeat<'a>(
+        &mut self,
+        change: &Change<'a>,
+        calls: &[(&'a EditCall, &'a Turn)],
+        loose: &mut Vec<(&'a EditCall, &'a Turn)>,
+    ) -> bool {
         let mut has_placed = false;
         for (call, turn) in calls {
-            let origin = self.table.id(Origin::of_turn(OriginKind::Prompt, turn, Some(&call.id)));
+            let origin = self.table.id(change.origin_of(call, turn));
             let is_placed = call.edits.iter().all(|edit| self.apply(edit, origin));
             if is_placed && call.is_whole {
                 has_placed = true;
@@ -558,7 +573,7 @@ impl Attribution {
         let origins = tried.table.all.len();
         for (at, call) in change.late_calls.iter().enumerate() {
             let mut unplaced = Vec::new();
-            tried.repeat(&[*call], &mut unplaced);
+            tried.repeat(change, &[*call], &mut unplaced);
             if tried.text.as_deref() == Some(text) {
                 *self = tried;
                 return at + 1;
@@ -682,7 +697,7 @@ impl Attribution {
         }
         self.place_moved(&ops, was, &new, &inserted, &mut placed);
         self.place_rewrapped(&ops, &text, &starts, &mut placed);
-        self.place_by_text(loose, &new, &inserted, &mut placed);
+        self.place_by_text(loose, &new, &inserted, &mut placed, change);
         if change.new_head.is_some() || (change.calls.is_empty() && change.late_calls.is_empty()) {
             self.place_returned(&new, &inserted, &mut placed, change);
         }
@@ -860,26 +875,26 @@ impl Attribution {
         new: &[Line],
         inserted: &[Range<usize>],
         placed: &mut [Option<OriginId>],
+        change: &Change<'_>,
     ) {
         if loose.is_empty() {
             return;
         }
         // By turn, the newest call of each: of several calls of a turn, the last one has written what stands there.
-        let mut by_line: HashMap<Bare, Vec<Origin>> = HashMap::new();
+        let mut by_line: HashMap<Bare, Vec<(&Turn, OriginId)>> = HashMap::new();
         for (call, turn) in loose {
-            let origin = Origin::of_turn(OriginKind::Prompt, turn, Some(&call.id));
+            let origin = self.table.id(change.origin_of(call, turn));
             for bare in call.new_lines() {
                 let known = by_line.entry(bare).or_default();
-                known.retain(|one| (&one.session, &one.prompt_id) != (&origin.session, &origin.prompt_id));
-                known.push(origin.clone());
+                known.retain(|(one, _)| (&one.session, &one.prompt_id) != (&turn.session, &turn.prompt_id));
+                known.push((turn, origin));
             }
         }
         for at in inserted.iter().flat_map(Clone::clone) {
             if placed[at].is_none()
                 && let Some(origins) = by_line.get(&new[at].bare)
             {
-                let ids: Vec<OriginId> = origins.iter().map(|origin| self.table.id(origin.clone())).collect();
-                placed[at] = Some(self.table.one_of(ids));
+                placed[at] = Some(self.table.one_of(origins.iter().map(|(_, origin)| *origin)));
             }
         }
     }
