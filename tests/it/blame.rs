@@ -12,6 +12,7 @@ use crate::worker::served::Served;
 
 mod exported;
 mod kept;
+mod turns_followed;
 mod twenty_lines;
 
 /// A repository in which sessions work.
@@ -285,6 +286,36 @@ fn a_private_turn_says_nothing_more() {
     work.check("a.txt", &["commit", "private"]);
     let shown = work.sandbox.longhaul(&["why", "a.txt:2", "--json"]).json();
     assert_eq!((&shown["session"], &shown["prompt_id"]), (&Value::Null, &Value::Null), "{shown}");
+}
+
+#[test]
+fn a_private_turn_without_the_id_of_a_prompt_says_nothing_more_either() {
+    let work = Work::new("a.txt", "one line\n");
+    for (text, line) in [("<private>the secret plan</private>", "secretly"), ("the public plan", "publicly")] {
+        let of_turn = |more: Value| {
+            let mut all = json!({ "session_id": A, "prompt_id": null });
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            all
+        };
+        let ended = work.snapshots().iter().filter(|one| one["kind"] == "end").count();
+        work.fire("longhaul-user-prompt-submit", "UserPromptSubmit", &of_turn(json!({ "prompt": text })));
+        wait_until(DEADLINE, "the snapshot of the prompt", || {
+            work.snapshots().iter().filter(|one| one["kind"] == "prompt").count() > ended
+        });
+        work.change("a.txt", "one line\n", &format!("one line\nwritten {line}\n"));
+        let call = json!({ "tool_name": "Bash", "tool_input": { "command": format!("echo {line}") }, "tool_response": {},
+            "tool_use_id": format!("toolu_{line}") });
+        work.fire("longhaul-post-tool-use", "PostToolUse", &of_turn(call));
+        let stop = json!({ "last_assistant_message": "Done.", "stop_hook_active": false });
+        work.fire("longhaul-stop", "Stop", &of_turn(stop));
+        wait_until(DEADLINE, "the snapshot at the end", || {
+            work.snapshots().iter().filter(|one| one["kind"] == "end").count() > ended
+        });
+    }
+    work.check("a.txt", &["commit", "command: the public plan", "private"]);
+    // Also when nothing else of the session is left.
+    fs::remove_file(work.sandbox.data_dir().join(format!("sessions/{A}.private"))).unwrap();
+    work.check("a.txt", &["commit", "command: the public plan", "private"]);
 }
 
 #[test]

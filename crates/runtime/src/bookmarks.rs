@@ -165,7 +165,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         // As after a compaction, the count of work begins again.
         log.append(&[LogLine::GivenUp { at }, LogLine::Bookmark { at }])?;
         if self.is_in_repository() {
-            self.start_snapshot("bookmark", false)?;
+            self.start_snapshot("bookmark", "-")?;
         }
         let why = why.map_or_else(|| self.why_no_terminal(), str::to_owned);
         let is_headless = || self.env.client_pid.is_some_and(|pid| client_records::is_headless(&self.env, pid));

@@ -56,12 +56,11 @@ pub use crate::context::{Observation, Observed, Observer, Transcript, agent_json
 pub use crate::git::branch as git_branch;
 pub use crate::home::{ErrorLog, Home, config, config_text, install_record};
 pub use crate::hook::{Deadline, Flow, Hook, JobFn};
-pub use crate::jobs::privacy::is_private_prompt;
 pub use crate::model::{ModelAccess, ModelStatus, model_budget, model_dir, model_status, today};
 pub use crate::native_links::has_launcher;
 pub use crate::process::{
-    leave_session, run as run_program, run_bounded as run_program_bounded, run_in as run_program_in,
-    run_in_terminal as run_program_in_terminal, spawn_own, tty, variable,
+    is_same as is_same_process, leave_session, run as run_program, run_bounded as run_program_bounded,
+    run_in as run_program_in, run_in_terminal as run_program_in_terminal, spawn_own, start_ticks, tty, variable,
 };
 pub use crate::program_output::{NextLine, ProgramLines, run_shown, run_silently};
 pub use crate::session_file::{SessionRecord, TranscriptFile, transcript_place};

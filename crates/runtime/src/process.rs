@@ -1,7 +1,7 @@
 //! Starts processes, waits for them, and finds running ones.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -343,7 +343,7 @@ fn arguments(pid: u32) -> String {
 }
 
 /// Returns the start time of a process in clock ticks of the kernel.
-pub(crate) fn start_ticks(pid: u32) -> Option<String> {
+pub fn start_ticks(pid: u32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(19).map(str::to_owned)
 }
@@ -354,6 +354,12 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     // Without permission to signal a process, it exists as well.
     let is_there = !matches!(rustix::process::test_kill_process(id), Err(rustix::io::Errno::SRCH));
     is_there && !is_zombie(pid)
+}
+
+/// Returns whether the process with this pid and this start time is running: pids are reused. Without a start time, as on systems
+/// without `/proc`, the pid alone decides.
+pub fn is_same(pid: u32, started: Option<&str>) -> bool {
+    is_alive(pid) && started.is_none_or(|started| start_ticks(pid).as_deref() == Some(started))
 }
 
 /// Returns whether a process has ended but was not waited for yet; `false` without `/proc`.
@@ -525,6 +531,32 @@ impl Started {
     }
 }
 
+/// A pipe from a program. A read fails with `TimedOut` if nothing arrives within a limit.
+pub(crate) struct LimitedPipe {
+    pipe: OwnedFd,
+    limit: Duration,
+}
+
+impl LimitedPipe {
+    pub(crate) fn new(pipe: impl Into<OwnedFd>, limit: Duration) -> Self {
+        Self { pipe: pipe.into(), limit }
+    }
+}
+
+impl Read for LimitedPipe {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match poll(&mut [PollFd::new(&self.pipe, PollFlags::IN)], Some(&timespec(self.limit))) {
+            Ok(0) => Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => Ok(rustix::io::read(&self.pipe, buffer)?),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) }
+}
+
 /// Reads both pipes to their end, in the order in which data arrives; `None` when the time is up. Stops early when one of
 /// them has delivered more than `most` bytes.
 fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant, most: usize) -> Option<[Vec<u8>; 2]> {
@@ -533,9 +565,8 @@ fn drain(pipes: [Option<OwnedFd>; 2], deadline: Instant, most: usize) -> Option<
         pipes.into_iter().enumerate().filter_map(|(at, pipe)| Some((at, pipe?))).collect();
     while !open.is_empty() && read.iter().all(|bytes| bytes.len() <= most) {
         let left = deadline.saturating_duration_since(Instant::now());
-        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
         let mut fds: Vec<PollFd<'_>> = open.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)).collect();
-        match poll(&mut fds, Some(&timeout)) {
+        match poll(&mut fds, Some(&timespec(left))) {
             Ok(0) => return None,
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return None,

@@ -74,19 +74,15 @@ pub fn is_running(place: &SessionPlace) -> bool {
 /// Returns whether the process that showed the session still runs. If it is not known, its tmux server decides.
 fn process_runs(place: &SessionPlace) -> bool {
     match place.pid {
-        Some(pid) => is_same_process(pid, place.pid_started.as_deref()),
+        Some(pid) => process::is_same(pid, place.pid_started.as_deref()),
         None => !is_server_gone(place),
     }
-}
-
-fn is_same_process(pid: u32, started: Option<&str>) -> bool {
-    process::is_alive(pid) && started.is_none_or(|started| process::start_ticks(pid).as_deref() == Some(started))
 }
 
 /// Returns whether the tmux server of a session has ended. Also true for a session outside tmux.
 pub fn is_server_gone(place: &SessionPlace) -> bool {
     place.server.as_ref().is_none_or(|server| match server.pid {
-        Some(pid) => !is_same_process(pid, server.started.as_deref()),
+        Some(pid) => !process::is_same(pid, server.started.as_deref()),
         None => !Server::at(&server.socket).answers(),
     })
 }

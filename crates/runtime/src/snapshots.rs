@@ -17,7 +17,7 @@ const COUNT_AFTER_REWIND: Duration = Duration::from_secs(2);
 /// Takes a first snapshot of a session.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     if hook.event.source != StartSource::Compact {
-        hook.start_snapshot("start", false)?;
+        hook.start_snapshot("start", "-")?;
     }
     Ok(Flow::Next)
 }
@@ -25,7 +25,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 /// Takes a snapshot of what the compacted conversation was about.
 pub fn on_compact(hook: &mut Hook<PreCompact>) -> Result<Flow, Error> {
     if hook.is_in_repository() {
-        hook.start_snapshot("compaction", false)?;
+        hook.start_snapshot("compaction", "-")?;
     }
     Ok(Flow::Next)
 }
@@ -39,10 +39,10 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     let marker = hook.config.bookmarks.marker.as_str();
     match bookmark_note(prompt, marker).filter(|_| hook.config.bookmarks.enabled) {
-        Some(note) => hook.start_snapshot("bookmark", note.is_some())?,
+        Some(note) => hook.start_snapshot("bookmark", if note.is_some() { "pinned" } else { "-" })?,
         // Outside of a repository there is none, as the list says since the start of the session.
         None if !hook.is_in_repository() => {}
-        None => hook.start_snapshot("prompt", false)?,
+        None => hook.start_snapshot("prompt", if hook.is_private() { "private" } else { "-" })?,
     }
     Ok(Flow::Next)
 }
@@ -145,8 +145,9 @@ impl<E: HookEvent<'static>> Hook<E> {
         self.event.common().cwd.as_deref().is_some_and(git::is_in_repository)
     }
 
-    /// Starts `longhaul run-snapshot` in the background.
-    pub(crate) fn start_snapshot(&self, kind: &str, is_pinned: bool) -> Result<(), Error> {
+    /// Starts `longhaul run-snapshot` in the background. `mark` says that the snapshot is dropped last (`pinned`), or that a
+    /// private turn begins with it (`private`).
+    pub(crate) fn start_snapshot(&self, kind: &str, mark: &str) -> Result<(), Error> {
         let common = self.event.common();
         let Some(cwd) = common.cwd.as_deref().filter(|dir| self.config.snapshots.enabled && dir.is_dir()) else {
             return Ok(());
@@ -156,7 +157,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             kind.to_owned(),
             self.env.now.0.to_string(),
             common.prompt_id.clone().unwrap_or_default(),
-            if is_pinned { "pinned" } else { "-" }.to_owned(),
+            mark.to_owned(),
         ];
         process::spawn_own_in("run-snapshot", &args, cwd)
     }

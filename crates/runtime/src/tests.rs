@@ -1,4 +1,6 @@
 use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::time::Duration;
 
 use longhaul_core::{Env, Millis, Platform};
 use longhaul_inject::ClientActivity;
@@ -92,4 +94,26 @@ fn messages_of_tmux_show_whether_its_server_is_gone() {
     }
     assert!(is_gone("tmux", "error connecting to /tmp/tmux-1000/default (Connection refused)"));
     assert!(!is_gone("tmux", "no such option: @longhaul-status") && !is_gone("git", "server exited unexpectedly"));
+}
+
+#[test]
+fn a_process_is_not_taken_for_a_later_one_with_its_pid() {
+    let own = std::process::id();
+    assert!(process::is_same(own, None) && process::is_same(own, process::start_ticks(own).as_deref()));
+    assert!(!process::is_same(own, Some("1")), "another process had this pid");
+    let mut ended = process::command("true").spawn().unwrap();
+    ended.wait().unwrap();
+    assert!(!process::is_same(ended.id(), None));
+}
+
+#[test]
+fn a_read_from_a_program_that_writes_nothing_more_ends() {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(b"some").unwrap();
+    let mut pipe = process::LimitedPipe::new(reader, Duration::from_millis(20));
+    let mut text = Vec::new();
+    let error = pipe.read_to_end(&mut text).unwrap_err();
+    assert_eq!((error.kind(), text.as_slice()), (ErrorKind::TimedOut, &b"some"[..]));
+    drop(writer);
+    assert_eq!(pipe.read_to_end(&mut text).unwrap(), 0);
 }

@@ -26,7 +26,7 @@ use longhaul_store::{LineMap, Snapshot, Store};
 
 use self::calls::EditCall;
 use self::decision::{Attribution, Bare, Turn, compare, line, lines_of};
-use self::turns::Activity;
+use self::turns::{Activity, Turns};
 use crate::Error;
 use crate::paths::{encoded_path, names_git};
 use crate::place::{LOCK_PATIENCE, Place};
@@ -61,8 +61,6 @@ pub struct Blame {
     pub lines: Vec<BlamedLine>,
     /// The origins, each once.
     pub origins: Vec<Origin>,
-    /// How many snapshots of the work tree there are.
-    pub snapshots: usize,
 }
 
 /// A line with its origin.
@@ -111,7 +109,8 @@ pub fn blame(asked: &Question<'_>) -> Result<Blame, Error> {
     let text = read_file(place, path)?;
     let git = reading_git(asked.env, place)?;
     let snapshots = store.snapshots_of_tree(&place.key, 0)?;
-    let activity = Activity::read(asked, &snapshots)?;
+    let turns = Turns::read(asked.env, asked.home, store, place, &snapshots)?;
+    let activity = Activity::of_file(&turns, store, place, path)?;
     let mut history = History::new(asked, &git, &snapshots, &activity, snapshots.len());
     let (mut known, mut versions) = history.attribute(&text)?;
     if history.map_at > 0 && brings_lines(&known, history.map_at) {
@@ -124,7 +123,8 @@ pub fn blame(asked: &Question<'_>) -> Result<Blame, Error> {
         let _ = history.store_map(path);
     }
     let mut found = history.finish(known, text);
-    resolve_commits(asked, &git, &activity, &mut found);
+    let begins_at = (!snapshots.is_empty() || history.map_at > 0).then_some(history.begins_at);
+    resolve_commits(asked, &git, &activity, begins_at, &mut found);
     Ok(found)
 }
 
@@ -167,13 +167,14 @@ pub(crate) fn keep_line_maps(
             break;
         }
     }
+    let turns = Turns::read(env, home, store, place, &snapshots)?;
     let mut stored = 0;
     for path in paths {
         if Instant::now() >= deadline {
             break;
         }
         let asked = Question { env, home, store, place, path: &path, depth: Depth::Origins };
-        let activity = Activity::read(&asked, &snapshots)?;
+        let activity = Activity::of_file(&turns, store, place, &path)?;
         let mut history = History::new(&asked, &git, &snapshots, &activity, end);
         // A file that is no text, or has gone from the store, has no map.
         if let Ok((Some(_), _)) = history.walk(&path, end, 0) {
@@ -227,7 +228,7 @@ struct History<'a> {
     asked: &'a Question<'a>,
     git: &'a PrivateGit,
     snapshots: &'a [Snapshot],
-    activity: &'a Activity,
+    activity: &'a Activity<'a>,
     /// Lines that are no longer in the file, by their hashes.
     texts: HashMap<u64, Vec<u8>>,
     /// The calls that a version has shown before their time.
@@ -261,7 +262,7 @@ impl<'a> History<'a> {
         asked: &'a Question<'a>,
         git: &'a PrivateGit,
         snapshots: &'a [Snapshot],
-        activity: &'a Activity,
+        activity: &'a Activity<'a>,
         end: usize,
     ) -> Self {
         Self {
@@ -285,15 +286,16 @@ impl<'a> History<'a> {
     fn attribute(&mut self, text: &[u8]) -> Result<(Attribution, usize), Error> {
         let Question { place, path, env, .. } = *self.asked;
         let (known, versions) = self.walk(path, self.snapshots.len(), 0)?;
-        let Some(last) = self.snapshots.last() else {
+        // All snapshots may be gone, and only a line map be left.
+        let last = self.snapshots.last();
+        if last.is_none() && known.is_none() {
             return Ok((Attribution::new(text.to_vec(), Origin::of(OriginKind::Commit)), 0));
-        };
+        }
+        let last_at = last.map_or(self.map_at, |last| last.created_at);
         let mut known = match known {
             Some(known) => known,
             // A file that is new since the last snapshot.
-            None if modified_ms(place, path) > last.created_at => {
-                Attribution::new(Vec::new(), Origin::of(OriginKind::Unknown))
-            }
+            None if modified_ms(place, path) > last_at => Attribution::new(Vec::new(), Origin::of(OriginKind::Unknown)),
             // Snapshots leave it out.
             None if !is_tracked(place, self.git, path) => {
                 Attribution::new(text.to_vec(), Origin::of(OriginKind::Unknown))
@@ -302,10 +304,10 @@ impl<'a> History<'a> {
         };
         self.keep_texts(&known, text);
         let head = git::commit(&place.tree.top);
-        let head = head.as_deref().filter(|head| last.head.as_deref() != Some(head));
+        let head = head.as_deref().filter(|head| last.is_none_or(|last| last.head.as_deref() != Some(head)));
         // What changed in versions that could not be read may come from everything since.
-        let from = self.unread_from.unwrap_or(last.created_at);
-        let mut change = self.activity.change(from, env.now.0.max(last.created_at), 0, head);
+        let from = self.unread_from.unwrap_or(last_at);
+        let mut change = self.activity.change(from, env.now.0.max(last_at), 0, head);
         change.calls.retain(|(call, _)| !self.consumed.contains(&call.id));
         let id = self.git.run(&["hash-object", "--stdin", "--no-filters"], text).ok();
         let id = id.and_then(|id| id_of(&String::from_utf8_lossy(&id)));
@@ -351,7 +353,7 @@ impl<'a> History<'a> {
             && let Some(old) = self.old_name(path, first.snapshot)?
         {
             let asked = Question { path: &old, ..*self.asked };
-            let activity = Activity::read(&asked, self.snapshots)?;
+            let activity = Activity::of_file(self.activity.of_tree, asked.store, asked.place, &old)?;
             let older = History::new(&asked, self.git, self.snapshots, &activity, first.snapshot);
             let mut older = History { uses_map: self.uses_map, ..older };
             known = older.walk(&old, first.snapshot, depth + 1)?.0;
@@ -545,12 +547,7 @@ impl<'a> History<'a> {
             origin: known.origins.get(at).map_or(0, |id| *id as usize),
             before: before(at).filter(|(old, _)| old != text),
         });
-        Blame {
-            path: self.asked.path.to_vec(),
-            lines: lines.collect(),
-            origins: known.table().to_vec(),
-            snapshots: self.snapshots.len(),
-        }
+        Blame { path: self.asked.path.to_vec(), lines: lines.collect(), origins: known.table().to_vec() }
     }
 }
 
@@ -600,8 +597,15 @@ struct Committed {
     at: u64,
 }
 
-/// Finds the commits of lines that are older than the first snapshot, and the calls of past sessions that have their text.
-fn resolve_commits(asked: &Question<'_>, git: &PrivateGit, activity: &Activity, found: &mut Blame) {
+/// Finds the commits of lines that are older than the first snapshot, which was taken at `begins_at` if there ever was one, and the
+/// calls of past sessions that have their text.
+fn resolve_commits(
+    asked: &Question<'_>,
+    git: &PrivateGit,
+    activity: &Activity<'_>,
+    begins_at: Option<u64>,
+    found: &mut Blame,
+) {
     let is_open = |origin: &Origin| match origin.kind {
         OriginKind::Commit => origin.commit.is_none(),
         // A checkout or a merge has brought the line, perhaps from another work tree.
@@ -631,14 +635,16 @@ fn resolve_commits(asked: &Question<'_>, git: &PrivateGit, activity: &Activity, 
                 Origin { commit: Some(committed.id.clone()), at: committed.at, ..Origin::of(OriginKind::Commit) }
             }
             // It is not committed, at least not under this name.
-            (_, None) if found.snapshots > 0 => was.clone(),
+            (_, None) if begins_at.is_some() => was.clone(),
             (_, None) => Origin::of(OriginKind::Unknown),
         };
-        let until = if origin.at > 0 { origin.at } else { asked.env.now.0 };
+        // Git counts in seconds.
+        let until = if origin.at > 0 { origin.at + 1_000 } else { asked.env.now.0 };
+        // A later call can only have repeated what the first snapshot shows.
+        let until = begins_at.filter(|_| was.kind == OriginKind::Commit).map_or(until, |first| until.min(first));
         let calls = by_line.get(&line(&found.lines[at].text).bare).into_iter().flatten();
         // The text of a call may also stand in an older commit, where somebody else wrote it.
-        let calls =
-            calls.filter(|(call, _)| call.at <= until + 1_000 && until - call.at.min(until) <= COMMITTED_WITHIN_MS);
+        let calls = calls.filter(|(call, _)| call.at <= until && until - call.at <= COMMITTED_WITHIN_MS);
         let candidates: Vec<Origin> = calls
             .map(|(call, turn)| Origin { by_text: true, ..Origin::of_turn(OriginKind::Prompt, turn, Some(&call.id)) })
             .collect();

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use longhaul_activity_log::{LogLine, MAX_TAIL, TailStart, measure, meets_any_threshold};
 use longhaul_core::{Config, Env, Millis, SessionId};
-use longhaul_runtime::{ErrorLog, Home, bounded_read, files, leave_session, waiting_times};
+use longhaul_runtime::{
+    ErrorLog, Home, SessionRecord, bounded_read, files, is_same_process, leave_session, start_ticks, waiting_times,
+};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,7 @@ struct Request {
     kind: String,
     prompt_id: Option<String>,
     pinned: bool,
+    private: bool,
 }
 
 impl Request {
@@ -50,11 +53,12 @@ impl Request {
             created_at: self.created_at,
             prompt_id: self.prompt_id,
             is_pinned: self.pinned,
+            is_private: self.private,
         })
     }
 }
 
-/// Runs with the arguments of a hook: session, kind, time, prompt id or nothing, `pinned` or `-`.
+/// Runs with the arguments of a hook: session, kind, time, prompt id or nothing, and `pinned`, `private` or `-`.
 ///
 /// `folder` is the current folder.
 ///
@@ -63,8 +67,8 @@ pub fn run(env: &Env, args: &[String], folder: Option<PathBuf>) -> ExitCode {
     leave_session();
     let _ = rustix::process::setpriority_process(None, PRIORITY);
     let log = ErrorLog::new(env, "snapshot");
-    let [session, kind, at, prompt_id, pinned] = args else {
-        log.write("usage: longhaul run-snapshot SESSION KIND MILLISECONDS PROMPT-ID pinned|-");
+    let [session, kind, at, prompt_id, mark] = args else {
+        log.write("usage: longhaul run-snapshot SESSION KIND MILLISECONDS PROMPT-ID pinned|private|-");
         return ExitCode::from(2);
     };
     let (Some(folder), Some(kind), Ok(created_at)) = (folder, SnapshotKind::of(kind), at.parse()) else {
@@ -76,10 +80,13 @@ pub fn run(env: &Env, args: &[String], folder: Option<PathBuf>) -> ExitCode {
         created_at,
         kind,
         prompt_id: Some(prompt_id.clone()).filter(|id| !id.is_empty()),
-        is_pinned: pinned == "pinned",
+        is_pinned: mark == "pinned",
+        is_private: mark == "private",
     };
+    // Before the snapshot, which may take long.
+    let client = Client::of(env, session).filter(|_| kind == SnapshotKind::Prompt);
     let served = serve_event(env, &event, &folder, &log).and_then(|place| match place {
-        Some(place) if kind == SnapshotKind::Prompt => watch(env, &event, &place, &log),
+        Some(place) if kind == SnapshotKind::Prompt => watch(env, &event, &place, client, &log),
         Some(_) | None => Ok(()),
     });
     match served {
@@ -124,11 +131,37 @@ const WATCH_CLOSELY: Duration = Duration::from_secs(60);
 /// After this time without a new line in the log, the turn counts as abandoned.
 const WATCH_QUIET: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// Takes snapshots while the turn of a prompt runs, by the thresholds of a bookmark, and one at its end.
-fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(), Error> {
+/// The process of the client that runs a turn.
+struct Client {
+    pid: u32,
+    started: Option<String>,
+}
+
+impl Client {
+    /// Returns the client of a session; `None` if it is not known to run.
+    fn of(env: &Env, session: &str) -> Option<Self> {
+        let id = SessionId::new(session)?;
+        let recorded = || SessionRecord::load(&Home::of(env).ok()?, &id)?.client_pid;
+        // Another agent may have been started by Claude Code, whose variable it then has.
+        let own = env.client_pid.filter(|_| id.client() == "claude");
+        let pid = own.or_else(recorded).filter(|pid| is_same_process(*pid, None))?;
+        Some(Self { pid, started: start_ticks(pid) })
+    }
+
+    fn has_ended(&self) -> bool {
+        !is_same_process(self.pid, self.started.as_deref())
+    }
+}
+
+/// Takes snapshots while the turn of a prompt runs, by the thresholds of a bookmark, and one at its end, or when its client has ended.
+fn watch(env: &Env, prompt: &Event, place: &Place, client: Option<Client>, log: &ErrorLog) -> Result<(), Error> {
     let home = Home::of(env)?;
     let (config, _) = longhaul_runtime::config(env)?;
     let Some(session) = SessionId::new(&prompt.session) else { return Ok(()) };
+    let take = |kind, created_at| {
+        request(place, &Event { kind, created_at, is_pinned: false, is_private: false, ..prompt.clone() })?;
+        serve(env, &home, &config, place, log)
+    };
     let path = home.session_file(&session, "log");
     let mut read = LogReader::from_end(&path);
     let mut window: Vec<u8> = Vec::new();
@@ -136,6 +169,8 @@ fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(),
     let (mut has_begun, mut is_due) = (false, false);
     let (began, mut newest) = (Instant::now(), Instant::now());
     while newest.elapsed() < WATCH_QUIET && path.is_file() && place.tree.top.is_dir() {
+        // Asked first: the client's last hook has written its line before the client ends.
+        let is_killed = client.as_ref().is_some_and(Client::has_ended);
         for line in read.lines() {
             newest = Instant::now();
             let Some(parsed) = LogLine::parse(&line) else { continue };
@@ -148,19 +183,19 @@ fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(),
                 // The process of the next prompt goes on.
                 LogLine::Prompt { .. } => return Ok(()),
                 LogLine::Status { at, status } if !status.is_running() => {
-                    return take_in_turn(env, &home, &config, place, log, prompt, SnapshotKind::End, at.0);
+                    return take(SnapshotKind::End, at.0);
                 }
                 // A bookmark has a snapshot of its own.
                 LogLine::Bookmark { at } => {
                     window.clear();
                     last_taken = last_taken.max(at.0);
                 }
-                LogLine::Tool { .. } | LogLine::Agent { .. } => {
-                    window.extend_from_slice(&line);
-                    window.push(b'\n');
+                LogLine::Tool { .. } | LogLine::Agent { .. } => window.extend(line.iter().chain(b"\n")),
+                // A bookmark does not count the calls of a subagent, but what they change is to be seen before all of them return.
+                LogLine::Call { at, .. } => {
+                    window.extend(format!("{}\n", LogLine::Tool { at, chars: 0, mark: None }).bytes());
                 }
-                LogLine::Call { .. }
-                | LogLine::Loop { .. }
+                LogLine::Loop { .. }
                 | LogLine::Injection { .. }
                 | LogLine::GivenUp { .. }
                 | LogLine::Compaction { .. }
@@ -172,6 +207,9 @@ fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(),
             // No log is written of this session's prompts.
             return Ok(());
         }
+        if is_killed {
+            return take(SnapshotKind::End, longhaul_runtime::env().now.0);
+        }
         let metrics = measure(&window, TailStart::LogStart);
         let thresholds = &config.bookmarks.thresholds;
         let newest_work = metrics.last_activity.map_or(0, |at| at.0);
@@ -180,7 +218,7 @@ fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(),
             && newest_work.saturating_sub(last_taken) >= thresholds.cooldown_seconds.as_millis();
         // Not at once: the hook that has just logged a call may be setting a bookmark, which has a snapshot of its own.
         if is_due && was_due {
-            take_in_turn(env, &home, &config, place, log, prompt, SnapshotKind::Work, newest_work)?;
+            take(SnapshotKind::Work, newest_work)?;
             window.clear();
             last_taken = newest_work;
             is_due = false;
@@ -188,22 +226,6 @@ fn watch(env: &Env, prompt: &Event, place: &Place, log: &ErrorLog) -> Result<(),
         std::thread::sleep(if began.elapsed() < WATCH_CLOSELY { WATCH[0] } else { WATCH[1] });
     }
     Ok(())
-}
-
-/// Takes a snapshot in the turn of a prompt, or at its end.
-#[expect(clippy::too_many_arguments, reason = "what a snapshot needs, and which one it is")]
-fn take_in_turn(
-    env: &Env,
-    home: &Home,
-    config: &Config,
-    place: &Place,
-    log: &ErrorLog,
-    prompt: &Event,
-    kind: SnapshotKind,
-    created_at: u64,
-) -> Result<(), Error> {
-    request(place, &Event { kind, created_at, is_pinned: false, ..prompt.clone() })?;
-    serve(env, home, config, place, log)
 }
 
 /// Reads the lines that are added to a log.
@@ -340,6 +362,7 @@ fn request(place: &Place, event: &Event) -> Result<(), Error> {
         kind: event.kind.name().to_owned(),
         prompt_id: event.prompt_id.clone(),
         pinned: event.is_pinned,
+        private: event.is_private,
     };
     let json = serde_json::to_vec(&request).map_err(|_| Error::Output)?;
     let name = format!("{}{}", event.created_at, request_suffix());
@@ -360,7 +383,8 @@ fn events_of(requests: &[PathBuf]) -> (Vec<Event>, Vec<Event>) {
         let request = text.and_then(|text| serde_json::from_str::<Request>(&text).ok());
         let Some(event) = request.and_then(Request::event) else { continue };
         let is_own = path.to_string_lossy().ends_with(&own);
-        let events = if !is_own && is_late(path, &event, now) { &mut late } else { &mut in_time };
+        let is_late = !is_own && (is_late(path, &event, now) || is_left(path, &event));
+        let events = if is_late { &mut late } else { &mut in_time };
         events.push(event);
     }
     (late, in_time)
@@ -372,6 +396,14 @@ fn is_late(path: &Path, event: &Event, now: Millis) -> bool {
     let age = std::fs::metadata(path).and_then(|found| found.modified()).ok().and_then(|at| at.elapsed().ok());
     let limit = IN_TIME.as_millis() as u64;
     now.0.saturating_sub(event.created_at) > limit || age.is_some_and(|age| age > IN_TIME)
+}
+
+/// Returns whether a request is that of a process that was killed, for the work of a turn: what is in the files now may come from
+/// something else, after the turn.
+fn is_left(path: &Path, event: &Event) -> bool {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let pid = name.rsplit_once('-').and_then(|(_, pid)| pid.parse().ok());
+    matches!(event.kind, SnapshotKind::Work | SnapshotKind::End) && !pid.is_some_and(|pid| is_same_process(pid, None))
 }
 
 /// Returns the files of the waiting requests.

@@ -218,6 +218,7 @@ impl Prepared {
             kind: SnapshotKind::Restore,
             prompt_id: None,
             is_pinned: true,
+            is_private: false,
         };
         let before = add_snapshots(place, store, &git, &scanned, &[event], started)?.pop().ok_or(Error::Output)?;
         let undo = self.goal.before.clone().or(before.commit.clone()).ok_or(Error::Output)?;

@@ -48,6 +48,8 @@ pub struct Event {
     pub prompt_id: Option<String>,
     /// Whether the snapshot is dropped last.
     pub is_pinned: bool,
+    /// Whether a private turn begins with it.
+    pub is_private: bool,
 }
 
 /// Takes a snapshot, waits at most `patience` for another process that does, and stores it for all `events`.
@@ -131,7 +133,8 @@ pub(crate) fn add_snapshots(
             snapshot.changed_some.clone_from(files);
         }
         snapshot.bytes = scanned.bytes;
-        snapshot.took_ms = Some(started.elapsed().as_millis() as u64);
+        let since_event = longhaul_runtime::env().now.0.saturating_sub(event.created_at);
+        snapshot.took_ms = Some(since_event.max(started.elapsed().as_millis() as u64));
         snapshot.id = store.add_snapshot(&snapshot)?;
         stored.push(snapshot);
     }
@@ -143,6 +146,7 @@ pub(crate) fn describe(place: &Place, event: &Event) -> Snapshot {
     let mut snapshot = Snapshot::new(&event.session, event.created_at, event.kind);
     snapshot.prompt_id.clone_from(&event.prompt_id);
     snapshot.is_pinned = event.is_pinned;
+    snapshot.is_private = event.is_private;
     snapshot.work_tree = Some(place.tree.top.to_string_lossy().into_owned());
     snapshot.tree_key = Some(place.key.clone());
     snapshot.head = git::commit(&place.tree.top);

@@ -131,6 +131,7 @@ impl World {
             kind: SnapshotKind::Prompt,
             prompt_id: None,
             is_pinned: false,
+            is_private: false,
         };
         let (patience, limit) = (Duration::from_secs(10), Duration::from_secs(60));
         let taken = take(&env, &self.place_of(&self.top())?, &self.store(), &self.limits, &[event], patience, limit);

@@ -251,15 +251,6 @@ impl Store {
         rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
     }
 
-    /// Returns the ids of private prompts of a session.
-    pub fn private_ids(&self, session: &str) -> Result<Vec<String>, StoreError> {
-        let failed = cannot("read the private prompts");
-        let mut statement =
-            self.connection.prepare("SELECT id FROM private_ids WHERE session_id = ?1").map_err(&failed)?;
-        let rows = statement.query_map([session], |row| row.get(0)).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
-    }
-
     /// Returns what is known of the turn of a session with a prompt's id, or, without it, with that time.
     pub fn turn_text(&self, session: &str, prompt_id: Option<&str>, at: u64) -> Result<Option<TurnText>, StoreError> {
         let failed = cannot("read the turn");

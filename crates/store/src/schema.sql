@@ -123,6 +123,7 @@ CREATE TABLE snapshots (
     kind          TEXT NOT NULL,     -- start, prompt, bookmark, compaction, restore, work or end
     prompt_id     TEXT,
     pinned        INTEGER NOT NULL,  -- whether it is dropped last
+    private       INTEGER NOT NULL DEFAULT 0, -- whether a private turn begins with it
     work_tree     TEXT,              -- the folder; NULL outside of a repository
     tree_key      TEXT,              -- identifies the work tree in LONGHAUL_HOME/snapshots
     commit_id     TEXT,              -- in the private store; NULL where no snapshot was taken

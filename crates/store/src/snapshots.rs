@@ -62,6 +62,8 @@ pub struct Snapshot {
     pub prompt_id: Option<String>,
     /// Whether it is dropped last.
     pub is_pinned: bool,
+    /// Whether a private turn begins with it.
+    pub is_private: bool,
     /// The folder of the work tree.
     pub work_tree: Option<String>,
     /// Identifies the work tree in the private store.
@@ -88,7 +90,7 @@ pub struct Snapshot {
     pub changed_some: Vec<String>,
     /// How many bytes it added to the store.
     pub bytes: u64,
-    /// How long it took.
+    /// How long after the event the files were read.
     pub took_ms: Option<u64>,
     /// Why no snapshot was taken.
     pub skipped: Option<String>,
@@ -104,6 +106,7 @@ impl Snapshot {
             kind,
             prompt_id: None,
             is_pinned: false,
+            is_private: false,
             work_tree: None,
             tree_key: None,
             commit: None,
@@ -129,7 +132,7 @@ const DOING_CHARS: i64 = 400;
 const COLUMNS: &str =
     "id, session_id, created_at, kind, prompt_id, pinned, work_tree, tree_key, commit_id, tree_id, head,
     branch, under_way, index_tree, left_out, left_out_some, files, added, removed, bytes, took_ms, skipped,
-    changed_some";
+    changed_some, private";
 
 impl Store {
     /// Stores a snapshot and returns its number. The same event is stored once.
@@ -139,10 +142,10 @@ impl Store {
             connection.execute(
                 "INSERT INTO snapshots (session_id, created_at, kind, prompt_id, pinned, work_tree, tree_key, commit_id,
                      tree_id, head, branch, under_way, index_tree, left_out, left_out_some, files, added, removed, bytes,
-                     took_ms, skipped, changed_some)
+                     took_ms, skipped, changed_some, private)
                  VALUES (:session, :created_at, :kind, :prompt_id, :pinned, :work_tree, :tree_key, :commit, :tree, :head,
                      :branch, :under_way, :index_tree, :left_out, :left_out_some, :files, :added, :removed, :bytes,
-                     :took_ms, :skipped, :changed_some)
+                     :took_ms, :skipped, :changed_some, :private)
                  ON CONFLICT DO NOTHING",
                 named_params! {
                     ":session": snapshot.session,
@@ -150,6 +153,7 @@ impl Store {
                     ":kind": snapshot.kind.name(),
                     ":prompt_id": snapshot.prompt_id,
                     ":pinned": snapshot.is_pinned,
+                    ":private": snapshot.is_private,
                     ":work_tree": snapshot.work_tree,
                     ":tree_key": snapshot.tree_key,
                     ":commit": snapshot.commit,
@@ -286,6 +290,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
         kind: SnapshotKind::of(&kind).unwrap_or(SnapshotKind::Prompt),
         prompt_id: row.get(4)?,
         is_pinned: row.get(5)?,
+        is_private: row.get(23)?,
         work_tree: row.get(6)?,
         tree_key: row.get(7)?,
         commit: row.get(8)?,

@@ -54,10 +54,9 @@ impl PrivateGit {
     /// Runs git with `paths` as its last arguments, and returns at most the first `most` bytes of its output, and whether
     /// that is all of it.
     pub fn run_bounded(&self, args: &[&str], paths: &[&[u8]], most: usize) -> Result<(Vec<u8>, bool), Error> {
-        let left = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let mut command = self.command(args, &[]);
         command.args(paths.iter().map(|path| OsStr::from_bytes(path)));
-        let first = process::finish_bounded(command, "git", most, left)?;
+        let first = process::finish_bounded(command, "git", most, self.left())?;
         match first.status {
             None => Ok((first.out, false)),
             Some(status) if status.success() => Ok((first.out, true)),
@@ -82,6 +81,8 @@ impl PrivateGit {
     }
 
     /// Calls `take` with the content of each object, in order. An object that does not exist is an error.
+    ///
+    /// Each time that git is waited for, it may take as long as was left at the call: what `take` does with a content does not count.
     pub fn contents(
         &self,
         ids: &[String],
@@ -93,12 +94,14 @@ impl PrivateGit {
         let start = |source| Error::Start { program: "git".to_owned(), source };
         let read = |source| Error::Read { path: self.objects.clone(), source };
         let mut command = self.command(&["cat-file", "--batch"], &[]);
-        let mut child = command.stdin(Stdio::piped()).spawn().map_err(start)?;
+        let limit = self.left();
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(start)?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
         let taken = std::thread::scope(|scope| {
             scope.spawn(move || stdin.map(|mut pipe| drop(pipe.write_all(input.as_bytes()))));
-            let mut output = BufReader::new(stdout.ok_or_else(|| failure(b"no output"))?);
+            let stdout = stdout.ok_or_else(|| failure(b"no output"))?;
+            let mut output = BufReader::new(process::LimitedPipe::new(stdout, limit));
             let mut each = |at: usize, id: &String, output: &mut BufReader<_>| {
                 let mut head = String::new();
                 output.read_line(&mut head).map_err(read)?;
@@ -115,7 +118,12 @@ impl PrivateGit {
                 // It may wait for its output to be read, and the thread for its input.
                 let _ = child.kill();
             }
-            taken
+            match taken {
+                Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::TimedOut => {
+                    Err(Error::TimedOut { program: "git".to_owned(), ms: limit.as_millis() as u64 })
+                }
+                taken => taken,
+            }
         });
         let _ = child.wait();
         taken
@@ -134,8 +142,12 @@ impl PrivateGit {
         variables: &[(&str, &Path)],
         input: &[u8],
     ) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), Error> {
-        let left = self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        process::finish_with_input(self.command(args, variables), "git", input, left)
+        process::finish_with_input(self.command(args, variables), "git", input, self.left())
+    }
+
+    /// Returns the time until the deadline.
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
     }
 
     fn command(&self, args: &[&str], variables: &[(&str, &Path)]) -> Command {

@@ -94,11 +94,6 @@ pub(crate) fn is_private(home: &Home, session: &SessionId, prompt_id: Option<&st
     PrivateTurns::load(home, session).include_prompt(prompt_id)
 }
 
-/// Returns whether a prompt of a session is recorded as private; `session` is the id in the form that is safe as a file name.
-pub fn is_private_prompt(home: &Home, session: &str, prompt_id: &str) -> bool {
-    SessionId::new(session).is_some_and(|session| is_marked(home, &session, prompt_id))
-}
-
 /// Returns whether this prompt itself is recorded as private.
 pub(crate) fn is_marked(home: &Home, session: &SessionId, prompt_id: &str) -> bool {
     PrivateTurns::load(home, session).has_prompt(prompt_id)

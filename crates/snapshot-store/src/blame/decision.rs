@@ -6,7 +6,7 @@
 //! origin. Every other line changed by something that no call has, and who may have done it follows from the turns that ran.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
+use std::ops::{Index, Range};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -188,6 +188,8 @@ pub(super) struct ActiveTurn<'a> {
 /// What happened between two versions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Change<'a> {
+    /// The time of the older version.
+    pub(super) from: u64,
     /// The time of the newer version.
     pub(super) to: u64,
     pub(super) turns: Vec<ActiveTurn<'a>>,
@@ -204,6 +206,14 @@ pub(super) struct Change<'a> {
 impl Change<'_> {
     fn outside(&self) -> Origin {
         Origin { at: self.to, commit: self.new_head.clone(), ..Origin::of(OriginKind::Outside) }
+    }
+
+    /// Returns the origin of a line that a call has written, or perhaps only repeated: of what was there when its turn began, there
+    /// may be no version.
+    fn origin_of(&self, call: &EditCall, turn: &Turn) -> Origin {
+        let origin = Origin::of_turn(OriginKind::Prompt, turn, Some(&call.id));
+        let repeats = call.edits.iter().any(|edit| !matches!(edit, Edit::Replace { .. }));
+        if repeats && turn.from > self.from { Origin::one_of([origin, self.origin()]) } else { origin }
     }
 
     /// Returns the origin of a line that no call has.
@@ -313,7 +323,7 @@ pub(super) type OriginId = u32;
 pub(super) type Before = Option<(u64, OriginId)>;
 
 /// The lines of a file, each with its origin, as they are after some of its versions.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Attribution {
     /// The text; `None` where only the lines are known, from a stored line map.
     text: Option<Vec<u8>>,
@@ -390,42 +400,17 @@ impl Attribution {
     /// Begins with the first known version, all of whose lines come from `origin`.
     pub(super) fn new(text: Vec<u8>, origin: Origin) -> Self {
         let lines = hashed(&text);
-        let mut table = Table::default();
-        let id = table.id(origin);
-        let (origins, before) = (vec![id; lines.len()], vec![None; lines.len()]);
-        Self {
-            text: Some(text),
-            starts: Vec::new(),
-            lines,
-            origins,
-            before,
-            table,
-            seen: HashMap::new(),
-            seen_order: Vec::new(),
-            left: Vec::new(),
-        }
+        let mut known = Self { before: vec![None; lines.len()], lines, text: Some(text), ..Self::default() };
+        known.origins = vec![known.table.id(origin); known.lines.len()];
+        known
     }
 
     /// Continues from a stored line map.
     pub(super) fn resume(bare: &[Bare], origins: Vec<OriginId>, table: Vec<Origin>) -> Self {
         let lines: Vec<Line> = bare.iter().map(|bare| Line { exact: 0, bare: *bare }).collect();
-        let before = vec![None; lines.len()];
-        let mut all = Table::default();
-        for (at, origin) in table.into_iter().enumerate() {
-            all.ids.insert(origin.clone(), at as OriginId);
-            all.all.push(origin);
-        }
-        Self {
-            text: None,
-            starts: Vec::new(),
-            lines,
-            origins,
-            before,
-            table: all,
-            seen: HashMap::new(),
-            seen_order: Vec::new(),
-            left: Vec::new(),
-        }
+        let ids = table.iter().enumerate().map(|(at, origin)| (origin.clone(), at as OriginId)).collect();
+        let table = Table { all: table, ids };
+        Self { before: vec![None; lines.len()], lines, origins, table, ..Self::default() }
     }
 
     /// Adds every line by its hash.
@@ -487,7 +472,7 @@ impl Attribution {
         let is_touched = !change.calls.is_empty() || !change.late_calls.is_empty() || change.new_head.is_some();
         let was = is_touched.then(|| Rc::new((self.lines.clone(), self.origins.clone())));
         let mut loose: Vec<(&EditCall, &Turn)> = Vec::new();
-        let placed = self.repeat(&change.calls, &mut loose);
+        let placed = self.repeat(change, &change.calls, &mut loose);
         if self.text.as_ref() != Some(&text) && !change.late_calls.is_empty() {
             late = self.repeat_late(&text, change, &mut loose);
         }
@@ -521,10 +506,15 @@ impl Attribution {
 
     /// Repeats edit calls on the text. Those that do not fit, or whose text is not whole, are added to `loose`. Returns
     /// whether any was repeated.
-    fn repeat<'a>(&mut self, calls: &[(&'a EditCall, &'a Turn)], loose: &mut Vec<(&'a EditCall, &'a Turn)>) -> bool {
+    fn repeat<'a>(
+        &mut self,
+        change: &Change<'a>,
+        calls: &[(&'a EditCall, &'a Turn)],
+        loose: &mut Vec<(&'a EditCall, &'a Turn)>,
+    ) -> bool {
         let mut has_placed = false;
         for (call, turn) in calls {
-            let origin = self.table.id(Origin::of_turn(OriginKind::Prompt, turn, Some(&call.id)));
+            let origin = self.table.id(change.origin_of(call, turn));
             let is_placed = call.edits.iter().all(|edit| self.apply(edit, origin));
             if is_placed && call.is_whole {
                 has_placed = true;
@@ -558,7 +548,7 @@ impl Attribution {
         let origins = tried.table.all.len();
         for (at, call) in change.late_calls.iter().enumerate() {
             let mut unplaced = Vec::new();
-            tried.repeat(&[*call], &mut unplaced);
+            tried.repeat(change, &[*call], &mut unplaced);
             if tried.text.as_deref() == Some(text) {
                 *self = tried;
                 return at + 1;
@@ -682,7 +672,7 @@ impl Attribution {
         }
         self.place_moved(&ops, was, &new, &inserted, &mut placed);
         self.place_rewrapped(&ops, &text, &starts, &mut placed);
-        self.place_by_text(loose, &new, &inserted, &mut placed);
+        self.place_by_text(loose, &new, &inserted, &mut placed, change);
         if change.new_head.is_some() || (change.calls.is_empty() && change.late_calls.is_empty()) {
             self.place_returned(&new, &inserted, &mut placed, change);
         }
@@ -860,26 +850,26 @@ impl Attribution {
         new: &[Line],
         inserted: &[Range<usize>],
         placed: &mut [Option<OriginId>],
+        change: &Change<'_>,
     ) {
         if loose.is_empty() {
             return;
         }
         // By turn, the newest call of each: of several calls of a turn, the last one has written what stands there.
-        let mut by_line: HashMap<Bare, Vec<Origin>> = HashMap::new();
+        let mut by_line: HashMap<Bare, Vec<(&Turn, OriginId)>> = HashMap::new();
         for (call, turn) in loose {
-            let origin = Origin::of_turn(OriginKind::Prompt, turn, Some(&call.id));
+            let origin = self.table.id(change.origin_of(call, turn));
             for bare in call.new_lines() {
                 let known = by_line.entry(bare).or_default();
-                known.retain(|one| (&one.session, &one.prompt_id) != (&origin.session, &origin.prompt_id));
-                known.push(origin.clone());
+                known.retain(|(one, _)| (&one.session, &one.prompt_id) != (&turn.session, &turn.prompt_id));
+                known.push((turn, origin));
             }
         }
         for at in inserted.iter().flat_map(Clone::clone) {
             if placed[at].is_none()
                 && let Some(origins) = by_line.get(&new[at].bare)
             {
-                let ids: Vec<OriginId> = origins.iter().map(|origin| self.table.id(origin.clone())).collect();
-                placed[at] = Some(self.table.one_of(ids));
+                placed[at] = Some(self.table.one_of(origins.iter().map(|(_, origin)| *origin)));
             }
         }
     }
@@ -923,36 +913,16 @@ impl Attribution {
             match op {
                 DiffOp::Insert { new_index, new_len, .. } => {
                     let (start, end) = (*new_index, new_index + new_len);
-                    let down = (0..MAX_SLIDE)
-                        .take_while(|by| end + by < new.len() && new[start + by].bare == new[end + by].bare);
-                    let down = down.count();
-                    let up = (1..=MAX_SLIDE)
-                        .take_while(|by| *by <= start && new[start - by].bare == new[end - by].bare)
-                        .count();
+                    let (up, down) = slide(new, start..end);
                     self.doubt(origins, start - up..end + down, *new_len);
                 }
                 DiffOp::Delete { old_index, old_len, new_index } => {
-                    let old = &self.lines;
                     let (start, end) = (*old_index, old_index + old_len);
-                    let down = (0..MAX_SLIDE)
-                        .take_while(|by| end + by < old.len() && old[start + by].bare == old[end + by].bare);
-                    let up = (1..=MAX_SLIDE)
-                        .take_while(|by| *by <= start && old[start - by].bare == old[end - by].bare)
-                        .count();
-                    let down = down.count();
+                    let (up, down) = slide(&self.lines, start..end);
                     // Each of these lines may be the one a period further: in the old lines, `old_len` later or earlier.
-                    for by in 0..down {
-                        let ids = [self.origins[start + by], self.origins[end + by]];
-                        if let Some(origin) = origins.get_mut(new_index + by) {
-                            let all = ids.into_iter().chain([*origin]);
-                            *origin = self.table.one_of(all);
-                        }
-                    }
-                    for by in 1..=up {
-                        let ids = [self.origins[start - by], self.origins[end - by]];
-                        if let Some(origin) = new_index.checked_sub(by).and_then(|at| origins.get_mut(at)) {
-                            let all = ids.into_iter().chain([*origin]);
-                            *origin = self.table.one_of(all);
+                    for old in start - up..start + down {
+                        if let Some(origin) = (new_index + old).checked_sub(start).and_then(|at| origins.get_mut(at)) {
+                            *origin = self.table.one_of([self.origins[old], self.origins[old + old_len], *origin]);
                         }
                     }
                 }
@@ -977,6 +947,15 @@ impl Attribution {
             }
         }
     }
+}
+
+/// Returns how many lines further up and down a part of a text may as well lie.
+fn slide(lines: &[Line], part: Range<usize>) -> (usize, usize) {
+    let Range { start, end } = part;
+    let is_same = |one: usize, other: usize| lines[one].bare == lines[other].bare;
+    let up = (1..=MAX_SLIDE.min(start)).take_while(|by| is_same(start - by, end - by)).count();
+    let down = (0..MAX_SLIDE.min(lines.len() - end)).take_while(|by| is_same(start + by, end + by)).count();
+    (up, down)
 }
 
 fn has_crlf(text: &[u8]) -> bool {
@@ -1050,31 +1029,22 @@ fn next_anchor(old: &[Line], new: &[Line]) -> Option<(usize, usize)> {
     })
 }
 
+/// Lines by their hashes without blanks, as they are compared.
+struct BareLines<'a>(&'a [Line]);
+
+impl Index<usize> for BareLines<'_> {
+    type Output = Bare;
+
+    fn index(&self, at: usize) -> &Bare {
+        &self.0[at].bare
+    }
+}
+
 /// Adds the differences of a part of both texts.
 fn push_differences(ops: &mut Vec<DiffOp>, old: &[Line], new: &[Line], from: Range<usize>, to: Range<usize>) {
     if from.is_empty() && to.is_empty() {
         return;
     }
-    let bare = |lines: &[Line]| lines.iter().map(|line| line.bare).collect::<Vec<_>>();
-    let (a, b) = (bare(&old[from.clone()]), bare(&new[to.clone()]));
     let deadline = Some(Instant::now() + COMPARE);
-    let middle = capture_diff_deadline(Algorithm::Patience, &a, 0..a.len(), &b, 0..b.len(), deadline);
-    ops.extend(middle.into_iter().map(|op| shifted(op, from.start, to.start)));
-}
-
-fn shifted(op: DiffOp, old_by: usize, new_by: usize) -> DiffOp {
-    match op {
-        DiffOp::Equal { old_index, new_index, len } => {
-            DiffOp::Equal { old_index: old_index + old_by, new_index: new_index + new_by, len }
-        }
-        DiffOp::Delete { old_index, old_len, new_index } => {
-            DiffOp::Delete { old_index: old_index + old_by, old_len, new_index: new_index + new_by }
-        }
-        DiffOp::Insert { old_index, new_index, new_len } => {
-            DiffOp::Insert { old_index: old_index + old_by, new_index: new_index + new_by, new_len }
-        }
-        DiffOp::Replace { old_index, old_len, new_index, new_len } => {
-            DiffOp::Replace { old_index: old_index + old_by, old_len, new_index: new_index + new_by, new_len }
-        }
-    }
+    ops.extend(capture_diff_deadline(Algorithm::Patience, &BareLines(old), from, &BareLines(new), to, deadline));
 }

@@ -106,7 +106,7 @@ fn play(seed: u64, steps: usize) -> (usize, usize, Vec<String>) {
         let turn = turn(number);
         let mut calls: Vec<EditCall> = Vec::new();
         let mut commands: Vec<String> = Vec::new();
-        let mut change = Change { to: number as u64, ..Change::default() };
+        let mut change = Change { from: number as u64, to: number as u64, ..Change::default() };
         let kind = |kind| if turn.is_private { Writer(OriginKind::Private, 0) } else { Writer(kind, number) };
         let mut id = number as u64;
         match dice.roll(8) {
@@ -228,4 +228,23 @@ fn few_lines_are_unknown() {
         unknown += other;
     }
     assert!(unknown * 100 <= (right + unknown) * 3, "{unknown} of {} lines are unknown", right + unknown);
+}
+
+#[test]
+fn a_file_that_is_written_whole_is_compared_with_what_was_there_when_the_turn_began() {
+    for (from, kind) in [(2, OriginKind::Prompt), (1, OriginKind::Unknown)] {
+        let turn = Turn { to: 5, ..turn(2) };
+        let write = |edits| EditCall { id: "c".to_owned(), at: 3, edits, is_whole: true };
+        let whole = write(vec![Edit::Whole(b"the first line\na line of somebody\nthe last line\n".to_vec())]);
+        let edit = |new: &[u8]| Edit::Replace { old: b"the last line\n".to_vec(), new: new.to_vec(), all: false };
+        let edit = write(vec![edit(b"a line of an edit\nthe last line\n")]);
+        let mut known = Attribution::new(b"the first line\n".to_vec(), Origin::of(OriginKind::Commit));
+        let active = ActiveTurn { turn: &turn, commands: Vec::new(), reported: None, knows_calls: true };
+        let calls = vec![(&whole, &turn), (&edit, &turn)];
+        let change = Change { from, to: 5, turns: vec![active], may_be_outside: from < 2, calls, ..Change::default() };
+        let text = b"the first line\na line of somebody\na line of an edit\nthe last line\n";
+        known.advance(text.to_vec(), None, &change);
+        let kinds: Vec<OriginKind> = known.origins.iter().map(|id| known.origin(*id).kind).collect();
+        assert_eq!(kinds, [OriginKind::Commit, kind, OriginKind::Prompt, kind]);
+    }
 }

@@ -5,15 +5,16 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use longhaul_core::SessionId;
+use longhaul_core::{Env, SessionId};
 use longhaul_runtime::handoff::Project;
-use longhaul_runtime::{ActivityLog, Home, is_private_prompt};
-use longhaul_store::{CommandCall, Snapshot, SnapshotKind, StoredTurn};
+use longhaul_runtime::{ActivityLog, Home, reopen};
+use longhaul_store::{CommandCall, Snapshot, SnapshotKind, Store, StoredTurn};
 
 use super::calls::EditCall;
 use super::decision::{ActiveTurn, Change, Turn};
-use super::{Question, is_same_file};
+use super::is_same_file;
 use crate::Error;
+use crate::place::Place;
 
 /// How much later than a snapshot was asked for a call may have written what it shows: the files are read a moment later.
 const LATE_MS: u64 = 10_000;
@@ -27,9 +28,20 @@ const AFTER_END_MS: u64 = 2_000;
 /// How far the times of a prompt in the memory and of its snapshot may be apart.
 const SAME_PROMPT_MS: u64 = 5_000;
 
-/// Turns and calls of a work tree.
+/// Turns of a work tree, with their calls that are not for one file.
 #[derive(Debug)]
-pub(super) struct Activity {
+pub(super) struct Turns {
+    all: Vec<Turn>,
+    /// The turns by their numbers in the memory.
+    rows: HashMap<i64, usize>,
+    calls: Vec<CommandCall>,
+    project_key: String,
+}
+
+/// Turns and calls of a work tree, for one file.
+#[derive(Debug)]
+pub(super) struct Activity<'a> {
+    pub(super) of_tree: &'a Turns,
     turns: Vec<Turn>,
     /// Edit calls for the file, each with its turn, the oldest first.
     edits: Vec<(EditCall, usize)>,
@@ -50,30 +62,27 @@ struct Command {
     is_reported: bool,
 }
 
-impl Activity {
-    /// Reads what the database knows.
-    pub(super) fn read(asked: &Question<'_>, snapshots: &[Snapshot]) -> Result<Self, Error> {
-        let Question { env, home, store, place, path, .. } = asked;
-        let project = Project::of(env, Some(&place.tree.top));
-        let stored = store.turns_of_tree(&project.key, &place.key)?;
-        let mut private: HashMap<&str, HashSet<String>> = HashMap::new();
-        for snapshot in snapshots {
-            if !private.contains_key(snapshot.session.as_str()) {
-                private.insert(&snapshot.session, store.private_ids(&snapshot.session)?.into_iter().collect());
-            }
-        }
-        let is_private = |session: &str, prompt: Option<&str>| {
-            prompt.is_some_and(|id| {
-                private.get(session).is_some_and(|ids| ids.contains(id)) || is_private_prompt(home, session, id)
-            })
-        };
-        let mut turns = turns_of(snapshots, &stored, env.now.0, &is_private);
+impl Turns {
+    /// Reads what the database knows of the turns that the snapshots show, and of others in the same project.
+    pub(super) fn read(
+        env: &Env,
+        home: &Home,
+        store: &Store,
+        place: &Place,
+        snapshots: &[Snapshot],
+    ) -> Result<Self, Error> {
+        let project_key = Project::of(env, Some(&place.tree.top)).key;
+        let stored = store.turns_of_tree(&project_key, &place.key)?;
+        let mut turns = turns_of(snapshots, &stored, env.now.0);
+        let places = store.session_places()?;
         for turn in turns.iter_mut().filter(|turn| turn.to == u64::MAX) {
-            turn.is_end_known = is_running(home, &turn.session);
+            let place = places.iter().find(|place| place.session == turn.session && place.pid.is_some());
+            add_end(home, turn, place.is_none_or(reopen::is_running));
         }
         let mut rows: HashMap<i64, usize> = HashMap::new();
         for one in &stored {
-            let known = turns.iter().position(|turn| is_turn(turn, one));
+            let same = turns.iter().enumerate().filter(|(_, turn)| is_turn(turn, one));
+            let known = same.min_by_key(|(_, turn)| turn.from.abs_diff(one.at)).map(|(at, _)| at);
             let at = known.unwrap_or_else(|| {
                 let to = one.replied_at.unwrap_or(one.at).max(one.at);
                 turns.push(Turn {
@@ -90,20 +99,31 @@ impl Activity {
             });
             rows.insert(one.id, at);
         }
-        let find = |turns: &[Turn], row: Option<i64>, session: &str, at: u64| {
-            row.and_then(|row| rows.get(&row).copied()).or_else(|| {
-                let of_session = |turn: &Turn| turn.session == session && turn.from <= at;
-                let candidates = turns.iter().enumerate().filter(|(_, turn)| of_session(turn));
-                candidates.max_by_key(|(_, turn)| turn.from).map(|(at, _)| at)
-            })
-        };
+        let oldest = snapshots.first().map_or(u64::MAX, |first| first.created_at);
+        let calls = store.calls_of_tree(&place.key, oldest.min(i64::MAX as u64))?;
+        Ok(Self { all: turns, rows, calls, project_key })
+    }
+
+    /// Returns the turn of a call: by the number of its prompt, or else the last one of its session that began before it.
+    fn find(&self, row: Option<i64>, session: &str, at: u64) -> Option<usize> {
+        row.and_then(|row| self.rows.get(&row).copied()).or_else(|| {
+            let of_session = |turn: &Turn| turn.session == session && turn.from <= at;
+            let candidates = self.all.iter().enumerate().filter(|(_, turn)| of_session(turn));
+            candidates.max_by_key(|(_, turn)| turn.from).map(|(at, _)| at)
+        })
+    }
+}
+
+impl<'a> Activity<'a> {
+    /// Reads the calls for a file.
+    pub(super) fn of_file(turns: &'a Turns, store: &Store, place: &Place, path: &[u8]) -> Result<Self, Error> {
         let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default().to_string_lossy().into_owned();
         // A record has the name without its control characters, as JSON.
         let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && !matches!(c, '"' | '\\' | '\u{fffd}');
         let name = name.split(|c| !is_plain(c)).max_by_key(|part| part.len()).unwrap_or_default().to_owned();
         let (mut edits, mut past) = (Vec::new(), Vec::new());
-        for call in store.edit_calls(&project.key, &place.key, &name)? {
-            let Some(turn) = find(&turns, call.prompt, &call.session, call.at) else { continue };
+        for call in store.edit_calls(&turns.project_key, &place.key, &name)? {
+            let Some(turn) = turns.find(call.prompt, &call.session, call.at) else { continue };
             let own = |named: &str| is_same_file(&place.tree.top, path, named);
             if let Some(read) = EditCall::read(&call.tool_use_id, call.at, &call.input, &own) {
                 edits.push((read.clone(), turn));
@@ -118,17 +138,15 @@ impl Activity {
         let full = serde_json::Value::from(place.tree.top.join(OsStr::from_bytes(path)).to_string_lossy()).to_string();
         let mut with_calls: HashSet<usize> = edits.iter().map(|(_, turn)| *turn).collect();
         let mut commands = Vec::new();
-        let oldest = snapshots.first().map_or(u64::MAX, |first| first.created_at);
-        for call in store.calls_of_tree(&place.key, oldest.min(i64::MAX as u64))? {
-            let CommandCall { tool_use_id, at, session, prompt, files_modified, is_harmless, .. } = call;
-            let Some(turn) = find(&turns, prompt, &session, at) else { continue };
+        for call in &turns.calls {
+            let Some(turn) = turns.find(call.prompt, &call.session, call.at) else { continue };
             with_calls.insert(turn);
-            if !is_harmless {
-                let is_reported = files_modified.contains(&quoted) || files_modified.contains(&full);
-                commands.push(Command { id: tool_use_id, at, turn, is_reported });
+            if !call.is_harmless {
+                let is_reported = call.files_modified.contains(&quoted) || call.files_modified.contains(&full);
+                commands.push(Command { id: call.tool_use_id.clone(), at: call.at, turn, is_reported });
             }
         }
-        let mut activity = Self { turns, edits, past, commands, with_calls };
+        let mut activity = Self { of_tree: turns, turns: turns.all.clone(), edits, past, commands, with_calls };
         activity.add_late_work();
         Ok(activity)
     }
@@ -164,18 +182,20 @@ impl Activity {
         snapshots.partition_point(|one| one.created_at <= open)
     }
 
-    /// Returns what happened between two times; `took_ms` is how long the snapshot at the second one took.
+    /// Returns what happened between two times; `took_ms` is how long after the second one the files were read.
     pub(super) fn change(&self, from: u64, to: u64, took_ms: u64, head: Option<&str>) -> Change<'_> {
         let in_gap = |at: u64| at > from && at <= to;
-        let mut change = Change { to, new_head: head.map(str::to_owned), ..Change::default() };
+        let mut change = Change { from, to, new_head: head.map(str::to_owned), ..Change::default() };
         let mut active: Vec<usize> = Vec::new();
         let mut add = |turn: usize| {
             if !active.contains(&turn) {
                 active.push(turn);
             }
         };
+        // What changed while a snapshot waited for another process is in it.
+        let seen = if took_ms > LATE_MS { to.saturating_add(took_ms) } else { to };
         for (at, turn) in self.turns.iter().enumerate() {
-            if turn.is_here && turn.from < to && turn.to > from {
+            if turn.is_here && turn.from < seen && turn.to > from {
                 add(at);
             }
         }
@@ -197,7 +217,7 @@ impl Activity {
         for command in self.commands.iter().filter(|command| took_ms > 0 && command.at > to && command.at <= soon) {
             add(command.turn);
         }
-        change.may_be_outside = !self.is_covered(&active, from, to);
+        change.may_be_outside = !self.is_covered(&active, from, seen);
         for at in active {
             let of_turn = || self.commands.iter().filter(|command| command.turn == at);
             let mut commands: Vec<&Command> = of_turn().filter(|command| in_gap(command.at)).collect();
@@ -238,15 +258,22 @@ impl Activity {
     }
 }
 
-/// Returns whether a session's log shows that a turn is running.
-fn is_running(home: &Home, session: &str) -> bool {
-    let Some(id) = SessionId::new(session).filter(|id| home.session_file(id, "log").is_file()) else { return false };
-    let metrics = ActivityLog::open(home, &id).and_then(|log| log.metrics());
-    metrics.is_ok_and(|metrics| metrics.is_turn_running())
+/// Adds what the session's log shows of a turn of which there is no snapshot of the end.
+fn add_end(home: &Home, turn: &mut Turn, client_runs: bool) {
+    let id = SessionId::new(&turn.session).filter(|id| home.session_file(id, "log").is_file());
+    let Some(Ok(metrics)) = id.map(|id| ActivityLog::open(home, &id).and_then(|log| log.metrics())) else { return };
+    if metrics.is_turn_running() {
+        // Up to now, unless its client was killed with it: when, nobody knows.
+        turn.is_end_known = client_runs;
+    } else if let Some(last) = metrics.last_line.filter(|last| last.0 >= turn.from) {
+        turn.to = last.0;
+    }
 }
 
+/// Returns whether a turn of the snapshots is one of the memory, which has no private ones.
 fn is_turn(turn: &Turn, stored: &StoredTurn) -> bool {
     turn.session == stored.session
+        && !turn.is_private
         && match (&turn.prompt_id, &stored.prompt_id) {
             (Some(one), Some(other)) => one == other,
             _ => turn.from.abs_diff(stored.at) <= SAME_PROMPT_MS,
@@ -254,12 +281,7 @@ fn is_turn(turn: &Turn, stored: &StoredTurn) -> bool {
 }
 
 /// Returns the turns that the snapshots show: each begins with the snapshot of a prompt.
-fn turns_of(
-    snapshots: &[Snapshot],
-    stored: &[StoredTurn],
-    now: u64,
-    is_private: &dyn Fn(&str, Option<&str>) -> bool,
-) -> Vec<Turn> {
+fn turns_of(snapshots: &[Snapshot], stored: &[StoredTurn], now: u64) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut open: HashMap<&str, usize> = HashMap::new();
     for snapshot in snapshots {
@@ -279,7 +301,7 @@ fn turns_of(
                     from: at,
                     to: u64::MAX,
                     is_end_known: false,
-                    is_private: is_private(&snapshot.session, id),
+                    is_private: snapshot.is_private,
                     is_forgotten: false,
                     is_here: true,
                 });
@@ -298,7 +320,8 @@ fn turns_of(
         }
     }
     for turn in &mut turns {
-        let known = stored.iter().find(|one| is_turn(turn, one));
+        let same = stored.iter().filter(|one| is_turn(turn, one));
+        let known = same.min_by_key(|one| turn.from.abs_diff(one.at));
         turn.is_forgotten = known.is_some_and(|one| one.is_forgotten);
         // A turn whose end nobody saw: the last reply was its end, if that was long ago.
         if !turn.is_end_known && turn.to == u64::MAX && now.saturating_sub(turn.from) > ABANDONED_MS {

@@ -268,7 +268,8 @@ fn a_request_that_was_left_long_ago_gets_no_snapshot_of_later_files() {
     world.write("a", "1");
     world.take();
     let place = world.place();
-    let request = r#"{"session":"s","created_at":5000,"kind":"bookmark","prompt_id":null,"pinned":false}"#;
+    let request =
+        r#"{"session":"s","created_at":5000,"kind":"bookmark","prompt_id":null,"pinned":false,"private":false}"#;
     fs::create_dir_all(place.dir.join("requests")).unwrap();
     fs::write(place.dir.join("requests/5000-1.json"), request).unwrap();
     let (env, config) = (world.env(), longhaul_core::Config::default());

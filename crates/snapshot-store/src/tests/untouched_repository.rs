@@ -132,6 +132,7 @@ fn nothing_of_a_repository_is_changed_and_none_of_its_hooks_runs() {
             kind: SnapshotKind::Prompt,
             prompt_id: None,
             is_pinned: false,
+            is_private: false,
         };
         let limit = Duration::from_secs(60);
         let then = take(&env, &place, &store, limits, &[event], Duration::ZERO, limit).unwrap().remove(0);

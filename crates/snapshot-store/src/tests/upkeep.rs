@@ -114,6 +114,7 @@ fn a_pinned_snapshot_survives_the_loss_of_the_repository_s_objects() {
         kind: SnapshotKind::Bookmark,
         prompt_id: None,
         is_pinned: true,
+        is_private: false,
     };
     let second = Duration::from_secs(60);
     let pinned = take(&env, &world.place(), &world.store(), &world.limits, &[event], second, second).unwrap().remove(0);
@@ -183,8 +184,14 @@ fn what_is_stored_of_a_removed_worktree_goes_with_its_last_snapshot_and_stops_no
     world.commit();
     world.git(&["worktree", "add", "-q", "../linked"]);
     let linked = world.place_of(&world.path("linked")).unwrap();
-    let event =
-        Event { session: "s".into(), created_at: 5, kind: SnapshotKind::Start, prompt_id: None, is_pinned: false };
+    let event = Event {
+        session: "s".into(),
+        created_at: 5,
+        kind: SnapshotKind::Start,
+        prompt_id: None,
+        is_pinned: false,
+        is_private: false,
+    };
     let limit = Duration::from_secs(60);
     let taken = take(&world.env(), &linked, &world.store(), &world.limits, &[event], limit, limit).unwrap();
     world.take();

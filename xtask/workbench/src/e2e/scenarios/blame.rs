@@ -10,7 +10,7 @@ use xtask::run;
 use super::super::world::{Cast, World};
 
 /// An edit, a shell command, a formatter, a person and a second session, then commit, amend, rebase and squash: every line
-/// has its prompt, or is unknown, before and after.
+/// has the same origin before and after.
 pub(crate) fn blame(cast: &Cast, home: &Path) -> Result<()> {
     let world = World::new(cast, home, &json!({}), Vec::new())?;
     world.set("permissions", json!({ "allow": ["Bash", "Read", "Write", "Edit"] }))?;
@@ -58,8 +58,7 @@ pub(crate) fn blame(cast: &Cast, home: &Path) -> Result<()> {
             let number = found["lines"][at]["origin"].as_u64().unwrap_or(u64::MAX);
             let origin: &Value = &found["origins"][number as usize];
             let is_right = origin["kind"] == *kind && origin["text"].as_str().unwrap_or_default().contains(text);
-            ensure!(is_right || origin["kind"] == "unknown", "{when}, line {}: {origin}", at + 1);
-            ensure!(is_right || when != "uncommitted", "{when}, line {} is unknown: {origin}", at + 1);
+            ensure!(is_right, "{when}, line {}: {origin}", at + 1);
         }
         Ok(())
     };
