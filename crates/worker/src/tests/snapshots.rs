@@ -63,6 +63,7 @@ impl Repository {
             kind: SnapshotKind::Prompt,
             prompt_id: None,
             is_pinned: false,
+            is_private: false,
         };
         let place = Place::find(&env, &self.worker.home, self.folder.path()).unwrap();
         let limits = Limits::new(8 << 20, 64 << 20, 10_000);
