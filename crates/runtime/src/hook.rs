@@ -186,7 +186,8 @@ impl<E: HookEvent<'static>> Hook<E> {
     fn event_of(text: String, client: Client) -> Result<Option<E>, String> {
         // The process handles one event, so the payload may be leaked.
         let text: &'static str = text.leak();
-        let wire = match event::split_response(text).filter(|_| E::NAME == EventName::PostToolUse) {
+        let has_response = E::NAME == EventName::PostToolUse;
+        let wire = match has_response.then(|| event::split_response(text)).flatten() {
             Some((rest, response)) => event::parse_with_response(rest.leak(), response),
             None => event::parse(text),
         };
