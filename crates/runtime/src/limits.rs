@@ -54,15 +54,13 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     // Also without a limit: one that is set again must hold after `claude --resume`.
     let Some(mut open) = hook.open_account(Waiting::Patient, false)? else { return Ok(Flow::Next) };
-    if open.account.is_stopped && !open.account.has_left {
-        match hook.leave_baton() {
-            Ok(()) => open.account.has_left = true,
-            Err(error) => hook.write_error(&error),
-        }
-    }
+    let owes = open.account.is_stopped && !open.account.has_left;
+    let left = if owes { hook.leave_baton() } else { Ok(()) };
     open.account.end_session();
+    // With a new database in the place of a damaged one, this job runs again.
+    open.account.is_stopped = left.is_err();
     hook.save(&mut open);
-    Ok(Flow::Next)
+    left.map(|()| Flow::Next)
 }
 
 /// Counts in the background what sessions have spent today, if a limit of the day is set. Those whose hooks were not running
@@ -250,7 +248,13 @@ impl<E: HookEvent<'static>> Hook<E> {
         } else if open.account.own != own {
             (open.account.own, open.account.in_force) = (own, in_project());
         }
-        Ok(open.account.in_force.is_any().then_some(open))
+        if !open.account.in_force.is_any() {
+            // Nothing shows a session as stopped by a limit that the user has taken away.
+            (open.account.is_stopped, open.account.has_left) = (false, false);
+            self.save(&mut open);
+            return Ok(None);
+        }
+        Ok(Some(open))
     }
 
     fn open_account(&self, waiting: Waiting, creates: bool) -> Result<Option<OpenAccount>, Error> {

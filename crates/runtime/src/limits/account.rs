@@ -197,8 +197,8 @@ impl Account {
 
     /// Reads what was added to the transcripts of the session and of its subagents.
     ///
-    /// Calls `keep` after each piece but the last one of a transcript, so that what was read can be saved. If it breaks, the next
-    /// call goes on there.
+    /// Calls `keep` after each piece but the last one, so that what was read can be saved: of a large transcript, or of many small
+    /// ones. If it breaks, the next call goes on there.
     pub(super) fn read(
         &mut self,
         transcript: &Path,
@@ -217,6 +217,7 @@ impl Account {
             (self.session, self.day.spent, self.read) = Default::default();
         }
         let session = transcript.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut unsaved = 0;
         for (path, length) in files {
             let known = place(&self.read, &path);
             let from = known.map_or(0, |at| self.read[at].to);
@@ -232,14 +233,17 @@ impl Account {
                 self.read[old].last = Vec::new();
             }
             loop {
-                let has_more = reader.read(piece, |line| self.count(at, line, &session, prices));
-                let is_further = reader.complete > std::mem::replace(&mut self.read[at].to, reader.complete);
-                if !has_more.unwrap_or(false) {
-                    break;
-                }
+                let has_more = reader.read(piece, |line| self.count(at, line, &session, prices)).unwrap_or(false);
+                unsaved += reader.complete.saturating_sub(std::mem::replace(&mut self.read[at].to, reader.complete));
                 // Within a long line there is nothing to keep yet.
-                if is_further && keep(self).is_break() {
-                    return;
+                if (has_more && unsaved > 0) || unsaved >= piece {
+                    unsaved = 0;
+                    if keep(self).is_break() {
+                        return;
+                    }
+                }
+                if !has_more {
+                    break;
                 }
             }
         }

@@ -104,6 +104,7 @@ fn of_hundreds_of_subagents_the_requests_of_few_are_remembered() {
     assert_eq!(account.session.tokens, 15_010);
     let saved = serde_json::to_vec(&account).unwrap();
     assert!(saved.len() < 60_000, "{}", saved.len());
+    assert!(read(&mut on_this_day(), &transcript, 10_000) > 10, "many small transcripts are saved in between, too");
 }
 
 #[test]
