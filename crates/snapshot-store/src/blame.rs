@@ -237,7 +237,7 @@ struct History<'a> {
     uses_map: bool,
     /// The time up to which it goes.
     map_at: u64,
-    /// The time of the first snapshot that is behind the origins.
+    /// The time at which the files of the first snapshot that is behind the origins were read.
     begins_at: u64,
     /// The time from which on versions could not be read.
     unread_from: Option<u64>,
@@ -274,7 +274,7 @@ impl<'a> History<'a> {
             consumed: HashSet::new(),
             uses_map: asked.depth == Depth::Origins,
             map_at: 0,
-            begins_at: snapshots.first().map_or(0, |first| first.created_at),
+            begins_at: snapshots.first().map_or(0, |first| first.created_at + first.took_ms.unwrap_or_default()),
             unread_from: None,
             last_blob: String::new(),
             settled_at: activity.settled(snapshots).min(end),

@@ -160,7 +160,15 @@ fn watch(env: &Env, prompt: &Event, place: &Place, client: Option<Client>, log: 
     let Some(session) = SessionId::new(&prompt.session) else { return Ok(()) };
     let take = |kind, created_at| {
         request(place, &Event { kind, created_at, is_pinned: false, is_private: false, ..prompt.clone() })?;
-        serve(env, &home, &config, place, log)
+        // The process that takes a snapshot meanwhile serves this request only if this process still runs.
+        let asked = Instant::now();
+        let is_own = |path: &PathBuf| path.to_string_lossy().ends_with(&request_suffix());
+        loop {
+            serve(env, &home, &config, place, log)?;
+            if asked.elapsed() >= IN_TIME || !waiting(place).iter().any(is_own) {
+                return Ok(());
+            }
+        }
     };
     let path = home.session_file(&session, "log");
     let mut read = LogReader::from_end(&path);
