@@ -150,6 +150,8 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
     // prompt before.
     replies::link_session(connection, session_row)?;
     let answered = replies::of_prompt(connection, id)?;
+    // They may still belong to the prompt before, if this one was stored late.
+    replies::remove(connection, id)?;
     index::forget(connection, What::Prompt, id)?;
     let sql = "UPDATE turns SET reply = NULL, provisional = 0, line = NULL, model_line = NULL WHERE id = ?1";
     for turn in answered {

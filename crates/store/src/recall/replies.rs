@@ -56,7 +56,7 @@ pub(crate) fn reindex(connection: &Connection, turn: i64, before: &str) -> rusql
 }
 
 /// Removes the replies of a turn from the index.
-fn remove(connection: &Connection, turn: i64) -> rusqlite::Result<()> {
+pub(crate) fn remove(connection: &Connection, turn: i64) -> rusqlite::Result<()> {
     let Some(link) = link_of(connection, turn)? else { return Ok(()) };
     unlink(connection, turn, &link, &text(connection, turn)?)
 }
@@ -95,7 +95,7 @@ pub(crate) fn link_late(connection: &Connection, prompt: i64) -> rusqlite::Resul
     let turns: Vec<i64> = connection
         .prepare_cached(
             "SELECT t.id FROM prompts p
-             JOIN turns t ON t.owner_id = p.session_id AND t.began_at BETWEEN p.created_at - ?2 AND p.created_at + ?2
+             JOIN turns t ON t.session_id = p.session_id AND t.began_at BETWEEN p.created_at - ?2 AND p.created_at + ?2
                          AND trim(t.prompt) = trim(p.prompt)
              WHERE p.id = ?1",
         )?
