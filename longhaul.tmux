@@ -22,7 +22,7 @@ for longhaul in \
         */.local/bin/longhaul | "$(command -v longhaul)") ;;
         # Not in a shell: `longhaul install` changes that, and the plugin of Claude Code comes with it. A # would be expanded.
         *'#'*) ;;
-        *) tmux display-message "longhaul works in tmux. To use it in a shell and in Claude Code, run: $longhaul install" ;;
+        *) tmux display-message "longhaul works in tmux. To use it in a shell and in Claude Code, run: '$longhaul' install" ;;
         esac
         exec "$longhaul" tmux setup
     fi

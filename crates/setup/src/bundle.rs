@@ -70,6 +70,8 @@ impl Bundle {
     pub fn copy(&self, to: &Path) -> Result<()> {
         let failed = |source| Error::Write { path: to.to_owned(), source };
         let staging = to.with_file_name(format!(".{}.tmp", std::process::id()));
+        // A process with the same id may have been killed here.
+        let _ = fs::remove_dir_all(&staging);
         let copied = copy_tree(&self.folder, &staging.join(PLUGIN)).and_then(|()| {
             let about = staging.join(".claude-plugin");
             create_dir(&about)?;
@@ -157,12 +159,12 @@ fn installed(folder: &Path) -> io::Result<Vec<InstalledFile>> {
         found.push(InstalledFile { name, source });
     }
     for source in native.map(|native| files(&native)).transpose()?.unwrap_or_default() {
-        // A packed executable counts as the one that is unpacked, if a launcher has done that.
+        // A packed executable counts, not what a launcher has unpacked, which may be that of an earlier version.
         let is_packed = source.extension().is_some_and(|end| end == PACKED);
         let unpacked = if is_packed { source.with_extension("") } else { source.clone() };
         // What a launcher has left that was killed has another extension.
         let is_complete = unpacked.extension().is_none();
-        if is_complete && !(is_packed && unpacked.exists()) {
+        if is_complete && (is_packed || !source.with_extension(PACKED).exists()) {
             let name = Path::new("bin").join(unpacked.file_name().unwrap_or_default());
             found.push(InstalledFile { name, source });
         }

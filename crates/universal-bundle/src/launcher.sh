@@ -10,7 +10,9 @@ unset -f echo read true 2>/dev/null
 
 give_up() {
     trap - EXIT
-    if [ -n "$target" ]; then
+    if [ -n "$target" ] && [ -f "$program.gz" ]; then
+        why="the executable @NAME@ cannot be unpacked, so the plugin does nothing: that needs gzip in /usr/bin or /bin, and a folder of the plugin that can be written to"
+    elif [ -n "$target" ]; then
         why="the executable @NAME@ for $target is missing or cannot be run, so the plugin does nothing. Install the plugin again"
     else
         why="the plugin has no executables for this machine ($system $machine), so it does nothing. Install it from source with cargo xtask install, or remove it with claude plugin uninstall longhaul@longhaul"
@@ -60,14 +62,18 @@ case $system-$machine in
 @TARGETS@
 esac
 program=$bin/$target/@NAME@
-# The executables for this machine are unpacked once. Each appears when it is complete, whoever is killed meanwhile.
-if [ -n "$bin" ] && [ -n "$target" ] && [ ! -e "$program" ] && [ -f "$program.gz" ]; then
+# The executables for this machine are unpacked once, and again after an update in place, such as a git pull. Each appears when it is
+# complete, whoever is killed meanwhile.
+is_older() {
+    [ ! -e "$1" ] || [ "$2" -nt "$1" ]
+}
+if [ -n "$bin" ] && [ -n "$target" ] && [ -f "$program.gz" ] && is_older "$program" "$program.gz"; then
     for tools in /usr/bin /bin; do
         [ ! -x "$tools/gzip" ] || break
     done
     for packed in "$bin/$target"/*.gz; do
         new=${packed%.gz}
-        if [ ! -e "$new" ]; then
+        if is_older "$new" "$packed"; then
             "$tools/gzip" -dc "$packed" >"$new.$$" && /bin/chmod 755 "$new.$$" && /bin/mv -f "$new.$$" "$new" || /bin/rm -f "$new.$$"
         fi
     done 2>/dev/null

@@ -1,8 +1,9 @@
 //! What a launcher starts, in which shell, and what it does not.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use longhaul_core::catalog::{self, REGISTRATIONS};
 use serde_json::json;
@@ -71,6 +72,33 @@ fn the_first_start_unpacks_the_executables() {
         assert_eq!(universal.linked(&ALL), ALL, "{shell:?}");
         let files = fs::read_dir(&folder).unwrap().count();
         assert_eq!(files, 2 * ALL.len(), "packed and unpacked, and nothing temporary");
+    }
+}
+
+/// As after `git pull` in a clone, which changes only the packed files.
+#[test]
+fn an_update_in_place_is_unpacked_again() {
+    for shell in shells() {
+        let sandbox = Sandbox::new();
+        let universal = Universal::small(sandbox.path("bundle"));
+        let program = universal.bin().join(native()).join("longhaul-hook");
+        let packed = program.with_extension("gz");
+        let launcher = universal.bin().join("longhaul-hook");
+        for version in ["one", "two"] {
+            let plain = sandbox.path("longhaul-hook");
+            fs::write(&plain, format!("#!/bin/sh\necho {version}\n")).unwrap();
+            let gzip = sandbox.program("gzip").arg("--force").arg(&plain).output().unwrap();
+            assert!(gzip.status.success(), "{gzip:?}");
+            fs::rename(plain.with_extension("gz"), &packed).unwrap();
+            // Some shells compare whole seconds.
+            let (old, new) = (SystemTime::now() - Duration::from_secs(60), SystemTime::now() + Duration::from_secs(60));
+            File::open(&packed).unwrap().set_modified(if version == "one" { old } else { new }).unwrap();
+            if version == "one" {
+                fs::remove_file(&program).unwrap();
+            }
+            let outcome = Outcome::of(&mut in_shell(&sandbox, shell, &launcher), b"");
+            assert_eq!(outcome.stdout, format!("{version}\n"), "{shell:?}: {outcome:?}");
+        }
     }
 }
 

@@ -23,7 +23,7 @@ fn it_starts_the_executable_of_this_machine() {
     let outcome = run_entry_point(&sandbox);
     // The user is told the command after which a shell finds it, too.
     let program = sandbox.path("clone/longhaul/bin/longhaul");
-    let advice = format!("To use it in a shell and in Claude Code, run: {} install\nlonghaul\n", program.display());
+    let advice = format!("To use it in a shell and in Claude Code, run: '{}' install\nlonghaul\n", program.display());
     assert!(outcome.stdout.ends_with(&advice), "{outcome:?}");
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""));
     let folder = sandbox.home().join(".local/bin");

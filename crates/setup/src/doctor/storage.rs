@@ -179,6 +179,7 @@ impl Space {
         let folders = [
             ("installed versions", paths.lib.clone()),
             ("copies of Claude Code", paths.cache()),
+            ("clone of the marketplace", paths.client_dir.join("plugins/marketplaces").join(crate::MARKETPLACE)),
             ("snapshots", snapshots_dir(&paths.data)),
             ("other data", paths.data.dir().to_owned()),
         ];
