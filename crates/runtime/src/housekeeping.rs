@@ -123,7 +123,7 @@ pub fn remove_old_versions(hook: &mut Hook<SessionStart>) -> Result<Flow, Error>
     if let Some(current) = current.as_deref() {
         old.extend(folders(&versions).into_iter().filter(|version| !version.ends_with(current)));
     }
-    old.retain(|folder| !exe.starts_with(folder));
+    old.retain(|folder| folder.canonicalize().is_ok_and(|folder| !exe.starts_with(folder)));
     // Where Claude Code writes no records, it is not known who runs.
     let is_alone = || matches!(client_records::records(env).as_slice(), [own] if env.client_pid == Some(own.pid));
     if old.is_empty() || !is_alone() {
@@ -135,8 +135,12 @@ pub fn remove_old_versions(hook: &mut Hook<SessionStart>) -> Result<Flow, Error>
         return Ok(Flow::Next);
     }
     for folder in old {
+        // Hidden first: what is left of it when this process is killed must not look like a version.
+        let hidden =
+            folder.with_file_name(format!(".{}.tmp", folder.file_name().unwrap_or_default().to_string_lossy()));
+        let _ = fs::remove_dir_all(&hidden);
         // The start of another session may be removing it at the same time.
-        let _ = fs::remove_dir_all(folder);
+        let _ = fs::rename(&folder, &hidden).and_then(|()| fs::remove_dir_all(&hidden));
     }
     Ok(Flow::Next)
 }
