@@ -151,19 +151,28 @@ impl Sandbox {
     }
 }
 
+impl Sandbox {
+    /// Returns the processes that run in it, or those with this argument; none where there is no /proc.
+    pub(crate) fn processes(&self, argument: Option<&str>) -> Vec<Pid> {
+        let home = format!("LONGHAUL_HOME={}", self.data_dir().display());
+        let has = |process: &fs::DirEntry, file: &str, word: &str| {
+            let text = fs::read(process.path().join(file)).unwrap_or_default();
+            text.split(|byte| *byte == 0).any(|one| one == word.as_bytes())
+        };
+        let is_wanted = |process: &fs::DirEntry| {
+            argument.is_none_or(|argument| has(process, "cmdline", argument)) && has(process, "environ", &home)
+        };
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter(is_wanted);
+        processes.filter_map(|process| Pid::from_raw(process.file_name().to_str()?.parse().ok()?)).collect()
+    }
+}
+
 impl Drop for Sandbox {
     /// Ends what still runs in it: a detached process would write into folders that are about to be gone.
     fn drop(&mut self) {
-        let home = self.data_dir();
-        let lives_here = |process: &fs::DirEntry| {
-            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
-            let mut variables = environment.split(|byte| *byte == 0);
-            variables.any(|one| one.strip_prefix(b"LONGHAUL_HOME=") == Some(home.as_os_str().as_encoded_bytes()))
-        };
         // Where there is no /proc, they end by themselves.
-        for process in fs::read_dir("/proc").into_iter().flatten().flatten().filter(lives_here) {
-            let pid = process.file_name().to_str().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
-            let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
+        for pid in self.processes(None) {
+            let _ = kill_process(pid, Signal::KILL);
         }
     }
 }

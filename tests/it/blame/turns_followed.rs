@@ -1,6 +1,5 @@
 //! The process that follows a turn: the snapshots in a long one, and what it leaves when it or its client is killed.
 
-use longhaul_core::catalog::COMMAND_LINE;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
@@ -13,15 +12,7 @@ const ROUNDS: usize = 8;
 
 /// Returns the processes of a sandbox that take snapshots.
 fn followers(sandbox: &Sandbox) -> Vec<Pid> {
-    let home = format!("LONGHAUL_HOME={}", sandbox.data_dir().display());
-    let of = |process: &fs::DirEntry, file: &str| fs::read(process.path().join(file)).unwrap_or_default();
-    let has = |text: &[u8], word: &str| text.split(|byte| *byte == 0).any(|one| one.ends_with(word.as_bytes()));
-    let is_follower = |process: &fs::DirEntry| {
-        let command = of(process, "cmdline");
-        has(&command, COMMAND_LINE) && has(&command, "run-snapshot") && has(&of(process, "environ"), &home)
-    };
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter(is_follower);
-    processes.filter_map(|process| Pid::from_raw(process.file_name().to_str()?.parse().ok()?)).collect()
+    sandbox.processes(Some("run-snapshot"))
 }
 
 #[test]

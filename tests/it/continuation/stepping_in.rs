@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use super::{PROMPT, Stage, full_turn, handoff};
@@ -22,14 +23,25 @@ fn a_user_who_types_something_else_cancels_it() {
     assert!(!stage.prompts().contains(&PROMPT.to_owned()), "{:?}", stage.prompts());
 }
 
-/// Lets the redraws be late, so that a second passes between the typed `/clear` and Enter.
+/// Stops what types, between the typed `/clear` and Enter: the redraws are late, so that it waits. It goes on with [`go_on`].
 fn typing() -> Stage {
     let stage = Stage::new(Options::default());
     stage.standin.replies([full_turn(), handoff("the rest")]);
     stage.standin.delay(Duration::from_millis(800));
     stage.types("count");
     wait_until(DEADLINE, "the clear to be typed", || stage.standin.state().draft == "/clear");
+    signal(&stage, Signal::STOP);
     stage
+}
+
+fn go_on(stage: &Stage) {
+    signal(stage, Signal::CONT);
+}
+
+fn signal(stage: &Stage, signal: Signal) {
+    for pid in stage.sandbox.processes(Some("run-injector")) {
+        kill_process(pid, signal).unwrap();
+    }
 }
 
 #[test]
@@ -37,6 +49,7 @@ fn what_is_cancelled_before_enter_is_taken_back() {
     let stage = typing();
     let cancelled = stage.sandbox.longhaul(&["continuation", "cancel"]);
     assert_eq!(cancelled.status, Some(0), "{}", cancelled.stderr);
+    go_on(&stage);
     stage.standin.wait_for_state("an empty input", |state| state.draft.is_empty());
     assert_eq!(stage.prompts(), ["count"]);
 }
@@ -45,6 +58,7 @@ fn what_is_cancelled_before_enter_is_taken_back() {
 fn a_turn_that_begins_before_enter_is_not_cleared() {
     let stage = typing();
     stage.standin.turn();
+    go_on(&stage);
     stage.standin.wait_for_state("an empty input", |state| state.draft.is_empty());
     assert_eq!(stage.prompts(), ["count"]);
     // Its end is not in the handoff.
