@@ -162,7 +162,7 @@ impl Story<'_> {
         self.voice.step("The session starts")?;
         let answer = self.standin.ask(&json!({ "do": "session", "source": "startup" }))?;
         self.voice
-            .say(&format!("longhaul-session-start notes in which tmux pane it runs. It answers {}", reply(&answer)))
+            .say(&format!("The hook of SessionStart notes in which tmux pane it runs. It answers {}", reply(&answer)))
     }
 
     fn prompt(&mut self) -> Result<()> {
@@ -174,7 +174,7 @@ impl Story<'_> {
             Ok((state["turns"] == 1).then_some(()))
         })?;
         let line = self.standin.log.lines().pop().context("the prompt is not in the activity log")?;
-        self.voice.say("longhaul-user-prompt-submit appends to the session's activity log:")?;
+        self.voice.say("The hook of UserPromptSubmit appends to the session's activity log:")?;
         self.voice.show(&line, "a prompt, with the time in milliseconds")
     }
 
@@ -245,7 +245,8 @@ impl Story<'_> {
         let reason = reason.context("a bookmark was typed although none was due")?;
         self.voice.show(&lines[injection], &format!("{reason}: a bookmark is about to be typed"))?;
         let receipt = lines[injection..].iter().find(|line| line.starts_with('B')).cloned().unwrap_or_default();
-        self.voice.show(&receipt, "longhaul-user-prompt-submit: the client has received it, the count starts again")?;
+        self.voice
+            .show(&receipt, "the hook of UserPromptSubmit: the client has received it, the count starts again")?;
         let took = answer["hooks"][0]["ms"].as_u64().unwrap_or_default();
         self.voice
             .say(&format!("This call's hook took {took} ms, inspecting and typing included. The others only append."))
@@ -277,7 +278,7 @@ impl Story<'_> {
         }
         let metrics = self.standin.log.metrics();
         self.standin.ask(&json!({ "do": "stop", "message": ANSWER }))?;
-        self.voice.show(&self.standin.log.lines().pop().unwrap_or_default(), "longhaul-stop: the turn is over")?;
+        self.voice.show(&self.standin.log.lines().pop().unwrap_or_default(), "the hook of Stop: the turn is over")?;
         let bookmarks = Config::default().bookmarks;
         let now = metrics.last_activity.unwrap_or_default();
         if let BookmarkVerdict::Skip(skip) = decide(Situation::AgentReturn, &bookmarks, true, &metrics, now) {
