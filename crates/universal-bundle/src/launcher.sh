@@ -63,11 +63,12 @@ case $system-$machine in
 esac
 program=$bin/$target/@NAME@
 # The executables for this machine are unpacked once, and again after an update in place, such as a git pull. Each appears when it is
-# complete, whoever is killed meanwhile.
+# complete, whoever is killed meanwhile. All of them: what is started here starts others, and another launcher may have unpacked only
+# the first.
 is_older() {
     [ ! -e "$1" ] || [ "$2" -nt "$1" ]
 }
-if [ -n "$bin" ] && [ -n "$target" ] && [ -f "$program.gz" ] && is_older "$program" "$program.gz"; then
+if [ -n "$bin" ] && [ -n "$target" ] && [ -f "$program.gz" ]; then
     for tools in /usr/bin /bin; do
         [ ! -x "$tools/gzip" ] || break
     done
