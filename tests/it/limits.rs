@@ -63,6 +63,20 @@ impl Session {
         self.sandbox.home().join(".claude/projects/-project").join(name)
     }
 
+    /// Returns a session that was asked to do something, and has spent more than its limit since.
+    fn past_its_limit() -> Self {
+        const PROMPT: &str = "port the parser to the new grammar";
+        let session = Self::new(&json!({ "limits": { "session": 1 } }));
+        session.prompt(PROMPT);
+        let asked = json!({
+            "type": "user", "uuid": "u1", "sessionId": session.id, "timestamp": "2026-11-15T11:58:00.000Z",
+            "message": { "role": "user", "content": PROMPT },
+        });
+        session.append("spender.jsonl", &asked);
+        session.spend(60_000);
+        session
+    }
+
     /// Appends a reply that reports this many output tokens of Opus 5.5: a thousand cost two cents.
     fn spend(&self, output: u64) {
         self.spend_in(&format!("{}.jsonl", self.id), self.id, "claude-opus-5-5", output);
@@ -167,14 +181,7 @@ fn a_session_is_warned_once_stopped_and_goes_on_when_its_limit_is_raised() {
 #[test]
 fn the_next_session_continues_what_a_limit_has_stopped() {
     for is_in_turn in [true, false] {
-        let session = Session::new(&json!({ "limits": { "session": 1 } }));
-        session.prompt("port the parser to the new grammar");
-        let asked = json!({
-            "type": "user", "uuid": "u1", "sessionId": session.id, "timestamp": "2026-11-15T11:58:00.000Z",
-            "message": { "role": "user", "content": "port the parser to the new grammar" },
-        });
-        session.append("spender.jsonl", &asked);
-        session.spend(60_000);
+        let session = Session::past_its_limit();
         match is_in_turn {
             true => stops(&session.use_tool(), "limits.session"),
             false => stops(&session.prompt("go on"), "limits.session"),

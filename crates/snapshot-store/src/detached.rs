@@ -159,7 +159,10 @@ fn watch(env: &Env, prompt: &Event, place: &Place, client: Option<Client>, log: 
     let (config, _) = longhaul_runtime::config(env)?;
     let Some(session) = SessionId::new(&prompt.session) else { return Ok(()) };
     let take = |kind, created_at| {
-        request(place, &Event { kind, created_at, is_pinned: false, is_private: false, ..prompt.clone() })?;
+        request(
+            place,
+            &Event { prompt_id: prompt.prompt_id.clone(), ..Event::new(&*prompt.session, created_at, kind) },
+        )?;
         // The process that takes a snapshot meanwhile serves this request only if this process still runs.
         let asked = Instant::now();
         let is_own = |path: &PathBuf| path.to_string_lossy().ends_with(&request_suffix());

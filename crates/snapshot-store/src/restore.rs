@@ -212,14 +212,7 @@ impl Prepared {
         };
         let steps = &self.plan.steps;
         check_objects(&git, steps)?;
-        let event = Event {
-            session: session.to_owned(),
-            created_at: env.now.0,
-            kind: SnapshotKind::Restore,
-            prompt_id: None,
-            is_pinned: true,
-            is_private: false,
-        };
+        let event = Event { is_pinned: true, ..Event::new(session, env.now.0, SnapshotKind::Restore) };
         let before = add_snapshots(place, store, &git, &scanned, &[event], started)?.pop().ok_or(Error::Output)?;
         let undo = self.goal.before.clone().or(before.commit.clone()).ok_or(Error::Output)?;
         let journal = journal(env, &self.goal, &self.plan, undo, &scanned, &self.then, &Files::of(place)?);

@@ -52,6 +52,13 @@ pub struct Event {
     pub is_private: bool,
 }
 
+impl Event {
+    /// Returns an event of a session, without a prompt.
+    pub fn new(session: impl Into<String>, created_at: u64, kind: SnapshotKind) -> Self {
+        Self { session: session.into(), created_at, kind, prompt_id: None, is_pinned: false, is_private: false }
+    }
+}
+
 /// Takes a snapshot, waits at most `patience` for another process that does, and stores it for all `events`.
 ///
 /// Returns the stored snapshots, one for each event.

@@ -125,14 +125,7 @@ impl World {
 
     fn try_take(&self) -> Result<Snapshot, Error> {
         let env = self.env();
-        let event = Event {
-            session: "s".to_owned(),
-            created_at: env.now.0,
-            kind: SnapshotKind::Prompt,
-            prompt_id: None,
-            is_pinned: false,
-            is_private: false,
-        };
+        let event = Event::new("s", env.now.0, SnapshotKind::Prompt);
         let (patience, limit) = (Duration::from_secs(10), Duration::from_secs(60));
         let taken = take(&env, &self.place_of(&self.top())?, &self.store(), &self.limits, &[event], patience, limit);
         taken.map(|mut all| all.pop().unwrap())

@@ -13,14 +13,7 @@ use crate::sandbox::payload;
 
 /// Returns a session that has spent more than its limit, and whose hook was killed while it waited for the database.
 fn killed_before_the_baton() -> Session {
-    let session = Session::new(&json!({ "limits": { "session": 1 } }));
-    session.prompt("port the parser");
-    let asked = json!({
-        "type": "user", "uuid": "u1", "sessionId": session.id, "timestamp": "2026-11-15T11:58:00.000Z",
-        "message": { "role": "user", "content": "port the parser" },
-    });
-    session.append("spender.jsonl", &asked);
-    session.spend(60_000);
+    let session = Session::past_its_limit();
     let database = database(&session);
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut hook = session.sandbox.executable("longhaul-post-tool-use");

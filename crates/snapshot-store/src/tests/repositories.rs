@@ -164,14 +164,7 @@ fn worktrees_have_snapshots_of_their_own() {
     assert_ne!(main.key, other.key);
     let before = listing(&world.top().join(".git"));
     let (env, store) = (world.env(), world.store());
-    let event = Event {
-        session: "s".into(),
-        created_at: 5,
-        kind: SnapshotKind::Start,
-        prompt_id: None,
-        is_pinned: false,
-        is_private: false,
-    };
+    let event = Event::new("s", 5, SnapshotKind::Start);
     let taken = take(&env, &other, &store, &world.limits, &[event], Duration::ZERO, Duration::from_secs(60)).unwrap();
     fs::write(linked.join("a"), "2").unwrap();
     let prepared = prepare(&env, &other, &world.limits, &taken[0], Vec::new()).unwrap();

@@ -126,14 +126,7 @@ fn nothing_of_a_repository_is_changed_and_none_of_its_hooks_runs() {
         let (place, file) = (world.place_of(&top).unwrap(), top.join(file));
         assert_eq!(place.tree.top, top);
         let env = world.env();
-        let event = Event {
-            session: "s".into(),
-            created_at: env.now.0,
-            kind: SnapshotKind::Prompt,
-            prompt_id: None,
-            is_pinned: false,
-            is_private: false,
-        };
+        let event = Event::new("s", env.now.0, SnapshotKind::Prompt);
         let limit = Duration::from_secs(60);
         let then = take(&env, &place, &store, limits, &[event], Duration::ZERO, limit).unwrap().remove(0);
         check("a snapshot", &top);

@@ -108,14 +108,7 @@ fn a_pinned_snapshot_survives_the_loss_of_the_repository_s_objects() {
     world.write("a", "one\n");
     world.commit();
     let env = world.env();
-    let event = Event {
-        session: "s".into(),
-        created_at: env.now.0,
-        kind: SnapshotKind::Bookmark,
-        prompt_id: None,
-        is_pinned: true,
-        is_private: false,
-    };
+    let event = Event { is_pinned: true, ..Event::new("s", env.now.0, SnapshotKind::Bookmark) };
     let second = Duration::from_secs(60);
     let pinned = take(&env, &world.place(), &world.store(), &world.limits, &[event], second, second).unwrap().remove(0);
     upkeep_at(&world, env.now.0, &Config::default());
@@ -184,14 +177,7 @@ fn what_is_stored_of_a_removed_worktree_goes_with_its_last_snapshot_and_stops_no
     world.commit();
     world.git(&["worktree", "add", "-q", "../linked"]);
     let linked = world.place_of(&world.path("linked")).unwrap();
-    let event = Event {
-        session: "s".into(),
-        created_at: 5,
-        kind: SnapshotKind::Start,
-        prompt_id: None,
-        is_pinned: false,
-        is_private: false,
-    };
+    let event = Event::new("s", 5, SnapshotKind::Start);
     let limit = Duration::from_secs(60);
     let taken = take(&world.env(), &linked, &world.store(), &world.limits, &[event], limit, limit).unwrap();
     world.take();

@@ -57,14 +57,7 @@ impl Repository {
     /// Takes a snapshot for a prompt, and returns its number.
     pub(super) fn take(&self, session: &str) -> i64 {
         let (env, _) = self.worker.now().unwrap();
-        let event = Event {
-            session: session.to_owned(),
-            created_at: self.clock.fetch_add(1_000, Ordering::Relaxed),
-            kind: SnapshotKind::Prompt,
-            prompt_id: None,
-            is_pinned: false,
-            is_private: false,
-        };
+        let event = Event::new(session, self.clock.fetch_add(1_000, Ordering::Relaxed), SnapshotKind::Prompt);
         let place = Place::find(&env, &self.worker.home, self.folder.path()).unwrap();
         let limits = Limits::new(8 << 20, 64 << 20, 10_000);
         let (patience, limit) = (Duration::from_secs(10), Duration::from_secs(60));
