@@ -97,7 +97,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
         out::json(&json!({ "path": encoded_path(&found.path), "origins": origins, "lines": lines }))?;
     } else if args.porcelain {
         let names = names(&store, &found)?;
-        for at in range {
+        let row = |at: usize| {
             let line = &found.lines[at];
             let (origin, (prompt, _)) = (&found.origins[line.origin], &names[line.origin]);
             let or_dash = |text: Option<&str>| text.filter(|text| !text.is_empty()).unwrap_or("-").to_owned();
@@ -111,8 +111,9 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
                 or_dash(origin.call.as_deref()),
             ];
             let text = printable(&String::from_utf8_lossy(&line.text).replace('\t', "    "));
-            out::line(&format!("{}\t{text}", fields.map(|field| printable(&field)).join("\t")))?;
-        }
+            format!("{}\t{text}", fields.map(|field| printable(&field)).join("\t"))
+        };
+        out::lines(&range.map(row).collect::<Vec<_>>())?;
     } else {
         show(env, &store, &found, range)?;
     }

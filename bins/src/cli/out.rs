@@ -18,6 +18,11 @@ pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints lines, all at once: to write thousands one by one may take longer than to find them.
+pub(crate) fn lines(lines: &[String]) -> anyhow::Result<()> {
+    if lines.is_empty() { Ok(()) } else { line(&lines.join("\n")) }
+}
+
 /// Prints JSON, with control and invisible characters escaped.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     line(&escaped_json(&serde_json::to_string_pretty(value)?))
@@ -59,7 +64,7 @@ pub(crate) fn recorded_text(env: &Env, recorded: &str) -> anyhow::Result<()> {
 /// Prints lines of earlier sessions, whose only control characters are colours on a terminal. A model gets them in the frame
 /// of a record.
 pub(crate) fn recorded_lines(env: &Env, lines: &[String]) -> anyhow::Result<()> {
-    if is_for_model(env) { print_framed(&lines.join("\n")) } else { lines.iter().try_for_each(|text| line(text)) }
+    if is_for_model(env) { print_framed(&lines.join("\n")) } else { self::lines(lines) }
 }
 
 fn print_framed(recorded: &str) -> anyhow::Result<()> {
