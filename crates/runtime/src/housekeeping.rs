@@ -10,7 +10,7 @@ use longhaul_core::catalog::{Job, MARKETPLACE};
 use longhaul_core::event::{SessionStart, StartSource};
 
 use crate::memory::salvage;
-use crate::{Error, Flow, Hook, bounded_read, client_records, files, home};
+use crate::{Error, Flow, Hook, bounded_read, client_records, files, home, process};
 
 /// Session files that were not changed for this long are removed.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -127,6 +127,11 @@ pub fn remove_old_versions(hook: &mut Hook<SessionStart>) -> Result<Flow, Error>
     // Where Claude Code writes no records, it is not known who runs.
     let is_alone = || matches!(client_records::records(env).as_slice(), [own] if env.client_pid == Some(own.pid));
     if old.is_empty() || !is_alone() {
+        return Ok(Flow::Next);
+    }
+    // A session with another configuration folder has its record there.
+    let runs = |pid: Option<u32>| pid.is_some_and(|pid| env.client_pid != Some(pid) && process::is_alive(pid));
+    if hook.store()?.agents()?.iter().any(|agent| runs(agent.pid)) {
         return Ok(Flow::Next);
     }
     // A running `longhaul install` holds this lock: it records its version after it has copied it.

@@ -531,6 +531,10 @@ impl Started {
     }
 }
 
+/// As much as every user may give a pipe.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const PIPE_BYTES: usize = 1 << 20;
+
 /// A pipe from a program. A read fails with `TimedOut` if nothing arrives within a limit.
 pub(crate) struct LimitedPipe {
     pipe: OwnedFd,
@@ -540,6 +544,12 @@ pub(crate) struct LimitedPipe {
 impl LimitedPipe {
     pub(crate) fn new(pipe: impl Into<OwnedFd>, limit: Duration) -> Self {
         Self { pipe: pipe.into(), limit }
+    }
+
+    /// Lets the program work ahead while what it has written is used, where the system can: a pipe holds 64 KB otherwise.
+    pub(crate) fn enlarge(&self) {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let _ = rustix::pipe::fcntl_setpipe_size(&self.pipe, PIPE_BYTES);
     }
 }
 

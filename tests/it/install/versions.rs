@@ -48,6 +48,15 @@ fn a_session_that_runs_alone_removes_what_an_update_has_replaced() {
     start(1);
     assert_eq!(machine.versions(), ["1.0.0", "1.1.0"], "another session may have begun with the old one");
     assert!(copies.join("1.0.0").exists());
+    // With another configuration folder, as its process says.
+    let mut elsewhere = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let mut hook = machine.sandbox.executable("longhaul-session-start");
+    hook.env("CLAUDE_CONFIG_DIR", machine.sandbox.path("work")).env("CLAUDE_PID", elsewhere.id().to_string());
+    Outcome::of(&mut hook, payload("SessionStart", json!({ "session_id": "elsewhere" })).as_bytes());
+    start(std::process::id());
+    assert_eq!(machine.versions(), ["1.0.0", "1.1.0"], "the other one may have begun with it, too");
+    elsewhere.kill().unwrap();
+    elsewhere.wait().unwrap();
     start(std::process::id());
     assert_eq!(machine.versions(), ["1.1.0"]);
     assert_eq!([".new", "1.0.0", "1.1.0"].map(|copy| copies.join(copy).exists()), [true, false, true]);

@@ -101,7 +101,9 @@ impl PrivateGit {
         let taken = std::thread::scope(|scope| {
             scope.spawn(move || stdin.map(|mut pipe| drop(pipe.write_all(input.as_bytes()))));
             let stdout = stdout.ok_or_else(|| failure(b"no output"))?;
-            let mut output = BufReader::new(process::LimitedPipe::new(stdout, limit));
+            let pipe = process::LimitedPipe::new(stdout, limit);
+            pipe.enlarge();
+            let mut output = BufReader::new(pipe);
             let mut each = |at: usize, id: &String, output: &mut BufReader<_>| {
                 let mut head = String::new();
                 output.read_line(&mut head).map_err(read)?;
