@@ -7,9 +7,11 @@ mod world;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use xtask::arguments::E2eArgs;
 use xtask::workspace::{Profile, Workspace};
 use xtask::{dist, run, test};
@@ -17,6 +19,9 @@ use xtask::{dist, run, test};
 use self::scenarios::{ALL, LONG, Scenario, TYPING};
 use self::world::Cast;
 use crate::stage::{check_interrupts, until, watch_interrupts};
+
+/// The maximum number of scenarios at once: with more, clients start so slowly that other waits end.
+const AT_ONCE: usize = 2;
 
 /// The result of one scenario.
 struct Outcome {
@@ -60,12 +65,28 @@ pub(crate) fn run(workspace: &Workspace, args: &E2eArgs) -> Result<()> {
     watch_interrupts()?;
     writeln!(io::stdout(), "\n{} scenarios on {}", chosen.len(), version.trim())?;
     let cast = Cast { client, marketplace: workspace.target.join("dist"), programs: workspace.target.join("e2e") };
-    let mut outcomes = Vec::new();
-    for scenario in chosen {
-        outcomes.push(play(scenario, &cast, args.keep)?);
-        check_interrupts()?;
-    }
-    report(&outcomes)
+    report(&play_all(&chosen, &cast, args.keep)?)
+}
+
+/// Runs scenarios, each in a home and a tmux server of its own: most of the time, they wait.
+fn play_all(chosen: &[&'static Scenario], cast: &Cast, keep: bool) -> Result<Vec<Outcome>> {
+    let parties = thread::available_parallelism().map_or(1, usize::from).min(AT_ONCE);
+    let next = AtomicUsize::new(0);
+    let party = || {
+        let mut outcomes = Vec::new();
+        while let Some(scenario) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
+            check_interrupts()?;
+            outcomes.push(play(scenario, cast, keep)?);
+        }
+        check_interrupts().map(|()| outcomes)
+    };
+    let outcomes: Result<Vec<Vec<Outcome>>> = thread::scope(|scope| {
+        let parties: Vec<_> = (0..parties).map(|_| scope.spawn(party)).collect();
+        parties.into_iter().map(|party| party.join().map_err(|_| anyhow!("a scenario panicked"))?).collect()
+    });
+    let mut outcomes: Vec<Outcome> = outcomes?.into_iter().flatten().collect();
+    outcomes.sort_by_key(|outcome| chosen.iter().position(|scenario| scenario.name == outcome.scenario.name));
+    Ok(outcomes)
 }
 
 fn choose(names: &[String], only_typing: bool) -> Result<Vec<&'static Scenario>> {

@@ -2,6 +2,7 @@
 //! session are in `world.rs`.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -75,6 +76,9 @@ pub(crate) fn started_as(client: &Path, bundle: &Path) -> Vec<String> {
 }
 
 const AGENT_INSTALL: Duration = Duration::from_secs(180);
+
+/// Held while an agent's program is looked for and installed.
+static INSTALLING: Mutex<()> = Mutex::new(());
 
 /// A version of Node.js for a program that needs a newer one than the installed one.
 const NODE: &str = "node@22";
@@ -192,6 +196,8 @@ impl AgentProgram {
     pub(crate) fn find(&self, folder: &Path) -> Result<Vec<String>> {
         let prefix = folder.join(self.name);
         let script = prefix.join("node_modules").join(self.script);
+        // Another scenario may be about to install it.
+        let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
         if self.installed(&prefix).as_deref() != Some(self.version) || !script.exists() {
             self.install(&prefix)?;
         }
