@@ -163,7 +163,7 @@ const WORKBENCH: &str = "xtask-workbench";
 ///
 /// The process is replaced, so that Ctrl-C reaches one process, and its exit status is that of the task.
 pub fn workbench(workspace: &Workspace, task: &WorkbenchTask, arguments: impl Iterator<Item = OsString>) -> Result<()> {
-    let folder = workspace.build(WORKBENCH, &[], profile(task), None)?;
+    let folder = workspace.build(WORKBENCH, &["--bin", WORKBENCH], profile(task), None)?;
     let program = folder.join(WORKBENCH);
     let error = self::program(&program).args(arguments).exec();
     Err(error).with_context(|| format!("cannot start {}", program.display()))

@@ -98,11 +98,24 @@ impl Workspace {
         })
     }
 
-    /// Builds `targets` (cargo's own flags, such as `--bins`) of `package` and returns the folder with the executables.
+    /// Builds executables of `package`, named by cargo's own flags (`--bin NAME`, `--example NAME`), and returns their folder.
     pub fn build(&self, package: &str, targets: &[&str], profile: Profile, triple: Option<&str>) -> Result<PathBuf> {
+        if profile == Profile::Dev && triple.is_none() {
+            // Crates are built with the features that the chosen packages need: with the same choice as in `cargo xtask test`,
+            // they are built once for both. The example makes the dependencies of tests a part of it.
+            let mut cargo = run::cargo();
+            cargo.current_dir(&self.root).args(["build", "--workspace", "--example", "standin"]).args(targets);
+            run::aloud(&mut cargo)?;
+            return Ok(self.target.join(profile.folder()));
+        }
         run::aloud(&mut self.command(run::cargo(), "build", package, targets, profile, triple))?;
         let folder = triple.map_or_else(|| self.target.clone(), |triple| self.target.join(triple));
         Ok(folder.join(profile.folder()))
+    }
+
+    /// Returns the flags that choose the executables of [`PACKAGE`].
+    pub fn bins(&self) -> Vec<&str> {
+        self.executables.iter().flat_map(|name| ["--bin", name]).collect()
     }
 
     /// Builds the executables that users get, and returns their folder.
@@ -127,7 +140,7 @@ impl Workspace {
     ) -> Result<PathBuf> {
         if profile == Profile::Dev {
             progress.step("compile the executables")?;
-            return self.build(PACKAGE, &["--bins"], profile, triple);
+            return self.build(PACKAGE, &self.bins(), profile, triple);
         }
         let host = Self::host_triple()?;
         let triple = triple.unwrap_or(&host);
@@ -159,7 +172,8 @@ impl Workspace {
     ///
     /// It is linked as cargo links any program.
     pub fn add_empty_program(&self, folder: &Path, profile: Profile) -> Result<()> {
-        let built = self.build("longhaul-empty", &[], profile, None)?.join("longhaul-empty");
+        let name = "longhaul-empty";
+        let built = self.build(name, &["--bin", name], profile, None)?.join(name);
         let place = folder.join("empty");
         fs::copy(&built, &place).with_context(|| format!("cannot copy {} to {}", built.display(), place.display()))?;
         Ok(())

@@ -55,7 +55,7 @@ pub(crate) fn run(workspace: &Workspace, runs: usize, output: Output) -> Result<
     test::ensure(&["tmux", "sqlite3", "node"])?;
     let bin = workspace.build_to_ship(Profile::Release, None)?;
     workspace.add_empty_program(&bin, Profile::Release)?;
-    let standin = workspace.build(PACKAGE, &["--example", "standin"], Profile::Dev, None)?.join("examples/standin");
+    let standin = workspace.build(PACKAGE, &[], Profile::Dev, None)?.join("examples/standin");
     watch_interrupts()?;
 
     let homes = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;

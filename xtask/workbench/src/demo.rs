@@ -29,7 +29,7 @@ const ROWS: u16 = 24;
 pub(crate) fn run(workspace: &Workspace, keep: bool) -> Result<()> {
     test::ensure(&["tmux"])?;
     // In one build: separate builds would compile some crates twice.
-    let bin = workspace.build(PACKAGE, &["--bins", "--example", "standin"], Profile::Dev, None)?;
+    let bin = workspace.build(PACKAGE, &workspace.bins(), Profile::Dev, None)?;
     let standin = bin.join("examples/standin");
     watch_interrupts()?;
 

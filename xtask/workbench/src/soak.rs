@@ -62,7 +62,7 @@ struct Seen {
 /// whatever they do.
 pub(crate) fn run(workspace: &Workspace, profile: Profile, crowd: Crowd) -> Result<()> {
     ensure!(crowd.sessions > 0 && crowd.hooks > 2, "a soak needs at least one session with three hooks");
-    let bin = workspace.build(PACKAGE, &["--bins"], profile, None)?;
+    let bin = workspace.build(PACKAGE, &workspace.bins(), profile, None)?;
     workspace.add_empty_program(&bin, profile)?;
     watch_interrupts()?;
     for pace in [Pace::Thinking, Pace::AtOnce] {

@@ -71,7 +71,7 @@ fn recorded(root: &Path) -> Result<Vec<Recorded>> {
 
 /// Sends `count` payloads, derived from the recorded ones with `seed`.
 pub(crate) fn run(workspace: &Workspace, count: usize, seed: u64) -> Result<()> {
-    let bin = workspace.build(PACKAGE, &["--bins"], Profile::Dev, None)?;
+    let bin = workspace.build(PACKAGE, &workspace.bins(), Profile::Dev, None)?;
     let recorded = recorded(&workspace.root)?;
     let failures = workspace.target.join("fuzz-payloads");
     watch_interrupts()?;
