@@ -49,7 +49,7 @@ fn a_session_that_runs_alone_removes_what_an_update_has_replaced() {
     assert_eq!(machine.versions(), ["1.0.0", "1.1.0"], "another session may have begun with the old one");
     assert!(copies.join("1.0.0").exists());
     // With another configuration folder, as its process says.
-    let mut elsewhere = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let mut elsewhere = machine.sandbox.program("sleep").arg("600").spawn().unwrap();
     let mut hook = machine.sandbox.executable("longhaul-session-start");
     hook.env("CLAUDE_CONFIG_DIR", machine.sandbox.path("work")).env("CLAUDE_PID", elsewhere.id().to_string());
     Outcome::of(&mut hook, payload("SessionStart", json!({ "session_id": "elsewhere" })).as_bytes());

@@ -264,7 +264,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(10_000))]
+    #![proptest_config(ProptestConfig::with_cases(2_500))]
 
     #[test]
     fn no_two_injections_within_the_cooldown_and_none_without_work(
