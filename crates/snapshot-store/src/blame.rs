@@ -177,7 +177,7 @@ pub(crate) fn keep_line_maps(
         let activity = Activity::of_file(&turns, store, place, &path)?;
         let mut history = History::new(&asked, &git, &snapshots, &activity, end);
         // A file that is no text, or has gone from the store, has no map.
-        if let Ok((Some(_), _)) = history.walk(&path, end, 0) {
+        if let Ok((Some(_), _)) = history.walk(&path, end, 0, None) {
             stored += usize::from(history.store_map(&path)?);
         }
     }
@@ -241,6 +241,8 @@ struct History<'a> {
     begins_at: u64,
     /// The time from which on versions could not be read.
     unread_from: Option<u64>,
+    /// The snapshot of the first version before the next one that breaks off.
+    left_out: Option<usize>,
     /// The content of the last version.
     last_blob: String,
     /// How many snapshots a new line map may cover, and its content.
@@ -276,6 +278,7 @@ impl<'a> History<'a> {
             map_at: 0,
             begins_at: snapshots.first().map_or(0, |first| first.created_at + first.took_ms.unwrap_or_default()),
             unread_from: None,
+            left_out: None,
             last_blob: String::new(),
             settled_at: activity.settled(snapshots).min(end),
             settled: None,
@@ -285,7 +288,7 @@ impl<'a> History<'a> {
     /// Follows the file through all snapshots up to its present text. Returns also how many versions were read.
     fn attribute(&mut self, text: &[u8]) -> Result<(Attribution, usize), Error> {
         let Question { place, path, env, .. } = *self.asked;
-        let (known, versions) = self.walk(path, self.snapshots.len(), 0)?;
+        let (known, versions) = self.walk(path, self.snapshots.len(), 0, Some(text))?;
         // All snapshots may be gone, and only a line map be left.
         let last = self.snapshots.last();
         if last.is_none() && known.is_none() {
@@ -316,8 +319,14 @@ impl<'a> History<'a> {
     }
 
     /// Follows the file through the snapshots before `end`. Returns its lines with their origins, and how many versions were read;
-    /// `None` if no snapshot has the file.
-    fn walk(&mut self, path: &[u8], end: usize, depth: usize) -> Result<(Option<Attribution>, usize), Error> {
+    /// `None` if no snapshot has the file. `present` is the text behind the last snapshot.
+    fn walk(
+        &mut self,
+        path: &[u8],
+        end: usize,
+        depth: usize,
+        present: Option<&[u8]>,
+    ) -> Result<(Option<Attribution>, usize), Error> {
         let map = self.asked.store.line_map(&self.asked.place.key, &encoded_path(path))?;
         // Only the versions themselves say what a line was before. Those that are gone are only in the map.
         let oldest = self.snapshots.first().map_or(u64::MAX, |one| one.created_at);
@@ -356,12 +365,14 @@ impl<'a> History<'a> {
             let activity = Activity::of_file(self.activity.of_tree, asked.store, asked.place, &old)?;
             let older = History::new(&asked, self.git, self.snapshots, &activity, first.snapshot);
             let mut older = History { uses_map: self.uses_map, ..older };
-            known = older.walk(&old, first.snapshot, depth + 1)?.0;
+            known = older.walk(&old, first.snapshot, depth + 1, None)?.0;
             self.texts.extend(older.texts);
         }
         let ids: Vec<String> = versions.iter().filter_map(|version| version.blob.clone()).collect();
         let git = self.git.clone();
         let mut at = 0;
+        // A version that may break off: the next one says whether it does.
+        let mut held: Option<(&Version, Vec<u8>)> = None;
         let read = git.contents(&ids, |_, size, content| {
             let mut text = Vec::new();
             if size <= MAX_FILE {
@@ -370,15 +381,28 @@ impl<'a> History<'a> {
                 content.read_to_end(&mut text).map_err(failed)?;
             }
             while let Some(version) = versions.get(at).filter(|version| version.blob.is_none()) {
+                self.let_go(&mut known, held.take(), None);
                 self.step(&mut known, version, Vec::new());
                 at += 1;
             }
             if let Some(version) = versions.get(at) {
-                self.step(&mut known, version, if is_binary(&text) { Vec::new() } else { text });
+                let text = if is_binary(&text) { Vec::new() } else { text };
+                self.let_go(&mut known, held.take(), Some(&text));
+                match &known {
+                    Some(known) if known.may_break_off(&text) => held = Some((version, text)),
+                    _ => self.step(&mut known, version, text),
+                }
                 at += 1;
             }
             Ok(())
         });
+        let is_last = at == versions.len();
+        self.let_go(&mut known, held.take(), present.filter(|_| is_last && read.is_ok()));
+        if let Some(left_out) = self.left_out.take() {
+            // The present text comes next.
+            let before = left_out.checked_sub(1).map(|at| self.snapshots[at].created_at);
+            self.unread_from = Some(before.map_or(self.map_at, |before| before.max(self.map_at)));
+        }
         match read {
             Ok(()) => {
                 for version in &versions[at..] {
@@ -399,11 +423,25 @@ impl<'a> History<'a> {
         Ok((known, at))
     }
 
+    /// Goes on to a version that may break off, or leaves it out if it does: `next` goes on where it ends.
+    fn let_go(&mut self, known: &mut Option<Attribution>, held: Option<(&Version, Vec<u8>)>, next: Option<&[u8]>) {
+        let Some((version, text)) = held else { return };
+        if known.as_ref().zip(next).is_some_and(|(known, next)| known.breaks_off(&text, next)) {
+            self.left_out.get_or_insert(version.snapshot);
+        } else {
+            self.step(known, version, text);
+        }
+    }
+
     /// Goes on to a version of the file.
     fn step(&mut self, known: &mut Option<Attribution>, version: &Version, text: Vec<u8>) {
         if version.snapshot >= self.settled_at && self.settled.is_none() {
             // Later snapshots may be explained by calls that are still to come.
             self.settled = known.as_ref().map(|known| (line_maps::to_bytes(known), self.last_blob.clone()));
+            if self.left_out.is_some() {
+                // What happened before the version that was left out would be missing after the map.
+                self.settled_at = 0;
+            }
         }
         self.last_blob = version.blob.clone().unwrap_or_default();
         if self.asked.depth == Depth::WithBefore
@@ -423,7 +461,8 @@ impl<'a> History<'a> {
         let state = known.get_or_insert_with(|| Attribution::new(Vec::new(), Origin::of(OriginKind::Commit)));
         let now = &self.snapshots[version.snapshot];
         // After the oldest snapshots were dropped, the one before is not known.
-        let before = version.snapshot.checked_sub(1).map(|at| &self.snapshots[at]);
+        let first = self.left_out.take().unwrap_or(version.snapshot);
+        let before = first.checked_sub(1).map(|at| &self.snapshots[at]);
         let from = before.map_or(self.map_at, |before| before.created_at.max(self.map_at));
         let head = now.head.as_deref();
         let head = head.filter(|head| before.is_none_or(|before| before.head.as_deref() != Some(head)));

@@ -75,6 +75,31 @@ fn a_turn_ends_with_its_client() {
 }
 
 #[test]
+fn a_file_that_is_being_written_has_lost_no_line() {
+    let work = Work::new("a.txt", "the first line\nthe second line\n");
+    work.prompt(A, "look at it").end();
+    let mut turn = work.prompt(A, "the task");
+    // A snapshot of another session comes in between.
+    let half = |text: &str| {
+        work.write("a.txt", text);
+        work.prompt(B, "look at it, too").end();
+    };
+    half("");
+    let whole = "the first line\nthe second line\nby a call\n";
+    turn.write("a.txt", whole);
+    half("the first line\nthe sec");
+    turn.command("make", |work| work.write("a.txt", &format!("{whole}by a command\n")));
+    turn.end();
+    half("the fir");
+    work.write("a.txt", &format!("{whole}by a command\n"));
+    // The command of the other session's turn is not known.
+    let lines = ["commit", "commit", "prompt: the task", "unknown"];
+    work.check("a.txt", &lines);
+    // Asked again, by what the first question has stored.
+    work.check("a.txt", &lines);
+}
+
+#[test]
 fn a_killed_process_leaves_nothing_half_written_and_no_wrong_origin() {
     let mut work = Work::new("a.txt", "the first line\n");
     // Git counts in seconds: a call in the second of the commit may have written what was committed.

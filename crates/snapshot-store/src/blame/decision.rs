@@ -429,6 +429,23 @@ impl Attribution {
         }
     }
 
+    /// Returns whether a version may show the file while it is written: it is empty, or breaks off within a line.
+    pub(super) fn may_break_off(&self, text: &[u8]) -> bool {
+        count_of(text) <= self.lines.len() && text.last().is_none_or(|last| *last != b'\n')
+    }
+
+    /// Returns whether a version that [may break off](Self::may_break_off) does: the next one goes on where it ends, and has
+    /// lines again that it lacks.
+    pub(super) fn breaks_off(&self, text: &[u8], next: &[u8]) -> bool {
+        if text.len() >= next.len() || !next.starts_with(text) {
+            return false;
+        }
+        // Its last line is not complete.
+        let there = memchr_iter(b'\n', text).count();
+        let lacking: BTreeSet<Bare> = hashed(next).into_iter().skip(there).map(|line| line.bare).collect();
+        self.lines.iter().skip(there).any(|line| line.bare.is_telling() && lacking.contains(&line.bare))
+    }
+
     fn set_text(&mut self, text: Vec<u8>) {
         self.text = Some(text);
         self.starts.clear();
