@@ -16,7 +16,7 @@ use xtask::arguments::E2eArgs;
 use xtask::workspace::{Profile, Workspace};
 use xtask::{dist, run, test};
 
-use self::scenarios::{ALL, LONG, Scenario, TYPING};
+use self::scenarios::{ALL, ALONE, LONG, Scenario, TYPING};
 use self::world::Cast;
 use crate::stage::{check_interrupts, until, watch_interrupts};
 
@@ -68,9 +68,18 @@ pub(crate) fn run(workspace: &Workspace, args: &E2eArgs) -> Result<()> {
     report(&play_all(&chosen, &cast, args.keep)?)
 }
 
-/// Runs scenarios, each in a home and a tmux server of its own: most of the time, they wait.
+/// Runs scenarios, each in a home and a tmux server of its own: most of the time, they wait. Those that judge how long something
+/// takes come first, one by one.
 fn play_all(chosen: &[&'static Scenario], cast: &Cast, keep: bool) -> Result<Vec<Outcome>> {
+    let (alone, others): (Vec<_>, Vec<_>) = chosen.iter().partition(|scenario| ALONE.contains(&scenario.name));
+    let mut outcomes = play_at_once(1, &alone, cast, keep)?;
     let parties = thread::available_parallelism().map_or(1, usize::from).min(AT_ONCE);
+    outcomes.extend(play_at_once(parties, &others, cast, keep)?);
+    outcomes.sort_by_key(|outcome| chosen.iter().position(|scenario| scenario.name == outcome.scenario.name));
+    Ok(outcomes)
+}
+
+fn play_at_once(parties: usize, chosen: &[&'static Scenario], cast: &Cast, keep: bool) -> Result<Vec<Outcome>> {
     let next = AtomicUsize::new(0);
     let party = || {
         let mut outcomes = Vec::new();
@@ -84,9 +93,7 @@ fn play_all(chosen: &[&'static Scenario], cast: &Cast, keep: bool) -> Result<Vec
         let parties: Vec<_> = (0..parties).map(|_| scope.spawn(party)).collect();
         parties.into_iter().map(|party| party.join().map_err(|_| anyhow!("a scenario panicked"))?).collect()
     });
-    let mut outcomes: Vec<Outcome> = outcomes?.into_iter().flatten().collect();
-    outcomes.sort_by_key(|outcome| chosen.iter().position(|scenario| scenario.name == outcome.scenario.name));
-    Ok(outcomes)
+    Ok(outcomes?.into_iter().flatten().collect())
 }
 
 fn choose(names: &[String], only_typing: bool) -> Result<Vec<&'static Scenario>> {

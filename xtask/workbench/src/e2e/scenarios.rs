@@ -41,6 +41,9 @@ pub(crate) const LONG: &[Scenario] = &[
 pub(crate) const TYPING: &[&str] =
     &["bookmark", "draft", "dialog", "typed", "typed-chord", "inputs", "vim", "turn-draft", "text-field"];
 
+/// Scenarios that judge how long something takes, and so run alone.
+pub(crate) const ALONE: &[&str] = &["marketplace", "reopen"];
+
 /// Scenarios that run by default.
 pub(crate) const ALL: &[Scenario] = &[
     scenario("install", "longhaul install, the client's own check, and a first turn", install::install),
