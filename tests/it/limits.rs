@@ -346,7 +346,7 @@ fn a_limit_that_is_near_or_reached_is_notified() {
         let (script, record) = (session.sandbox.path("record.sh"), session.sandbox.path("record"));
         fs::write(&script, format!("#!/bin/sh\necho \"$4: $5\" >> '{}'\n", record.display())).unwrap();
         fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
-        let notify = json!({ "limit": { "ways": ["command"] }, "command": [script] });
+        let notify = json!({ "limit": ["command"], "command": [script] });
         session.sandbox.write_config(&json!({ "limits": { "session": 5 }, "notify": notify }).to_string());
         session.prompt("work");
         session.spend(output);

@@ -48,7 +48,7 @@ pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
 fn test(env: &Env, way: Option<&str>) -> anyhow::Result<Exit> {
     let (config, _) = longhaul_runtime::config(env)?;
     if way.is_none() && config.notify.ways().next().is_none() {
-        bail!("no way is enabled: set notify.blocked.ways in the configuration, or name a way, such as `terminal`");
+        bail!("no way is enabled: set notify.blocked in the configuration, or name a way, such as `terminal`");
     }
     // Another process, because it is killed if it takes too long.
     let exe = std::env::current_exe().context("cannot find the path of this executable")?;

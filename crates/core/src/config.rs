@@ -22,7 +22,7 @@ use crate::json_text::without_byte_order_mark;
 pub use self::limits::{Limits, SpendLimit, Subagents};
 pub use self::lists::{Choice, ChoiceList, Hosts, StatusPart, StatusParts};
 pub use self::model::{FilePath, ModelId, ModelPrice, Url, Via};
-pub use self::notify::{Notify, NotifyRule, NotifyState, NotifyWay, Ntfy, OtherSession, QuietHours, Topic, Webhook};
+pub use self::notify::{Notify, NotifyState, NotifyWay, Ntfy, OtherSession, QuietHours, Topic, Webhook};
 pub use self::numbers::{ContextLimits, Count, Days, Milliseconds, Minutes, Port, Range, Seconds, Share};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;

@@ -111,7 +111,7 @@ pub(crate) fn suppression(
     if let Some(kind) = session.other.filter(|kind| !config.also.contains(*kind)) {
         return Some(Suppression::OtherSession(kind));
     }
-    let least_ms = config.rule(state).min_seconds.as_millis();
+    let least_ms = config.least_ms(state);
     // A turn whose beginning is not known may have been long.
     if let Some(took_ms) = session.prompted.map(|prompted| at.since(prompted)).filter(|took_ms| *took_ms < least_ms) {
         return Some(Suppression::ShortTurn { took_ms, least_ms });
@@ -156,10 +156,14 @@ pub(crate) struct TmuxClient {
     pub(crate) active_at: u64,
 }
 
+/// How long after the last key a user is probably still reading the pane, where tmux does not know the focus. Who wants it
+/// exactly sets `focus-events` in tmux.
+const LOOKING_MS: u64 = 120_000;
+
 /// Returns what the user does with `pane`, which changed `at`.
 ///
-/// If the focus is not reported, the user counts as looking for `away_ms` after the last key.
-pub(crate) fn attention(pane: &str, clients: &[TmuxClient], at: Millis, now: Millis, away_ms: u64) -> Attention {
+/// If the focus is not reported, the user counts as looking for [`LOOKING_MS`] after the last key.
+pub(crate) fn attention(pane: &str, clients: &[TmuxClient], at: Millis, now: Millis) -> Attention {
     let shows = || clients.iter().filter(|client| client.pane == pane);
     // The time of a key has no fraction: a key in the second of the change may have been before it.
     if shows().any(|client| client.active_at > at.0 / 1000) {
@@ -168,7 +172,7 @@ pub(crate) fn attention(pane: &str, clients: &[TmuxClient], at: Millis, now: Mil
     let looks = |client: &TmuxClient| match client.focus {
         Focus::Focused => true,
         Focus::Unfocused => false,
-        Focus::NotReported => now.since(Millis(client.active_at.saturating_mul(1000))) <= away_ms,
+        Focus::NotReported => now.since(Millis(client.active_at.saturating_mul(1000))) <= LOOKING_MS,
     };
     if shows().any(looks) { Attention::Looking } else { Attention::Elsewhere }
 }

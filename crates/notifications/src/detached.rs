@@ -58,7 +58,7 @@ pub fn run(env: &Env, args: &[String]) -> ExitCode {
 fn report(env: &Env, event: &NotifyEvent, question: Option<&Question>) -> Result<(), Error> {
     let home = Home::of(env)?;
     let (config, _) = longhaul_runtime::config(env)?;
-    let ways = &config.notify.rule(event.state).ways.0;
+    let ways = config.notify.ways_of(event.state);
     if ways.is_empty() {
         return Ok(());
     }
@@ -84,7 +84,7 @@ impl Report<'_> {
         let suppressed = self.suppression(agent.as_ref());
         let outgoing = agent.as_ref().map(|agent| outgoing(self.event, agent, self.question));
         let mut ways = Vec::new();
-        for way in self.config.rule(self.event.state).ways.0.iter().copied() {
+        for way in self.config.ways_of(self.event.state).iter().copied() {
             match suppressed {
                 Some(why) => self.suppress(way, why, agent.as_ref())?,
                 // From here on the notification counts as sent, even if this process is killed: never twice.
@@ -101,8 +101,7 @@ impl Report<'_> {
     fn suppression(&self, agent: Option<&Agent>) -> Option<Suppression> {
         let session = agent.map(|agent| session_now(agent, self.env, self.question));
         let (at, now) = (self.event.at, now(self.env));
-        let away_ms = self.config.away_seconds.as_millis();
-        let attention = agent.map(|agent| attention_to(agent, self.env, at, now, away_ms));
+        let attention = agent.map(|agent| attention_to(agent, self.env, at, now));
         let attention = attention.unwrap_or(decision::Attention::Elsewhere);
         suppression(self.event.state, at, session.as_ref(), attention, self.config, minute_of_day(self.env.now))
     }
@@ -207,14 +206,14 @@ fn kind(agent: &Agent, env: &Env, question: &Question) -> Option<OtherSession> {
 }
 
 /// Returns what the user does with the session: by the draft that the bridge has reported, or else by its pane.
-fn attention_to(agent: &Agent, env: &Env, at: Millis, now: Millis, away_ms: u64) -> Attention {
+fn attention_to(agent: &Agent, env: &Env, at: Millis, now: Millis) -> Attention {
     let session = SessionId::new(&agent.session);
     let draft = Home::of(env).ok().zip(session).and_then(|(home, session)| open_draft_at(&home, &session));
-    attention_by_draft(draft, now, attention_to_pane(agent, at, now, away_ms))
+    attention_by_draft(draft, now, attention_to_pane(agent, at, now))
 }
 
 /// Returns what the user does with the session's pane. Without a pane, or if tmux does not answer, that is not known.
-fn attention_to_pane(agent: &Agent, at: Millis, now: Millis, away_ms: u64) -> Attention {
+fn attention_to_pane(agent: &Agent, at: Millis, now: Millis) -> Attention {
     let Some(pane) = &agent.pane else { return Attention::Elsewhere };
     let clients = Server::at(&pane.socket).clients().unwrap_or_default();
     let clients: Vec<TmuxClient> = clients
@@ -229,7 +228,7 @@ fn attention_to_pane(agent: &Agent, at: Millis, now: Millis, away_ms: u64) -> At
             active_at: client.active_at,
         })
         .collect();
-    attention(&pane.id, &clients, at, now, away_ms)
+    attention(&pane.id, &clients, at, now)
 }
 
 /// Returns the notification about a session.

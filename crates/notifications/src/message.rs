@@ -168,14 +168,13 @@ impl TerminalKind {
     }
 }
 
-/// Returns the bytes that show `message` in a terminal of a kind, and ring the bell if `bell` is set.
-///
-/// For a terminal that can only ring, the bell rings in any case.
-pub(crate) fn terminal_sequence(message: &Message, kind: TerminalKind, bell: bool) -> Vec<u8> {
+/// Returns the bytes that show `message` in a terminal of a kind, and ring the bell. What a bell does is set in the terminal
+/// and in tmux (`bell-action`), also that it does nothing.
+pub(crate) fn terminal_sequence(message: &Message, kind: TerminalKind) -> Vec<u8> {
     // Every field ends at a semicolon. `OSC 9;4;…` is a progress bar, so the title must not begin like that.
     let title = message.title.replace(';', ",");
     let osc9 = format!("\u{1b}]9;{title}: {}\u{7}", message.text);
-    let mut bytes = match kind {
+    let sequence = match kind {
         TerminalKind::Osc9 => osc9,
         TerminalKind::Osc777 => format!("\u{1b}]777;notify;{title};{}\u{7}", message.text),
         TerminalKind::Bell => String::new(),
@@ -183,8 +182,5 @@ pub(crate) fn terminal_sequence(message: &Message, kind: TerminalKind, bell: boo
         TerminalKind::InTmux => format!("\u{1b}Ptmux;{}\u{1b}\\", osc9.replace('\u{1b}', "\u{1b}\u{1b}")),
         TerminalKind::InScreen => format!("\u{1b}P{osc9}\u{1b}\\"),
     };
-    if bell || kind == TerminalKind::Bell {
-        bytes.push('\u{7}');
-    }
-    bytes.into_bytes()
+    format!("{sequence}\u{7}").into_bytes()
 }

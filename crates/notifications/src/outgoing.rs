@@ -104,7 +104,7 @@ impl Outgoing {
     /// Sends it by one way. Returns the program that waits for a click on it, if there is one.
     pub(crate) fn send(&self, way: NotifyWay, config: &Notify, env: &Env) -> Result<Option<ProgramLines>, SendError> {
         match way {
-            NotifyWay::Terminal => ways::write_to_terminal(self, config).map(|()| None),
+            NotifyWay::Terminal => ways::write_to_terminal(self).map(|()| None),
             NotifyWay::Desktop => ways::show_on_desktop(self),
             NotifyWay::Ntfy => ways::send_ntfy(self, &config.ntfy, env).map(|()| None),
             NotifyWay::Webhook => ways::send_webhook(self, &config.webhook, env).map(|()| None),

@@ -102,31 +102,24 @@ proptest! {
     }
 }
 
-fn shown(kind: TerminalKind, bell: bool) -> String {
+fn shown(kind: TerminalKind) -> String {
     let message = Message { title: "4;2;a (main) waits".to_owned(), text: "wants to run: a; b".to_owned() };
-    String::from_utf8(terminal_sequence(&message, kind, bell)).unwrap()
+    String::from_utf8(terminal_sequence(&message, kind)).unwrap()
 }
 
 #[test]
 fn a_terminal_gets_the_sequence_that_it_knows() {
-    assert_eq!(shown(TerminalKind::Osc9, false), "\u{1b}]9;4,2,a (main) waits: wants to run: a; b\u{7}");
-    assert_eq!(shown(TerminalKind::Osc777, false), "\u{1b}]777;notify;4,2,a (main) waits;wants to run: a; b\u{7}");
+    assert_eq!(shown(TerminalKind::Osc9), "\u{1b}]9;4,2,a (main) waits: wants to run: a; b\u{7}\u{7}");
+    assert_eq!(shown(TerminalKind::Osc777), "\u{1b}]777;notify;4,2,a (main) waits;wants to run: a; b\u{7}\u{7}");
     assert_eq!(
-        shown(TerminalKind::InTmux, false),
-        "\u{1b}Ptmux;\u{1b}\u{1b}]9;4,2,a (main) waits: wants to run: a; b\u{7}\u{1b}\\"
+        shown(TerminalKind::InTmux),
+        "\u{1b}Ptmux;\u{1b}\u{1b}]9;4,2,a (main) waits: wants to run: a; b\u{7}\u{1b}\\\u{7}"
     );
     assert_eq!(
-        shown(TerminalKind::InScreen, false),
-        "\u{1b}P\u{1b}]9;4,2,a (main) waits: wants to run: a; b\u{7}\u{1b}\\"
+        shown(TerminalKind::InScreen),
+        "\u{1b}P\u{1b}]9;4,2,a (main) waits: wants to run: a; b\u{7}\u{1b}\\\u{7}"
     );
-}
-
-#[test]
-fn the_bell_can_be_switched_off_except_where_it_is_all_there_is() {
-    assert!(shown(TerminalKind::Osc9, true).ends_with("\u{7}\u{7}"));
-    assert!(shown(TerminalKind::InTmux, true).ends_with("\u{1b}\\\u{7}"));
-    assert_eq!(shown(TerminalKind::Bell, false), "\u{7}");
-    assert_eq!(shown(TerminalKind::Bell, true), "\u{7}");
+    assert_eq!(shown(TerminalKind::Bell), "\u{7}");
 }
 
 #[test]
@@ -154,8 +147,7 @@ fn terminals_are_known_by_what_they_report_or_by_their_term() {
 
 const AT: Millis = Millis(1_000_000);
 const NOON: u16 = 12 * 60;
-const BOTH: &str =
-    r#"{"blocked": {"ways": ["desktop", "ntfy"]}, "completed": {"ways": ["ntfy"]}, "failed": {"ways": ["ntfy"]}}"#;
+const BOTH: &str = r#"{"blocked": ["desktop", "ntfy"], "completed": ["ntfy"], "failed": ["ntfy"]}"#;
 
 /// Returns a session that is as it was, after a turn of a minute.
 fn session(status: Status) -> SessionNow {
@@ -229,14 +221,14 @@ fn other_sessions_are_silent_unless_they_are_named() {
         let mut other = session(Status::Blocked);
         other.other = Some(kind);
         check(NotifyState::Blocked, Some(&other), Attention::Elsewhere, Some(Suppression::OtherSession(kind)));
-        let named = config(r#"{"blocked": {"ways": ["ntfy"]}, "also": ["subagent", "teammate", "print"]}"#);
+        let named = config(r#"{"blocked": ["ntfy"], "also": ["subagent", "teammate", "print"]}"#);
         assert_eq!(suppression(NotifyState::Blocked, AT, Some(&other), Attention::Elsewhere, &named, NOON), None);
     }
 }
 
 #[test]
 fn quiet_hours_are_quiet() {
-    let night = config(r#"{"blocked": {"ways": ["ntfy"]}, "quiet_hours": "22:00-07:00"}"#);
+    let night = config(r#"{"blocked": ["ntfy"], "quiet_hours": "22:00-07:00"}"#);
     let at = |minute| {
         suppression(NotifyState::Blocked, AT, Some(&session(Status::Blocked)), Attention::Elsewhere, &night, minute)
     };
@@ -274,7 +266,7 @@ fn client(pane: &str, focus: Focus, active_at: u64) -> TmuxClient {
 
 #[track_caller]
 fn check_attention(clients: &[TmuxClient], expected: Attention) {
-    assert_eq!(attention("%1", clients, SEEN_AT, NOW, 120_000), expected, "{clients:?}");
+    assert_eq!(attention("%1", clients, SEEN_AT, NOW), expected, "{clients:?}");
 }
 
 #[test]
@@ -429,10 +421,10 @@ impl World {
             .into_iter()
             .collect();
         let pane = format!("%{}", process.session);
-        let attention = attention(&pane, &clients, Millis(process.at), Millis(self.now), 0);
+        let attention = attention(&pane, &clients, Millis(process.at), Millis(self.now));
         let session = SessionNow { other: process.other, ..self.sessions[process.session].clone() };
         let suppressed = suppression(process.state, Millis(process.at), Some(&session), attention, config, 0);
-        for way in config.rule(process.state).ways.0.iter().copied() {
+        for way in config.ways_of(process.state).iter().copied() {
             let key = (process.session, process.at, process.state, way);
             let row = self.log.entry(key).or_insert(Row::Waiting);
             match suppressed {
@@ -491,7 +483,7 @@ impl World {
         self.history.push((self.now, Change::Status(at, status)));
         let error = (trigger == Trigger::Failed).then_some("rate_limit");
         let Some(state) = NotifyState::of(status, error) else { return };
-        for way in &config.rule(state).ways.0 {
+        for way in config.ways_of(state) {
             self.log.entry((at, self.now, state, *way)).or_insert(Row::Waiting);
         }
         if by_subagent {
@@ -529,8 +521,8 @@ proptest! {
     #[test]
     fn every_state_that_lasts_is_reported_once(steps in prop::collection::vec(step(), 1..120)) {
         let config = config(
-            r#"{"blocked": {"ways": ["terminal", "ntfy", "webhook"]}, "completed": {"ways": ["desktop"], "min_seconds": 0},
-                "limit": {"ways": ["ntfy"]}}"#,
+            r#"{"blocked": ["terminal", "ntfy", "webhook"], "completed": ["desktop"], "min_seconds": 0,
+                "limit": ["ntfy"]}"#,
         );
         let mut world = World::new();
         for (ms, step) in &steps {

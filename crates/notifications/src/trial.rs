@@ -147,15 +147,15 @@ fn missing_for(way: NotifyWay, config: &Notify, env: &Env) -> Option<Missing> {
             ),
             None => missing("notify-send is not on the PATH", "install libnotify (on Debian: libnotify-bin)"),
         },
-        NotifyWay::Ntfy => match (config.ntfy.url.get(), config.ntfy.topic.get()) {
-            (Some(url), Some(_)) => match ways::token_problem(&config.ntfy.token_file, url, "notify.ntfy", env) {
+        NotifyWay::Ntfy => match config.ntfy.topic.get() {
+            Some((server, _)) => match ways::token_problem(&config.ntfy.token_file, server, "notify.ntfy", env) {
                 None => None,
                 Some(SendError::Unencrypted(_)) => {
-                    missing("the token would be sent unencrypted", "use an https:// address in notify.ntfy.url")
+                    missing("the token would be sent unencrypted", "use an https:// address in notify.ntfy.topic")
                 }
                 Some(_) => missing("the token cannot be read", "correct notify.ntfy.token_file, or remove it"),
             },
-            (_, _) => missing("no topic is set", "set notify.ntfy.topic"),
+            None => missing("no topic is set", "set notify.ntfy.topic"),
         },
         NotifyWay::Webhook => match config.webhook.url.get() {
             Some(url) => match ways::token_problem(&config.webhook.token_file, url, "notify.webhook", env) {

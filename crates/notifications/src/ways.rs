@@ -121,8 +121,7 @@ fn without_markup(text: &str) -> String {
 
 /// Publishes the notification to a topic.
 pub(crate) fn send_ntfy(outgoing: &Outgoing, settings: &Ntfy, env: &Env) -> Result<(), SendError> {
-    let url = settings.url.get().ok_or(SendError::NotSet("notify.ntfy.url"))?;
-    let topic = settings.topic.get().ok_or(SendError::NotSet("notify.ntfy.topic"))?;
+    let (url, topic) = settings.topic.get().ok_or(SendError::NotSet("notify.ntfy.topic"))?;
     let token = Token { file: &settings.token_file, url, section: "notify.ntfy" }.read(env.home_dir.as_deref())?;
     post(url, &ntfy_body(topic, outgoing.state, &outgoing.message).to_string(), token.as_deref())
 }
@@ -196,11 +195,11 @@ fn post(url: &str, body: &str, token: Option<&str>) -> Result<(), SendError> {
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Shows the notification in every terminal that is attached to the session's tmux server, or in the session's own.
-pub(crate) fn write_to_terminal(outgoing: &Outgoing, config: &Notify) -> Result<(), SendError> {
+pub(crate) fn write_to_terminal(outgoing: &Outgoing) -> Result<(), SendError> {
     let display = &outgoing.display;
     let Some(server) = &display.server else {
         let own = display.tty.as_ref().ok_or(SendError::NoTerminal)?;
-        return show(&outgoing.message, own, config.bell);
+        return show(&outgoing.message, own);
     };
     let clients = server.clients()?;
     let mut shown = Err(SendError::NoTerminal);
@@ -208,18 +207,18 @@ pub(crate) fn write_to_terminal(outgoing: &Outgoing, config: &Notify) -> Result<
         let terminal =
             OwnTerminal { path: client.tty.clone(), term: client.term.clone(), program: client.program.clone() };
         // One terminal that shows it is enough.
-        shown = show(&outgoing.message, &terminal, config.bell).or(shown);
+        shown = show(&outgoing.message, &terminal).or(shown);
         // If the sequence interrupts one that tmux is writing, the rest of that one is shown as text.
         let _ = server.redraw(&client.name);
     }
     shown
 }
 
-fn show(message: &Message, terminal: &OwnTerminal, bell: bool) -> Result<(), SendError> {
+fn show(message: &Message, terminal: &OwnTerminal) -> Result<(), SendError> {
     let failed = |source| SendError::Terminal { tty: terminal.path.clone(), source };
     let mut file = open(&terminal.path).map_err(failed)?;
     let kind = TerminalKind::of(&terminal.term, &terminal.program);
-    write(&mut file, &terminal_sequence(message, kind, bell)).map_err(failed)
+    write(&mut file, &terminal_sequence(message, kind)).map_err(failed)
 }
 
 /// Opens a terminal for writing, without making it the terminal of this process and without waiting.

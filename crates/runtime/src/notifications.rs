@@ -31,7 +31,7 @@ pub(crate) struct News<'a> {
 /// Starts a notification about a limit, if the configuration names a way for it.
 pub(crate) fn tell(env: &Env, config: &Notify, session: &str, news: &News<'_>) -> Result<(), Error> {
     let state = NotifyState::Limit;
-    if config.rule(state).ways.0.is_empty() {
+    if config.ways_of(state).is_empty() {
         return Ok(());
     }
     let args = [session.to_owned(), state.as_str().to_owned(), env.now.0.to_string()];
@@ -52,8 +52,8 @@ pub(crate) fn start(
 ) -> Result<(), Error> {
     let Some(state) = NotifyState::of(status, error) else { return Ok(()) };
     let is_wanted = match config {
-        Some(config) => !config.rule(state).ways.0.is_empty(),
-        None => !home::config(env)?.0.notify.rule(state).ways.0.is_empty(),
+        Some(config) => !config.ways_of(state).is_empty(),
+        None => !home::config(env)?.0.notify.ways_of(state).is_empty(),
     };
     if !is_wanted {
         return Ok(());

@@ -324,8 +324,8 @@ pub fn without_notifications(text: &str) -> Change {
 }
 
 fn notify_section(way: NotifyWay) -> Value {
-    let rule = json!({ "ways": [way.as_str()] });
-    json!({ "blocked": rule, "completed": rule })
+    let ways = [way.as_str()];
+    json!({ "blocked": ways, "completed": ways })
 }
 
 fn parse_config(text: &str) -> Result<JsonFile, Refusal> {

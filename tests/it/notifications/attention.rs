@@ -8,7 +8,7 @@ use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Outcome;
 use crate::tmux::{Pane, Tmux};
 
-const BLOCKED: &str = r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#;
+const BLOCKED: &str = r#"{"blocked": ["command"], "command": ["COMMAND"]}"#;
 const LOOKING: &str = "you were looking at the pane";
 
 /// Starts a server whose active pane is shown in a terminal. Drop the terminal first.
@@ -71,10 +71,11 @@ fn a_key_in_the_pane_shows_that_the_user_is_there() {
 
 #[test]
 fn a_turn_that_ends_in_the_active_pane_is_reported_to_a_user_who_is_away() {
-    let rule = r#"{"ways": ["command"], "min_seconds": 0}"#;
-    let stage = Stage::new(&format!(r#"{{"completed": {rule}, "command": ["COMMAND"], "away_seconds": 0}}"#));
+    let stage = Stage::new(r#"{"completed": ["command"], "min_seconds": 0, "command": ["COMMAND"]}"#);
     let (tmux, pane, terminal) = attached(&stage, "off");
-    let variables = tmux.variables(&pane);
+    // The last key was long ago: the client was attached ten minutes before.
+    let later = ("LONGHAUL_NOW_MS", (now_ms() + 600_000).to_string());
+    let variables: Vec<_> = tmux.variables(&pane).into_iter().chain([later]).collect();
     stage.fire_with("s1", "UserPromptSubmit", json!({ "prompt": "go on" }), &variables);
     stage.fire_with("s1", "Stop", json!({ "background_tasks": [] }), &variables);
     assert_eq!(stage.results(1), [result("command", "sent", "")]);
@@ -108,8 +109,7 @@ fn goto_brings_the_pane_from_outside_of_tmux() {
 
 #[test]
 fn a_user_with_a_draft_in_the_input_is_there_also_outside_of_tmux() {
-    let rule = r#"{"ways": ["command"], "min_seconds": 0}"#;
-    let stage = Stage::new(&format!(r#"{{"completed": {rule}, "command": ["COMMAND"]}}"#));
+    let stage = Stage::new(r#"{"completed": ["command"], "min_seconds": 0, "command": ["COMMAND"]}"#);
     let end_turn = |session: &str, is_empty: bool| {
         stage.fire(session, "UserPromptSubmit", json!({ "prompt": "go on" }));
         stage.fire(session, "Stop", json!({ "background_tasks": [] }));

@@ -80,7 +80,7 @@ impl Drop for Desktop {
 
 #[test]
 fn the_desktop_shows_texts_without_markup_and_a_click_brings_the_pane() {
-    let stage = Stage::new(r#"{"blocked": {"ways": ["desktop"]}}"#);
+    let stage = Stage::new(r#"{"blocked": ["desktop"]}"#);
     let Some(desktop) = Desktop::start(&stage.sandbox) else { return };
     let sandbox =
         stage.sandbox.with_env("DISPLAY", &desktop.display).with_env("DBUS_SESSION_BUS_ADDRESS", &desktop.bus);

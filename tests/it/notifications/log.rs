@@ -11,7 +11,7 @@ use crate::sandbox::Outcome;
 
 #[test]
 fn the_log_is_a_table_for_people() {
-    let stage = Stage::new(r#"{"blocked": {"ways": ["command", "ntfy"]}, "command": ["COMMAND"]}"#);
+    let stage = Stage::new(r#"{"blocked": ["command", "ntfy"], "command": ["COMMAND"]}"#);
     assert_eq!(
         stage.sandbox.longhaul(&["notify", "log"]).stderr,
         "No notifications yet. `longhaul notify test` sends one.\n"
@@ -29,8 +29,7 @@ fn the_log_is_a_table_for_people() {
 
 #[test]
 fn a_test_says_what_was_sent_and_what_failed() {
-    let stage =
-        Stage::new(r#"{"blocked": {"ways": ["command"]}, "limit": {"ways": ["webhook"]}, "command": ["COMMAND"]}"#);
+    let stage = Stage::new(r#"{"blocked": ["command"], "limit": ["webhook"], "command": ["COMMAND"]}"#);
     let all = stage.sandbox.longhaul(&["notify", "test"]);
     let mut lines: Vec<&str> = all.stdout.lines().collect();
     lines.sort_unstable();
@@ -57,21 +56,21 @@ fn a_test_says_what_was_sent_and_what_failed() {
 
 #[test]
 fn the_program_is_not_found_in_the_folder_of_the_session_and_a_failing_one_is_reported() {
-    let stage = Stage::new(r#"{"blocked": {"ways": ["command"]}, "command": ["./evil"]}"#);
+    let stage = Stage::new(r#"{"blocked": ["command"], "command": ["./evil"]}"#);
     let evil = stage.sandbox.project().join("evil");
     fs::write(&evil, format!("#!/bin/sh\ntouch '{}'\n", stage.record().display())).unwrap();
     fs::set_permissions(&evil, Permissions::from_mode(0o755)).unwrap();
     let outcome = stage.sandbox.longhaul(&["notify", "test"]);
     assert_eq!(outcome.stdout, "command: failed: there is no program ./evil\n");
     assert!(!stage.record().exists());
-    stage.configure(r#"{"blocked": {"ways": ["command"]}, "command": ["false"]}"#);
+    stage.configure(r#"{"blocked": ["command"], "command": ["false"]}"#);
     let outcome = stage.sandbox.longhaul(&["notify", "test"]);
     assert!(outcome.stdout.ends_with("false failed: exit status: 1\n"), "{outcome:?}");
 }
 
 #[test]
 fn osascript_gets_the_texts_as_arguments() {
-    let stage = Stage::new(r#"{"blocked": {"ways": ["desktop"]}}"#);
+    let stage = Stage::new(r#"{"blocked": ["desktop"]}"#);
     let bin = stage.sandbox.path("bin");
     fs::create_dir(&bin).unwrap();
     let script = format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > '{}'\n", stage.record().display());
@@ -99,7 +98,7 @@ fn osascript_gets_the_texts_as_arguments() {
 #[test]
 fn the_doctor_names_what_is_missing_and_what_failed() {
     let stage = Stage::new(
-        r#"{"blocked": {"ways": ["ntfy", "command", "webhook"]}, "command": ["/no/such"], "webhook": {"url": "http://127.0.0.1:1/"}}"#,
+        r#"{"blocked": ["ntfy", "command", "webhook"], "command": ["/no/such"], "webhook": {"url": "http://127.0.0.1:1/"}}"#,
     );
     stage.block("s1", "make");
     stage.results(3);
@@ -118,7 +117,7 @@ fn the_doctor_names_what_is_missing_and_what_failed() {
 
 #[test]
 fn a_test_is_in_the_log_and_no_rows_are_not_a_number_of_rows() {
-    let stage = Stage::new(r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#);
+    let stage = Stage::new(r#"{"blocked": ["command"], "command": ["COMMAND"]}"#);
     let none = stage.sandbox.longhaul(&["notify", "log", "-n", "0"]);
     assert_eq!(none.status, Some(2), "{none:?}");
     assert_eq!(stage.sandbox.longhaul(&["notify", "test"]).status, Some(0));
@@ -128,7 +127,7 @@ fn a_test_is_in_the_log_and_no_rows_are_not_a_number_of_rows() {
 
 #[test]
 fn a_program_that_takes_too_long_is_ended_with_what_it_has_started() {
-    let stage = Stage::new(r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#);
+    let stage = Stage::new(r#"{"blocked": ["command"], "command": ["COMMAND"]}"#);
     let pids = stage.sandbox.path("pids");
     let script =
         format!("#!/bin/sh\nsleep 3600 &\necho $! >> {0}\nsleep 3600 &\necho $! >> {0}\nwait\n", pids.display());
@@ -154,20 +153,20 @@ fn the_doctor_says_that_a_way_cannot_work_here() {
     };
     let webhook = |token: &str| {
         let server = format!(r#"{{"url": "https://127.0.0.1:1/", "token_file": "{token}"}}"#);
-        format!(r#"{{"notify": {{"blocked": {{"ways": ["webhook"]}}, "webhook": {server}}}}}"#)
+        format!(r#"{{"notify": {{"blocked": ["webhook"], "webhook": {server}}}}}"#)
     };
     let missing = shown(&webhook("~/not-there"));
     assert!(missing.contains("webhook: the token cannot be read"), "{missing}");
     fs::write(stage.sandbox.home().join("token"), "secret\n").unwrap();
     let present = shown(&webhook("~/token"));
     assert!(present.contains("sent by webhook") && !present.contains("cannot be read"), "{present}");
-    let off = shown(r#"{"notify": {"blocked": {"ways": ["terminal"]}}, "tracker": {"enabled": false}}"#);
+    let off = shown(r#"{"notify": {"blocked": ["terminal"]}, "tracker": {"enabled": false}}"#);
     assert!(off.contains("nothing is reported, because the tracker is switched off"), "{off}");
     let bin = stage.sandbox.path("bin");
     fs::create_dir(&bin).unwrap();
     fs::write(bin.join("notify-send"), "#!/bin/sh\n").unwrap();
     fs::set_permissions(bin.join("notify-send"), Permissions::from_mode(0o755)).unwrap();
-    stage.sandbox.write_config(r#"{"notify": {"blocked": {"ways": ["desktop"]}}}"#);
+    stage.sandbox.write_config(r#"{"notify": {"blocked": ["desktop"]}}"#);
     let mut doctor = stage.sandbox.executable("longhaul");
     let doctor = Outcome::of(doctor.args(["doctor", "--json"]).env("PATH", &bin), b"").json().to_string();
     assert!(doctor.contains("desktop: there is no desktop session here"), "{doctor}");

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Stage, now_ms, result};
 use crate::poll::{DEADLINE, wait_until};
 
-const BLOCKED: &str = r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND", "first"]}"#;
+const BLOCKED: &str = r#"{"blocked": ["command"], "command": ["COMMAND", "first"]}"#;
 
 #[test]
 fn a_session_that_waits_is_reported_once_with_what_it_waits_for() {
@@ -49,7 +49,7 @@ fn a_state_that_does_not_last_is_not_reported() {
 
 #[test]
 fn without_a_way_no_process_is_started() {
-    let stage = Stage::new(r#"{"completed": {"ways": ["command"], "min_seconds": 0}, "command": ["COMMAND"]}"#);
+    let stage = Stage::new(r#"{"completed": ["command"], "min_seconds": 0, "command": ["COMMAND"]}"#);
     stage.block("s1", "make");
     assert_eq!(stage.log().len(), 0);
     stage.fire("s1", "PostToolUse", json!({ "tool_name": "Bash" }));
@@ -84,8 +84,7 @@ fn a_process_that_is_killed_never_sends_twice_and_is_in_the_log() {
 
 #[test]
 fn a_turn_that_failed_and_a_limit_have_rules_of_their_own() {
-    let stage =
-        Stage::new(r#"{"failed": {"ways": ["command"]}, "limit": {"ways": ["command"]}, "command": ["COMMAND"]}"#);
+    let stage = Stage::new(r#"{"failed": ["command"], "limit": ["command"], "command": ["COMMAND"]}"#);
     for (session, error) in [("s1", "server_error"), ("s2", "rate_limit")] {
         stage.fire(session, "UserPromptSubmit", json!({ "prompt": "go on" }));
         stage.fire(session, "StopFailure", json!({ "error": error }));

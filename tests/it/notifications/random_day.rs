@@ -16,7 +16,7 @@ const EVENTS: usize = 60;
 #[test]
 fn every_change_is_accounted_for_and_nothing_is_sent_twice() {
     let stage = Stage::new(
-        r#"{"blocked": {"ways": ["command", "ntfy"]}, "completed": {"ways": ["command"], "min_seconds": 0}, "command": ["COMMAND"]}"#,
+        r#"{"blocked": ["command", "ntfy"], "completed": ["command"], "min_seconds": 0, "command": ["COMMAND"]}"#,
     );
     let mut dice = Dice(21);
     let mut states: BTreeMap<&str, Status> = BTreeMap::new();

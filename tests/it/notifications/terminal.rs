@@ -74,7 +74,7 @@ fn the_terminal_of_the_client_gets_the_sequence_also_for_a_pane_that_is_not_visi
         ("xterm-256color", "\u{1b}]9;project waits for you: wants to run: cargo publish, after 0s\u{7}\u{7}"),
         ("rxvt", "\u{1b}]777;notify;project waits for you;wants to run: cargo publish, after 0s\u{7}\u{7}"),
     ] {
-        let stage = Stage::new(r#"{"blocked": {"ways": ["terminal"]}}"#);
+        let stage = Stage::new(r#"{"blocked": ["terminal"]}"#);
         let tmux = Tmux::start(&stage.sandbox);
         let terminal = Terminal::attach(&stage.sandbox, term, &tmux);
         let pane = tmux.pane(&["cat"], &[]);
@@ -88,7 +88,7 @@ fn the_terminal_of_the_client_gets_the_sequence_also_for_a_pane_that_is_not_visi
 
 #[test]
 fn a_tmux_around_the_client_passes_the_sequence_on() {
-    let stage = Stage::new(r#"{"blocked": {"ways": ["terminal"]}, "bell": false}"#);
+    let stage = Stage::new(r#"{"blocked": ["terminal"]}"#);
     let outside = Sandbox::new();
     let around = Tmux::start(&outside);
     around.run(&["set", "-g", "allow-passthrough", "on"]);
@@ -108,7 +108,7 @@ fn a_tmux_around_the_client_passes_the_sequence_on() {
 
 #[test]
 fn without_a_terminal_the_way_fails() {
-    let stage = Stage::new(r#"{"blocked": {"ways": ["terminal"]}}"#);
+    let stage = Stage::new(r#"{"blocked": ["terminal"]}"#);
     let tmux = Tmux::start(&stage.sandbox);
     let pane = tmux.pane(&["cat"], &[]);
     block_in(&stage, &tmux, &pane, "s1");

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Stage, now_ms, result};
 use crate::sandbox::payload;
 
-const BLOCKED: &str = r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"]}"#;
+const BLOCKED: &str = r#"{"blocked": ["command"], "command": ["COMMAND"]}"#;
 
 #[test]
 fn nothing_of_a_private_turn_is_said() {
@@ -45,7 +45,7 @@ fn the_dialog_of_a_subagent_is_silent_unless_asked_for() {
     stage.fire("s1", "PermissionRequest", asks.clone());
     let why = "the session is of the kind subagent, which notify.also does not name";
     assert_eq!(stage.results(1), [result("command", "suppressed", why)]);
-    stage.configure(r#"{"blocked": {"ways": ["command"]}, "command": ["COMMAND"], "also": ["subagent"]}"#);
+    stage.configure(r#"{"blocked": ["command"], "command": ["COMMAND"], "also": ["subagent"]}"#);
     stage.fire("s2", "UserPromptSubmit", json!({ "prompt": "go on" }));
     stage.fire("s2", "PermissionRequest", asks);
     assert_eq!(stage.results(2)[1], result("command", "sent", ""));
@@ -53,14 +53,14 @@ fn the_dialog_of_a_subagent_is_silent_unless_asked_for() {
 
 #[test]
 fn a_short_turn_and_quiet_hours_are_silent() {
-    let stage = Stage::new(r#"{"completed": {"ways": ["command"]}, "command": ["COMMAND"]}"#);
+    let stage = Stage::new(r#"{"completed": ["command"], "command": ["COMMAND"]}"#);
     stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on" }));
     stage.fire("s1", "Stop", json!({ "background_tasks": [] }));
     assert_eq!(stage.results(1), [result("command", "suppressed", "the turn took 0s, less than 30s")]);
     // Two parts of the day that cover all of it but a minute at midnight and one at noon.
     for (at, hours) in [(1, "00:01-12:00"), (2, "12:01-00:00")] {
-        let rule = r#"{"ways": ["command"], "min_seconds": 0}"#;
-        stage.configure(&format!(r#"{{"completed": {rule}, "command": ["COMMAND"], "quiet_hours": "{hours}"}}"#));
+        let rule = r#""completed": ["command"], "min_seconds": 0, "command": ["COMMAND"]"#;
+        stage.configure(&format!(r#"{{{rule}, "quiet_hours": "{hours}"}}"#));
         stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on" }));
         stage.fire("s1", "Stop", json!({ "background_tasks": [] }));
         stage.results(1 + at);
@@ -71,7 +71,7 @@ fn a_short_turn_and_quiet_hours_are_silent() {
 
 #[test]
 fn the_end_of_work_in_the_background_is_reported_however_short_the_last_turn_is() {
-    let stage = Stage::new(r#"{"completed": {"ways": ["command"]}, "command": ["COMMAND"]}"#);
+    let stage = Stage::new(r#"{"completed": ["command"], "command": ["COMMAND"]}"#);
     let began = [("LONGHAUL_NOW_MS", (now_ms() - 2_400_000).to_string())];
     let stopped = [("LONGHAUL_NOW_MS", (now_ms() - 2_380_000).to_string())];
     let running =

@@ -212,11 +212,6 @@ impl Url {
         (text.is_empty() || (has_scheme && is_plain)).then(|| Self(text.to_owned()))
     }
 
-    /// Returns `text`, which must be one that [`Self::new`] accepts.
-    pub(super) fn of(text: &'static str) -> Self {
-        Self(text.to_owned())
-    }
-
     /// Returns the address; `None` where none is set.
     pub fn get(&self) -> Option<&str> {
         (!self.0.is_empty()).then_some(self.0.as_str())

@@ -107,14 +107,13 @@ impl Choice for OtherSession {
 settings! {
     /// Notifications about sessions that wait or have ended.
     pub struct Notify {
-        blocked: NotifyRule = NotifyRule::default(), "When a session waits for you";
-        completed: NotifyRule = NotifyRule::after_seconds(30), "When a turn has ended";
-        failed: NotifyRule = NotifyRule::default(), "When a turn has ended in an error";
-        limit: NotifyRule = NotifyRule::default(), "When a turn has ended because a usage limit or one of your own limits is reached, when one of yours is near, and when a session turns in circles";
+        blocked: ChoiceList<NotifyWay> = ChoiceList::default(), "How you are notified when a session waits for you: `terminal`, `desktop`, `ntfy`, `webhook`, `command`; an empty list reports nothing";
+        completed: ChoiceList<NotifyWay> = ChoiceList::default(), "How you are notified when a turn has ended";
+        failed: ChoiceList<NotifyWay> = ChoiceList::default(), "How you are notified when a turn has ended in an error";
+        limit: ChoiceList<NotifyWay> = ChoiceList::default(), "How you are notified when a turn has ended because a usage limit or one of your own limits is reached, when one of yours is near, and when a session turns in circles";
+        min_seconds: Seconds = Seconds::new(30), "Minimum duration in seconds of a turn whose end is reported (`completed`)";
         quiet_hours: QuietHours = QuietHours::default(), "A part of the day without notifications, in local time, such as `22:00-07:00`; empty for none";
         also: ChoiceList<OtherSession> = ChoiceList::default(), "Sessions that are reported besides your own: `subagent`, `teammate`, `print` (`claude -p`)";
-        away_seconds: Seconds = Seconds::new(120), "If tmux does not report the focus of its terminal (`focus-events` is off), you count as looking at the active pane for this many seconds after the last key";
-        bell: bool = true, "Ring the bell with a notification of the terminal";
         ntfy: Ntfy = Ntfy::default(), "The way `ntfy`";
         webhook: Webhook = Webhook::default(), "The way `webhook`";
         command: Names = Names::default(), "The way `command`: a program and its arguments; state, session, project, title and text follow as five more arguments";
@@ -122,18 +121,9 @@ settings! {
 }
 
 settings! {
-    /// When a state is reported, and by which ways.
-    pub struct NotifyRule {
-        ways: ChoiceList<NotifyWay> = ChoiceList::default(), "The ways: `terminal`, `desktop`, `ntfy`, `webhook`, `command`; an empty list reports nothing";
-        min_seconds: Seconds = Seconds::new(0), "Minimum duration of the turn in seconds; a shorter one is not reported";
-    }
-}
-
-settings! {
     /// A topic of an ntfy server.
     pub struct Ntfy {
-        url: Url = Url::of("https://ntfy.sh"), "The address of the ntfy server";
-        topic: Topic = Topic::default(), "The topic; required for the way `ntfy`. On a public server, anybody who knows the topic can read it";
+        topic: Topic = Topic::default(), "The topic on ntfy.sh, or its address on another server, such as `https://ntfy.example.com/topic`; required for the way `ntfy`. On a public server, anybody who knows the topic can read it";
         token_file: FilePath = FilePath::default(), "A file that contains the access token, if the server requires one";
     }
 }
@@ -146,55 +136,72 @@ settings! {
     }
 }
 
-impl NotifyRule {
-    fn after_seconds(seconds: u32) -> Self {
-        Self { min_seconds: Seconds::new(seconds), ..Self::default() }
-    }
-}
-
 impl Notify {
-    /// Returns the rule for a state.
-    pub fn rule(&self, state: NotifyState) -> &NotifyRule {
+    /// Returns the ways by which a state is reported.
+    pub fn ways_of(&self, state: NotifyState) -> &[NotifyWay] {
         match state {
-            NotifyState::Blocked => &self.blocked,
-            NotifyState::Completed => &self.completed,
-            NotifyState::Failed => &self.failed,
-            NotifyState::Limit => &self.limit,
+            NotifyState::Blocked => &self.blocked.0,
+            NotifyState::Completed => &self.completed.0,
+            NotifyState::Failed => &self.failed.0,
+            NotifyState::Limit => &self.limit.0,
         }
     }
 
-    /// Returns every way that a rule names.
+    /// Returns how long a turn must have lasted for its end to be reported as `state`, in milliseconds.
+    pub fn least_ms(&self, state: NotifyState) -> u64 {
+        match state {
+            NotifyState::Completed => self.min_seconds.as_millis(),
+            // The turn does not go on without the user, however short it was.
+            NotifyState::Blocked | NotifyState::Failed | NotifyState::Limit => 0,
+        }
+    }
+
+    /// Returns every way that a state names.
     pub fn ways(&self) -> impl Iterator<Item = NotifyWay> {
-        let is_used = |way: &NotifyWay| NotifyState::ALL.iter().any(|state| self.rule(*state).ways.contains(*way));
+        let is_used = |way: &NotifyWay| NotifyState::ALL.iter().any(|state| self.ways_of(*state).contains(way));
         NotifyWay::ALL.iter().copied().filter(is_used)
     }
 }
 
-/// The name of a topic of an ntfy server; empty for none.
+/// A topic of an ntfy server: its name, for the public server, or its address; empty for none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Topic(String);
 
-/// The maximum length of a topic.
+/// The maximum length of a topic's name.
 const MAX_TOPIC: usize = 64;
 
+/// The server of a topic without an address.
+const PUBLIC_SERVER: &str = "https://ntfy.sh";
+
 impl Topic {
-    /// Returns `text` as a topic; `None` if it has a character that no topic has.
+    /// Returns `text` as a topic; `None` if its name has a character that no topic has, or its address is none.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        (text.len() <= MAX_TOPIC && text.chars().all(is_fit)).then(|| Self(text.to_owned()))
+        let is_name = |name: &str| name.len() <= MAX_TOPIC && name.chars().all(is_fit);
+        let is_topic = match text.rsplit_once('/') {
+            Some((server, name)) => {
+                let has_host = server.split_once("://").is_some_and(|(_, host)| !host.is_empty());
+                has_host && Url::new(server).is_some() && !name.is_empty() && is_name(name)
+            }
+            None => is_name(text),
+        };
+        is_topic.then(|| Self(text.to_owned()))
     }
 
-    /// Returns the topic; `None` if none is set.
-    pub fn get(&self) -> Option<&str> {
-        (!self.0.is_empty()).then_some(self.0.as_str())
+    /// Returns the address of the server and the name of the topic; `None` if none is set.
+    pub fn get(&self) -> Option<(&str, &str)> {
+        match self.0.rsplit_once('/') {
+            Some(address) => Some(address),
+            None => (!self.0.is_empty()).then_some((PUBLIC_SERVER, self.0.as_str())),
+        }
     }
 }
 
 impl Setting for Topic {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
         json.as_str().and_then(Self::new).unwrap_or_else(|| {
-            let wanted = "a topic of at most 64 letters, digits, - and _";
+            let wanted = "a topic of at most 64 letters, digits, - and _, or its address";
             warnings.push(Warning::value(path, json, wanted, &default));
             default
         })
@@ -203,8 +210,7 @@ impl Setting for Topic {
     fn schema(&self, about: &str) -> Value {
         json!({
             "type": "string",
-            "pattern": "^[A-Za-z0-9_-]*$",
-            "maxLength": MAX_TOPIC,
+            "pattern": r"^([A-Za-z0-9_-]{0,64}|https?://\S+/[A-Za-z0-9_-]{1,64})$",
             "description": about,
             "default": self.to_json(),
         })
@@ -292,8 +298,8 @@ mod tests {
     fn nothing_is_reported_by_default_and_only_long_turns_are_to_be() {
         let config = Config::default().notify;
         assert_eq!(config.ways().count(), 0);
-        assert_eq!(config.completed.min_seconds.get(), 30.0);
-        assert_eq!(config.rule(NotifyState::Blocked).min_seconds.get(), 0.0);
+        assert_eq!(config.least_ms(NotifyState::Completed), 30_000);
+        assert_eq!(config.least_ms(NotifyState::Blocked), 0);
     }
 
     #[test]
@@ -314,41 +320,46 @@ mod tests {
 
     #[test]
     fn ways_are_named_for_each_state_once() {
-        let text = r#"{"notify": {"blocked": {"ways": ["desktop", "ntfy", "desktop"]}, "limit": {"ways": ["ntfy"]},
+        let text = r#"{"notify": {"blocked": ["desktop", "ntfy", "desktop"], "limit": ["ntfy"],
                        "also": ["print"], "ntfy": {"topic": "mine"}}}"#;
         let (config, warnings) = Config::from_json(text);
         assert_eq!(warnings, []);
         let notify = config.notify;
-        assert_eq!(notify.rule(NotifyState::Blocked).ways.0, [NotifyWay::Desktop, NotifyWay::Ntfy]);
-        assert_eq!(notify.rule(NotifyState::Limit).ways.0, [NotifyWay::Ntfy]);
-        assert!(notify.rule(NotifyState::Failed).ways.0.is_empty());
+        assert_eq!(notify.ways_of(NotifyState::Blocked), [NotifyWay::Desktop, NotifyWay::Ntfy]);
+        assert_eq!(notify.ways_of(NotifyState::Limit), [NotifyWay::Ntfy]);
+        assert!(notify.ways_of(NotifyState::Failed).is_empty());
         assert_eq!(notify.ways().collect::<Vec<_>>(), [NotifyWay::Desktop, NotifyWay::Ntfy]);
         assert!(notify.also.contains(OtherSession::Print) && !notify.also.contains(OtherSession::Teammate));
-        assert_eq!(notify.ntfy.topic.get(), Some("mine"));
+        assert_eq!(notify.ntfy.topic.get(), Some(("https://ntfy.sh", "mine")));
     }
 
     #[test]
     fn unknown_names_are_refused_with_the_known_ones() {
-        let (config, warnings) = Config::from_json(r#"{"notify": {"blocked": {"ways": ["pigeon"]}}}"#);
-        assert!(config.notify.blocked.ways.0.is_empty());
+        let (config, warnings) = Config::from_json(r#"{"notify": {"blocked": ["pigeon"]}}"#);
+        assert!(config.notify.blocked.0.is_empty());
         let warning = warnings[0].to_string();
-        assert!(warning.starts_with("notify.blocked.ways: ") && warning.contains("\"webhook\""), "{warning}");
+        assert!(warning.starts_with("notify.blocked: ") && warning.contains("\"webhook\""), "{warning}");
         assert_eq!(NotifyWay::from_name("pigeon"), None);
     }
 
     #[test]
     fn a_topic_cannot_lead_to_another_path() {
-        for text in ["../admin", "a b", "a/b", "a?b", &"x".repeat(65)] {
+        let too_long = "x".repeat(65);
+        for text in
+            ["../admin", "a b", "a/b", "a?b", &too_long, "https://x.example/", "https://topic", "ftp://x.example/a"]
+        {
             assert_eq!(Topic::new(text), None, "{text}");
         }
+        let own = Topic::new("https://x.example/push/mine").unwrap();
+        assert_eq!(own.get(), Some(("https://x.example/push", "mine")));
     }
 
     #[test]
     fn a_project_can_neither_enable_a_way_nor_name_an_address_or_a_program() {
         let own = Config::default();
-        let text = r#"{"notify": {"blocked": {"ways": ["command"], "min_seconds": 0}, "command": ["/bin/sh"],
-                       "webhook": {"url": "https://evil.example"}, "ntfy": {"url": "https://evil.example", "topic": "x",
-                       "token_file": "~/.ssh/id_ed25519"}, "also": ["print"], "quiet_hours": "00:00-23:59", "bell": true}}"#;
+        let text = r#"{"notify": {"blocked": ["command"], "min_seconds": 0, "command": ["/bin/sh"],
+                       "webhook": {"url": "https://evil.example"}, "ntfy": {"topic": "https://evil.example/x",
+                       "token_file": "~/.ssh/id_ed25519"}, "also": ["print"], "quiet_hours": "00:00-23:59"}}"#;
         for trust in [Trust::Untrusted, Trust::Trusted] {
             let reading = own.with_project(text, trust);
             assert_eq!(reading.config, own);
