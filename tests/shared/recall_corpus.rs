@@ -23,6 +23,14 @@
 //! ?amended QUESTION = NAME.TURN ~ NAME.TURN
 //! ?none QUESTION
 //! ```
+//!
+//! reports.prompts holds bug reports and pasted errors, each with the turn that decides the matter:
+//!
+//! ```text
+//! == HALF
+//! > TEXT                    a prompt; indented lines go on
+//! = NAME.TURN
+//! ```
 
 use std::fs;
 use std::io;
@@ -53,6 +61,12 @@ const SMALL_TALK: [&str; 12] = [
 
 /// The file of the questions of [`QuestionSet::Fresh`].
 const FRESH: &str = "fresh.questions";
+
+/// The file of the bug reports.
+const REPORTS: &str = "reports.prompts";
+
+/// The category of a bug report.
+pub(crate) const REPORT: &str = "report";
 
 /// Which half a subject belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,6 +157,38 @@ pub(crate) struct Question {
 pub(crate) struct Corpus {
     pub(crate) sessions: Vec<(Half, Session)>,
     pub(crate) questions: Vec<Question>,
+    /// Bug reports, which nobody would type as a question.
+    pub(crate) reports: Vec<Question>,
+}
+
+/// A prompt of a file of prompts.
+#[derive(Debug, Clone)]
+pub(crate) struct Prompt {
+    pub(crate) half: Half,
+    pub(crate) text: String,
+    /// The turn that decides the matter, as the file names it.
+    pub(crate) decided_by: Option<(String, usize)>,
+}
+
+/// Reads a file of prompts.
+pub(crate) fn prompts(path: &Path) -> io::Result<Vec<Prompt>> {
+    let mut half = Half::Tuning;
+    let mut prompts: Vec<Prompt> = Vec::new();
+    for line in fs::read_to_string(path)?.lines() {
+        if let Some(name) = line.strip_prefix("== ") {
+            half = Half::ALL.into_iter().find(|half| half.name() == name).unwrap_or(half);
+        } else if let Some(text) = line.strip_prefix("> ") {
+            prompts.push(Prompt { half, text: text.to_owned(), decided_by: None });
+        } else if let Some(prompt) = prompts.last_mut() {
+            if let Some(more) = line.strip_prefix("  ") {
+                prompt.text.push('\n');
+                prompt.text.push_str(more);
+            } else if let Some((name, turn)) = line.strip_prefix("= ").and_then(|turn| turn.split_once('.')) {
+                prompt.decided_by = Some((name.to_owned(), turn.trim().parse().unwrap_or_default()));
+            }
+        }
+    }
+    Ok(prompts)
 }
 
 impl Corpus {
@@ -159,7 +205,19 @@ impl Corpus {
             corpus.add(&fs::read_to_string(&file)?, half);
         }
         corpus.add_fresh(&fs::read_to_string(folder.join(FRESH))?);
+        corpus.add_reports(prompts(&folder.join(REPORTS))?);
         Ok(corpus)
+    }
+
+    fn add_reports(&mut self, reports: Vec<Prompt>) {
+        let sessions: Vec<&Session> = self.sessions.iter().map(|(_, session)| session).collect();
+        for Prompt { half, text, decided_by } in reports {
+            let (name, turn) = decided_by.unwrap_or_default();
+            let mut report = question("", half, &name, turn);
+            (report.category, report.text) = (REPORT.to_owned(), text);
+            place(&sessions, &mut report.answer);
+            self.reports.push(report);
+        }
     }
 
     /// Adds the questions that stand apart from the sessions.

@@ -14,7 +14,7 @@ fn most_questions_of_a_sample_are_answered() {
         assert!(corpus.sessions.iter().any(|(of, _)| *of == half), "{} has no sessions", half.name());
     }
     for set in QuestionSet::ALL {
-        let own: Vec<_> = corpus.questions.iter().filter(|one| one.set == set).collect();
+        let own: Vec<_> = corpus.questions.iter().chain(&corpus.reports).filter(|one| one.set == set).collect();
         assert!(own.len() >= 60, "{} has {} questions", set.name(), own.len());
         let is_misplaced = |place: &Option<(String, usize)>| place.as_ref().is_some_and(|(_, prompt)| *prompt == 0);
         let misplaced = own.iter().find(|one| is_misplaced(&one.answer) || is_misplaced(&one.older));

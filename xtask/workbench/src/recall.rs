@@ -4,6 +4,7 @@
 //! user's: by words, and by words and meaning. [`QuestionSet`] states which
 //! questions may be used to choose rules and weights, and which only report.
 
+mod baseline;
 mod prompts;
 
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use xtask::workspace::{MODEL_FILE, PACKAGE, Profile, Workspace};
 
 use crate::bench::report::ms;
 use crate::page_section;
-use crate::recall_corpus::{Corpus, Half, Question, QuestionSet, id_of};
+use crate::recall_corpus::{Corpus, Half, Question, QuestionSet, REPORT, id_of};
 use crate::stage::{check_interrupts, watch_interrupts};
 
 /// Number of results requested.
@@ -86,6 +87,7 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
     let program =
         workspace.build(PACKAGE, &["--bin", "longhaul", "--bin", "longhaul-hook"], profile, None)?.join("longhaul");
     let mut corpus = Corpus::read(&workspace.root.join("tests/recall")).context("cannot read tests/recall")?;
+    corpus.questions.append(&mut corpus.reports);
     corpus.questions.retain(|question| output.asks(question.set));
     ensure!(!corpus.questions.is_empty(), "tests/recall has no questions");
     watch_interrupts()?;
@@ -110,7 +112,8 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, output: Output) -> Re
     let has_times = profile == Profile::Release;
     let (by_words, with_model) = (by_words.table(has_times), with_model.table(has_times));
     let mut text = format!(
-        "{sessions} sessions, {questions} questions.\n\nBy words alone:\n\n{by_words}\nBy words and meaning:\n\n{with_model}"
+        "{sessions} sessions, {questions} questions.\n\nBy words alone:\n\n{by_words}\nBy words and meaning:\n\n{with_model}\n{}",
+        baseline::table(&corpus)
     );
     prompts.iter().for_each(|figures| text.push_str(&figures.table()));
     if output.report {
@@ -286,7 +289,7 @@ impl Figures {
         for answer in answers {
             let set = answer.question.set;
             groups.entry((set, answer.question.category.clone())).or_default().count(answer);
-            if answer.question.answer.is_some() {
+            if answer.question.answer.is_some() && answer.question.category != REPORT {
                 groups.entry((set, ALL.to_owned())).or_default().count(answer);
             }
         }
@@ -362,7 +365,8 @@ comes before the older one.
 
 Rules, weights and thresholds are chosen with the `tuning` questions. The `reporting` questions, about other conversations, only report,
 but their figures were seen while rules were added. The `fresh` questions are about the conversations of both. They were written before
-any of them was asked, nothing was chosen with them, and they are asked only to write this page.
+any of them was asked, nothing was chosen with them, and they are asked only to write this page. A `report` is a bug report or a pasted
+error as it is sent to Claude, with the turn that decides the matter as its answer; `all with an answer` does not count it.
 
 In the last two tables, every question is the first prompt of a new session; they count what the hook adds to it. Everyday
 prompts need nothing from earlier sessions.

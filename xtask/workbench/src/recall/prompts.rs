@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use xtask::run;
 
 use super::{Output, Scene, Search};
-use crate::recall_corpus::{Corpus, Half, Question, QuestionSet};
+use crate::recall_corpus::{self, Corpus, Half, Question, QuestionSet, REPORT};
 use crate::stage::check_interrupts;
 
 /// Name of the row with all questions that have an answer.
@@ -52,8 +52,8 @@ pub(super) fn measure(scene: &Scene, corpus: &Corpus, folder: &Path, output: Out
     let imported = scene.home.join("imported");
     scene.longhaul(&scene.home, Search::WordsAndMeaning, &["memory", "upkeep"])?;
     fs::rename(scene.data(), &imported).context("cannot move the imported memory")?;
-    let mut everyday = everyday(&folder.join("everyday.prompts"))?;
-    everyday.retain(|(half, _)| output.asks((*half).into()));
+    let mut everyday = recall_corpus::prompts(&folder.join("everyday.prompts"))?;
+    everyday.retain(|prompt| output.asks(prompt.half.into()));
     let searches = [Search::Words, Search::WordsAndMeaning].into_iter();
     searches.map(|search| ask_all(scene, &imported, corpus, &everyday, search, output.misses)).collect()
 }
@@ -62,7 +62,7 @@ fn ask_all(
     scene: &Scene,
     imported: &Path,
     corpus: &Corpus,
-    everyday: &[(Half, String)],
+    everyday: &[recall_corpus::Prompt],
     search: Search,
     misses: bool,
 ) -> Result<PromptFigures> {
@@ -82,7 +82,7 @@ fn ask_all(
             writeln!(io::stderr(), "prompt {category}: brings {} for: {text}", first(&brought.text))?;
         }
     }
-    for (half, text) in everyday {
+    for recall_corpus::Prompt { half, text, .. } in everyday {
         let brought = prompt(scene, imported, search, *half, text)?;
         if misses && !brought.text.is_empty() && *half == Half::Tuning {
             writeln!(io::stderr(), "prompt everyday: brings {} for: {text}", first(&brought.text))?;
@@ -142,24 +142,6 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads the prompts that need nothing.
-fn everyday(path: &Path) -> Result<Vec<(Half, String)>> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut half = Half::Tuning;
-    let mut prompts: Vec<(Half, String)> = Vec::new();
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("== ") {
-            half = Half::ALL.into_iter().find(|half| half.name() == name).context("no such half")?;
-        } else if let Some(prompt) = line.strip_prefix("> ") {
-            prompts.push((half, prompt.to_owned()));
-        } else if let (Some(more), Some((_, prompt))) = (line.strip_prefix("  "), prompts.last_mut()) {
-            prompt.push('\n');
-            prompt.push_str(more);
-        }
-    }
-    Ok(prompts)
-}
-
 impl Group {
     fn count(&mut self, brought: &Brought, right: bool) {
         self.prompts += 1;
@@ -177,7 +159,7 @@ impl Group {
 impl PromptFigures {
     fn count(&mut self, question: &Question, brought: &Brought, right: bool) {
         self.groups.entry((question.set, question.category.clone())).or_default().count(brought, right);
-        if question.answer.is_some() {
+        if question.answer.is_some() && question.category != REPORT {
             self.groups.entry((question.set, ALL.to_owned())).or_default().count(brought, right);
         }
     }
