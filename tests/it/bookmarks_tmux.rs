@@ -360,7 +360,7 @@ fn a_tmux_that_hangs_does_not_hold_the_hook_past_its_limit() {
     stage.add_activity();
     let call = || {
         let mut command = stage.sandbox.executable("longhaul-post-tool-use");
-        command.env("TMUX", format!("{},1,0", socket.display())).env("TMUX_PANE", "%0");
+        command.env("TMUX", format!("{},1,0", socket.display())).env("TMUX_PANE", "%0").env("LONGHAUL_PATIENCE", "1");
         let started = std::time::Instant::now();
         let input = payload("PostToolUse", json!({ "session_id": SESSION }));
         let outcome = crate::sandbox::Outcome::of(&mut command, input.as_bytes());

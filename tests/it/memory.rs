@@ -326,7 +326,7 @@ fn a_summary_asks_for_what_a_person_asked() {
 
 #[test]
 fn a_prompt_that_finds_the_database_locked_is_taken_in_later() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().impatient();
     let session = Session::new(&sandbox, "s");
     session.prompt("first");
     let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
@@ -356,7 +356,7 @@ fn a_prompt_that_finds_the_database_locked_is_taken_in_later() {
 #[test]
 fn a_bookmark_that_finds_the_database_locked_is_taken_in_later_without_a_memory_too() {
     for config in [r#"{"memory":{"enabled":false}}"#, r#"{"memory":{"exclude":["*"]}}"#] {
-        let sandbox = Sandbox::new();
+        let sandbox = Sandbox::new().impatient();
         sandbox.write_config(config);
         let session = Session::new(&sandbox, "s");
         session.start("startup");

@@ -329,7 +329,7 @@ fn nothing_is_brought_while_the_index_is_built() {
 
 #[test]
 fn a_locked_database_is_not_waited_for() {
-    let sandbox = remembering();
+    let sandbox = remembering().impatient();
     let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
     database.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let began = Instant::now();

@@ -43,6 +43,12 @@ impl Sandbox {
             .with_env("LONGHAUL_HOME", data)
             .with_env("TMPDIR", tmp)
             .with_env("LANG", "C.UTF-8")
+            .with_env("LONGHAUL_PATIENCE", "10")
+    }
+
+    /// Gives hooks no more time than they have in a client. Otherwise, no test depends on how far they get in it.
+    pub(crate) fn impatient(self) -> Self {
+        self.with_env("LONGHAUL_PATIENCE", "1")
     }
 
     /// Sets a variable for everything started from here on.

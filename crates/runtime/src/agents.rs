@@ -10,7 +10,7 @@ use longhaul_core::{Env, SessionId, catalog, reply};
 use longhaul_store::ContextUse;
 use longhaul_tracker::client_name;
 
-use crate::hook::{JobFn, MARGIN, answer, answer_even_after_a_panic};
+use crate::hook::{JobFn, answer, answer_even_after_a_panic, patient};
 use crate::jobs::privacy::is_wholly_private;
 use crate::{Deadline, Error, ErrorLog, Home, Hook, bounded_read, clock_and_env, files, process, stdin};
 
@@ -56,8 +56,7 @@ impl AgentCall {
             return None;
         };
         // The event is only known now, but the agent's limit includes the wait for the payload.
-        let allowed = catalog::time_allowed(payload.event()).saturating_sub(MARGIN);
-        let deadline = Deadline::after(allowed.saturating_sub(started.elapsed()));
+        let deadline = Deadline::of_hook(payload.event(), started);
         let held_back = Home::of(&env).map(|home| home.session_file(payload.session(), "context")).unwrap_or_default();
         let mut call = Self { env: env_of(agent, env), log, deadline, payload, held_back };
         call.leave_private_reply_out();
@@ -149,7 +148,7 @@ fn record_use(home: &Home, session: &SessionId, usage: ReportedUse, env: &Env) -
         rate_limits: None,
         recorded_at: env.now,
     };
-    home.store(DATABASE_FOR_AGENT)?.record_context(&context)?;
+    home.store(patient(DATABASE_FOR_AGENT))?.record_context(&context)?;
     Ok(())
 }
 

@@ -16,6 +16,7 @@ use std::time::Duration;
 use longhaul_core::Env;
 
 use self::work_tree::core_worktree;
+use crate::hook::patient;
 use crate::{Error, Home, bounded_read, files, process};
 
 pub use self::private_git::{Printed, PrivateGit};
@@ -52,7 +53,7 @@ pub(crate) fn is_dirty(home: &Home, dir: &Path) -> Option<bool> {
     let mut command = command(&own.dir, &work_tree);
     command.env("GIT_INDEX_FILE", index).env("GIT_OBJECT_DIRECTORY", objects);
     command.args(["status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"]);
-    let (status, changes, _) = process::finish(command, "git", GIT_IN_HOOK).ok()?;
+    let (status, changes, _) = process::finish(command, "git", patient(GIT_IN_HOOK)).ok()?;
     status.success().then_some(!changes.is_empty())
 }
 

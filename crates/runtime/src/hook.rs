@@ -117,7 +117,7 @@ const FOR_TMUX: Duration = Duration::from_millis(800);
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
 /// Time between the end of a hook and the timeout of the client.
-pub(crate) const MARGIN: Duration = Duration::from_millis(400);
+const MARGIN: Duration = Duration::from_millis(400);
 
 /// Maximum number of characters between the texts of two jobs.
 const GAP: usize = "\n\n".len();
@@ -144,7 +144,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     fn run_for(client: Client, jobs: &[JobFn<E>], afterwards: &[JobFn<E>]) {
-        let deadline = Deadline::after(catalog::time_allowed(E::NAME).saturating_sub(MARGIN));
+        let deadline = Deadline::of_hook(E::NAME, Instant::now());
         let env = match client {
             Client::Claude | Client::Agent => clock_and_env::env(),
             Client::Codex => codex::env(clock_and_env::env()),
@@ -266,8 +266,8 @@ impl<E: HookEvent<'static>> Hook<E> {
         let mut patience = left.saturating_sub(FOR_TMUX.min(left / 4)).max(SHORTEST_WAIT);
         // The user waits for these. What cannot be stored is in the spool, or is read from the transcript later.
         let most = match E::NAME {
-            EventName::UserPromptSubmit => Some(DATABASE_FOR_PROMPT),
-            EventName::Stop => Some(DATABASE_FOR_TURN_END),
+            EventName::UserPromptSubmit => Some(patient(DATABASE_FOR_PROMPT)),
+            EventName::Stop => Some(patient(DATABASE_FOR_TURN_END)),
             _ => None,
         };
         patience = most.map_or(patience, |most| patience.min(most));
@@ -557,8 +557,23 @@ impl Deadline {
         Self(Instant::now() + after)
     }
 
+    /// Returns when a hook of `event` must have answered.
+    pub(crate) fn of_hook(event: EventName, started: Instant) -> Self {
+        Self(started + patient(catalog::time_allowed(event).saturating_sub(MARGIN)))
+    }
+
     /// Returns the time left.
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
+}
+
+/// Returns `limit`, or a multiple of it in a test build if `LONGHAUL_PATIENCE` names one: what a test expects of a hook must not
+/// depend on how busy the machine is.
+pub(crate) fn patient(limit: Duration) -> Duration {
+    if !cfg!(debug_assertions) {
+        return limit;
+    }
+    let times = std::env::var("LONGHAUL_PATIENCE").ok().and_then(|times| times.parse().ok());
+    limit * times.unwrap_or(1)
 }

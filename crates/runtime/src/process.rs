@@ -17,6 +17,7 @@ use rustix::process::Signal;
 use rustix::time::Timespec;
 
 use crate::Error;
+use crate::hook::patient;
 use crate::tied_child::NOT_PASSED_ON;
 use crate::tmux::check_socket;
 
@@ -268,7 +269,7 @@ pub fn tty(pid: u32) -> Option<String> {
     }
     let step =
         TerminalCommand { argv: ["ps", "-o", "tty=", "-p", &pid.to_string()].map(str::to_owned).to_vec(), stdin: None };
-    let name = run(&step, PS).ok()?;
+    let name = run(&step, patient(PS)).ok()?;
     Some(name.trim()).filter(|name| !name.is_empty() && !name.starts_with('?')).map(|name| format!("/dev/{name}"))
 }
 
@@ -317,7 +318,7 @@ pub(crate) fn command_line(pid: u32) -> Vec<String> {
         argv: ["ps", "-o", "args=", "-p", &pid.to_string()].map(str::to_owned).to_vec(),
         stdin: None,
     };
-    run(&step, PS).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
+    run(&step, patient(PS)).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
 }
 
 /// Reads `/proc/<pid>/stat`; `None` for a zombie, which nobody may ever wait for. The name in it may contain spaces and
@@ -381,7 +382,7 @@ pub(crate) fn all() -> Vec<Process> {
     }
     let step =
         TerminalCommand { argv: ["ps", "-axo", "pid=,ppid=,stat=,args="].map(str::to_owned).to_vec(), stdin: None };
-    let listing = run(&step, PS).unwrap_or_default();
+    let listing = run(&step, patient(PS)).unwrap_or_default();
     listing.lines().filter_map(process_of_ps).collect()
 }
 

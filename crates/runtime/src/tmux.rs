@@ -17,6 +17,7 @@ use longhaul_tracker::reopen::Window;
 use longhaul_tracker::{LivePane, OPTIONS, Options, Pane, escape};
 
 use self::window::{print_window, window_of};
+use crate::hook::patient;
 use crate::process::{self, Started};
 use crate::{Deadline, Error};
 
@@ -48,7 +49,7 @@ impl Server {
     /// Returns the server that `$TMUX` names; `None` outside tmux.
     pub fn of(env: &Env) -> Option<Self> {
         let socket = tmux_socket(env.tmux.as_deref()?)?;
-        Some(Self { socket: socket.to_owned(), deadline: None, limit: PATIENCE_IN_HOOK })
+        Some(Self { socket: socket.to_owned(), deadline: None, limit: patient(PATIENCE_IN_HOOK) })
     }
 
     /// Returns the server with a socket, for a process that no hook waits for.

@@ -29,6 +29,7 @@ use longhaul_tracker::{
 };
 
 use crate::files::{self, word};
+use crate::hook::patient;
 use crate::notifications::{self, Question};
 use crate::tmux::Server;
 use crate::{ActivityLog, Deadline, Error, Home, bounded_read, git, process, waiting_times};
@@ -99,7 +100,7 @@ impl<'a> Tracker<'a> {
 
     /// Waits less for tmux, because the user waits for the hook. What cannot be shown in time is left to another process.
     pub(crate) fn hasty(mut self) -> Self {
-        self.server = self.server.map(|server| server.within(TMUX_FOR_PROMPT));
+        self.server = self.server.map(|server| server.within(patient(TMUX_FOR_PROMPT)));
         self.is_hasty = true;
         self
     }

@@ -15,7 +15,8 @@ const LIMIT: Duration = Duration::from_secs(3);
 
 #[test]
 fn the_wait_for_a_late_payload_is_part_of_the_time() {
-    let gemini = Agent::new("gemini");
+    let mut gemini = Agent::new("gemini");
+    gemini.sandbox = gemini.sandbox.impatient();
     gemini.send("SessionStart", json!({}));
     // Another process writes all the time.
     let database = rusqlite::Connection::open(gemini.sandbox.data_dir().join("longhaul.db")).unwrap();

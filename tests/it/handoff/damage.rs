@@ -43,7 +43,7 @@ fn a_transcript_that_cannot_be_read_is_survived_and_the_hooks_own_words_are_kept
 
 #[test]
 fn a_turn_that_ends_while_the_database_is_locked_is_read_later() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().impatient();
     let client = Client::new(&sandbox);
     let old = Session::new(&sandbox, "old", client.pid());
     old.start("startup");
@@ -62,7 +62,7 @@ fn a_turn_that_ends_while_the_database_is_locked_is_read_later() {
 
 #[test]
 fn a_database_locked_at_the_end_of_a_session_loses_nothing() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().impatient();
     let client = Client::new(&sandbox);
     let old = Session::new(&sandbox, "old", client.pid());
     old.start("startup");

@@ -11,6 +11,7 @@ use longhaul_store::{NewInjection, Session, Store};
 use crate::handoff::{
     Claim, Handover, Heir, Progress, Project, Unread, catch_up, register, render_session, unread_turns,
 };
+use crate::hook::patient;
 use crate::memory::keep_last_reply;
 use crate::{Deadline, Error, Flow, Hook, clock_and_env, waiting_times};
 
@@ -210,7 +211,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             if !std::fs::metadata(path).is_ok_and(|file| file.len() > predecessor.cursor.offset) {
                 continue;
             }
-            let time = waiting_times::TRANSCRIPTS_OF_PREDECESSORS
+            let time = patient(waiting_times::TRANSCRIPTS_OF_PREDECESSORS)
                 .min(self.deadline.left().saturating_sub(waiting_times::JOBS_AFTER_PREDECESSORS));
             match self.take_in_until(Deadline::after(time), store, &predecessor, AT_ONCE) {
                 Ok(progress) if !progress.is_whole => break,

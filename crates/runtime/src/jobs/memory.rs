@@ -8,6 +8,7 @@ use longhaul_memory::{PAGE_MIN_CHARS, is_skipped};
 use longhaul_store::Session;
 
 use crate::handoff::register;
+use crate::hook::patient;
 use crate::memory::meaning::lacks_vectors;
 use crate::memory::{
     Reader, ReportedCall, Spool, clean_prompt, is_excluded, note, noted_prompt, render_page, sum_up, take_in,
@@ -24,7 +25,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
     // What a killed session has left is the most useful for the next one.
-    let time = waiting_times::SPOOLS_AT_START.min(hook.deadline.left() / 2);
+    let time = patient(waiting_times::SPOOLS_AT_START).min(hook.deadline.left() / 2);
     for error in take_in_all(&store, &hook.home, &hook.env, Some(Deadline::after(time))) {
         hook.log.write(&format!("session {}: {}", session.session, error.chain()));
     }
