@@ -97,8 +97,6 @@ settings! {
         enabled: bool = true, "Take a snapshot of the work tree at every prompt, bookmark and compaction, in a private store; the repository itself is never changed";
         max_store: Count = Count(1 << 30), "Maximum size of all snapshots in bytes; above it, the oldest are deleted; those of bookmarks with a note and those taken before a restore are deleted last";
         max_age_days: Days = Days::new(30), "Days after which a snapshot is deleted, unless it belongs to a bookmark with a note or was taken before a restore; 0 keeps all";
-        max_file: Count = Count(20 << 20), "A larger file, in bytes, is left out of a snapshot";
-        max_new_bytes: Count = Count(500 << 20), "No snapshot is taken if more bytes than this would have to be stored";
         exclude: Names = Names::default(), "Files and folders that are left out, such as `*.sqlite` or `data/raw`; `*` matches any characters";
     }
 }

@@ -14,7 +14,7 @@ use longhaul_runtime::{
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::left_out::{Limits, MAX_FILES};
+use crate::left_out::{Limits, MAX_FILE, MAX_FILES, MAX_NEW_BYTES};
 use crate::place::{LOCK_PATIENCE, Place, remove};
 use crate::take::{Event, describe, take_locked};
 use crate::{Error, Skip, journal, upkeep};
@@ -359,9 +359,8 @@ fn note(store: &Store, mut snapshot: Snapshot, why: &str) -> Result<(), Error> {
 
 /// Returns the limits of the configuration.
 pub fn limits(config: &Config) -> Limits {
-    let settings = &config.snapshots;
-    let mut limits = Limits::new(settings.max_file.0, settings.max_new_bytes.0, MAX_FILES);
-    limits.exclude = settings.exclude.0.clone();
+    let mut limits = Limits::new(MAX_FILE, MAX_NEW_BYTES, MAX_FILES);
+    limits.exclude = config.snapshots.exclude.0.clone();
     limits
 }
 

@@ -84,7 +84,7 @@ impl LeftOutReason {
     pub fn about(self) -> &'static str {
         match self {
             Self::Secret => "looks like a secret",
-            Self::TooLarge => "larger than snapshots.max_file",
+            Self::TooLarge => "larger than 20 MB",
             Self::Excluded => "excluded by snapshots.exclude",
             Self::OtherRepository => "another repository",
             Self::Unreadable => "cannot be read",
@@ -108,6 +108,12 @@ impl LeftOut {
         format!("{} ({})", shown_path(&self.path), self.reason.about())
     }
 }
+
+/// Maximum size of a file in bytes. Larger ones are data, not text: every version of one would be stored as a whole.
+pub(crate) const MAX_FILE: u64 = 20 << 20;
+
+/// Maximum number of bytes that one snapshot may add, in which a prompt would otherwise wait for a copy of a data set.
+pub(crate) const MAX_NEW_BYTES: u64 = 500 << 20;
 
 /// Maximum number of files of a work tree. A larger one has no snapshots.
 pub(crate) const MAX_FILES: u64 = 500_000;

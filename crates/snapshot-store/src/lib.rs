@@ -156,7 +156,7 @@ impl std::fmt::Display for Skip {
             Self::HoldsStore => f.write_str("the work tree contains LONGHAUL_HOME"),
             Self::TooManyFiles(files) => write!(f, "the work tree has too many files: {files}"),
             Self::TooManyBytes(bytes) => {
-                write!(f, "{} of new files are more than snapshots.max_new_bytes", bytes_text(*bytes))
+                write!(f, "{} of new files are too many for a snapshot", bytes_text(*bytes))
             }
             Self::IgnoreRules(path) => write!(f, "the ignore rules in {} cannot be read", path.display()),
             Self::RuleFile(path) => {

@@ -240,7 +240,7 @@ fn files_that_were_left_out_are_named_with_the_reason() {
             .map(|(path, reason)| LeftOut { path: path.as_bytes().to_vec(), reason });
     assert_eq!(
         left_out_line(&left_out, 2).as_deref(),
-        Some("not in the snapshot: a\\n (looks like a secret), b (larger than snapshots.max_file) and 1 more")
+        Some("not in the snapshot: a\\n (looks like a secret), b (larger than 20 MB) and 1 more")
     );
     assert_eq!(left_out_line(&left_out[2..], 1).as_deref(), Some("not in the snapshot: c (another repository)"));
     assert_eq!(left_out_line(&[], 2), None);

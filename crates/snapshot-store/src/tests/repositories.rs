@@ -259,7 +259,7 @@ fn there_is_no_snapshot_without_a_repository_in_the_home_folder_and_above_the_li
     other.write("a", vec![b'x'; 99]);
     other.take();
     other.write("b", vec![b'y'; 101]);
-    assert!(why(&other).contains("max_new_bytes"));
+    assert!(why(&other).contains("too many for a snapshot"));
     // What the repository already has is not new.
     other.now.set(100_000_000);
     other.commit();

@@ -228,7 +228,7 @@ fn a_tracked_and_ignored_file_that_is_too_large_is_said_in_every_snapshot() {
     for number in 0..3 {
         world.write("a", number.to_string());
         let taken = world.take();
-        assert_eq!(taken.left_out_some.as_deref(), Some("big.bin (larger than snapshots.max_file)"), "{number}");
+        assert_eq!(taken.left_out_some.as_deref(), Some("big.bin (larger than 20 MB)"), "{number}");
         // The first one has nothing to be compared with.
         assert_eq!(taken.changed_some, if number == 0 { vec![] } else { vec!["a"] });
     }
