@@ -191,6 +191,9 @@ pub(crate) const BURST_MS: u64 = 10_000;
 /// The factor that lowers the threshold during a burst, when the context fills faster than turns end.
 const BURST_FACTOR: f64 = 0.8;
 
+/// The time between two compactions. In less, a session cannot do enough for a compaction to gain anything.
+const COMPACT_COOLDOWN_MS: u64 = 120_000;
+
 /// The share of a full window that is tool and subagent output, for the estimate without usage figures.
 const OUTPUT_SHARE: f64 = 0.25;
 
@@ -217,9 +220,10 @@ pub(crate) fn is_agent_burst(metrics: &Metrics) -> bool {
 /// input at once.
 pub fn should_compact(config: &Guard, pressure: Pressure, metrics: &Metrics, now: Millis) -> bool {
     let factor = if is_agent_burst(metrics) { BURST_FACTOR } else { 1.0 };
-    let cooldown = config.compact_cooldown_seconds.as_millis();
     let newest = metrics.last_compaction.max(metrics.last_injection);
-    config.enabled && pressure.0 >= config.compact_percent.0 * factor && time_left(newest, cooldown, now).is_none()
+    config.enabled
+        && pressure.0 >= config.compact_percent.0 * factor
+        && time_left(newest, COMPACT_COOLDOWN_MS, now).is_none()
 }
 
 /// Returns whether new subagents must be denied.

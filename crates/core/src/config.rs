@@ -175,7 +175,6 @@ settings! {
         enabled: bool = false, "Compact the context at `guard.compact_percent`, and deny new subagents from `guard.deny_percent` on";
         compact_percent: Share = Share(0.76), "Share of the context window (0 to 1) at which `/compact` is typed when a turn ends";
         deny_percent: Share = Share(0.85), "Share of the context window (0 to 1) at which new subagents are denied";
-        compact_cooldown_seconds: Seconds = Seconds::new(120), "Minimum number of seconds between two compactions";
     }
 }
 

@@ -16,7 +16,7 @@ use longhaul_runtime::{Error, bounded_read};
 const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// Keys of tav, and ours.
-const KEYS: [(&str, &str); 11] = [
+const KEYS: [(&str, &str); 10] = [
     ("bookmarks.enabled", "bookmarks.enabled"),
     ("bookmarks.marker", "bookmarks.marker"),
     ("bookmarks.thresholds.minTokens", "bookmarks.thresholds.min_tokens"),
@@ -27,7 +27,6 @@ const KEYS: [(&str, &str); 11] = [
     ("contextGuard.enabled", "guard.enabled"),
     ("contextGuard.compactPercent", "guard.compact_percent"),
     ("contextGuard.denyPercent", "guard.deny_percent"),
-    ("contextGuard.compactCooldownSeconds", "guard.compact_cooldown_seconds"),
 ];
 
 /// Older keys with a number of tokens, the newer ones with a share, and ours.
