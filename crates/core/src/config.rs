@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::json_text::without_byte_order_mark;
 
 pub use self::limits::{Limits, SpendLimit, Subagents};
-pub use self::lists::{Choice, ChoiceList, Hosts, StatusPart, StatusParts};
+pub use self::lists::{Choice, ChoiceList, Hosts};
 pub use self::model::{FilePath, ModelId, ModelPrice, Url, Via};
 pub use self::notify::{Notify, NotifyState, NotifyWay, Ntfy, OtherSession, QuietHours, Topic, Webhook};
 pub use self::numbers::{ContextLimits, Count, Days, Milliseconds, Minutes, Port, Range, Seconds, Share};
@@ -191,7 +191,6 @@ settings! {
     /// What goes through the module that Claude Code loads.
     pub struct Bridge {
         enabled: bool = true, "Clear, compact and prompt through the plugin's module if Claude Code has loaded it, instead of typing";
-        status: StatusParts = StatusParts(StatusPart::ALL.to_vec()), "What the line under the prompt warns of: `context` (nearly full), `handoff` (one waits for your `/clear`), `problems` (what Longhaul cannot do in this session); an empty list shows no line";
     }
 }
 

@@ -1,7 +1,6 @@
 //! The actions of the plugin's module inside Claude Code, and the text of the line under the prompt. The module itself
 //! makes no decisions.
 
-use longhaul_core::config::StatusPart;
 use longhaul_core::text::round_tokens;
 use serde_json::{Value, json};
 
@@ -64,7 +63,7 @@ const NEARLY_FULL: f64 = 0.9;
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct StatusFacts {
-    /// How full the context is.
+    /// How full the context is; `None` where that is unknown, or shown already.
     pub fill: Option<WindowUse>,
     /// Whether a handoff waits for the user's `/clear`.
     pub handoff_waits: bool,
@@ -73,20 +72,14 @@ pub struct StatusFacts {
 }
 
 impl StatusFacts {
-    /// Returns the line, of the `parts` that are wanted; `None` where there is no problem.
-    pub fn line(&self, parts: &[StatusPart]) -> Option<String> {
-        let said: Vec<String> = parts.iter().filter_map(|part| self.part(*part)).collect();
+    /// Returns the line; `None` where there is no problem.
+    pub fn line(&self) -> Option<String> {
+        let context = self.fill.filter(|fill| fill.share() >= NEARLY_FULL).map(|fill| {
+            let left = round_tokens(fill.window.saturating_sub(fill.tokens));
+            format!("context {:.0} %, {left} left", fill.share() * 100.0)
+        });
+        let handoff = self.handoff_waits.then(|| "a handoff waits for /clear".to_owned());
+        let said: Vec<String> = context.into_iter().chain(handoff).chain(self.problems.iter().cloned()).collect();
         (!said.is_empty()).then(|| said.join(" · "))
-    }
-
-    fn part(&self, part: StatusPart) -> Option<String> {
-        match part {
-            StatusPart::Context => self.fill.filter(|fill| fill.share() >= NEARLY_FULL).map(|fill| {
-                let left = round_tokens(fill.window.saturating_sub(fill.tokens));
-                format!("context {:.0} %, {left} left", fill.share() * 100.0)
-            }),
-            StatusPart::Handoff => self.handoff_waits.then(|| "a handoff waits for /clear".to_owned()),
-            StatusPart::Problems => (!self.problems.is_empty()).then(|| self.problems.join(" · ")),
-        }
     }
 }

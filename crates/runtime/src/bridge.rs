@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use longhaul_core::catalog::Job;
-use longhaul_core::config::StatusPart;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_handoff::BatonTrigger;
 use longhaul_handoff::bridge::{BridgeAction, StatusFacts, answer, step, step_name};
@@ -321,20 +320,22 @@ impl<'a> Desk<'a> {
         Ok(is_ours.then(|| texts::not_continued(&pending.message)))
     }
 
-    /// Returns the line under the prompt, which Claude Code shows with a warning sign, unless it is switched off.
+    /// Returns the line under the prompt, which Claude Code shows with a warning sign.
     fn glance(&self, store: &Store) -> Result<Vec<BridgeAction>, Error> {
-        let parts = self.parts();
-        let Some(session) = self.session.as_ref().filter(|_| !parts.is_empty()) else { return Ok(Vec::new()) };
+        let Some(session) = &self.session else { return Ok(Vec::new()) };
         let batons = store.batons(&self.project().path)?;
         let context = store.context(session.as_str())?;
         let mut facts = StatusFacts::default();
-        facts.fill = context.as_ref().and_then(context::reported_fill);
+        // Longhaul's own status line shows it already.
+        if !statusline::is_shown(self.env, self.project().path.as_ref()) {
+            facts.fill = context.as_ref().and_then(context::reported_fill);
+        }
         facts.handoff_waits = batons
             .iter()
             .any(|baton| baton.session == session.as_str() && baton.trigger == BatonTrigger::Continuation.as_str());
         let failed = self.chain(store)?.filter(|chain| chain.plan.state == State::Failed);
         facts.problems = failed.map(|chain| texts::not_continued(&chain.plan.reason)).into_iter().collect();
-        Ok(vec![BridgeAction::Status(facts.line(&parts))])
+        Ok(vec![BridgeAction::Status(facts.line())])
     }
 
     /// Returns the context use as Claude Code reports it.
@@ -455,23 +456,5 @@ impl BridgeEvent {
             Self::Overtaken => "overtaken",
             Self::Trouble => "trouble",
         }
-    }
-}
-
-// Which parts of the line under the prompt are shown now. Their text is in `handoff/src/bridge.rs`, their list in
-// `core/src/config/lists.rs`.
-
-impl Desk<'_> {
-    /// Returns the configured parts, without those that Longhaul's own status line already shows.
-    fn parts(&self) -> Vec<StatusPart> {
-        let wanted = &self.config.bridge.status.0;
-        let is_repeated = |part: &StatusPart| match part {
-            StatusPart::Context => true,
-            StatusPart::Handoff | StatusPart::Problems => false,
-        };
-        if wanted.iter().any(is_repeated) && statusline::is_shown(self.env, self.project().path.as_ref()) {
-            return wanted.iter().copied().filter(|part| !is_repeated(part)).collect();
-        }
-        wanted.clone()
     }
 }

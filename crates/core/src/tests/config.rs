@@ -4,9 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::Config;
-use crate::config::{
-    Count, Minutes, ModelPrice, Port, Seconds, Setting, StatusPart, Trust, with_setting, without_setting,
-};
+use crate::config::{Count, Minutes, ModelPrice, Port, Seconds, Setting, Trust, with_setting, without_setting};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) -> Config {
@@ -56,17 +54,6 @@ fn each_bad_value_is_named_and_the_others_stand() {
     );
     assert!(!config.bookmarks.mid_turn);
     assert_eq!(config.context.windows.get("n"), Some(&9));
-}
-
-#[test]
-fn a_part_of_the_line_that_there_is_none_of_is_named() {
-    let wanted = r#"a list of "context", "handoff", "problems""#;
-    let all = r#"["context","handoff","problems"]"#;
-    let warning = format!(r#"bridge.status: ["contex"] is not {wanted}: the default {all} is in force"#);
-    assert_eq!(check(r#"{"bridge":{"status":["contex"]}}"#, &[&warning]).bridge.status.0, StatusPart::ALL);
-    let config = check(r#"{"bridge":{"status":["handoff","context"]}}"#, &[]);
-    assert_eq!(config.bridge.status.0, [StatusPart::Handoff, StatusPart::Context]);
-    assert_eq!(check(r#"{"bridge":{"status":[]}}"#, &[]).bridge.status.0, []);
 }
 
 #[test]

@@ -1,5 +1,4 @@
 use longhaul_core::Millis;
-use longhaul_core::config::StatusPart;
 use serde_json::json;
 
 use crate::bridge::{BridgeAction, StatusFacts, answer, step, step_name};
@@ -47,12 +46,10 @@ fn a_second_try_is_another_step() {
 fn the_line_names_problems_only() {
     let fill = |tokens| Some(WindowUse { tokens, window: 1_000_000 });
     let quiet = StatusFacts { fill: fill(899_000), ..StatusFacts::default() };
-    assert_eq!(quiet.line(&StatusPart::ALL), None);
+    assert_eq!(quiet.line(), None);
     let loud = StatusFacts { fill: fill(920_000), handoff_waits: true, problems: vec!["a".into(), "b".into()] };
     let line = "context 92 %, 80k left · a handoff waits for /clear · a · b";
-    assert_eq!(loud.line(&StatusPart::ALL).unwrap(), line);
-    assert_eq!(loud.line(&[StatusPart::Handoff]).unwrap(), "a handoff waits for /clear");
-    assert_eq!(loud.line(&[]), None);
+    assert_eq!(loud.line().unwrap(), line);
 }
 
 #[test]
