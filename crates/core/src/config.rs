@@ -23,7 +23,7 @@ pub use self::limits::{Limits, SpendLimit, Subagents};
 pub use self::lists::{Choice, ChoiceList, Hosts};
 pub use self::model::{FilePath, ModelId, ModelPrice, Url, Via};
 pub use self::notify::{Notify, NotifyState, NotifyWay, Ntfy, OtherSession, QuietHours, Topic, Webhook};
-pub use self::numbers::{ContextLimits, Count, Days, Milliseconds, Minutes, Port, Range, Seconds, Share};
+pub use self::numbers::{ContextLimits, Count, Days, Minutes, Port, Range, Seconds, Share};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;
 pub use self::setting::{
@@ -182,7 +182,6 @@ settings! {
     /// How text is typed.
     pub struct Inject {
         patience_seconds: Seconds = Seconds::new(30), "How long to wait for an open dialog to close, a turn to end or a draft to be finished; after that, nothing is typed", Range::new(0.0, 3_600.0);
-        delay_ms: Milliseconds = Milliseconds::new(0), "Milliseconds to wait after the end of a turn before the pane is inspected";
         allow_blind: bool = false, "In old versions of zellij, WezTerm and kitty, type although the content of the pane cannot be read, if the state that Claude Code records says that it is safe";
     }
 }

@@ -116,7 +116,6 @@ fn type_it(
         return Ok(outcome);
     }
     let Some(terminal) = terminal else { return Ok(Outcome::GaveUp("no terminal to type into".to_owned())) };
-    std::thread::sleep(config.inject.delay_ms.as_duration());
     let order = Order {
         session: session.clone(),
         terminal,

@@ -313,7 +313,6 @@ macro_rules! durations {
 }
 
 durations! {
-    Milliseconds, "milliseconds", 1.0, 60_000.0;
     Seconds, "seconds", 1_000.0, 1e9;
     Minutes, "minutes", 60_000.0, 525_600.0;
     Days, "days", 86_400_000.0, 36_500.0;

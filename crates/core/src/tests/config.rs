@@ -196,13 +196,12 @@ fn a_limit_is_a_number_or_a_list() {
 #[test]
 fn a_value_outside_its_range_is_named_with_the_range() {
     check(
-        r#"{"continuation":{"at":75},"guard":{"deny_percent":85},"worker":{"port":80000},"inject":{"delay_ms":-1}}"#,
+        r#"{"continuation":{"at":75},"guard":{"deny_percent":85},"worker":{"port":80000}}"#,
         &[
             "continuation.at: 75 is not a share from 0.01 to 1, a number from 1000 to 1000000000, or a list of such \
              (did you mean 0.75?): the default 0.75 is in force",
             "worker.port: 80000 is not a whole number from 0 to 65535: the default 37777 is in force",
             "guard.deny_percent: 85 is not a share from 0 to 1 (did you mean 0.85?): the default 0.85 is in force",
-            "inject.delay_ms: -1 is not a number from 0 to 60000: the default 0 is in force",
         ],
     );
     check(
@@ -244,12 +243,11 @@ fn a_port_may_be_written_as_a_float_and_fits_a_socket_address() {
 
 #[test]
 fn a_time_is_in_the_unit_of_its_key_and_is_printed_as_it_was_written() {
-    let text = r#"{"bookmarks":{"thresholds":{"min_seconds":90.0,"cooldown_seconds":0.1}},"inject":{"delay_ms":250},
+    let text = r#"{"bookmarks":{"thresholds":{"min_seconds":90.0,"cooldown_seconds":0.1}},
                    "memory":{"retention_days":0.5},"worker":{"idle_minutes":0.015}}"#;
     let config = check(text, &[]);
     let thresholds = &config.bookmarks.thresholds;
     assert_eq!((thresholds.min_seconds.as_millis(), thresholds.cooldown_seconds.as_millis()), (90_000, 100));
-    assert_eq!(config.inject.delay_ms.as_duration(), Duration::from_millis(250));
     assert_eq!(config.memory.retention_days.as_duration(), Duration::from_secs(12 * 3600));
     assert_eq!(config.worker.idle_minutes.as_millis(), 900);
     let printed = config.to_json();
