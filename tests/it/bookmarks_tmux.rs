@@ -80,7 +80,7 @@ impl Stage {
 #[test]
 fn a_turn_that_is_stopped_is_not_bookmarked_in_its_middle() {
     let thresholds = json!({ "min_tool_calls": 10 });
-    let stage = stage(json!({ "limits": { "stop_loops": true }, "bookmarks": { "thresholds": thresholds } }));
+    let stage = stage(json!({ "limits": { "loops": "stop" }, "bookmarks": { "thresholds": thresholds } }));
     stage.standin.turn();
     let answers = stage.standin.tools(10);
     assert!(answers[9].contains("\"continue\":false"), "{answers:?}");

@@ -97,7 +97,7 @@ fn a_note_is_kept_with_the_bookmark() {
 fn with_every_job_off_nothing_is_written() {
     let sandbox = Sandbox::new();
     let off = json!({ "enabled": false });
-    let config = json!({ "bookmarks": off, "tracker": off, "handoff": off, "limits": { "loops": false } });
+    let config = json!({ "bookmarks": off, "tracker": off, "handoff": off, "limits": { "loops": "off" } });
     sandbox.write_config(&config.to_string());
     fire(&sandbox, "longhaul-session-start", "SessionStart", json!({}));
     fire(&sandbox, "longhaul-post-tool-use", "PostToolUse", json!({}));
@@ -109,7 +109,7 @@ fn with_every_job_off_nothing_is_written() {
 #[test]
 fn a_torn_last_line_costs_no_other() {
     let sandbox = Sandbox::new().at(1000);
-    sandbox.write_config(r#"{"limits":{"loops":false}}"#);
+    sandbox.write_config(r#"{"limits":{"loops":"off"}}"#);
     fs::create_dir_all(sandbox.data_dir().join("sessions")).unwrap();
     fs::write(sandbox.data_dir().join("sessions/s.log"), "T 900 5\nT 95").unwrap();
     fire(&sandbox, "longhaul-post-tool-use", "PostToolUse", json!({ "tool_response": "" }));
@@ -119,7 +119,7 @@ fn a_torn_last_line_costs_no_other() {
 #[test]
 fn sixty_four_at_once_again_and_again_lose_and_tear_nothing() {
     let sandbox = Sandbox::new().at(1000);
-    sandbox.write_config(r#"{"bookmarks":{"mid_turn":false},"limits":{"loops":false}}"#);
+    sandbox.write_config(r#"{"bookmarks":{"mid_turn":false},"limits":{"loops":"off"}}"#);
     let input = payload("PostToolUse", json!({ "session_id": SESSION, "tool_response": "1234567" }));
     // A line that is torn or lost shows in the first rounds, if at all.
     for round in 1..=25 {

@@ -1,7 +1,7 @@
 //! `longhaul limit`: what is set, what is spent, and what would stop next; `longhaul limit raise` lets a session go on.
 
 use anyhow::{Context, bail};
-use longhaul_core::config::{Limits, SpendLimit};
+use longhaul_core::config::{Limits, Loops, SpendLimit};
 use longhaul_core::{Config, Env, SessionId, counted, short_session};
 use longhaul_cost::limits::{Measure, Scope};
 use longhaul_inject::printable;
@@ -138,10 +138,10 @@ fn settings(limits: &Limits) -> Vec<String> {
             "No limit is set. `longhaul config set limits.session 5` sets one of $5 for each session.".to_owned(),
         );
     }
-    lines.push(match (limits.loops, limits.stop_loops) {
-        (false, _) => "Repeated calls are not noticed (limits.loops).".to_owned(),
-        (true, false) => "Repeated calls are noticed, and stop nothing (limits.loops).".to_owned(),
-        (true, true) => "Repeated calls stop a turn (limits.stop_loops).".to_owned(),
+    lines.push(match limits.loops {
+        Loops::Off => "Repeated calls are not noticed (limits.loops).".to_owned(),
+        Loops::Notify => "Repeated calls are noticed, and stop nothing (limits.loops).".to_owned(),
+        Loops::Stop => "Repeated calls stop a turn (limits.loops).".to_owned(),
     });
     lines
 }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::json_text::without_byte_order_mark;
 
-pub use self::limits::{Limits, SpendLimit, Subagents};
+pub use self::limits::{Limits, Loops, SpendLimit, Subagents};
 pub use self::lists::{Choice, ChoiceList, Hosts};
 pub use self::model::{FilePath, ModelId, ModelPrice, Url, Via};
 pub use self::notify::{Notify, NotifyState, NotifyWay, Ntfy, OtherSession, QuietHours, Topic, Webhook};

@@ -13,6 +13,7 @@ use longhaul_activity_log::{
     BookmarkVerdict, LogLine, MAX_TAIL, Metrics, TailStart, bookmarks_since_prompt, chars_of_json, covers_window,
     may_be_of_newest_turn, measure,
 };
+use longhaul_core::config::Loops;
 use longhaul_core::event::predicates::{in_subagent, is_compaction};
 use longhaul_core::event::{HookEvent, PostToolUse, PreCompact, SessionStart, StartSource, Stop, SubagentStop};
 use longhaul_core::{Config, Millis, SessionId, Status};
@@ -258,7 +259,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether a job that is switched on needs the activity log.
     pub(crate) fn wants_activity(&self) -> bool {
         let Config { bookmarks, guard, tracker, continuation, limits, .. } = &self.config;
-        bookmarks.enabled || guard.enabled || tracker.enabled || continuation.enabled || limits.loops
+        bookmarks.enabled || guard.enabled || tracker.enabled || continuation.enabled || limits.loops != Loops::Off
     }
 
     pub(crate) fn activity(&self) -> Result<ActivityLog, Error> {

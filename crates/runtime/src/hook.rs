@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use longhaul_activity_log::{LogLine, Metrics};
 use longhaul_core::catalog::{self, Job};
-use longhaul_core::config::Limits;
+use longhaul_core::config::{Limits, Loops};
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::text::CONTEXT_CHARS;
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
@@ -394,7 +394,7 @@ pub(crate) fn only_jobs(mut config: Config, names: &[String]) -> Config {
     config.memory.enabled &= named(Job::Memory);
     if !named(Job::Tracker) {
         config.limits = Limits::default();
-        config.limits.loops = false;
+        config.limits.loops = Loops::Off;
     }
     config
 }

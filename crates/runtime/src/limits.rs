@@ -8,6 +8,7 @@ mod day;
 use longhaul_activity_log::limits::{LoopStep, agent_mark, loop_step, mark, notified, told};
 use longhaul_activity_log::{LogLine, TailStart};
 use longhaul_core::clock::time_of;
+use longhaul_core::config::Loops;
 use longhaul_core::event::predicates::{in_subagent, is_compaction, is_task_notification};
 use longhaul_core::event::{
     EventName, HookEvent, PostToolUse, PostToolUseFailure, PreToolUse, SessionEnd, SessionStart, StartSource, Stop,
@@ -211,7 +212,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
 
 /// Notes a failed call: to fail in the same way again and again is the most common circle.
 pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<Flow, Error> {
-    if !hook.config.limits.loops || !hook.wants_activity() {
+    if hook.config.limits.loops == Loops::Off || !hook.wants_activity() {
         return Ok(Flow::Next);
     }
     let event = &hook.event;
@@ -227,7 +228,7 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
 /// call is a sign of work.
 pub fn stop_circle<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
     let Some(text) = hook.circle.clone() else { return Ok(Flow::Next) };
-    let advice = "The next prompt goes on; limits.stop_loops stops such turns.";
+    let advice = "The next prompt goes on; limits.loops is \"stop\".";
     hook.answer(Reply::end(format!("longhaul: this session turns in circles: {text}. {advice}")));
     hook.stopped(&format!("{LOOPING}: {text}"))?;
     Ok(Flow::Done)
@@ -356,7 +357,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         result: Option<&str>,
         duration_ms: Option<u64>,
     ) -> Option<u16> {
-        if !self.config.limits.loops || self.is_excluded() || self.hides_calls() {
+        if self.config.limits.loops == Loops::Off || self.is_excluded() || self.hides_calls() {
             return None;
         }
         let session = self.event.common().session.as_str();
@@ -386,7 +387,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             LoopStep::Tell(repetition) => self.show(&told(&repetition, tool, &clock(repetition.since))),
             LoopStep::Notify(repetition) => {
                 let text = notified(&repetition, tool, &clock(repetition.since));
-                if self.config.limits.stop_loops {
+                if self.config.limits.loops == Loops::Stop {
                     self.circle = Some(text);
                     return Ok(());
                 }

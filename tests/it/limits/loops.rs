@@ -73,7 +73,7 @@ fn what_changes_is_not_noticed_nor_what_is_switched_off() {
     for _ in 0..12 {
         assert_eq!(context(&call(&session, "sleep 20; cat state", "running")), "", "waiting");
     }
-    let session = Session::new(&json!({ "limits": { "loops": false } }));
+    let session = Session::new(&json!({ "limits": { "loops": "off" } }));
     session.prompt("work");
     for _ in 0..12 {
         assert_eq!(context(&call(&session, "make", "FAILED")), "");
@@ -82,7 +82,7 @@ fn what_changes_is_not_noticed_nor_what_is_switched_off() {
 
 #[test]
 fn a_turn_that_fails_in_circles_is_stopped_if_that_is_set() {
-    let session = Session::new(&json!({ "limits": { "stop_loops": true } }));
+    let session = Session::new(&json!({ "limits": { "loops": "stop" } }));
     session.prompt("work");
     let fail = || session.fire("PostToolUseFailure-Bash", json!({}));
     for _ in 1..10 {
@@ -93,7 +93,7 @@ fn a_turn_that_fails_in_circles_is_stopped_if_that_is_set() {
 
 #[test]
 fn another_agent_is_stopped_without_a_bookmark() {
-    let config = json!({ "limits": { "stop_loops": true }, "bookmarks": { "thresholds": { "min_tool_calls": 5 } } });
+    let config = json!({ "limits": { "loops": "stop" }, "bookmarks": { "thresholds": { "min_tool_calls": 5 } } });
     let session = Session::new(&config);
     let call = json!({
         "session_id": "01a1de69-9a48-7213-b664-b016f981bf57", "hook_event_name": "PostToolUse", "turn_id": "t",
@@ -124,7 +124,7 @@ fn a_private_turn_leaves_no_mark_of_its_calls() {
 
 #[test]
 fn a_loop_is_stopped_if_that_is_set() {
-    let session = Session::new(&json!({ "limits": { "stop_loops": true } }));
+    let session = Session::new(&json!({ "limits": { "loops": "stop" } }));
     session.prompt("work");
     for _ in 1..10 {
         goes_on(&call(&session, "make", "FAILED"));

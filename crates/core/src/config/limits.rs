@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::lists::Choice;
 use super::numbers::{Count, Range};
 use super::setting::{self, Key, Setting, Warning, settings};
 use crate::text::round_tokens;
@@ -18,8 +19,7 @@ settings! {
         day: SpendLimit = SpendLimit::Off, "What all sessions together may spend in a day, in local time; `off` is no limit";
         project_day: SpendLimit = SpendLimit::Off, "What all sessions of a project together may spend in a day; `off` is no limit";
         subagents: Subagents = Subagents::default(), "How many subagents a session may start";
-        loops: bool = true, "Notice when the same calls are repeated with the same results: Claude is told after five times, you after ten";
-        stop_loops: bool = false, "Stop the turn after ten times, instead of only notifying you";
+        loops: Loops = Loops::Notify, "When the same calls are repeated with the same results, Claude is told after five times; after ten, you are notified (`notify`), or the turn is stopped (`stop`); `off` does not notice it";
     }
 }
 
@@ -28,6 +28,29 @@ settings! {
     pub struct Subagents {
         at_once: Count = Count(0), "How many subagents of a session may run at once; 0 is no limit";
         in_turn: Count = Count(0), "How many subagents a session may start in one turn; 0 is no limit";
+    }
+}
+
+/// What happens when a session repeats the same calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loops {
+    /// It is not noticed.
+    Off,
+    /// The user is notified.
+    Notify,
+    /// The turn is stopped.
+    Stop,
+}
+
+impl Choice for Loops {
+    const ALL: &'static [Self] = &[Self::Off, Self::Notify, Self::Stop];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Notify => "notify",
+            Self::Stop => "stop",
+        }
     }
 }
 

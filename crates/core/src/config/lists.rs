@@ -1,10 +1,11 @@
-//! Settings that are lists: of known names, and of hosts.
+//! Settings that are one or several of a few names, and lists of hosts.
 
 use serde_json::{Value, json};
 
+use crate::config::limits::Loops;
 use crate::config::setting::{Setting, Warning};
 
-/// A value that a list in the configuration names.
+/// A value that has a name in the configuration.
 pub trait Choice: Copy + PartialEq + 'static {
     /// Every value.
     const ALL: &'static [Self];
@@ -17,6 +18,33 @@ pub trait Choice: Copy + PartialEq + 'static {
         Self::ALL.iter().copied().find(|choice| choice.as_str() == name)
     }
 }
+
+/// Implements [`Setting`] for types whose values are a few names.
+macro_rules! one_of_the_names {
+    ($($type:ty),*) => { $(
+        impl Setting for $type {
+            fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+                json.as_str().and_then(Self::from_name).unwrap_or_else(|| {
+                    let names: Vec<String> =
+                        Self::ALL.iter().map(|choice| format!("\"{}\"", choice.as_str())).collect();
+                    warnings.push(Warning::value(path, json, &format!("one of {}", names.join(", ")), &default));
+                    default
+                })
+            }
+
+            fn schema(&self, about: &str) -> Value {
+                let names: Vec<&str> = Self::ALL.iter().map(|choice| choice.as_str()).collect();
+                json!({ "type": "string", "enum": names, "description": about, "default": self.to_json() })
+            }
+
+            fn to_json(&self) -> Value {
+                json!(self.as_str())
+            }
+        }
+    )* };
+}
+
+one_of_the_names!(Loops);
 
 /// A list of known names, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -100,8 +100,8 @@ fn a_limit_may_only_become_stricter_trusted_or_not() {
         (json!({ "subagents": { "at_once": 0 } }), 'r'),
         (json!({ "subagents": { "at_once": 3 } }), 'f'),
         (json!({ "subagents": { "in_turn": 9 } }), 'f'),
-        (json!({ "loops": false }), 'r'),
-        (json!({ "stop_loops": true }), 'r'),
+        (json!({ "loops": "off" }), 'r'),
+        (json!({ "loops": "stop" }), 'r'),
     ] {
         for trust in [Trust::Untrusted, Trust::Trusted] {
             let reading = read(own, &json!({ "limits": asked }).to_string(), trust);
