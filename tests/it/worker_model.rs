@@ -52,7 +52,7 @@ impl Drop for Worker {
 
 /// Makes a sandbox in which a model may be asked, with these settings.
 fn sandbox(settings: Value) -> Sandbox {
-    let mut model = json!({ "enabled": true, "via": "api" });
+    let mut model = json!({ "via": "api" });
     model.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
     let sandbox = Sandbox::new().at(THEN).with_env("ANTHROPIC_API_KEY", "key-of-a-test").with_env("TZ", "UTC");
     sandbox.write_config(&json!({ "worker": { "port": 0 }, "memory": { "model": model } }).to_string());

@@ -152,8 +152,7 @@ settings! {
 settings! {
     /// Summaries written by a model, which cost tokens.
     pub struct Model {
-        enabled: bool = false, "Let a model write better titles and summaries of records; hooks then start the worker, which calls the model; this costs tokens";
-        via: Via = Via::Claude, "`claude` runs `claude -p`; `api` calls the Anthropic API with `ANTHROPIC_API_KEY`";
+        via: Option<Via> = None, "Let a model write better titles and summaries of records, which costs tokens: `claude` runs `claude -p`, `api` calls the Anthropic API with `ANTHROPIC_API_KEY`, and `off` asks no model; hooks start the worker, which calls it";
         model: ModelId = ModelId::default(), "The model's id; if empty, a small model with `api`, and Claude Code's own default with `claude`";
         daily_token_budget: Count = Count(100_000), "Maximum number of tokens per day, requests and answers together; a request that could exceed the rest is not sent";
         timeout_seconds: Seconds = Seconds::new(60), "How long an answer may take", Range::new(1.0, 3_600.0);
@@ -267,6 +266,13 @@ impl Config {
         let mut keys = Vec::new();
         Self::default().list("", "", None, &mut keys);
         keys
+    }
+}
+
+impl Memory {
+    /// Returns how a model is asked for summaries; `None` if none is to be.
+    pub fn model_via(&self) -> Option<Via> {
+        self.model.via.filter(|_| self.enabled)
     }
 }
 

@@ -1,10 +1,11 @@
-//! Summaries by a model (`memory.model.enabled`), written by the worker in the background: access to the model (the user's
+//! Summaries by a model (`memory.model`), written by the worker in the background: access to the model (the user's
 //! API key, or Claude Code), and its cost.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use longhaul_core::clock::date_of;
+use longhaul_core::config::Choice;
 use longhaul_core::event::HookEvent;
 use longhaul_core::{Config, Millis};
 use longhaul_store::{Spending, Store, StoreError, Trouble};
@@ -66,7 +67,7 @@ fn dir_in(data_dir: &Path) -> PathBuf {
 
 /// Starts the worker if a model is to write summaries and no worker runs. Nothing waits for it.
 pub fn start_worker<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
-    if hook.config.memory.model.enabled && hook.remembers() {
+    if hook.config.memory.model_via().is_some() && hook.remembers() {
         start_for_model(&hook.home, hook.env.now)?;
     }
     Ok(Flow::Next)
@@ -79,7 +80,7 @@ pub fn start_worker<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, E
 pub struct ModelStatus {
     /// Whether model summaries are switched on.
     pub enabled: bool,
-    /// How the model is called: `claude` or `api`.
+    /// How the model is called: `claude`, `api` or `off`.
     pub via: &'static str,
     /// The token budget per day.
     pub budget: u64,
@@ -95,10 +96,10 @@ pub struct ModelStatus {
 
 /// Returns the cost of model summaries today, for `longhaul worker status` and `/api/stats`.
 pub fn model_status(store: &Store, home: &Home, config: &Config, now: Millis) -> Result<ModelStatus, StoreError> {
-    let model = &config.memory.model;
+    let via = config.memory.model_via();
     Ok(ModelStatus {
-        enabled: model.enabled && config.memory.enabled,
-        via: model.via.as_str(),
+        enabled: via.is_some(),
+        via: via.as_str(),
         budget: model_budget(config),
         spending: store.model_spending(&today(now))?,
         trouble: store.model_trouble()?,

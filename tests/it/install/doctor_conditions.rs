@@ -134,9 +134,9 @@ fn a_read_only_folder_is_found() {
 fn a_model_that_hooks_cannot_ask_is_found_and_why() {
     let machine = installed();
     assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"model\""), "no model is wanted");
-    machine.sandbox.write_config(r#"{"memory":{"model":{"enabled":true}}}"#);
+    machine.sandbox.write_config(r#"{"memory":{"model":{"via":"claude"}}}"#);
     finds(&machine, "model", "ok", "hooks start the worker");
-    machine.sandbox.write_config(r#"{"memory":{"model":{"enabled":true,"via":"api"}}}"#);
+    machine.sandbox.write_config(r#"{"memory":{"model":{"via":"api"}}}"#);
     let advice = finds(&machine, "model", "warning", "ANTHROPIC_API_KEY is not set");
     assert!(advice.contains("memory.model.via"), "{advice}");
 }

@@ -25,7 +25,7 @@ const LINES: &str = "SELECT model_line FROM turns WHERE model_line <> '' ORDER B
 
 /// A sandbox with a clock that runs, in which a model may be asked as soon as a turn has ended.
 fn sandbox(api: &Api, settings: Value) -> Sandbox {
-    let mut model = json!({ "enabled": true, "via": "api", "quiet_minutes": 0 });
+    let mut model = json!({ "via": "api", "quiet_minutes": 0 });
     model.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
     let sandbox = Sandbox::new()
         .with_env("ANTHROPIC_API_KEY", "key-of-a-test")
@@ -127,7 +127,7 @@ fn hooks_alone_bring_a_models_lines_into_the_handoff() {
 #[test]
 fn where_it_is_off_no_process_is_started_and_nothing_changes() {
     let api = Api::start(|_, body| good(body));
-    let sandbox = sandbox(&api, json!({ "enabled": false }));
+    let sandbox = sandbox(&api, json!({ "via": "off" }));
     turn(&sandbox, "one", 1, "Done.");
     fire(&sandbox, "longhaul-session-end", "SessionEnd-clear", "one", 1, json!({}));
     assert_eq!((workers(&sandbox), api.requests().len()), (Vec::new(), 0));

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::config::limits::Loops;
+use crate::config::model::Via;
 use crate::config::setting::{Setting, Warning};
 
 /// A value that has a name in the configuration.
@@ -44,7 +45,7 @@ macro_rules! one_of_the_names {
     )* };
 }
 
-one_of_the_names!(Loops);
+one_of_the_names!(Loops, Option<Via>);
 
 /// A list of known names, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::config::lists::Choice;
 use crate::config::setting::{Setting, Warning};
 
 /// How a model is called.
@@ -17,39 +18,16 @@ pub enum Via {
     Api,
 }
 
-impl Via {
-    /// Every variant.
-    pub const ALL: [Self; 2] = [Self::Claude, Self::Api];
+/// The way of summaries by a model; `None` if they are off.
+impl Choice for Option<Via> {
+    const ALL: &'static [Self] = &[None, Some(Via::Claude), Some(Via::Api)];
 
-    /// Returns its name, as it is written in the configuration.
-    pub fn as_str(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
-            Self::Claude => "claude",
-            Self::Api => "api",
+            None => "off",
+            Some(Via::Claude) => "claude",
+            Some(Via::Api) => "api",
         }
-    }
-}
-
-impl Setting for Via {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        let found = json.as_str().and_then(|name| Self::ALL.into_iter().find(|via| via.as_str() == name));
-        found.unwrap_or_else(|| {
-            warnings.push(Warning::value(path, json, "\"claude\" or \"api\"", &default));
-            default
-        })
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "type": "string",
-            "enum": Self::ALL.map(Self::as_str),
-            "description": about,
-            "default": self.to_json(),
-        })
-    }
-
-    fn to_json(&self) -> Value {
-        json!(self.as_str())
     }
 }
 

@@ -37,13 +37,11 @@ impl ModelFacts {
     /// Collects the facts; `None` if no model is enabled.
     pub(super) fn collect(env: &Env, paths: &InstallPaths, client: Option<&Path>) -> Option<Self> {
         let (config, _) = longhaul_runtime::config(env).ok()?;
-        if !config.memory.enabled || !config.memory.model.enabled {
-            return None;
-        }
+        let via = config.memory.model_via()?;
         let store = Store::open_to_read(&paths.data.database(), waiting_times::DATABASE_FOR_DOCTOR).ok();
         let trouble = store.and_then(|store| store.model_trouble().ok().flatten());
         Some(Self {
-            via: config.memory.model.via,
+            via,
             has_key: ModelAccess::read().api_key.is_some(),
             has_client: client.is_some(),
             pause: ModelPause::in_force(&paths.data, env.now),

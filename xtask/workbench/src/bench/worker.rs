@@ -112,7 +112,7 @@ impl Worker {
     fn start(program: &Path, home: &Path, model: &Model) -> Result<(Self, Duration)> {
         fs::create_dir_all(home)?;
         let _ = fs::remove_file(home.join("worker.json"));
-        let settings = json!({ "enabled": true, "via": "api", "daily_token_budget": 1_000_000_000 });
+        let settings = json!({ "via": "api", "daily_token_budget": 1_000_000_000 });
         let config = json!({ "worker": { "port": 0 }, "memory": { "model": settings } });
         fs::write(home.join("config.json"), config.to_string())?;
         let mut command = run::program(program);

@@ -32,7 +32,7 @@ pub(crate) fn memory(cast: &Cast, home: &Path) -> Result<()> {
 
 /// Stop starts the worker, which outlives Claude Code, asks a model for a summary, stores it, and ends.
 pub(crate) fn model(cast: &Cast, home: &Path) -> Result<()> {
-    let model = json!({ "enabled": true, "via": "api", "quiet_minutes": 0 });
+    let model = json!({ "via": "api", "quiet_minutes": 0 });
     let config = json!({ "worker": { "port": 0 }, "memory": { "model": model } });
     let world = World::new(cast, home, &config, Vec::new())?;
     let session = world.open(&[])?;
