@@ -21,7 +21,7 @@ use crate::json_text::without_byte_order_mark;
 
 pub use self::limits::{Limits, Loops, SpendLimit, Subagents};
 pub use self::lists::{Choice, ChoiceList, Hosts};
-pub use self::model::{FilePath, ModelId, ModelPrice, Url, Via};
+pub use self::model::{FilePath, ModelId, ModelPrice, Url, VectorSource, Via};
 pub use self::notify::{Notify, NotifyState, NotifyWay, Ntfy, OtherSession, QuietHours, Topic, Webhook};
 pub use self::numbers::{ContextLimits, Count, Days, Minutes, Port, Range, Seconds, Share};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
@@ -140,12 +140,8 @@ settings! {
 settings! {
     /// Search by meaning: records are found even if they use other words than the query.
     pub struct Embeddings {
-        enabled: bool = true, "Search by meaning too, if a model is available: the one in the bundle, or that of an endpoint";
-        file: FilePath = FilePath::default(), "A model file to use instead of the one in the bundle";
-        endpoint: Url = Url::default(), "The address of a service with an API like OpenAI's `/v1/embeddings`, such as `http://127.0.0.1:11434` for Ollama; only the worker uses it, while it runs";
+        source: VectorSource = VectorSource::Bundle, "What compares meanings: the model in the `bundle`, a model file (its path), or an endpoint, which is the address of a service with an API like OpenAI's `/v1/embeddings`, such as `http://127.0.0.1:11434` for Ollama; only the worker uses an endpoint, while it runs; `off` compares words only";
         model: ModelId = ModelId::default(), "The name of the endpoint's model; required with an endpoint";
-        timeout_seconds: Seconds = Seconds::new(30), "How long the endpoint may take to answer", Range::new(1.0, 3_600.0);
-        batch: Count = Count(32), "How many texts are sent to the endpoint in one request", Range::whole(1, 1_024);
     }
 }
 

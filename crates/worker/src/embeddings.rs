@@ -1,4 +1,4 @@
-//! Vectors by a model of the user's choice, over HTTP (`memory.embeddings.endpoint`).
+//! Vectors by a model of the user's choice, over HTTP (`memory.embeddings.source`).
 //!
 //! A thread looks for records without vectors, sends their text to the endpoint and stores the answers. It does nothing
 //! while no endpoint is set. Records of projects that are excluded from the memory are not sent.
@@ -116,7 +116,7 @@ fn look(home: &Home) -> Result<Look, String> {
         return Ok(Look::Nothing);
     }
     let may_send = |record: &RecordParts| !is_excluded(&config.memory, &env, Path::new(&record.folder));
-    let (vectors, computed) = compute(&endpoint, &waiting, &config, may_send);
+    let (vectors, computed) = compute(&endpoint, &waiting, may_send);
     if computed.refused > 0 {
         let Computed { refused, refusal, .. } = &computed;
         let message = format!("embeddings: no vector for {} that was refused: {refusal}", counted(*refused, "text"));
@@ -149,15 +149,13 @@ fn look(home: &Home) -> Result<Look, String> {
 fn compute(
     endpoint: &Endpoint,
     waiting: &Waiting,
-    config: &Config,
     may_send: impl Fn(&RecordParts) -> bool,
 ) -> (Vec<Vec<Option<Vector>>>, Computed) {
     let sent: Vec<bool> = waiting.records.iter().map(may_send).collect();
     let records = || waiting.records.iter().zip(&sent);
     let texts: Vec<String> =
         records().filter(|(_, sent)| **sent).flat_map(|(record, _)| record.parts.iter().cloned()).collect();
-    let batch = config.memory.embeddings.batch.0.clamp(1, 1_024) as usize;
-    let computed = embed_all(&texts, batch, |texts| endpoint.embed(texts));
+    let computed = embed_all(&texts, BATCH, |texts| endpoint.embed(texts));
     let mut next = computed.vectors.iter().cloned();
     let vectors = records().map(|(record, sent)| match sent {
         true => next.by_ref().take(record.parts.len()).collect(),
@@ -183,6 +181,12 @@ fn put(
         Err(error) => Err(error.into()),
     }
 }
+
+/// How many texts are sent in one request: a service on this machine without a graphics card answers it within seconds.
+const BATCH: usize = 32;
+
+/// How long the endpoint may take to answer. It may have to load its model first.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// A text that every endpoint accepts.
 const PROBE: &str = "dimensions";
@@ -298,11 +302,8 @@ impl Endpoint {
     /// Returns the endpoint that the user has set; `None` where there is none.
     pub(crate) fn of(config: &Config) -> Option<Self> {
         let embeddings = &config.memory.embeddings;
-        let base = embeddings.endpoint.get()?.trim_end_matches('/');
+        let base = embeddings.source.endpoint().filter(|_| config.memory.enabled)?.trim_end_matches('/');
         let model = embeddings.model.get()?;
-        if !config.memory.enabled || !embeddings.enabled {
-            return None;
-        }
         let url = if base.ends_with("/embeddings") {
             base.to_owned()
         } else if base.ends_with("/v1") {
@@ -310,14 +311,13 @@ impl Endpoint {
         } else {
             format!("{base}/v1/embeddings")
         };
-        let limit_ms = embeddings.timeout_seconds.as_millis().clamp(1_000, 3_600_000);
         Some(Self {
             // A key goes over TLS, or to this machine, and nowhere else.
             key: ModelAccess::read().embeddings_key.filter(|_| may_receive_secret(&url)),
             url,
             model: model.to_owned(),
             name: endpoint_model(model),
-            limit: Duration::from_millis(limit_ms),
+            limit: ANSWER,
         })
     }
 

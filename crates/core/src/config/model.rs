@@ -172,7 +172,7 @@ impl Setting for BTreeMap<String, ModelPrice> {
     }
 }
 
-// The section `memory.embeddings`: where vectors come from.
+// Addresses and files, and the section `memory.embeddings`: where vectors come from.
 
 /// The longest address.
 const MAX_URL: usize = 2_000;
@@ -259,13 +259,82 @@ impl Setting for FilePath {
     }
 }
 
+/// Where the vectors of the search by meaning come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VectorSource {
+    /// There are none: only words are compared.
+    Off,
+    /// The model in the bundle.
+    Bundle,
+    /// A model file.
+    File(FilePath),
+    /// A service, and while it does not answer, the model in the bundle.
+    Endpoint(Url),
+}
+
+impl VectorSource {
+    fn parse(text: &str) -> Option<Self> {
+        match text.trim() {
+            "off" => Some(Self::Off),
+            "bundle" => Some(Self::Bundle),
+            path if path.starts_with('/') || path.starts_with("~/") => Some(Self::File(FilePath(path.to_owned()))),
+            address => Url::new(address).filter(|url| url.get().is_some()).map(Self::Endpoint),
+        }
+    }
+
+    /// Returns the model file to use instead of the one in the bundle.
+    pub fn file(&self, home: Option<&Path>) -> Option<PathBuf> {
+        match self {
+            Self::File(path) => path.resolve(home),
+            Self::Off | Self::Bundle | Self::Endpoint(_) => None,
+        }
+    }
+
+    /// Returns the address of the service.
+    pub fn endpoint(&self) -> Option<&str> {
+        match self {
+            Self::Endpoint(url) => url.get(),
+            Self::Off | Self::Bundle | Self::File(_) => None,
+        }
+    }
+}
+
+impl Setting for VectorSource {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        json.as_str().and_then(Self::parse).unwrap_or_else(|| {
+            let wanted = "\"bundle\", \"off\", a path that begins with / or ~/, or an address that begins with http:// or https://";
+            warnings.push(Warning::value(path, json, wanted, &default));
+            default
+        })
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({
+            "type": "string",
+            "pattern": r"^(off|bundle|~?/.*|https?://\S+)$",
+            "maxLength": MAX_URL,
+            "description": about,
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Off => json!("off"),
+            Self::Bundle => json!("bundle"),
+            Self::File(path) => path.to_json(),
+            Self::Endpoint(url) => url.to_json(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use crate::config::ModelId;
+    use crate::config::{ModelId, Setting};
 
-    use super::{FilePath, Url};
+    use super::{FilePath, Url, VectorSource};
 
     #[test]
     fn what_is_empty_is_not_set() {
@@ -273,6 +342,25 @@ mod tests {
         assert_eq!(Url::new(" https://x.example ").unwrap().get(), Some("https://x.example"));
         assert_eq!(ModelId::new("").unwrap().get(), None);
         assert_eq!(ModelId::new("opus").unwrap().get(), Some("opus"));
+    }
+
+    #[test]
+    fn vectors_come_from_the_bundle_a_file_or_an_endpoint() {
+        let home = Some(Path::new("/home/me"));
+        for (text, file, endpoint) in [
+            ("off", None, None),
+            ("bundle", None, None),
+            ("/a/model", Some("/a/model"), None),
+            ("~/model", Some("/home/me/model"), None),
+            ("http://127.0.0.1:11434", None, Some("http://127.0.0.1:11434")),
+        ] {
+            let source = VectorSource::parse(text).unwrap();
+            assert_eq!((source.file(home), source.endpoint()), (file.map(PathBuf::from), endpoint), "{text}");
+            assert_eq!(source.to_json(), text);
+        }
+        for text in ["", "on", "model", "ftp://x"] {
+            assert_eq!(VectorSource::parse(text), None, "{text}");
+        }
     }
 
     #[test]

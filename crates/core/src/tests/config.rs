@@ -218,13 +218,12 @@ fn a_count_may_be_written_as_a_float_and_has_no_fraction() {
         assert_eq!(config.continuation.max_rounds, Count(15), "{json}");
     }
     check(
-        r#"{"bookmarks":{"thresholds":{"min_tool_calls":2.5,"min_tokens":1e13}},"memory":{"embeddings":{"batch":0}}}"#,
+        r#"{"bookmarks":{"thresholds":{"min_tool_calls":2.5,"min_tokens":1e13}}}"#,
         &[
             "bookmarks.thresholds.min_tokens: 10000000000000.0 is not a whole number from 0 to 1000000000000: the \
              default 6000 is in force",
             "bookmarks.thresholds.min_tool_calls: 2.5 is not a whole number from 0 to 1000000000000: the default 15 \
              is in force",
-            "memory.embeddings.batch: 0 is not a whole number from 1 to 1024: the default 32 is in force",
         ],
     );
 }

@@ -11,6 +11,7 @@ mod search;
 
 use std::time::Instant;
 
+use longhaul_core::config::VectorSource;
 use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::embedding::Vector;
 use longhaul_store::{RecordId, Store, VectorModel};
@@ -50,11 +51,11 @@ impl Meaning {
     /// Opens the model; `None` if there is none or it is switched off.
     pub fn open(env: &Env, home: &Home, config: &Config) -> Result<Option<Self>, Error> {
         let embeddings = &config.memory.embeddings;
-        if !config.memory.enabled || !embeddings.enabled {
+        if !config.memory.enabled || embeddings.source == VectorSource::Off {
             return Ok(None);
         }
         let file = ModelFile::find(env, embeddings)?;
-        let endpoint = embeddings.endpoint.get().and(embeddings.model.get()).map(endpoint_model);
+        let endpoint = embeddings.source.endpoint().and(embeddings.model.get()).map(endpoint_model);
         let is_there = file.is_some() || endpoint.is_some();
         Ok(is_there.then(|| Self { file, endpoint, home: home.clone() }))
     }

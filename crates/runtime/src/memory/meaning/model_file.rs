@@ -26,7 +26,7 @@ pub(super) struct ModelFile {
 impl ModelFile {
     /// Opens the configured file, or otherwise that of the bundle; `None` if there is none.
     pub(super) fn find(env: &Env, embeddings: &config::Embeddings) -> Result<Option<Self>, Error> {
-        match embeddings.file.resolve(env.home_dir.as_deref()) {
+        match embeddings.source.file(env.home_dir.as_deref()) {
             Some(path) => Self::open(&path).map(Some),
             None => match in_bundle() {
                 Some(path) => Self::open(&path).map(Some),

@@ -1,5 +1,6 @@
 //! Whether the models that compute vectors can be used, for `longhaul doctor`, `memory stats` and `memory upkeep`.
 
+use longhaul_core::config::VectorSource;
 use longhaul_core::{Config, Env};
 
 use super::endpoint_model;
@@ -29,13 +30,13 @@ impl ModelsState {
     /// Reads the whole model file, and what the worker has recorded; `None` if the search by meaning is switched off.
     pub fn read(env: &Env, home: &Home, config: &Config) -> Option<Self> {
         let embeddings = &config.memory.embeddings;
-        if !config.memory.enabled || !embeddings.enabled {
+        if !config.memory.enabled || embeddings.source == VectorSource::Off {
             return None;
         }
         let file = ModelFile::find(env, embeddings).transpose();
         let file =
             file.map(|file| file.and_then(|file| Ok(file.load()?.id().to_owned())).map_err(|error| error.chain()));
-        let endpoint = embeddings.endpoint.get().map(|_| EndpointState {
+        let endpoint = embeddings.source.endpoint().map(|_| EndpointState {
             model: embeddings.model.get().map(endpoint_model),
             trouble: EndpointTrouble::read(home),
         });
@@ -47,7 +48,7 @@ impl ModelsState {
         let file = self.file.iter().filter_map(|file| file.as_ref().err().cloned());
         let endpoint = self.endpoint.iter().filter_map(|endpoint| match (&endpoint.model, &endpoint.trouble) {
             (None, _) => Some(
-                "memory.embeddings.endpoint is not used, because memory.embeddings.model does not name a model"
+                "the endpoint of memory.embeddings.source is not used, because memory.embeddings.model does not name a model"
                     .to_owned(),
             ),
             (Some(_), Some(trouble)) => Some(format!("the embeddings endpoint fails: {}", trouble.error)),

@@ -41,7 +41,7 @@ impl Opened {
             matches!(name, "HOME" | "LONGHAUL_HOME").then(|| folder.clone())
         });
         let (config, warnings) =
-            Config::from_json(&json!({ "memory": { "embeddings": { "file": model } } }).to_string());
+            Config::from_json(&json!({ "memory": { "embeddings": { "source": model } } }).to_string());
         ensure!(warnings.is_empty(), "the configuration is not understood: {warnings:?}");
         let store = Store::open(&home.join("longhaul.db"), Duration::from_secs(5))?;
         Ok(Self { home: Home::of(&env)?, env, config, store })
