@@ -22,7 +22,7 @@ use crate::json_text::without_byte_order_mark;
 pub use self::limits::{Limits, Loops, SpendLimit, Subagents};
 pub use self::lists::{Choice, ChoiceList, Hosts};
 pub use self::model::{FilePath, ModelId, ModelPrice, Url, VectorSource, Via};
-pub use self::notify::{Notify, NotifyState, NotifyWay, Ntfy, OtherSession, QuietHours, Topic, Webhook};
+pub use self::notify::{Notify, NotifyState, NotifyWay, OtherSession, QuietHours, Topic};
 pub use self::numbers::{ContextLimits, Count, Days, Minutes, Port, Range, Seconds, Share};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;

@@ -29,7 +29,7 @@ pub enum SendError {
     /// A token would be sent unencrypted.
     #[error("{0} is neither https:// nor on this machine: the token is not sent there")]
     Unencrypted(&'static str),
-    /// The file of a token cannot be read.
+    /// The file of a token cannot be read, or holds none.
     #[error("cannot read the token file of {0}")]
     Token(&'static str),
     /// The server cannot be reached.

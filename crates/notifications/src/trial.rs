@@ -13,7 +13,7 @@ use longhaul_store::{Notification, NotifyEvent, NotifyResult, Store};
 use crate::detached::own_terminal;
 use crate::message::Message;
 use crate::outgoing::{Display, Outgoing, SendError};
-use crate::ways::{self, Program};
+use crate::ways::{self, NTFY, Program, WEBHOOK};
 
 /// The session that a test names.
 const TEST: &str = "test";
@@ -147,25 +147,29 @@ fn missing_for(way: NotifyWay, config: &Notify, env: &Env) -> Option<Missing> {
             ),
             None => missing("notify-send is not on the PATH", "install libnotify (on Debian: libnotify-bin)"),
         },
-        NotifyWay::Ntfy => match config.ntfy.topic.get() {
-            Some((server, _)) => match ways::token_problem(&config.ntfy.token_file, server, "notify.ntfy", env) {
+        NotifyWay::Ntfy => match config.ntfy.get() {
+            Some((server, _)) => match ways::token_problem(NTFY, server, env) {
                 None => None,
                 Some(SendError::Unencrypted(_)) => {
-                    missing("the token would be sent unencrypted", "use an https:// address in notify.ntfy.topic")
+                    missing("the token would be sent unencrypted", "use an https:// address in notify.ntfy")
                 }
-                Some(_) => missing("the token cannot be read", "correct notify.ntfy.token_file, or remove it"),
+                Some(_) => {
+                    missing("the token cannot be read", "correct ntfy.token beside the configuration, or remove it")
+                }
             },
-            None => missing("no topic is set", "set notify.ntfy.topic"),
+            None => missing("no topic is set", "set notify.ntfy"),
         },
-        NotifyWay::Webhook => match config.webhook.url.get() {
-            Some(url) => match ways::token_problem(&config.webhook.token_file, url, "notify.webhook", env) {
+        NotifyWay::Webhook => match config.webhook.get() {
+            Some(url) => match ways::token_problem(WEBHOOK, url, env) {
                 None => None,
                 Some(SendError::Unencrypted(_)) => {
-                    missing("the token would be sent unencrypted", "use an https:// address in notify.webhook.url")
+                    missing("the token would be sent unencrypted", "use an https:// address in notify.webhook")
                 }
-                Some(_) => missing("the token cannot be read", "correct notify.webhook.token_file, or remove it"),
+                Some(_) => {
+                    missing("the token cannot be read", "correct webhook.token beside the configuration, or remove it")
+                }
             },
-            None => missing("no address is set", "set notify.webhook.url"),
+            None => missing("no address is set", "set notify.webhook"),
         },
         NotifyWay::Command => match config.command.0.first() {
             None => missing("no program is set", "set notify.command"),

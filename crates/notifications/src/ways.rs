@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use longhaul_core::config::{FilePath, Notify, NotifyWay, Ntfy, Webhook};
+use longhaul_core::config::{Notify, NotifyWay, Topic, Url};
 use longhaul_core::{Env, may_receive_secret};
 use longhaul_inject::TerminalCommand;
 use longhaul_runtime::waiting_times::{self, NOTIFICATION_WAY};
@@ -119,49 +119,46 @@ fn without_markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
+/// A key of the configuration whose address may need a token, and the file of that token.
+pub(crate) type Recipient = (&'static str, &'static str);
+pub(crate) const NTFY: Recipient = ("notify.ntfy", "ntfy.token");
+pub(crate) const WEBHOOK: Recipient = ("notify.webhook", "webhook.token");
+
 /// Publishes the notification to a topic.
-pub(crate) fn send_ntfy(outgoing: &Outgoing, settings: &Ntfy, env: &Env) -> Result<(), SendError> {
-    let (url, topic) = settings.topic.get().ok_or(SendError::NotSet("notify.ntfy.topic"))?;
-    let token = Token { file: &settings.token_file, url, section: "notify.ntfy" }.read(env.home_dir.as_deref())?;
-    post(url, &ntfy_body(topic, outgoing.state, &outgoing.message).to_string(), token.as_deref())
+pub(crate) fn send_ntfy(outgoing: &Outgoing, topic: &Topic, env: &Env) -> Result<(), SendError> {
+    let (url, name) = topic.get().ok_or(SendError::NotSet(NTFY.0))?;
+    let token = token(NTFY, url, env)?;
+    post(url, &ntfy_body(name, outgoing.state, &outgoing.message).to_string(), token.as_deref())
 }
 
 /// Sends the notification to the user's address.
-pub(crate) fn send_webhook(outgoing: &Outgoing, settings: &Webhook, env: &Env) -> Result<(), SendError> {
-    let url = settings.url.get().ok_or(SendError::NotSet("notify.webhook.url"))?;
-    let token = Token { file: &settings.token_file, url, section: "notify.webhook" }.read(env.home_dir.as_deref())?;
+pub(crate) fn send_webhook(outgoing: &Outgoing, address: &Url, env: &Env) -> Result<(), SendError> {
+    let url = address.get().ok_or(SendError::NotSet(WEBHOOK.0))?;
+    let token = token(WEBHOOK, url, env)?;
     let body = webhook_body(&outgoing.session, &outgoing.subject(), &outgoing.message, outgoing.at);
     post(url, &body.to_string(), token.as_deref())
 }
 
-/// Returns why a token could not be sent to an address; `None` if it could, or if no file is named.
-pub(crate) fn token_problem(file: &FilePath, url: &str, section: &'static str, env: &Env) -> Option<SendError> {
-    Token { file, url, section }.read(env.home_dir.as_deref()).err()
+/// Returns why the token could not be sent to an address; `None` if it could, or if there is none.
+pub(crate) fn token_problem(recipient: Recipient, url: &str, env: &Env) -> Option<SendError> {
+    token(recipient, url, env).err()
 }
 
-/// A token in a file, and where it would be sent.
-struct Token<'a> {
-    file: &'a FilePath,
-    url: &'a str,
-    section: &'static str,
-}
-
-impl Token<'_> {
-    /// Returns the token; `None` if no file is named.
-    fn read(&self, home: Option<&Path>) -> Result<Option<String>, SendError> {
-        if self.file.is_empty() {
-            return Ok(None);
-        }
-        if !may_receive_secret(self.url) {
-            return Err(SendError::Unencrypted(self.section));
-        }
-        let path = self.file.resolve(home).ok_or(SendError::Token(self.section))?;
-        let text = bounded_read::text(&path, bounded_read::SMALL).map_err(|_| SendError::Token(self.section))?;
-        let token = text.trim();
-        // Anything else would be a second header.
-        let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
-        if is_token { Ok(Some(token.to_owned())) } else { Err(SendError::Token(self.section)) }
+/// Reads the token that is sent to an address, from its file beside the configuration; `None` if there is no such file.
+fn token((key, file): Recipient, url: &str, env: &Env) -> Result<Option<String>, SendError> {
+    let Some(path) = env.config_path.as_ref().map(|path| path.with_file_name(file)) else { return Ok(None) };
+    let text = match bounded_read::text(&path, bounded_read::SMALL) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(_) => return Err(SendError::Token(key)),
+    };
+    if !may_receive_secret(url) {
+        return Err(SendError::Unencrypted(key));
     }
+    let token = text.trim();
+    // Anything else would be a second header.
+    let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_token { Ok(Some(token.to_owned())) } else { Err(SendError::Token(key)) }
 }
 
 /// Sends a JSON object. The answer is not read, only its status.

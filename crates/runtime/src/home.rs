@@ -37,7 +37,7 @@ const KNOWN: [&str; 18] = [
 ];
 
 /// Prefixes of further names in the data folder.
-const BEGINNINGS: [&str; 15] = [
+const BEGINNINGS: [&str; 17] = [
     "longhaul.db",
     "longhaul.log",
     "worker.json",
@@ -48,6 +48,8 @@ const BEGINNINGS: [&str; 15] = [
     "search-process-",
     "status.tmp",
     "sync.key",
+    "ntfy.token",
+    "webhook.token",
     "upkeep.tmp",
     "worker.tmp",
     "trusted-projects.",

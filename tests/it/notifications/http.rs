@@ -59,10 +59,8 @@ fn read(stream: &TcpStream) -> Request {
 #[test]
 fn ntfy_gets_the_topic_and_the_token() {
     let (url, requests) = serve(Some("200 OK"));
-    let stage = Stage::new(&format!(
-        r#"{{"blocked": ["ntfy"], "ntfy": {{"topic": "{url}/my-topic", "token_file": "~/token"}}}}"#
-    ));
-    std::fs::write(stage.sandbox.home().join("token"), "tk_secret\n").unwrap();
+    let stage = Stage::new(&format!(r#"{{"blocked": ["ntfy"], "ntfy": "{url}/my-topic"}}"#));
+    std::fs::write(stage.sandbox.data_dir().join("ntfy.token"), "tk_secret\n").unwrap();
     stage.block("s1", "cargo publish");
     assert_eq!(stage.results(1), [result("ntfy", "sent", "")]);
     let request = requests.recv_timeout(PATIENCE).unwrap();
@@ -79,7 +77,7 @@ fn ntfy_gets_the_topic_and_the_token() {
 #[test]
 fn a_webhook_gets_a_small_object() {
     let (url, requests) = serve(Some("204 No Content"));
-    let stage = Stage::new(&format!(r#"{{"blocked": ["webhook"], "webhook": {{"url": "{url}/hook?key=1"}}}}"#));
+    let stage = Stage::new(&format!(r#"{{"blocked": ["webhook"], "webhook": "{url}/hook?key=1"}}"#));
     stage.block("s1", "cargo publish");
     assert_eq!(stage.results(1), [result("webhook", "sent", "")]);
     let request = requests.recv_timeout(PATIENCE).unwrap();
@@ -97,7 +95,7 @@ fn a_webhook_gets_a_small_object() {
 fn a_server_that_refuses_or_redirects_is_a_failure_that_does_not_show_the_address() {
     for (status, why) in [("403 Forbidden", "the server answered 403"), ("302 Found", "the server answered 302")] {
         let (url, requests) = serve(Some(status));
-        let notify = format!(r#"{{"blocked": ["webhook"], "webhook": {{"url": "{url}/secret"}}}}"#);
+        let notify = format!(r#"{{"blocked": ["webhook"], "webhook": "{url}/secret"}}"#);
         let stage = Stage::new(&notify);
         stage.block("s1", "make");
         assert_eq!(stage.results(1), [result("webhook", "failed", why)]);
@@ -106,7 +104,7 @@ fn a_server_that_refuses_or_redirects_is_a_failure_that_does_not_show_the_addres
     }
     // The port of a listener that is gone.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let notify = format!(r#"{{"blocked": ["webhook"], "webhook": {{"url": "http://{gone}/secret"}}}}"#);
+    let notify = format!(r#"{{"blocked": ["webhook"], "webhook": "http://{gone}/secret"}}"#);
     let stage = Stage::new(&notify);
     stage.block("s1", "make");
     let (_, result, why) = stage.results(1).remove(0);
@@ -115,9 +113,8 @@ fn a_server_that_refuses_or_redirects_is_a_failure_that_does_not_show_the_addres
 
 #[test]
 fn a_token_is_not_sent_unencrypted_to_another_machine() {
-    let stage =
-        Stage::new(r#"{"blocked": ["webhook"], "webhook": {"url": "http://192.0.2.1/", "token_file": "~/token"}}"#);
-    std::fs::write(stage.sandbox.home().join("token"), "tk_secret").unwrap();
+    let stage = Stage::new(r#"{"blocked": ["webhook"], "webhook": "http://192.0.2.1/"}"#);
+    std::fs::write(stage.sandbox.data_dir().join("webhook.token"), "tk_secret").unwrap();
     stage.block("s1", "make");
     let why = "notify.webhook is neither https:// nor on this machine: the token is not sent there";
     assert_eq!(stage.results(1), [result("webhook", "failed", why)]);
@@ -127,7 +124,7 @@ fn a_token_is_not_sent_unencrypted_to_another_machine() {
 fn a_way_that_hangs_delays_no_other_and_is_in_the_log() {
     let (url, _requests) = serve(None);
     let stage = Stage::new(&format!(
-        r#"{{"blocked": ["webhook", "command", "ntfy"], "command": ["COMMAND"], "webhook": {{"url": "{url}"}}}}"#
+        r#"{{"blocked": ["webhook", "command", "ntfy"], "command": ["COMMAND"], "webhook": "{url}"}}"#
     ));
     stage.block("s1", "make");
     let has = |way: &str, result: &str| stage.log().iter().any(|row| row["way"] == way && row["result"] == result);
@@ -135,7 +132,7 @@ fn a_way_that_hangs_delays_no_other_and_is_in_the_log() {
     assert!(has("webhook", "sending"), "{:?}", stage.log());
     let results = stage.results(3);
     assert_eq!(results[0], result("command", "sent", ""));
-    assert_eq!(results[1], result("ntfy", "failed", "notify.ntfy.topic is not set"));
+    assert_eq!(results[1], result("ntfy", "failed", "notify.ntfy is not set"));
     assert_eq!((results[2].0.as_str(), results[2].1.as_str()), ("webhook", "failed"));
     assert_eq!(stage.recorded().len(), 1);
 }

@@ -24,7 +24,7 @@ fn the_log_is_a_table_for_people() {
     assert_eq!(lines[1][2..7], ["s1", "project", "blocked", "command", "sent"]);
     assert!(table.lines().nth(1).unwrap().ends_with("project waits for you: wants to run: make, after 0s"), "{table}");
     assert_eq!(lines[2][5..7], ["ntfy", "failed"]);
-    assert!(table.lines().nth(2).unwrap().ends_with("notify.ntfy.topic is not set"), "{table}");
+    assert!(table.lines().nth(2).unwrap().ends_with("notify.ntfy is not set"), "{table}");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_test_says_what_was_sent_and_what_failed() {
         lines,
         [
             "command: sent; look for what your command does with \"Longhaul test\"",
-            "webhook: failed: notify.webhook.url is not set"
+            "webhook: failed: notify.webhook is not set"
         ]
     );
     assert_eq!(all.status, Some(1));
@@ -98,7 +98,7 @@ fn osascript_gets_the_texts_as_arguments() {
 #[test]
 fn the_doctor_names_what_is_missing_and_what_failed() {
     let stage = Stage::new(
-        r#"{"blocked": ["ntfy", "command", "webhook"], "command": ["/no/such"], "webhook": {"url": "http://127.0.0.1:1/"}}"#,
+        r#"{"blocked": ["ntfy", "command", "webhook"], "command": ["/no/such"], "webhook": "http://127.0.0.1:1/"}"#,
     );
     stage.block("s1", "make");
     stage.results(3);
@@ -106,7 +106,7 @@ fn the_doctor_names_what_is_missing_and_what_failed() {
     let shown = doctor.to_string();
     for text in [
         "ntfy: no topic is set",
-        "set notify.ntfy.topic",
+        "set notify.ntfy",
         "command: there is no program /no/such",
         "webhook: the last one failed, just now: cannot reach the server",
         "`longhaul notify test webhook` tries it again",
@@ -151,14 +151,13 @@ fn the_doctor_says_that_a_way_cannot_work_here() {
         stage.sandbox.write_config(config);
         stage.sandbox.longhaul(&["doctor", "--json"]).json().to_string()
     };
-    let webhook = |token: &str| {
-        let server = format!(r#"{{"url": "https://127.0.0.1:1/", "token_file": "{token}"}}"#);
-        format!(r#"{{"notify": {{"blocked": ["webhook"], "webhook": {server}}}}}"#)
-    };
-    let missing = shown(&webhook("~/not-there"));
-    assert!(missing.contains("webhook: the token cannot be read"), "{missing}");
-    fs::write(stage.sandbox.home().join("token"), "secret\n").unwrap();
-    let present = shown(&webhook("~/token"));
+    let webhook = r#"{"notify": {"blocked": ["webhook"], "webhook": "https://127.0.0.1:1/"}}"#;
+    let token = stage.sandbox.data_dir().join("webhook.token");
+    fs::write(&token, "two words\n").unwrap();
+    let wrong = shown(webhook);
+    assert!(wrong.contains("webhook: the token cannot be read"), "{wrong}");
+    fs::write(&token, "secret\n").unwrap();
+    let present = shown(webhook);
     assert!(present.contains("sent by webhook") && !present.contains("cannot be read"), "{present}");
     let off = shown(r#"{"notify": {"blocked": ["terminal"]}, "tracker": {"enabled": false}}"#);
     assert!(off.contains("nothing is reported, because the tracker is switched off"), "{off}");

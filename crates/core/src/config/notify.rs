@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::Status;
 use crate::config::lists::{Choice, ChoiceList};
-use crate::config::model::{FilePath, Url};
+use crate::config::model::Url;
 use crate::config::numbers::{Range, Seconds};
 use crate::config::setting::{self, Key, Names, Setting, Warning, settings};
 
@@ -114,25 +114,9 @@ settings! {
         min_seconds: Seconds = Seconds::new(30), "Minimum duration in seconds of a turn whose end is reported (`completed`)";
         quiet_hours: QuietHours = QuietHours::default(), "A part of the day without notifications, in local time, such as `22:00-07:00`; empty for none";
         also: ChoiceList<OtherSession> = ChoiceList::default(), "Sessions that are reported besides your own: `subagent`, `teammate`, `print` (`claude -p`)";
-        ntfy: Ntfy = Ntfy::default(), "The way `ntfy`";
-        webhook: Webhook = Webhook::default(), "The way `webhook`";
+        ntfy: Topic = Topic::default(), "The way `ntfy`: the topic on ntfy.sh, or its address on another server, such as `https://ntfy.example.com/topic`; a token is in `ntfy.token` beside this file. On a public server, anybody who knows the topic can read it";
+        webhook: Url = Url::default(), "The way `webhook`: the address to which a small JSON object is sent by POST; a token in `webhook.token` beside this file is sent as `Authorization: Bearer`";
         command: Names = Names::default(), "The way `command`: a program and its arguments; state, session, project, title and text follow as five more arguments";
-    }
-}
-
-settings! {
-    /// A topic of an ntfy server.
-    pub struct Ntfy {
-        topic: Topic = Topic::default(), "The topic on ntfy.sh, or its address on another server, such as `https://ntfy.example.com/topic`; required for the way `ntfy`. On a public server, anybody who knows the topic can read it";
-        token_file: FilePath = FilePath::default(), "A file that contains the access token, if the server requires one";
-    }
-}
-
-settings! {
-    /// An address that receives a notification as JSON.
-    pub struct Webhook {
-        url: Url = Url::default(), "The address to which a small JSON object is sent by POST; required for the way `webhook`";
-        token_file: FilePath = FilePath::default(), "A file that contains a token, which is sent as `Authorization: Bearer`";
     }
 }
 
@@ -321,7 +305,7 @@ mod tests {
     #[test]
     fn ways_are_named_for_each_state_once() {
         let text = r#"{"notify": {"blocked": ["desktop", "ntfy", "desktop"], "limit": ["ntfy"],
-                       "also": ["print"], "ntfy": {"topic": "mine"}}}"#;
+                       "also": ["print"], "ntfy": "mine"}}"#;
         let (config, warnings) = Config::from_json(text);
         assert_eq!(warnings, []);
         let notify = config.notify;
@@ -330,7 +314,7 @@ mod tests {
         assert!(notify.ways_of(NotifyState::Failed).is_empty());
         assert_eq!(notify.ways().collect::<Vec<_>>(), [NotifyWay::Desktop, NotifyWay::Ntfy]);
         assert!(notify.also.contains(OtherSession::Print) && !notify.also.contains(OtherSession::Teammate));
-        assert_eq!(notify.ntfy.topic.get(), Some(("https://ntfy.sh", "mine")));
+        assert_eq!(notify.ntfy.get(), Some(("https://ntfy.sh", "mine")));
     }
 
     #[test]
@@ -358,8 +342,7 @@ mod tests {
     fn a_project_can_neither_enable_a_way_nor_name_an_address_or_a_program() {
         let own = Config::default();
         let text = r#"{"notify": {"blocked": ["command"], "min_seconds": 0, "command": ["/bin/sh"],
-                       "webhook": {"url": "https://evil.example"}, "ntfy": {"topic": "https://evil.example/x",
-                       "token_file": "~/.ssh/id_ed25519"}, "also": ["print"], "quiet_hours": "00:00-23:59"}}"#;
+                       "webhook": "https://evil.example", "ntfy": "https://evil.example/x", "also": ["print"], "quiet_hours": "00:00-23:59"}}"#;
         for trust in [Trust::Untrusted, Trust::Trusted] {
             let reading = own.with_project(text, trust);
             assert_eq!(reading.config, own);
