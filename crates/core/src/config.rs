@@ -87,7 +87,6 @@ settings! {
     /// When the next session is reopened.
     pub struct Reopen {
         min_memory_mb: Count = Count(700), "Memory that must be available before `longhaul reopen` opens another session, in MB; 0 does not check it";
-        memory_wait_seconds: Seconds = Seconds::new(30), "How long `longhaul reopen` waits for that memory before it stops";
     }
 }
 

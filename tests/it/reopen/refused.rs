@@ -66,7 +66,7 @@ fn without_memory_no_further_session_is_opened() {
     let mut scene = Scene::new();
     scene.start(&SIX[0]);
     scene.kill_server();
-    scene.sandbox.write_config(r#"{ "reopen": { "min_memory_mb": 1000000000, "memory_wait_seconds": 0 } }"#);
+    scene.sandbox.write_config(r#"{ "reopen": { "min_memory_mb": 1000000000 } }"#);
     let outcome = scene.longhaul(&["reopen", "--yes"]);
     assert_eq!(outcome.status, Some(1), "{outcome:?}");
     let said = "MB are wanted for each session. 1 session left: run `longhaul reopen` again later.";

@@ -148,10 +148,13 @@ fn same_server<'a>(places: &[(&'a Candidate, String)]) -> Vec<&'a SessionPlace> 
     places.iter().take_while(|(_, socket)| Some(socket) == first).map(|(candidate, _)| &candidate.place).collect()
 }
 
+/// How long memory is waited for, which a build or another client that starts may use for a moment.
+const MEMORY_WAIT: Duration = Duration::from_secs(30);
+
 /// Waits until there is memory for another client. Returns the problem if there is none in time.
 fn wait_for_memory(config: &Reopen) -> Option<String> {
     let wanted = config.min_memory_mb.0;
-    let deadline = Instant::now() + config.memory_wait_seconds.as_duration();
+    let deadline = Instant::now() + MEMORY_WAIT;
     let mut is_announced = false;
     loop {
         let problem = (wanted > 0).then(|| shortage(reopen::memory_state(), wanted)).flatten()?;
