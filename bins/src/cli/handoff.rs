@@ -104,12 +104,8 @@ fn show_compaction(store: &Store, session: &Session, config: &Config) -> anyhow:
             given.chars
         ));
     }
-    for (key, is_on) in
-        [("handoff.enabled", config.handoff.enabled), ("handoff.after_compaction", config.handoff.after_compaction)]
-    {
-        if !is_on {
-            out::message(&format!("It is not given back, because {key} is false."));
-        }
+    if !config.handoff.enabled {
+        out::message("It is not given back, because handoff.enabled is false.");
     }
     Ok(Exit::Success)
 }

@@ -103,8 +103,7 @@ settings! {
 settings! {
     /// Whether a session passes its work on to the next one.
     pub struct Handoff {
-        enabled: bool = true, "Record what was said and done, and show it to the session that continues";
-        after_compaction: bool = true, "After a compaction, give the session back what the summary lacks: its request, corrections, open tasks, files and commands";
+        enabled: bool = true, "Record what was said and done, show it to the session that continues, and after a compaction give the session back what the summary lacks";
     }
 }
 

@@ -200,11 +200,11 @@ fn it_can_be_looked_at_switched_off_and_forgotten() {
     let shown = session.longhaul(&["handoff", "show", "--compaction", "--session", "s"]);
     assert!(shown.stdout.contains("make named") && shown.stdout.contains("- pending: print the tree\n"), "{shown:?}");
     assert!(shown.stderr.contains("open task in "), "{shown:?}");
-    sandbox.write_config(r#"{"handoff":{"after_compaction":false}}"#);
+    sandbox.write_config(r#"{"handoff":{"enabled":false}}"#);
     let answer = session.compact("auto", SUMMARY, json!([]));
     assert_eq!((context(&answer).as_str(), &answer["systemMessage"]), ("", &Value::Null), "{answer}");
     let shown = session.longhaul(&["handoff", "show", "--compaction", "--session", "s"]);
-    assert!(shown.stderr.contains("handoff.after_compaction is false"), "{shown:?}");
+    assert!(shown.stderr.contains("handoff.enabled is false"), "{shown:?}");
     sandbox.write_config("{}");
     let mut command = sandbox.executable("longhaul-pre-compact");
     command.env("CLAUDE_PID", client.pid().to_string()).env("CLAUDE_PROJECT_DIR", sandbox.project());

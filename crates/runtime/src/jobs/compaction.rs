@@ -156,7 +156,6 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     fn gives_back(&self) -> bool {
-        let handoff = &self.config.handoff;
-        handoff.enabled && handoff.after_compaction && self.keeps_turns()
+        self.config.handoff.enabled && self.keeps_turns()
     }
 }
