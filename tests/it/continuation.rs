@@ -37,10 +37,20 @@ impl Stage {
     }
 
     fn with_config(options: Options, continuation: Value) -> Self {
-        let sandbox = Sandbox::new();
         let mut config = json!({ "enabled": true });
         config.as_object_mut().unwrap().extend(continuation.as_object().unwrap().clone());
-        sandbox.write_config(&json!({ "continuation": config, "bookmarks": EAGER.clone() }).to_string());
+        Self::with_settings(options, &json!({ "continuation": config, "bookmarks": EAGER.clone() }))
+    }
+
+    /// A client whose steps may take this long.
+    fn with_step(options: Options, seconds: f64) -> Self {
+        let (on, inject) = (json!({ "enabled": true }), json!({ "patience_seconds": seconds / 2.0 }));
+        Self::with_settings(options, &json!({ "continuation": on, "bookmarks": EAGER.clone(), "inject": inject }))
+    }
+
+    fn with_settings(options: Options, config: &Value) -> Self {
+        let sandbox = Sandbox::new();
+        sandbox.write_config(&config.to_string());
         Self::in_sandbox(sandbox, options)
     }
 

@@ -114,7 +114,6 @@ settings! {
         at: ContextLimits = ContextLimits(vec![0.75]), "How full the context may get before Claude is asked for a handoff, once per session for each limit: a share of the context window (0.01 to 1), a list of limits, or a number of tokens", Range::new(1_000.0, 1e9);
         max_rounds: Count = Count(10), "How many times in a row a session may continue automatically without a prompt from you", Range::whole(0, 1_000_000);
         prompt: OneLineText = OneLineText::of("Continue from the handoff: do what is left to do."), "The first prompt of the new session; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
-        step_seconds: Seconds = Seconds::new(60), "How long Claude Code may take to clear the context or to accept the prompt before Longhaul tries once more", Range::new(0.1, 86_400.0);
         after_rate_limit: bool = false, "Continue automatically when the rate limit that stopped the session has ended";
     }
 }
@@ -174,7 +173,7 @@ settings! {
 settings! {
     /// How text is typed.
     pub struct Inject {
-        patience_seconds: Seconds = Seconds::new(30), "How long to wait for an open dialog to close, a turn to end or a draft to be finished; after that, nothing is typed", Range::new(0.0, 3_600.0);
+        patience_seconds: Seconds = Seconds::new(30), "How long to wait for an open dialog to close, a turn to end or a draft to be finished; after that, nothing is typed; a step of a continuation may take twice as long, and is then tried once more", Range::new(0.0, 3_600.0);
         allow_blind: bool = false, "In old versions of zellij, WezTerm and kitty, type although the content of the pane cannot be read, if the state that Claude Code records says that it is safe";
     }
 }
@@ -274,6 +273,12 @@ impl Inject {
     /// Returns how long to wait until text can be typed: an hour at most, so that a waiting process ends.
     pub fn patience(&self) -> Duration {
         self.patience_seconds.as_duration().min(Duration::from_secs(3600))
+    }
+
+    /// Returns how long a step of a continuation may take: a text is typed within the patience, and Claude Code gets as long
+    /// to act on it.
+    pub fn step(&self) -> Duration {
+        (2 * self.patience()).max(Duration::from_secs(1))
     }
 }
 

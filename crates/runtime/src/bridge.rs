@@ -289,7 +289,7 @@ impl<'a> Desk<'a> {
     fn course(&self) -> Option<Course> {
         let settings = settings(&self.config, &self.home, Some(Path::new(&self.project().path)));
         let is_wanted = settings.enabled && hook::serves(&self.only, Job::Continuation);
-        is_wanted.then_some(Course { settings, can_type: true })
+        is_wanted.then_some(Course { settings, step: self.config.inject.step(), can_type: true })
     }
 
     fn project(&self) -> Project {

@@ -5,6 +5,7 @@ mod deliver;
 
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
 use fs2::FileExt;
 use longhaul_core::catalog::Job;
@@ -41,6 +42,8 @@ pub(crate) fn settings(own: &Config, home: &Home, project: Option<&Path>) -> con
 /// own history.
 pub(crate) struct Course {
     pub(crate) settings: config::Continuation,
+    /// How long a step may take.
+    pub(crate) step: Duration,
     pub(crate) can_type: bool,
 }
 
@@ -50,7 +53,7 @@ impl Course {
         let mut rules = PlanRules::new(self.settings.prompt.as_str());
         rules.limits = &self.settings.at.0;
         rules.max_rounds = u32::try_from(self.settings.max_rounds.0).unwrap_or(u32::MAX);
-        rules.step_ms = self.settings.step_seconds.as_millis();
+        rules.step_ms = self.step.as_millis() as u64;
         rules.can_type = self.can_type;
         rules.remaining = remaining;
         rules
@@ -95,7 +98,7 @@ pub fn decide_by_hand(env: &Env, resume: bool, id: ChainId) -> Result<Option<Cha
     let Some(chain) = store.chain(id)? else { return Ok(None) };
     let settings = settings(&config, &home, Some(Path::new(&chain.project_path)));
     // The bridge cannot be called: it reports at the end of a turn, and a turn would end the chain.
-    let course = Course { settings, can_type: chain.terminal_lock.is_some() };
+    let course = Course { settings, step: config.inject.step(), can_type: chain.terminal_lock.is_some() };
     let occasion = if resume { Occasion::Resumed } else { Occasion::Cancelled };
     let met = store.meet(id, env.now, |plan, remaining| course.meet(plan, &occasion, remaining, env.now))?;
     let Some(met) = met else { return Ok(None) };
@@ -323,7 +326,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         // Each client has its own bridge, but the terminal may belong to another client.
         let can_type = self.own_terminal_lock().is_some();
         let can_ask = || self.store().and_then(|store| bridge::is_there(&self.config, &store, Some(client)));
-        Some(Course { settings, can_type: can_type || can_ask().unwrap_or_default() })
+        Some(Course { settings, step: self.config.inject.step(), can_type: can_type || can_ask().unwrap_or_default() })
     }
 
     /// Returns the lock name of the terminal; `None` inside another client, to which the terminal belongs.

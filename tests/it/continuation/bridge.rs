@@ -131,7 +131,7 @@ fn what_the_user_begins_before_the_clear_ends_it() {
 #[test]
 fn without_a_terminal_the_module_is_waited_for_as_long_as_the_step_lasts() {
     let (bare, pid) = Bare::with_module();
-    bare.sandbox.write_config(r#"{"continuation":{"enabled":true,"at":1000,"step_seconds":60}}"#);
+    bare.sandbox.write_config(r#"{"continuation":{"enabled":true,"at":1000}}"#);
     bare.hands_over();
     // Other programs' hooks hold the end of the turn up: longer than there is time to wait where it can be typed.
     let begun = std::time::Instant::now();
@@ -206,7 +206,7 @@ fn in_a_pane_nothing_is_typed_where_the_module_runs() {
 
 #[test]
 fn a_module_that_is_silent_is_not_waited_for_and_comes_too_late() {
-    let stage = Stage::with_config(Options::default(), json!({ "step_seconds": 8 }));
+    let stage = Stage::with_step(Options::default(), 8.0);
     let pid = stage.standin.state().pid;
     let first = stage.standin.session_id();
     tell(&stage.sandbox, pid, "start", json!({ "session": first, "interactive": true }));

@@ -82,7 +82,7 @@ fn what_a_client_inside_another_leaves_is_not_that_ones_for_its_module() {
 #[test]
 fn word_for_the_outer_client_is_left_to_it() {
     let options = Options::default().swallowing_clears(u32::MAX);
-    let stage = Stage::with_config(options, json!({ "step_seconds": 1 }));
+    let stage = Stage::with_step(options, 1.0);
     stage.standin.replies([full_turn(), handoff("the rest")]);
     stage.types("count");
     stage.wait_for_state("failed");

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use rustix::process::{Signal, kill_process};
-use serde_json::json;
 
 use super::{PROMPT, Stage, full_turn, handoff};
 use crate::poll::{DEADLINE, wait_until};
@@ -71,7 +70,7 @@ fn a_turn_that_begins_before_enter_is_not_cleared() {
 /// A hook that could not write to the database has still noted the prompt.
 #[test]
 fn a_prompt_that_only_the_log_knows_of_stops_it() {
-    let stage = Stage::with_config(Options::default().swallowing_clears(1), json!({ "step_seconds": 2 }));
+    let stage = Stage::with_step(Options::default().swallowing_clears(1), 2.0);
     let log = stage.sandbox.data_dir().join(format!("sessions/{}.log", stage.standin.session_id()));
     stage.standin.replies([full_turn(), handoff("the rest")]);
     stage.types("count");
@@ -86,7 +85,7 @@ fn a_prompt_that_only_the_log_knows_of_stops_it() {
 
 #[test]
 fn what_is_switched_off_meanwhile_stops() {
-    let stage = Stage::with_config(Options::default().swallowing_clears(1), json!({ "step_seconds": 2 }));
+    let stage = Stage::with_step(Options::default().swallowing_clears(1), 2.0);
     stage.standin.replies([full_turn(), handoff("the rest")]);
     stage.types("count");
     wait_until(DEADLINE, "the clear that is swallowed", || stage.prompts().len() == 2);

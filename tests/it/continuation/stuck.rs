@@ -14,7 +14,7 @@ use crate::standin::{Kind, Launch, Options, Reply, StandIn};
 #[test]
 fn a_client_that_never_clears_is_asked_twice_and_then_given_up() {
     let options = Options::default().swallowing_clears(u32::MAX);
-    let stage = Stage::with_config(options, json!({ "step_seconds": 1 }));
+    let stage = Stage::with_step(options, 1.0);
     stage.standin.replies([full_turn(), handoff("the rest")]);
     stage.types("count");
     let failed = stage.wait_for_state("failed");
@@ -38,7 +38,7 @@ fn a_client_that_never_clears_is_asked_twice_and_then_given_up() {
 #[test]
 fn what_failed_can_be_resumed() {
     let options = Options::default().swallowing_clears(2);
-    let stage = Stage::with_config(options, json!({ "step_seconds": 1 }));
+    let stage = Stage::with_step(options, 1.0);
     stage.standin.replies([full_turn(), handoff("the rest"), Reply::new("Going on.")]);
     stage.types("count");
     stage.wait_for_state("failed");

@@ -322,7 +322,7 @@ fn carry_on(env: &Env, home: &Home, session: &str, waits: &dyn Fn(&str)) -> anyh
         let chain = decide_by_hand(env, true, chain.id)?.context("the chain does not exist any more")?;
         return Ok(format!("{project}: {} again.", chain.plan.state));
     }
-    let times = (config.inject.patience(), config.continuation.step_seconds.as_duration());
+    let times = (config.inject.patience(), config.inject.step());
     match continue_session(env, home, &target.record, &config.continuation.prompt, times, waits)? {
         ContinueOutcome::Continued(new) => Ok(format!("{project} continues in session {}.", short_session(&new))),
         ContinueOutcome::NotCleared(why) => bail!("{project} is not continued: {why}"),

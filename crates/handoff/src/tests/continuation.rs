@@ -67,11 +67,11 @@ impl Story {
 
 #[test]
 fn the_rules_of_a_program_without_settings_are_those_of_the_default_configuration() {
-    let defaults = Config::default().continuation;
+    let Config { continuation: defaults, inject, .. } = Config::default();
     let rules = PlanRules::new(defaults.prompt.as_str());
     assert_eq!(rules.limits, defaults.at.0);
     assert_eq!(u64::from(rules.max_rounds), defaults.max_rounds.0);
-    assert_eq!(rules.step_ms, defaults.step_seconds.as_millis());
+    assert_eq!(u128::from(rules.step_ms), inject.step().as_millis());
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: ChainId) -> Result<(), Erro
         let Some(chain) = store.chain(id)? else { return Ok(()) };
         let (config, _) = home::config(env)?;
         let settings = settings(&config, &home, Some(Path::new(&chain.project_path)));
-        let course = Course { settings, can_type: true };
+        let course = Course { settings, step: config.inject.step(), can_type: true };
         let update = |occasion: &Occasion<'_>| {
             let now = clock_and_env::now(env);
             store.meet(id, now, |plan, remaining| course.meet(plan, occasion, remaining, now))
