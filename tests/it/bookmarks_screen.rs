@@ -10,8 +10,9 @@ use crate::standin::Options;
 #[test]
 fn the_marker_arrives_after_the_turn() {
     let sandbox = Sandbox::new();
-    sandbox
-        .write_config(r#"{"bookmarks":{"mid_turn":false,"marker":"· ^M$HOME\\","thresholds":{"min_tool_calls":3}}}"#);
+    sandbox.write_config(
+        r#"{"bookmarks":{"enabled":"turn_end","marker":"· ^M$HOME\\","thresholds":{"min_tool_calls":3}}}"#,
+    );
     let options = Options { session: Some("screen".to_owned()), ..Options::default() };
     let screen = ScreenSession::start(&sandbox, &options);
     screen.standin.session_start("startup");
@@ -26,7 +27,7 @@ fn the_marker_arrives_after_the_turn() {
 fn without_the_clients_word_nothing_is_typed_blindly() {
     let sandbox = Sandbox::new();
     sandbox.write_config(
-        r#"{"bookmarks":{"mid_turn":false,"thresholds":{"min_tool_calls":1}},"inject":{"patience_seconds":1}}"#,
+        r#"{"bookmarks":{"enabled":"turn_end","thresholds":{"min_tool_calls":1}},"inject":{"patience_seconds":1}}"#,
     );
     let options = Options { session: Some("screen".to_owned()), record: false, ..Options::default() };
     let screen = ScreenSession::start(&sandbox, &options);

@@ -92,7 +92,7 @@ fn stage(variables: &[(&str, &str)], config: &str) -> Stage {
 }
 
 const AFTER_TURN: &str =
-    r#"{"bookmarks":{"mid_turn":false,"thresholds":{"min_tool_calls":3}},"inject":{"patience_seconds":1}}"#;
+    r#"{"bookmarks":{"enabled":"turn_end","thresholds":{"min_tool_calls":3}},"inject":{"patience_seconds":1}}"#;
 
 #[track_caller]
 fn check_marker(variables: &[(&str, &str)], sends: &str) {
@@ -175,7 +175,7 @@ fn a_draft_that_was_stashed_unseen_is_not_brought_back_and_sent_by_a_second_try(
 fn nothing_is_typed_into_a_dialog() {
     for variables in [ZELLIJ, WEZTERM, KITTY] {
         let config =
-            r#"{"bookmarks":{"mid_turn":false,"thresholds":{"min_tool_calls":1}},"inject":{"patience_seconds":1}}"#;
+            r#"{"bookmarks":{"enabled":"turn_end","thresholds":{"min_tool_calls":1}},"inject":{"patience_seconds":1}}"#;
         let stage = stage(variables, config);
         stage.standin.turn();
         stage.standin.open_dialog();
@@ -192,7 +192,7 @@ fn nothing_is_typed_into_a_dialog() {
 #[test]
 fn nothing_is_typed_into_the_session_after_a_clear() {
     for mid_turn in [false, true] {
-        let config = AFTER_TURN.replace("\"mid_turn\":false", &format!("\"mid_turn\":{mid_turn}"));
+        let config = if mid_turn { AFTER_TURN.replace("\"turn_end\"", "true") } else { AFTER_TURN.to_owned() };
         let stage = stage(ZELLIJ, &config);
         stage.standin.turn();
         fs::write(stage.sandbox.path("player.log.clear"), "").unwrap();

@@ -107,7 +107,7 @@ fn a_long_turn_is_bookmarked_in_its_middle_exactly_once_per_window() {
 
 #[test]
 fn after_the_turn_one_bookmark_is_typed_and_makes_no_request() {
-    let stage = stage(json!({ "bookmarks": { "mid_turn": false } }));
+    let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" } }));
     stage.standin.turn();
     stage.standin.tools(5);
     assert_eq!(stage.count("I"), 0);
@@ -124,7 +124,7 @@ fn after_the_turn_one_bookmark_is_typed_and_makes_no_request() {
 
 #[test]
 fn a_draft_is_back_afterwards_and_was_not_sent() {
-    let stage = stage(json!({ "bookmarks": { "mid_turn": false } }));
+    let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" } }));
     stage.standin.turn();
     stage.standin.tools(5);
     stage.standin.draft("half typed");
@@ -150,7 +150,7 @@ fn in_a_running_turn_a_draft_is_left_alone() {
 
 #[test]
 fn with_a_dialog_open_nothing_is_typed() {
-    let stage = stage(json!({ "bookmarks": { "mid_turn": false }, "inject": { "patience_seconds": 1 } }));
+    let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" }, "inject": { "patience_seconds": 1 } }));
     stage.standin.turn();
     stage.standin.tools(5);
     stage.standin.open_dialog();
@@ -228,7 +228,7 @@ fn a_pane_in_which_the_client_no_longer_runs_is_not_typed_into() {
 
 #[test]
 fn in_copy_mode_nothing_is_typed_until_it_ends() {
-    let stage = stage(json!({ "bookmarks": { "mid_turn": false } }));
+    let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" } }));
     stage.standin.turn();
     stage.standin.tools(5);
     stage.tmux.run(&["copy-mode", "-t", &stage.pane.0]);
@@ -278,7 +278,7 @@ fn three_hooks_at_the_same_moment_a_hundred_times_inject_once_each_time() {
 
 #[test]
 fn after_clear_the_new_session_gets_no_marker_of_the_old_one() {
-    let stage = stage(json!({ "bookmarks": { "mid_turn": false } }));
+    let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" } }));
     stage.standin.turn();
     stage.standin.tools(5);
     // What is being typed holds the injector up until the session is another.
@@ -307,7 +307,7 @@ fn injector_runs(sandbox: &Sandbox) -> bool {
 
 #[test]
 fn while_somebody_else_types_into_the_pane_nothing_is_typed() {
-    let stage = stage(json!({ "bookmarks": { "mid_turn": false }, "inject": { "patience_seconds": 1 } }));
+    let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" }, "inject": { "patience_seconds": 1 } }));
     stage.standin.turn();
     stage.standin.tools(3);
     let socket = stage.tmux.socket().display().to_string();
@@ -324,7 +324,7 @@ fn while_somebody_else_types_into_the_pane_nothing_is_typed() {
 
 #[test]
 fn a_marker_that_somebody_is_typing_is_not_submitted_at_once() {
-    let stage = stage(json!({ "bookmarks": { "mid_turn": false }, "inject": { "patience_seconds": 1 } }));
+    let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" }, "inject": { "patience_seconds": 1 } }));
     stage.standin.turn();
     stage.standin.tools(3);
     stage.standin.draft("·");

@@ -128,7 +128,7 @@ fn the_config_is_shown_found_and_checked() {
     assert_eq!(shown.json()["config"]["bookmarks"]["thresholds"]["min_tokens"], 6000);
     assert!(shown.stderr.contains("min_tokens"), "{}", shown.stderr);
     let schema = sandbox.longhaul(&["config", "schema"]).json();
-    assert_eq!(schema["properties"]["bookmarks"]["properties"]["mid_turn"]["type"], "boolean");
+    assert_eq!(schema["properties"]["bookmarks"]["properties"]["marker"]["type"], "string");
 }
 
 #[test]

@@ -37,8 +37,9 @@ fn subagents_are_denied_when_the_context_is_nearly_full() {
 #[test]
 fn a_full_context_is_compacted_once_after_the_turn() {
     let sandbox = Sandbox::new();
-    sandbox
-        .write_config(r#"{"guard":{"enabled":true},"bookmarks":{"mid_turn":false,"thresholds":{"min_tool_calls":1}}}"#);
+    sandbox.write_config(
+        r#"{"guard":{"enabled":true},"bookmarks":{"enabled":"turn_end","thresholds":{"min_tool_calls":1}}}"#,
+    );
     let tmux = Tmux::start(&sandbox);
     let options = Options { session: Some("guard".to_owned()), ..Options::default() };
     let (standin, _pane) = StandIn::in_tmux(&sandbox, &tmux, &options);

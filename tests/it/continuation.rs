@@ -88,7 +88,7 @@ impl Stage {
 
 /// Thresholds at which a bookmark would follow every turn.
 static EAGER: std::sync::LazyLock<Value> = std::sync::LazyLock::new(
-    || json!({ "thresholds": { "min_tool_calls": 1, "cooldown_seconds": 0 }, "mid_turn": false }),
+    || json!({ "thresholds": { "min_tool_calls": 1, "cooldown_seconds": 0 }, "enabled": "turn_end" }),
 );
 
 fn handoff(remaining: &str) -> Reply {

@@ -119,7 +119,7 @@ fn a_torn_last_line_costs_no_other() {
 #[test]
 fn sixty_four_at_once_again_and_again_lose_and_tear_nothing() {
     let sandbox = Sandbox::new().at(1000);
-    sandbox.write_config(r#"{"bookmarks":{"mid_turn":false},"limits":{"loops":"off"}}"#);
+    sandbox.write_config(r#"{"bookmarks":{"enabled":"turn_end"},"limits":{"loops":"off"}}"#);
     let input = payload("PostToolUse", json!({ "session_id": SESSION, "tool_response": "1234567" }));
     // A line that is torn or lost shows in the first rounds, if at all.
     for round in 1..=25 {

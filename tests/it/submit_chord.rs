@@ -218,7 +218,7 @@ fn a_dialog_that_is_open_is_still_left_alone() {
 fn in_gnu_screen_a_draft_that_cannot_be_seen_comes_back() {
     let sandbox = Sandbox::new();
     sandbox.write_config(
-        r#"{"bookmarks":{"mid_turn":false,"thresholds":{"min_tool_calls":3,"cooldown_seconds":0}},"inject":{"patience_seconds":5}}"#,
+        r#"{"bookmarks":{"enabled":"turn_end","thresholds":{"min_tool_calls":3,"cooldown_seconds":0}},"inject":{"patience_seconds":5}}"#,
     );
     bind(&sandbox);
     let options = Options { session: Some(SESSION.to_owned()), ..Options::default() };
@@ -237,7 +237,7 @@ fn in_gnu_screen_a_draft_that_cannot_be_seen_comes_back() {
 #[test]
 fn in_gnu_screen_a_client_that_ignores_the_chord_gets_enter_and_one_marker() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"bookmarks":{"mid_turn":false,"thresholds":{"min_tool_calls":3}}}"#);
+    sandbox.write_config(r#"{"bookmarks":{"enabled":"turn_end","thresholds":{"min_tool_calls":3}}}"#);
     bind(&sandbox);
     let options = Options { session: Some(SESSION.to_owned()), ..Options::default() };
     let screen = ScreenSession::start(&sandbox, &options);

@@ -189,7 +189,7 @@ pub(crate) fn bookmark(env: &Env, args: &BookmarkArgs) -> anyhow::Result<Exit> {
 /// Types a bookmark into a session and waits until it is confirmed. Returns the note without control characters.
 pub(crate) fn set(env: &Env, home: &Home, record: &SessionRecord, note: &str) -> anyhow::Result<String> {
     let (config, _) = longhaul_runtime::config(env)?;
-    if !config.bookmarks.enabled {
+    if !config.bookmarks.is_on() {
         bail!("bookmarks are disabled: set bookmarks.enabled to true in the configuration");
     }
     let terminal = record.terminal.clone().with_context(|| {

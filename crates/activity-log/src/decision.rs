@@ -4,7 +4,7 @@
 use std::fmt;
 
 use longhaul_core::Millis;
-use longhaul_core::config::{Bookmarks, Guard, Thresholds};
+use longhaul_core::config::{Bookmarks, BookmarksOn, Guard, Thresholds};
 use longhaul_core::event::{Stop, predicates};
 
 use crate::Metrics;
@@ -51,7 +51,7 @@ pub struct ThresholdMet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// `bookmarks.enabled`, or at a tool call `bookmarks.mid_turn`, is off.
+    /// `bookmarks.enabled` is off, or at a tool call `turn_end`.
     Disabled,
     /// There is no terminal to type into.
     NoTerminal,
@@ -86,8 +86,8 @@ pub fn decide(
     now: Millis,
 ) -> BookmarkVerdict {
     let wanted = match situation {
-        Situation::ToolCall => config.enabled && config.mid_turn,
-        Situation::AgentReturn | Situation::Stop(_) => config.enabled,
+        Situation::ToolCall => config.enabled == BookmarksOn::Always,
+        Situation::AgentReturn | Situation::Stop(_) => config.is_on(),
     };
     if !wanted {
         return BookmarkVerdict::Skip(SkipReason::Disabled);

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::json_text::without_byte_order_mark;
 
 pub use self::limits::{Limits, Loops, SpendLimit, Subagents};
-pub use self::lists::{Choice, ChoiceList, Hosts};
+pub use self::lists::{BookmarksOn, Choice, ChoiceList, Hosts};
 pub use self::model::{FilePath, ModelId, ModelPrice, Url, VectorSource, Via};
 pub use self::notify::{Notify, NotifyState, NotifyWay, OtherSession, QuietHours, Topic};
 pub use self::numbers::{ContextLimits, Count, Days, Minutes, Port, Range, Seconds, Share};
@@ -58,8 +58,7 @@ settings! {
 settings! {
     /// When bookmarks are typed, and what they look like.
     pub struct Bookmarks {
-        enabled: bool = true, "Set bookmarks, automatically and with `longhaul bookmark`";
-        mid_turn: bool = true, "Set bookmarks also while a turn runs, not only when it has ended";
+        enabled: BookmarksOn = BookmarksOn::Always, "Set bookmarks, automatically and with `longhaul bookmark`; with `\"turn_end\"`, automatically only when a turn has ended";
         marker: OneLineText = OneLineText::of("·"), "The text that is typed; no control characters, not starting with `/`, `!`, `#`, `@` or `?`";
         thresholds: Thresholds = Thresholds::default(), "How much work since the last bookmark creates a new one; reaching any one of them is enough";
     }
@@ -259,6 +258,13 @@ impl Config {
         let mut keys = Vec::new();
         Self::default().list("", "", None, &mut keys);
         keys
+    }
+}
+
+impl Bookmarks {
+    /// Returns whether bookmarks are set.
+    pub fn is_on(&self) -> bool {
+        self.enabled != BookmarksOn::Never
     }
 }
 

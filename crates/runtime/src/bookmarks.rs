@@ -60,7 +60,7 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
 /// Records that a subagent started.
 pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
     let common = &hook.event.common;
-    if let Some(id) = common.agent_id.as_deref().filter(|_| hook.config.bookmarks.enabled && !is_compaction(common)) {
+    if let Some(id) = common.agent_id.as_deref().filter(|_| hook.config.bookmarks.is_on() && !is_compaction(common)) {
         tracker::subagent_began(&hook.home, &common.session, id)?;
     }
     Ok(Flow::Next)
@@ -69,7 +69,7 @@ pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> 
 /// Records that a subagent returned.
 pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     let common = &hook.event.common;
-    if !hook.config.bookmarks.enabled || is_compaction(common) {
+    if !hook.config.bookmarks.is_on() || is_compaction(common) {
         return Ok(Flow::Next);
     }
     let id = common.agent_id.as_deref().unwrap_or_default();
@@ -88,7 +88,7 @@ pub fn after_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> 
 
 /// Records which subagents are still running.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
-    if let Some(tasks) = hook.event.background_tasks.as_ref().filter(|_| hook.config.bookmarks.enabled) {
+    if let Some(tasks) = hook.event.background_tasks.as_ref().filter(|_| hook.config.bookmarks.is_on()) {
         tracker::note_running_subagents(&hook.home, &hook.event.common.session, tasks)?;
     }
     Ok(Flow::Next)
@@ -332,7 +332,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let log = hook.activity()?;
     let at = hook.env.now;
     let marker = hook.config.bookmarks.marker.as_str();
-    let Some(note) = bookmark_note(&hook.event.prompt, marker).filter(|_| hook.config.bookmarks.enabled) else {
+    let Some(note) = bookmark_note(&hook.event.prompt, marker).filter(|_| hook.config.bookmarks.is_on()) else {
         // Claude Code's notification that a subagent is done starts a turn as well, but is not a prompt of the user.
         let line = if is_task_notification(&hook.event.prompt) {
             LogLine::Status { at, status: Status::Working }
@@ -364,7 +364,7 @@ pub fn add_git_state(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let (Some(cwd), Some(_)) = (&hook.event.common.cwd, bookmark_note(&hook.event.prompt, marker)) else {
         return Ok(Flow::Next);
     };
-    if hook.config.bookmarks.enabled
+    if hook.config.bookmarks.is_on()
         && let Some(dirty) = git::is_dirty(&hook.home, cwd)
     {
         hook.store()?.set_dirty(hook.event.common.session.as_str(), hook.env.now.0, dirty)?;

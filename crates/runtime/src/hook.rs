@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use longhaul_activity_log::{LogLine, Metrics};
 use longhaul_core::catalog::{self, Job};
-use longhaul_core::config::{Limits, Loops};
+use longhaul_core::config::{BookmarksOn, Limits, Loops};
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::text::CONTEXT_CHARS;
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
@@ -385,7 +385,9 @@ fn refuse(event: EventName, error: &Error, log: &ErrorLog) {
 /// job.
 pub(crate) fn only_jobs(mut config: Config, names: &[String]) -> Config {
     let named = |job: Job| serves(names, job);
-    config.bookmarks.enabled &= named(Job::Bookmarks);
+    if !named(Job::Bookmarks) {
+        config.bookmarks.enabled = BookmarksOn::Never;
+    }
     config.guard.enabled &= named(Job::Bookmarks);
     config.snapshots.enabled &= named(Job::Bookmarks);
     config.tracker.enabled &= named(Job::Tracker);

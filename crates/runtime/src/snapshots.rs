@@ -38,7 +38,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     let marker = hook.config.bookmarks.marker.as_str();
-    match bookmark_note(prompt, marker).filter(|_| hook.config.bookmarks.enabled) {
+    match bookmark_note(prompt, marker).filter(|_| hook.config.bookmarks.is_on()) {
         Some(note) => hook.start_snapshot("bookmark", if note.is_some() { "pinned" } else { "-" })?,
         // Outside of a repository there is none, as the list says since the start of the session.
         None if !hook.is_in_repository() => {}

@@ -99,7 +99,7 @@ fn store_batch(
 /// A bookmark that is set while a turn runs begins a turn in the transcript, but is no request: the turn before it goes on.
 pub fn turn_role(turn: &Turn, config: &Config) -> &'static str {
     let bookmarks = &config.bookmarks;
-    let prompt = turn.prompt.as_ref().filter(|_| bookmarks.enabled && turn.origin.is_person());
+    let prompt = turn.prompt.as_ref().filter(|_| bookmarks.is_on() && turn.origin.is_person());
     let is_bookmark = prompt.is_some_and(|prompt| bookmark_note(&prompt.text, bookmarks.marker.as_str()).is_some());
     if is_bookmark { BOOKMARK } else { turn.origin.role() }
 }

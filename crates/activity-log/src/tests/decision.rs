@@ -1,4 +1,4 @@
-use longhaul_core::config::{Bookmarks, Count, Guard, Seconds};
+use longhaul_core::config::{Bookmarks, BookmarksOn, Count, Guard, Seconds};
 use longhaul_core::event::{HookEvent, Stop, parse};
 use longhaul_core::{Config, Millis};
 use proptest::prelude::*;
@@ -50,8 +50,8 @@ fn all_hooks_ask_the_same_question() {
 fn switches_come_before_everything() {
     let metrics = measure(tools(20).as_bytes(), TailStart::LogStart);
     let (mut off, mut turn_end_only) = (Bookmarks::default(), Bookmarks::default());
-    off.enabled = false;
-    turn_end_only.mid_turn = false;
+    off.enabled = BookmarksOn::Never;
+    turn_end_only.enabled = BookmarksOn::TurnEnd;
     assert_eq!(decide(Situation::ToolCall, &off, true, &metrics, NOW), BookmarkVerdict::Skip(SkipReason::Disabled));
     assert_eq!(
         decide(Situation::ToolCall, &turn_end_only, true, &metrics, NOW),

@@ -47,6 +47,43 @@ macro_rules! one_of_the_names {
 
 one_of_the_names!(Loops, Option<Via>);
 
+/// When bookmarks are set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BookmarksOn {
+    /// Never, which is `false`.
+    Never,
+    /// When a turn has ended, and on request.
+    TurnEnd,
+    /// At any time, which is `true`.
+    Always,
+}
+
+impl Setting for BookmarksOn {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        match (json.as_bool(), json.as_str()) {
+            (Some(true), _) => Self::Always,
+            (Some(false), _) => Self::Never,
+            (None, Some("turn_end")) => Self::TurnEnd,
+            (None, _) => {
+                warnings.push(Warning::value(path, json, "true, false or \"turn_end\"", &default));
+                default
+            }
+        }
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({ "enum": [true, false, "turn_end"], "description": about, "default": self.to_json() })
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Never => json!(false),
+            Self::TurnEnd => json!("turn_end"),
+            Self::Always => json!(true),
+        }
+    }
+}
+
 /// A list of known names, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChoiceList<T>(pub Vec<T>);

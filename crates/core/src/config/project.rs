@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::config::{Config, Count, Key, Limits, Names, Setting, SpendLimit, Warning, setting};
+use crate::config::{BookmarksOn, Config, Count, Key, Limits, Names, Setting, SpendLimit, Warning, setting};
 use crate::json_text::without_byte_order_mark;
 
 /// Whether the user has allowed a project's file with exactly this content.
@@ -304,7 +304,7 @@ impl Config {
     /// Returns the configuration in which nothing is recorded, typed or sent.
     pub fn closed() -> Self {
         let mut config = Self::default();
-        config.bookmarks.enabled = false;
+        config.bookmarks.enabled = BookmarksOn::Never;
         config.tracker.enabled = false;
         config.snapshots.enabled = false;
         config.handoff.enabled = false;

@@ -18,7 +18,7 @@ fn a_partial_file_is_merged_deeply() {
     let config = check(r#"{"bookmarks":{"thresholds":{"min_tokens":100}}}"#, &[]);
     assert_eq!(config.bookmarks.thresholds.min_tokens, Count(100));
     assert_eq!(config.bookmarks.thresholds.min_tool_calls, Count(15));
-    assert!(config.bookmarks.enabled);
+    assert!(config.bookmarks.is_on());
     assert_eq!(check("{}", &[]), Config::default());
 }
 
@@ -41,18 +41,18 @@ fn a_number_may_be_a_numeric_string_and_nothing_else() {
 
 #[test]
 fn each_bad_value_is_named_and_the_others_stand() {
-    let text = r#"{"bookmarks":{"enabled":"yes","marker":"/x","mid_turn":false,"typo":1},"guard":7,"context":{"windows":{"m":0,"n":9}}}"#;
+    let text =
+        r#"{"bookmarks":{"enabled":"yes","marker":"/x","typo":1},"guard":7,"context":{"windows":{"m":0,"n":9}}}"#;
     let config = check(
         text,
         &[
             "bookmarks.typo: no such key: ignored",
-            r#"bookmarks.enabled: "yes" is not true or false: the default true is in force"#,
+            r#"bookmarks.enabled: "yes" is not true, false or "turn_end": the default true is in force"#,
             r#"bookmarks.marker: "/x" is not a text without control characters that does not start with /, !, #, @ or ?: the default "·" is in force"#,
             "guard: is not a JSON object: its defaults are in force",
             "context.windows.m: 0 is not a number of tokens: left out",
         ],
     );
-    assert!(!config.bookmarks.mid_turn);
     assert_eq!(config.context.windows.get("n"), Some(&9));
 }
 
@@ -397,7 +397,10 @@ fn a_value_that_is_set_is_read_as_its_key_takes_it() {
 #[test]
 fn what_cannot_be_set_or_unset_is_refused_with_the_reason() {
     let refused = |text: &str, key: &str, given: &str| with_setting(Some(text), key, given).unwrap_err();
-    assert_eq!(refused("{}", "bookmarks.enabled", "maybe"), r#"bookmarks.enabled: "maybe" is not true or false"#);
+    assert_eq!(
+        refused("{}", "bookmarks.enabled", "maybe"),
+        r#"bookmarks.enabled: "maybe" is not true, false or "turn_end""#
+    );
     assert_eq!(
         refused("{}", "bookmarks.enable", "true"),
         "bookmarks.enable: no such key (did you mean bookmarks.enabled?)"

@@ -17,7 +17,7 @@ const REACHES: usize = 7;
 /// with `!!` or the limit is raised; the limit holds again after `--resume`; a new session continues.
 pub(crate) fn limits(cast: &Cast, home: &Path) -> Result<()> {
     let config =
-        json!({ "limits": { "session": 0.5 }, "memory": { "enabled": false }, "bookmarks": { "mid_turn": false } });
+        json!({ "limits": { "session": 0.5 }, "memory": { "enabled": false }, "bookmarks": { "enabled": "turn_end" } });
     let world = World::new(cast, home, &config, Vec::new())?;
     let session = world.open(&[])?;
     let id = session.id()?;
@@ -93,7 +93,7 @@ pub(crate) fn storm(cast: &Cast, home: &Path) -> Result<()> {
 
 /// A model that makes the same call twelve times is told after five, and the user after ten; it is not stopped.
 pub(crate) fn circles(cast: &Cast, home: &Path) -> Result<()> {
-    let world = World::new(cast, home, &json!({ "bookmarks": { "mid_turn": false } }), Vec::new())?;
+    let world = World::new(cast, home, &json!({ "bookmarks": { "enabled": "turn_end" } }), Vec::new())?;
     let session = world.open(&[])?;
     // So short that the prompt is not broken into lines.
     let orders = ["RUN:id"; 12].join(";;");

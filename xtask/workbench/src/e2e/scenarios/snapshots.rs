@@ -24,7 +24,7 @@ type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 /// one command restores the files without a request, the session goes on, and another command takes the restore back.
 pub(crate) fn snapshots(cast: &Cast, home: &Path) -> Result<()> {
     // The only bookmark is the one that is typed here.
-    let config = json!({ "bookmarks": { "mid_turn": false, "thresholds": { "cooldown_seconds": 100000 } } });
+    let config = json!({ "bookmarks": { "enabled": "turn_end", "thresholds": { "cooldown_seconds": 100000 } } });
     let world = World::new(cast, home, &config, Vec::new())?;
     world.set("permissions", json!({ "allow": ["Bash", "Read", "Write", "Edit"] }))?;
     create_repository(home, &world.project)?;

@@ -116,7 +116,7 @@ struct Shots {
 
 fn provoke(cast: &Cast, home: &Path, count: usize) -> Result<()> {
     // No bookmarks of the plugin's own: only the shots are typed.
-    let config = json!({ "bookmarks": { "mid_turn": false, "thresholds": { "cooldown_seconds": 100000 } } });
+    let config = json!({ "bookmarks": { "enabled": "turn_end", "thresholds": { "cooldown_seconds": 100000 } } });
     let world = World::new(cast, home, &config, Vec::new())?;
     world.bind_chord()?;
     let session = world.open(&[])?;
@@ -350,7 +350,7 @@ const QUESTION: &str = r#"TOOL:AskUserQuestion {"questions":[{"question":"Which 
 /// A draft is stashed for a bookmark in the running turn, and restored although the bookmark is only queued.
 pub(crate) fn draft_in_turn(cast: &Cast, home: &Path) -> Result<()> {
     // An automatic bookmark would take the place of the requested one.
-    let config = json!({ "inject": { "patience_seconds": 6 }, "bookmarks": { "mid_turn": false } });
+    let config = json!({ "inject": { "patience_seconds": 6 }, "bookmarks": { "enabled": "turn_end" } });
     let world = World::new(cast, home, &config, Vec::new())?;
     world.bind_chord()?;
     let session = world.open(&[])?;
