@@ -166,12 +166,12 @@ fn a_bad_value_is_named_with_its_range_and_a_mistyped_key_with_the_right_one() {
     ~/data/config.json: 3 problems
     ");
     // The mark alone is no problem.
-    sandbox.write_config("\u{feff}{\"memory\":{\"page\":false}}");
+    sandbox.write_config("\u{feff}{\"memory\":{\"enabled\":false}}");
     assert_eq!(sandbox.longhaul(&["config", "check"]).status, Some(0));
     let shown = sandbox.longhaul(&["config", "show"]).stdout;
     let row =
         |key: &str| shown.lines().find(|line| line.starts_with(key)).unwrap().split_whitespace().collect::<Vec<_>>();
-    assert_eq!(row("memory.page"), ["memory.page", "user", "false"]);
+    assert_eq!(row("memory.enabled"), ["memory.enabled", "user", "false"]);
     assert_eq!(row("worker.port"), ["worker.port", "default", "37777"]);
     fs::create_dir_all(sandbox.project().join(".claude")).unwrap();
     fs::write(sandbox.project().join(".claude/longhaul.json"), r#"{"continuation":{"at":75}}"#).unwrap();

@@ -202,7 +202,7 @@ fn only_other_sessions_of_the_same_project_are_asked() {
 #[test]
 fn nothing_is_brought_where_it_is_switched_off() {
     let asked = "what made the importer stall at night?";
-    for config in [r#"{"memory":{"recall_on_prompt":false}}"#, r#"{"memory":{"enabled":false}}"#] {
+    for config in [r#"{"memory":{"show":["page"]}}"#, r#"{"memory":{"enabled":false}}"#] {
         let sandbox = remembering();
         sandbox.write_config(config);
         assert_eq!(brought(&sandbox, "dddd-4444", asked), "", "{config}");
@@ -309,7 +309,7 @@ fn a_prompt_of_ten_megabytes_is_answered_at_once() {
     let began = Instant::now();
     answer(&sandbox, "dddd-4444", &long, json!({}));
     let with = began.elapsed();
-    sandbox.write_config(r#"{"memory":{"recall_on_prompt":false}}"#);
+    sandbox.write_config(r#"{"memory":{"show":["page"]}}"#);
     let began = Instant::now();
     answer(&sandbox, "eeee-5555", &long, json!({}));
     // Storing it takes its time in a debug build; recalling adds next to nothing.

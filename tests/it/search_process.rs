@@ -23,7 +23,7 @@ const REPLY: &str = "The exchange rates hold the lock while they wait for an ans
 fn remembering(records: u64) -> Sandbox {
     let sandbox = Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC");
     // The page would show the passage before.
-    let memory = json!({ "page": false, "search_process_records": records });
+    let memory = json!({ "show": ["passages"], "search_process_records": records });
     sandbox.write_config(&json!({ "memory": memory }).to_string());
     Past::new(&sandbox, "aaaa-1111").prompt("why does the importer stall every night?").reply(REPLY);
     Past::new(&sandbox, "bbbb-2222").prompt("paint the page green").reply("Painted.");
@@ -326,7 +326,7 @@ fn it_ends_when_its_socket_is_gone_or_a_setting_switches_it_off() {
     fs::remove_file(socket(&sandbox).unwrap()).unwrap();
     let other = remembering(1);
     let mut switched_off = Process::start(&other);
-    other.write_config(r#"{"memory":{"recall_on_prompt":false}}"#);
+    other.write_config(r#"{"memory":{"show":["page"]}}"#);
     wait_until(DEADLINE, "the end of the first process", || process.has_ended());
     wait_until(DEADLINE, "the end of the second process", || switched_off.has_ended());
     assert_eq!(socket(&other), None);
@@ -337,7 +337,7 @@ fn sessions_with_other_settings_have_another_one() {
     let sandbox = remembering(1);
     let _process = Process::start(&sandbox);
     let config = sandbox.path("other.json");
-    fs::write(&config, r#"{"memory":{"page":false,"search_process_records":1000}}"#).unwrap();
+    fs::write(&config, r#"{"memory":{"show":["passages"],"search_process_records":1000}}"#).unwrap();
     let first = socket(&sandbox).unwrap();
     let sandbox = sandbox.with_env("LONGHAUL_CONFIG", config.to_str().unwrap());
     let mut second = sandbox.executable("longhaul").args(["memory", "search-process"]).spawn().unwrap();

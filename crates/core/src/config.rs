@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::json_text::without_byte_order_mark;
 
 pub use self::limits::{Limits, Loops, SpendLimit, Subagents};
-pub use self::lists::{BookmarksOn, Choice, ChoiceList, Hosts};
+pub use self::lists::{BookmarksOn, Choice, ChoiceList, Hosts, MemoryPart};
 pub use self::model::{FilePath, ModelId, ModelPrice, Url, VectorSource, Via};
 pub use self::notify::{Notify, NotifyState, NotifyWay, OtherSession, QuietHours, Topic};
 pub use self::numbers::{ContextLimits, Count, Days, Minutes, Port, Range, Seconds, Share};
@@ -125,8 +125,7 @@ settings! {
         skip_tools: Names = Names::default(), "Tools whose calls are not recorded; a list that is not empty replaces the built-in one; `*` matches any characters";
         exclude: Names = Names::default(), "Folders of projects that are not recorded at all, such as `~/private/*`; `*` matches any characters";
         retention_days: Days = Days::new(365), "Days after which raw tool input and output are deleted; the records made from them stay; 0 keeps everything";
-        page: bool = true, "Show a new session the results of the project's last sessions, and what is left to do";
-        recall_on_prompt: bool = true, "Add passages of the project's other sessions to a prompt that they answer, 1,200 characters at most; nothing is added to most prompts";
+        show: ChoiceList<MemoryPart> = ChoiceList(MemoryPart::ALL.to_vec()), "What sessions are shown: `page`, which is shown to a new session, has the results of the project's last sessions and what is left to do; `passages` of the project's other sessions are added to a prompt that they answer, 1,200 characters at most, and to most prompts nothing";
         search_process_records: Count = Count(5_000), "Number of records from which a background process, which ends after half an hour without a prompt, searches for prompts, so that they are sent sooner; 0 never starts it", Range::whole(0, 1_000_000_000);
         model: Model = Model::default(), "Summaries in better words, written by a model in the worker";
         embeddings: Embeddings = Embeddings::default(), "Search by meaning";

@@ -17,6 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fs2::FileExt;
+use longhaul_core::config::MemoryPart;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_memory::PromptQuestion;
 use longhaul_store::{RecordId, Store, What};
@@ -51,7 +52,7 @@ const DATABASE_FOR_SEARCH_PROCESS: Duration = Duration::from_millis(50);
 /// Returns whether the settings allow a search process.
 pub(crate) fn is_wanted(config: &Config) -> bool {
     let memory = &config.memory;
-    memory.enabled && memory.recall_on_prompt && memory.search_process_records.0 > 0
+    memory.enabled && memory.show.contains(MemoryPart::Passages) && memory.search_process_records.0 > 0
 }
 
 /// Starts the search process in the background if the memory is large enough for it. If one runs, the new one ends at once.

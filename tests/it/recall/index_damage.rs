@@ -98,7 +98,7 @@ fn a_hook_leaves_a_damaged_index_to_upkeep() {
         fire("longhaul-stop", "Stop", reply);
     };
     // A prompt that is searched for would find the damage first.
-    sandbox.write_config(r#"{"memory":{"recall_on_prompt":false}}"#);
+    sandbox.write_config(r#"{"memory":{"show":["page"]}}"#);
     // Whoever builds the index holds this lock: no process that a hook starts can do it meanwhile.
     std::fs::create_dir_all(sandbox.data_dir().join("locks")).unwrap();
     let lock = std::fs::File::create(sandbox.data_dir().join("locks/upkeep")).unwrap();

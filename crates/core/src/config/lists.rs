@@ -47,6 +47,26 @@ macro_rules! one_of_the_names {
 
 one_of_the_names!(Loops, Option<Via>);
 
+/// What sessions are shown of the memory without asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryPart {
+    /// The page, at the start of a session.
+    Page,
+    /// Passages that answer a prompt.
+    Passages,
+}
+
+impl Choice for MemoryPart {
+    const ALL: &'static [Self] = &[Self::Page, Self::Passages];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Passages => "passages",
+        }
+    }
+}
+
 /// When bookmarks are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BookmarksOn {

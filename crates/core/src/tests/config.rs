@@ -123,7 +123,7 @@ fn a_bad_value_that_protects_privacy_falls_to_the_stricter_side() {
 fn a_repeated_key_switches_everything_off() {
     for text in [
         r#"{"memory":{"enabled":false,"enabled":true}}"#,
-        r#"{"memory":{"enabled":false},"worker":{},"memory":{"page":true}}"#,
+        r#"{"memory":{"enabled":false},"worker":{},"memory":{"retention_days":1}}"#,
         r#"{"view":{"hosts":[{"a":1,"a":2}]}}"#,
     ] {
         let (config, warnings) = Config::from_json(text);

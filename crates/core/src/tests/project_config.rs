@@ -136,7 +136,7 @@ fn a_file_that_cannot_be_read_is_named_and_changes_nothing() {
 
 #[test]
 fn every_value_says_where_it_comes_from() {
-    let own = r#"{"continuation":{"max_rounds":5},"worker":{"port":80000},"memory":{"page":false}}"#;
+    let own = r#"{"continuation":{"max_rounds":5},"worker":{"port":80000},"memory":{"show":[]}}"#;
     let project = r#"{"continuation":{"max_rounds":2,"enabled":true}}"#;
     let explanation = explain(Some(own), Some((project, Trust::Untrusted)));
     let of = |key: &str| explanation.values.iter().find(|value| value.key == key).unwrap();
@@ -144,7 +144,7 @@ fn every_value_says_where_it_comes_from() {
         (of("continuation.max_rounds").origin, &of("continuation.max_rounds").value),
         (Origin::Project, &json!(2))
     );
-    assert_eq!(of("memory.page").origin, Origin::User);
+    assert_eq!(of("memory.show").origin, Origin::User);
     assert_eq!(of("worker.port").origin, Origin::Default);
     assert!(of("worker.port").problem.as_ref().unwrap().contains("80000"));
     let enabled = of("continuation.enabled");

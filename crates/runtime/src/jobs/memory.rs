@@ -1,5 +1,6 @@
 //! The memory: stores the work of every session, and shows it to later ones.
 
+use longhaul_core::config::MemoryPart;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{
     HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, StartSource, Stop, UserPromptSubmit,
@@ -30,7 +31,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         hook.log.write(&format!("session {}: {}", session.session, error.chain()));
     }
     let room = hook.room();
-    if !hook.config.memory.page || room < PAGE_MIN_CHARS {
+    if !hook.config.memory.show.contains(MemoryPart::Page) || room < PAGE_MIN_CHARS {
         return Ok(Flow::Next);
     }
     let offset = clock_and_env::utc_offset_seconds(hook.env.now);

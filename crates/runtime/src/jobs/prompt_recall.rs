@@ -1,5 +1,6 @@
 //! Adds passages of earlier sessions to a prompt.
 
+use longhaul_core::config::MemoryPart;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{HookEvent, SessionStart, UserPromptSubmit};
 use longhaul_core::private_tags;
@@ -16,7 +17,7 @@ const LOOKED_AT: usize = 8_192;
 
 /// Records what the session is shown at its start, so that it is not recalled for its prompts.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    if hook.config.memory.recall_on_prompt && hook.remembers() {
+    if hook.config.memory.show.contains(MemoryPart::Passages) && hook.remembers() {
         note_said(&hook.home, &hook.event.common.session, hook.shown_so_far())?;
     }
     Ok(Flow::Next)
@@ -38,7 +39,7 @@ pub(crate) struct SearchedPrompt {
 pub fn begin_search(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     let prompt = &hook.event.prompt;
-    if !hook.config.memory.recall_on_prompt
+    if !hook.config.memory.show.contains(MemoryPart::Passages)
         || !hook.remembers()
         || in_subagent(common)
         || is_task_notification(prompt)
@@ -137,7 +138,7 @@ pub fn start_search_process(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, E
 
 /// Starts the search process, after the answer, so that the first prompt finds it running.
 pub fn prepare_search(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
-    if hook.config.memory.recall_on_prompt && hook.remembers() {
+    if hook.config.memory.show.contains(MemoryPart::Passages) && hook.remembers() {
         start_if_missing(hook)?;
     }
     Ok(Flow::Next)

@@ -74,7 +74,7 @@ pub(crate) fn prompt_recall(cast: &Cast, home: &Path) -> Result<()> {
         ("run the tests", "All pass."),
     ];
     let rules = rules.map(|(after, say)| Rule { after: after.to_owned(), say: say.to_owned() });
-    let config = json!({ "memory": { "page": false, "search_process_records": 1 } });
+    let config = json!({ "memory": { "show": ["passages"], "search_process_records": 1 } });
     let world = World::new(cast, home, &config, rules.into())?;
     let first = world.open(&[])?;
     first.say(ASKED)?;
@@ -182,7 +182,7 @@ fn work_on_first_machine(cast: &Cast, home: &Path, circle: &Path) -> Result<Stri
 }
 
 fn ask_on_second_machine(cast: &Cast, home: &Path, code: &str) -> Result<()> {
-    let world = machine(cast, home, &json!({ "sync": { "name": "stork" }, "memory": { "page": false } }))?;
+    let world = machine(cast, home, &json!({ "sync": { "name": "stork" }, "memory": { "show": ["passages"] } }))?;
     world.longhaul(&["sync", "join", code])?;
     world.longhaul(&["sync", "share"])?;
     world.longhaul(&["sync", "now"])?;
