@@ -1,6 +1,7 @@
 //! `longhaul sync`: its commands and their help. Those that need the engine are in `sync-engine/src/commands/`.
 
 use anyhow::{Context, bail};
+use longhaul_core::config::SyncAddress;
 use longhaul_core::{Env, Millis, counted};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::memory::folder_of;
@@ -283,11 +284,10 @@ pub(crate) fn status(env: &Env, args: &StatusArgs) -> anyhow::Result<Exit> {
     }
     let (config, _) = longhaul_runtime::config(env)?;
     // A command may ask for a password: the status does not run it.
-    let engine = if config.sync.url_command.0.is_empty() {
-        sync::engine_address(&home, &config)?
-            .map_or_else(|| "-".to_owned(), |address| sync::shown_address(&address.text))
-    } else {
-        "printed by sync.url_command".to_owned()
+    let engine = match config.sync.url {
+        SyncAddress::Printed(_) => "printed by the command in sync.url".to_owned(),
+        SyncAddress::Here(_) | SyncAddress::Given => sync::engine_address(&home, &config)?
+            .map_or_else(|| "-".to_owned(), |address| sync::shown_address(&address.text)),
     };
     for line in lines(&store, &own, &state, counts, &engine, longhaul_runtime::now(env))? {
         out::line(&paint::harmless(&line))?;

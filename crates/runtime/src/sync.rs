@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use longhaul_core::config::Names;
+use longhaul_core::config::{Names, SyncAddress};
 use longhaul_core::event::predicates::in_subagent;
 use longhaul_core::event::{HookEvent, SessionEnd, SessionStart, Stop};
 use longhaul_core::{Config, Env, Millis};
@@ -296,13 +296,12 @@ struct CircleFile {
     engine: String,
 }
 
-/// Returns the address of the engine: of `sync.url_command`, `sync.url`, or `init` and `join`. `None` if there is none.
+/// Returns the address of the engine: of `sync.url`, or `init` and `join`. `None` if there is none.
 pub fn engine_address(home: &Home, config: &Config) -> Result<Option<Secret>, Error> {
-    if let Some(secret) = of_command(&config.sync.url_command, "sync.url_command")? {
-        return Ok(Some(secret));
-    }
-    if let Some(url) = config.sync.url.get() {
-        return Ok(Some(Secret { text: url.to_owned(), origin: "sync.url".to_owned() }));
+    match &config.sync.url {
+        SyncAddress::Printed(command) => return of_command(command, "sync.url"),
+        SyncAddress::Here(url) => return Ok(Some(Secret { text: url.clone(), origin: "sync.url".to_owned() })),
+        SyncAddress::Given => {}
     }
     let path = circle_file(home);
     let Some(text) = read(&path)? else { return Ok(None) };

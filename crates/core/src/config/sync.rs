@@ -16,8 +16,7 @@ settings! {
     pub struct Sync {
         enabled: bool = true, "Exchange records automatically, once this machine has a circle (`longhaul sync init` or `join`); `longhaul sync now` works in any case";
         name: HostName = HostName::default(), "The name beside your records on other machines, such as `laptop` or `anna`; if empty, the host name";
-        url: SyncAddress = SyncAddress::default(), "The address of the database or folder, `postgres://…` or `folder:PATH`; if empty, the address that was given to `init` or `join`";
-        url_command: Names = Names::default(), "A program and its arguments that print the address, such as `[\"pass\", \"show\", \"longhaul-url\"]`";
+        url: SyncAddress = SyncAddress::default(), "The address of the database or folder, `postgres://…` or `folder:PATH`; or a list of a program and its arguments that print it, such as `[\"pass\", \"show\", \"longhaul-url\"]`; if empty, the address that was given to `init` or `join`";
         key_command: Names = Names::default(), "A program and its arguments that print the key of the circle as words; if empty, the key is in `sync.key` beside this file";
         raw: bool = false, "Send raw tool input and output too, not only the records made from them";
     }
@@ -63,83 +62,107 @@ impl Setting for HostName {
     }
 }
 
-/// The address of an engine; empty for none. It may contain a password, which is neither printed nor in a warning.
+/// Where the address of an engine comes from. It may contain a password, which is neither printed nor in a warning.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct SyncAddress(String);
+pub enum SyncAddress {
+    /// It was given to `init` or `join`.
+    #[default]
+    Given,
+    /// It is in the configuration.
+    Here(String),
+    /// A program prints it.
+    Printed(Names),
+}
 
 impl std::fmt::Debug for SyncAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SyncAddress({})", self.shown())
+        write!(f, "SyncAddress({})", self.to_json())
     }
 }
 
 impl SyncAddress {
-    /// Returns the address; `None` where none is set.
-    pub fn get(&self) -> Option<&str> {
-        (!self.0.is_empty()).then_some(self.0.as_str())
-    }
-
-    /// Returns the address up to what may be a password.
-    fn shown(&self) -> String {
-        match self.0.split_once(':') {
-            Some(("folder", _)) | None => self.0.clone(),
-            Some((scheme, _)) => format!("{scheme}://…"),
+    fn parse(json: &Value) -> Option<Self> {
+        if json.is_array() {
+            let mut warnings = Vec::new();
+            let command = Names::read(json, Names::default(), "", &mut warnings);
+            return (warnings.is_empty() && !command.0.is_empty()).then_some(Self::Printed(command));
+        }
+        let text = json.as_str()?.trim();
+        let has_scheme = ["postgres://", "postgresql://", "folder:"].iter().any(|scheme| text.starts_with(scheme));
+        match text {
+            "" => Some(Self::Given),
+            _ if text.len() > MAX_ADDRESS || text.contains(char::is_control) || !has_scheme => None,
+            _ => Some(Self::Here(text.to_owned())),
         }
     }
 }
 
 impl Setting for SyncAddress {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        let has_scheme =
-            |text: &str| ["postgres://", "postgresql://", "folder:"].iter().any(|scheme| text.starts_with(scheme));
-        let is_address = |text: &&str| {
-            let is_plain = text.len() <= MAX_ADDRESS && !text.contains(char::is_control);
-            is_plain && (text.is_empty() || has_scheme(text))
-        };
-        match json.as_str().map(str::trim).filter(is_address) {
-            Some(text) => Self(text.to_owned()),
-            None => {
-                let found = json!("…");
-                let wanted = "an address that begins with postgres:// or folder:";
-                warnings.push(Warning::value(path, &found, wanted, &default));
-                default
-            }
-        }
+        Self::parse(json).unwrap_or_else(|| {
+            let found = json!("…");
+            let wanted = "an address that begins with postgres:// or folder:, or a list of a program and its arguments";
+            warnings.push(Warning::value(path, &found, wanted, &default));
+            default
+        })
     }
 
     fn schema(&self, about: &str) -> Value {
         json!({
-            "type": "string",
-            "pattern": r"^((postgres(ql)?://|folder:).*)?$",
-            "maxLength": MAX_ADDRESS,
             "description": about,
+            "oneOf": [
+                { "type": "string", "pattern": r"^((postgres(ql)?://|folder:).*)?$", "maxLength": MAX_ADDRESS },
+                { "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1 },
+            ],
             "default": self.to_json(),
         })
     }
 
+    /// Leaves out what may be a password.
     fn to_json(&self) -> Value {
-        json!(self.shown())
+        match self {
+            Self::Given => json!(""),
+            Self::Here(address) => match address.split_once(':') {
+                Some(("folder", _)) | None => json!(address),
+                Some((scheme, _)) => json!(format!("{scheme}://…")),
+            },
+            Self::Printed(command) => command.to_json(),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
+    use super::SyncAddress;
     use crate::config::{Config, Setting};
 
     #[test]
     fn the_password_of_an_address_is_never_printed() {
         let (config, warnings) = Config::from_json(r#"{"sync": {"url": "postgres://anna:hunter2@db/team"}}"#);
         assert!(warnings.is_empty(), "{warnings:?}");
-        assert_eq!(config.sync.url.get(), Some("postgres://anna:hunter2@db/team"));
+        assert_eq!(config.sync.url, SyncAddress::Here("postgres://anna:hunter2@db/team".to_owned()));
         assert!(!format!("{config:?}{}", config.to_json()).contains("hunter2"));
-        assert_eq!(format!("{:?}", config.sync.url), "SyncAddress(postgres://…)");
+        assert_eq!(format!("{:?}", config.sync.url), "SyncAddress(\"postgres://…\")");
         let (config, _) = Config::from_json(r#"{"sync": {"url": "folder:/mnt/stick"}}"#);
-        assert_eq!(format!("{:?}", config.sync.url), "SyncAddress(folder:/mnt/stick)");
+        assert_eq!(format!("{:?}", config.sync.url), "SyncAddress(\"folder:/mnt/stick\")");
         let (config, warnings) = Config::from_json(r#"{"sync": {"url": "postgres://db/a\u0007b"}}"#);
-        assert_eq!((config.sync.url.get(), warnings.len()), (None, 1));
+        assert_eq!((config.sync.url, warnings.len()), (SyncAddress::Given, 1));
         let (config, warnings) = Config::from_json(r#"{"sync": {"url": "mysql://anna:hunter2@db/team"}}"#);
-        assert_eq!(config.sync.url.get(), None);
+        assert_eq!(config.sync.url, SyncAddress::Given);
         assert!(warnings[0].to_string().contains("postgres://") && !warnings[0].to_string().contains("hunter2"));
+    }
+
+    #[test]
+    fn an_address_may_be_what_a_program_prints() {
+        let (config, warnings) = Config::from_json(r#"{"sync": {"url": ["pass", "show", "x"]}}"#);
+        assert_eq!((&config.sync.url.to_json(), warnings.len()), (&json!(["pass", "show", "x"]), 0));
+        assert!(matches!(config.sync.url, SyncAddress::Printed(_)));
+        for bad in [r#"["pass", 1]"#, "[]"] {
+            let (config, warnings) = Config::from_json(&format!(r#"{{"sync": {{"url": {bad}}}}}"#));
+            assert_eq!((config.sync.url, warnings.len()), (SyncAddress::Given, 1));
+        }
     }
 
     #[test]

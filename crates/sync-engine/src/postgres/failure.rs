@@ -33,7 +33,7 @@ pub(super) fn of_connecting(engine: &str, mode: &'static str, error: &Error) -> 
         Some(_) => of_request(&engine, error),
         // Such as a missing password, which the library finds out.
         None if error.to_string().starts_with("invalid configuration") => {
-            let problem = format!("{}: set it in the address, in PGPASSFILE or by sync.url_command", chain(error));
+            let problem = format!("{}: set it in the address, in PGPASSFILE or by a command in sync.url", chain(error));
             EngineError::Login { engine, problem }
         }
         None if error.to_string().starts_with("authentication") => EngineError::Login { engine, problem: chain(error) },
