@@ -80,7 +80,7 @@ fn count(sandbox: &Sandbox, sql: &str) -> i64 {
 fn a_record_is_found_in_other_words_and_gone_when_it_is_forgotten() {
     let sandbox = Sandbox::new();
     let file = model_file(&sandbox);
-    sandbox.write_config(&json!({ "memory": { "embeddings": { "source": file } } }).to_string());
+    sandbox.write_config(&json!({ "memory": { "embeddings": file } }).to_string());
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
     turn(&sandbox, "b", "the cache is stale", "Emptied it.");
     let similar = |text: &str| sandbox.longhaul(&["memory", "similar", text, "--json"]);
@@ -106,7 +106,7 @@ fn a_record_is_found_in_other_words_and_gone_when_it_is_forgotten() {
 fn upkeep_computes_what_is_missing() {
     let sandbox = Sandbox::new();
     let file = model_file(&sandbox);
-    sandbox.write_config(&json!({ "memory": { "embeddings": { "source": file } } }).to_string());
+    sandbox.write_config(&json!({ "memory": { "embeddings": file } }).to_string());
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
     assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_slots"), 0, "no hook computes vectors");
     let upkeep = sandbox.longhaul(&["memory", "upkeep"]);
@@ -124,7 +124,7 @@ fn the_model_of_the_bundle_finds_other_words() {
         let file = folder.join("plugin/model/static.lhvec");
         file.is_file().then_some(file)
     });
-    sandbox.write_config(&json!({ "memory": { "embeddings": { "source": file.unwrap() } } }).to_string());
+    sandbox.write_config(&json!({ "memory": { "embeddings": file.unwrap() } }).to_string());
     turn(&sandbox, "a", "why does the page take so long to load", "Rendering is slow: each widget runs its own query.");
     turn(&sandbox, "b", "bump the version of the parser", "Released.");
     assert_eq!(sandbox.longhaul(&["memory", "upkeep"]).status, Some(0));
@@ -151,7 +151,7 @@ fn a_damaged_model_is_named() {
     let sandbox = Sandbox::new();
     let path = sandbox.path("broken.lhvec");
     fs::write(&path, "LHVEC is not enough").unwrap();
-    sandbox.write_config(&json!({ "memory": { "embeddings": { "source": path } } }).to_string());
+    sandbox.write_config(&json!({ "memory": { "embeddings": path } }).to_string());
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
     let similar = sandbox.longhaul(&["memory", "similar", "login"]);
     assert!(similar.stderr.contains("broken.lhvec"), "{similar:?}");
@@ -174,7 +174,7 @@ fn a_model_whose_scale_is_not_a_number_processes_nothing() {
     let mut bad = good.clone();
     bad[first_scale..][..4].copy_from_slice(&f32::NAN.to_le_bytes());
     fs::write(&file, bad).unwrap();
-    sandbox.write_config(&json!({ "memory": { "embeddings": { "source": file } } }).to_string());
+    sandbox.write_config(&json!({ "memory": { "embeddings": file } }).to_string());
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
     let upkeep = sandbox.longhaul(&["memory", "upkeep"]);
     assert!(upkeep.status == Some(1) && upkeep.stderr.contains("is not a number"), "{upkeep:?}");
@@ -234,7 +234,7 @@ impl Drop for Worker {
 #[test]
 fn the_worker_asks_the_endpoint_and_a_search_asks_the_worker() {
     let sandbox = Sandbox::new();
-    let embeddings = json!({ "source": endpoint(), "model": "tiny" });
+    let embeddings = format!("{}#tiny", endpoint());
     sandbox.write_config(&json!({ "worker": { "port": 0 }, "memory": { "embeddings": embeddings } }).to_string());
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
     turn(&sandbox, "b", "the cache is stale", "Emptied it.");

@@ -58,7 +58,7 @@ fn with_model(sandbox: &Sandbox) {
     bytes.extend(TOKENS.iter().flat_map(|(_, meaning)| row(*meaning)));
     let path = sandbox.path("tiny.lhvec");
     fs::write(&path, bytes).unwrap();
-    sandbox.write_config(&json!({ "memory": { "embeddings": { "source": path } } }).to_string());
+    sandbox.write_config(&json!({ "memory": { "embeddings": path } }).to_string());
 }
 
 fn sandbox() -> Sandbox {
@@ -192,7 +192,7 @@ fn a_damaged_model_leaves_the_search_by_words() {
     remembering(&sandbox);
     let path = sandbox.path("broken.lhvec");
     fs::write(&path, "LHVEC is not enough").unwrap();
-    sandbox.write_config(&json!({ "memory": { "embeddings": { "source": path } } }).to_string());
+    sandbox.write_config(&json!({ "memory": { "embeddings": path } }).to_string());
     assert_eq!(titles(&search(&sandbox, &["green", "page"])), ["the page is green"]);
     let log = sandbox.error_log();
     assert!(log.contains("broken.lhvec") && log.lines().count() == 1, "{log}");

@@ -21,7 +21,7 @@ use crate::json_text::without_byte_order_mark;
 
 pub use self::limits::{Limits, Loops, SpendLimit, Subagents};
 pub use self::lists::{BookmarksOn, Choice, ChoiceList, Hosts, MemoryPart};
-pub use self::model::{FilePath, ModelId, ModelPrice, Url, VectorSource, Via};
+pub use self::model::{ModelId, ModelPrice, Url, VectorSource, Via};
 pub use self::notify::{Notify, NotifyState, NotifyWay, OtherSession, QuietHours, Topic};
 pub use self::numbers::{ContextLimits, Count, Days, Minutes, Port, Range, Seconds, Share};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
@@ -128,15 +128,7 @@ settings! {
         show: ChoiceList<MemoryPart> = ChoiceList(MemoryPart::ALL.to_vec()), "What sessions are shown: `page`, which is shown to a new session, has the results of the project's last sessions and what is left to do; `passages` of the project's other sessions are added to a prompt that they answer, 1,200 characters at most, and to most prompts nothing";
         search_process_records: Count = Count(5_000), "Number of records from which a background process, which ends after half an hour without a prompt, searches for prompts, so that they are sent sooner; 0 never starts it", Range::whole(0, 1_000_000_000);
         model: Model = Model::default(), "Summaries in better words, written by a model in the worker";
-        embeddings: Embeddings = Embeddings::default(), "Search by meaning";
-    }
-}
-
-settings! {
-    /// Search by meaning: records are found even if they use other words than the query.
-    pub struct Embeddings {
-        source: VectorSource = VectorSource::Bundle, "What compares meanings: the model in the `bundle`, a model file (its path), or an endpoint, which is the address of a service with an API like OpenAI's `/v1/embeddings`, such as `http://127.0.0.1:11434` for Ollama; only the worker uses an endpoint, while it runs; `off` compares words only";
-        model: ModelId = ModelId::default(), "The name of the endpoint's model; required with an endpoint";
+        embeddings: VectorSource = VectorSource::Bundle, "What compares meanings: the model in the `bundle`, a model file (its path), or an endpoint, which is the address of a service with an API like OpenAI's `/v1/embeddings` with the name of a model, such as `http://127.0.0.1:11434#nomic-embed-text` for Ollama; only the worker uses an endpoint, while it runs; `off` compares words only";
     }
 }
 

@@ -1,4 +1,4 @@
-//! Vectors by a model of the user's choice, over HTTP (`memory.embeddings.source`).
+//! Vectors by a model of the user's choice, over HTTP (`memory.embeddings`).
 //!
 //! A thread looks for records without vectors, sends their text to the endpoint and stores the answers. It does nothing
 //! while no endpoint is set. Records of projects that are excluded from the memory are not sent.
@@ -301,9 +301,8 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// Returns the endpoint that the user has set; `None` where there is none.
     pub(crate) fn of(config: &Config) -> Option<Self> {
-        let embeddings = &config.memory.embeddings;
-        let base = embeddings.source.endpoint().filter(|_| config.memory.enabled)?.trim_end_matches('/');
-        let model = embeddings.model.get()?;
+        let (base, model) = config.memory.embeddings.endpoint().filter(|_| config.memory.enabled)?;
+        let base = base.trim_end_matches('/');
         let url = if base.ends_with("/embeddings") {
             base.to_owned()
         } else if base.ends_with("/v1") {

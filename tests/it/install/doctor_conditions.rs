@@ -150,11 +150,11 @@ fn a_model_for_the_search_by_meaning_that_cannot_be_used_is_found() {
     };
     let file = machine.sandbox.path("broken.lhvec");
     fs::write(&file, "LHVEC is not enough").unwrap();
-    configure(json!({ "source": file }));
+    configure(json!(file));
     let advice = finds(&machine, "embeddings", "warning", "broken.lhvec");
-    assert!(advice.contains("memory.embeddings.source"), "{advice}");
+    assert!(advice.contains("memory.embeddings"), "{advice}");
     let file = crate::memory_meaning::write_model(&machine.sandbox, "tiny", &[("login", [127, 0])]);
-    configure(json!({ "source": file }));
+    configure(json!(file));
     finds(&machine, "embeddings", "ok", "uses the model tiny; no record has vectors yet");
     let note = |text: &str| assert!(machine.longhaul(&["memory", "save", text]).status == Some(0), "{text}");
     note("the login is slow");
@@ -162,15 +162,13 @@ fn a_model_for_the_search_by_meaning_that_cannot_be_used_is_found() {
     finds(&machine, "embeddings", "ok", "all 1 records have vectors");
     note("the login is fast");
     finds(&machine, "embeddings", "ok", "1 of 2 records have vectors: searches compute the rest");
-    let endpoint = "http://127.0.0.1:1";
-    configure(json!({ "source": endpoint }));
-    finds(&machine, "embeddings", "warning", "memory.embeddings.model is not");
-    configure(json!({ "source": endpoint, "model": "tiny" }));
+    let endpoint = "http://127.0.0.1:1#tiny";
+    configure(json!(endpoint));
     finds(&machine, "embeddings", "note", "it does not run");
     let trouble = json!({ "at": 1, "failures": 2, "error": "127.0.0.1:1 answered 404: no such model" });
     fs::write(machine.sandbox.data_dir().join("worker-embeddings.json"), trouble.to_string()).unwrap();
     let advice = finds(&machine, "embeddings", "warning", "2 times in a row: 127.0.0.1:1 answered 404");
-    assert!(advice.contains("memory.embeddings.source"), "{advice}");
-    configure(json!({ "source": "off", "model": "tiny" }));
+    assert!(advice.contains("memory.embeddings"), "{advice}");
+    configure(json!("off"));
     assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"embeddings\""), "it is switched off");
 }

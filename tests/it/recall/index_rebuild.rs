@@ -175,7 +175,7 @@ fn a_damaged_model_does_not_keep_the_index_from_being_built() {
     memory_without_index(&sandbox);
     let path = sandbox.path("broken.lhvec");
     std::fs::write(&path, "LHVEC is not enough").unwrap();
-    sandbox.write_config(&json!({ "memory": { "embeddings": { "source": path } } }).to_string());
+    sandbox.write_config(&json!({ "memory": { "embeddings": path } }).to_string());
     begin_and_wait(&sandbox);
     assert!(sandbox.error_log().contains("broken.lhvec"), "{}", sandbox.error_log());
 }

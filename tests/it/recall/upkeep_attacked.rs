@@ -39,7 +39,7 @@ fn use_model(sandbox: &Sandbox, id: &str) {
         .map(|(place, token)| (token, std::array::from_fn(|dim| if dim % 4 == place { 100 } else { 1 })))
         .collect();
     let file = write_model(sandbox, id, &rows);
-    sandbox.write_config(&json!({ "memory": { "embeddings": { "source": file } } }).to_string());
+    sandbox.write_config(&json!({ "memory": { "embeddings": file } }).to_string());
 }
 
 fn database(sandbox: &Sandbox) -> Connection {

@@ -83,7 +83,7 @@ pub(super) fn vectors(count: usize, dims: usize) -> String {
 /// A memory with a conversation, and the endpoint in its configuration.
 fn remembering(endpoint: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    let embeddings = json!({ "source": endpoint, "model": "liar" });
+    let embeddings = format!("{endpoint}#liar");
     sandbox.write_config(&json!({ "worker": { "port": 0 }, "memory": { "embeddings": embeddings } }).to_string());
     Past::new(&sandbox, "aaaa-1111").prompt("why does the importer stall?").reply("The rates hold the lock.");
     assert_eq!(sandbox.longhaul(&["memory", "import", "--quiet"]).status, Some(0));

@@ -35,7 +35,7 @@ fn endpoint(refuses: impl Fn(&str) -> Option<u16> + Send + 'static) -> (String, 
 }
 
 fn configure(sandbox: &Sandbox, address: &str, exclude: &[&str]) {
-    let embeddings = json!({ "source": address, "model": "tiny" });
+    let embeddings = format!("{address}#tiny");
     let memory = json!({ "embeddings": embeddings, "exclude": exclude });
     sandbox.write_config(&json!({ "worker": { "port": 0 }, "memory": memory }).to_string());
 }

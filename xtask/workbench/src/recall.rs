@@ -145,8 +145,8 @@ impl Scene {
     /// Writes a configuration for each kind of search.
     fn configure(&self, model: &Path) -> Result<()> {
         let embeddings = |search: Search| match search {
-            Search::WordsAndMeaning => json!({ "source": model }),
-            Search::Words => json!({ "source": "off" }),
+            Search::WordsAndMeaning => json!(model),
+            Search::Words => json!("off"),
         };
         for search in [Search::Words, Search::WordsAndMeaning] {
             let config = json!({ "memory": { "embeddings": embeddings(search) } });

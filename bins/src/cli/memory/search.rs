@@ -302,7 +302,7 @@ pub(crate) fn similar(memory: &Memory<'_>, args: &SimilarArgs) -> Result<Exit> {
     let Some(meaning) = Meaning::open(memory.env, &memory.home, &memory.config)? else {
         bail!(
             "there is no model to compare meanings with: run `longhaul install` again (every bundle has a model), or \
-             set memory.embeddings.source to a file or an endpoint"
+             set memory.embeddings to a file or an endpoint"
         )
     };
     let Some(store) = memory.existing()? else {

@@ -172,7 +172,7 @@ impl Setting for BTreeMap<String, ModelPrice> {
     }
 }
 
-// Addresses and files, and the section `memory.embeddings`: where vectors come from.
+// Addresses and files, and the setting `memory.embeddings`: where vectors come from.
 
 /// The longest address.
 const MAX_URL: usize = 2_000;
@@ -219,46 +219,6 @@ impl Setting for Url {
     }
 }
 
-/// The path of a file, absolute or below the user's home as `~/…`; empty for none.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FilePath(String);
-
-impl FilePath {
-    /// Returns whether no path is set.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the path; `None` where none is set, or it is below a home that is not known.
-    pub fn resolve(&self, home: Option<&Path>) -> Option<PathBuf> {
-        match self.0.strip_prefix("~/") {
-            Some(below) => Some(home?.join(below)),
-            None => (!self.0.is_empty()).then(|| PathBuf::from(&self.0)),
-        }
-    }
-}
-
-impl Setting for FilePath {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        let is_usable = |text: &&str| text.is_empty() || text.starts_with('/') || text.starts_with("~/");
-        match json.as_str().map(str::trim).filter(is_usable) {
-            Some(text) => Self(text.to_owned()),
-            None => {
-                warnings.push(Warning::value(path, json, "a path that begins with / or ~/", &default));
-                default
-            }
-        }
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        json!({ "type": "string", "pattern": "^(~?/.*)?$", "description": about, "default": self.to_json() })
-    }
-
-    fn to_json(&self) -> Value {
-        json!(self.0)
-    }
-}
-
 /// Where the vectors of the search by meaning come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VectorSource {
@@ -266,10 +226,10 @@ pub enum VectorSource {
     Off,
     /// The model in the bundle.
     Bundle,
-    /// A model file.
-    File(FilePath),
-    /// A service, and while it does not answer, the model in the bundle.
-    Endpoint(Url),
+    /// A model file, by its path, absolute or below the user's home as `~/…`.
+    File(String),
+    /// A model of a service, and while that does not answer, the model in the bundle.
+    Endpoint(Url, ModelId),
 }
 
 impl VectorSource {
@@ -277,23 +237,30 @@ impl VectorSource {
         match text.trim() {
             "off" => Some(Self::Off),
             "bundle" => Some(Self::Bundle),
-            path if path.starts_with('/') || path.starts_with("~/") => Some(Self::File(FilePath(path.to_owned()))),
-            address => Url::new(address).filter(|url| url.get().is_some()).map(Self::Endpoint),
+            path if path.starts_with('/') || path.starts_with("~/") => Some(Self::File(path.to_owned())),
+            text => {
+                let (address, model) = text.rsplit_once('#')?;
+                let (url, model) = (Url::new(address)?, ModelId::new(model)?);
+                (url.get().is_some() && model.get().is_some()).then_some(Self::Endpoint(url, model))
+            }
         }
     }
 
-    /// Returns the model file to use instead of the one in the bundle.
+    /// Returns the model file to use instead of the one in the bundle; `None` if it is below a home that is not known.
     pub fn file(&self, home: Option<&Path>) -> Option<PathBuf> {
         match self {
-            Self::File(path) => path.resolve(home),
-            Self::Off | Self::Bundle | Self::Endpoint(_) => None,
+            Self::File(path) => match path.strip_prefix("~/") {
+                Some(below) => Some(home?.join(below)),
+                None => Some(PathBuf::from(path)),
+            },
+            Self::Off | Self::Bundle | Self::Endpoint(..) => None,
         }
     }
 
-    /// Returns the address of the service.
-    pub fn endpoint(&self) -> Option<&str> {
+    /// Returns the address of the service, and the name of its model.
+    pub fn endpoint(&self) -> Option<(&str, &str)> {
         match self {
-            Self::Endpoint(url) => url.get(),
+            Self::Endpoint(url, model) => url.get().zip(model.get()),
             Self::Off | Self::Bundle | Self::File(_) => None,
         }
     }
@@ -302,7 +269,7 @@ impl VectorSource {
 impl Setting for VectorSource {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
         json.as_str().and_then(Self::parse).unwrap_or_else(|| {
-            let wanted = "\"bundle\", \"off\", a path that begins with / or ~/, or an address that begins with http:// or https://";
+            let wanted = "\"bundle\", \"off\", a path that begins with / or ~/, or an address such as http://127.0.0.1:11434#model";
             warnings.push(Warning::value(path, json, wanted, &default));
             default
         })
@@ -311,7 +278,7 @@ impl Setting for VectorSource {
     fn schema(&self, about: &str) -> Value {
         json!({
             "type": "string",
-            "pattern": r"^(off|bundle|~?/.*|https?://\S+)$",
+            "pattern": r"^(off|bundle|~?/.*|https?://\S+#\S+)$",
             "maxLength": MAX_URL,
             "description": about,
             "default": self.to_json(),
@@ -322,8 +289,8 @@ impl Setting for VectorSource {
         match self {
             Self::Off => json!("off"),
             Self::Bundle => json!("bundle"),
-            Self::File(path) => path.to_json(),
-            Self::Endpoint(url) => url.to_json(),
+            Self::File(path) => json!(path),
+            Self::Endpoint(Url(url), ModelId(model)) => json!(format!("{url}#{model}")),
         }
     }
 }
@@ -334,7 +301,7 @@ mod tests {
 
     use crate::config::{ModelId, Setting};
 
-    use super::{FilePath, Url, VectorSource};
+    use super::{Url, VectorSource};
 
     #[test]
     fn what_is_empty_is_not_set() {
@@ -352,24 +319,15 @@ mod tests {
             ("bundle", None, None),
             ("/a/model", Some("/a/model"), None),
             ("~/model", Some("/home/me/model"), None),
-            ("http://127.0.0.1:11434", None, Some("http://127.0.0.1:11434")),
+            ("http://127.0.0.1:11434#nomic", None, Some(("http://127.0.0.1:11434", "nomic"))),
         ] {
             let source = VectorSource::parse(text).unwrap();
             assert_eq!((source.file(home), source.endpoint()), (file.map(PathBuf::from), endpoint), "{text}");
             assert_eq!(source.to_json(), text);
         }
-        for text in ["", "on", "model", "ftp://x"] {
+        assert_eq!(VectorSource::parse("~/model").unwrap().file(None), None);
+        for text in ["", "on", "model", "ftp://x#y", "http://127.0.0.1:11434", "http://x#", "#y"] {
             assert_eq!(VectorSource::parse(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn a_path_may_begin_at_home() {
-        let resolve = |path: &str, home: Option<&str>| FilePath(path.to_owned()).resolve(home.map(Path::new));
-        assert_eq!(resolve("~/a/b", Some("/home/me")), Some(PathBuf::from("/home/me/a/b")));
-        assert_eq!(resolve("~/a/b", None), None);
-        assert_eq!(resolve("/a/b", None), Some(PathBuf::from("/a/b")));
-        assert_eq!(resolve("", Some("/home/me")), None);
-        assert!(FilePath::default().is_empty() && !FilePath("/a/b".to_owned()).is_empty());
     }
 }

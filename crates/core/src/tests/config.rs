@@ -148,7 +148,7 @@ fn a_mistyped_key_that_was_to_protect_privacy_counts_as_set() {
         let config = check(text, &[&format!("{problem}: nothing is remembered until it is corrected")]);
         assert!(!config.memory.enabled && config.memory.exclude.0 == ["*"], "{text}");
     }
-    let text = r#"{"snapshot":{},"handoff":{"enabeld":false},"sync":{"off":true},"memory":{"embeddings":{"x":1}},"worker":{"x":1}}"#;
+    let text = r#"{"snapshot":{},"handoff":{"enabeld":false},"sync":{"off":true},"memory":{"model":{"x":1}},"worker":{"x":1}}"#;
     let (config, warnings) = Config::from_json(text);
     assert_eq!(warnings.len(), 5, "{warnings:?}");
     assert!(!config.snapshots.enabled && !config.handoff.enabled && !config.sync.enabled && config.memory.enabled);

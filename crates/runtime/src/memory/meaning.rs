@@ -50,12 +50,12 @@ pub struct Meaning {
 impl Meaning {
     /// Opens the model; `None` if there is none or it is switched off.
     pub fn open(env: &Env, home: &Home, config: &Config) -> Result<Option<Self>, Error> {
-        let embeddings = &config.memory.embeddings;
-        if !config.memory.enabled || embeddings.source == VectorSource::Off {
+        let source = &config.memory.embeddings;
+        if !config.memory.enabled || *source == VectorSource::Off {
             return Ok(None);
         }
-        let file = ModelFile::find(env, embeddings)?;
-        let endpoint = embeddings.source.endpoint().and(embeddings.model.get()).map(endpoint_model);
+        let file = ModelFile::find(env, source)?;
+        let endpoint = source.endpoint().map(|(_, model)| endpoint_model(model));
         let is_there = file.is_some() || endpoint.is_some();
         Ok(is_there.then(|| Self { file, endpoint, home: home.clone() }))
     }

@@ -112,7 +112,7 @@ pub(super) fn embeddings(facts: &Facts) -> Vec<Finding> {
             found.push(Finding::ok(check, format!("the search by meaning uses the model {id}{}", progress(facts, id))))
         }
         Some(Err(why)) => {
-            let fix = "run `longhaul install` again, or correct memory.embeddings.source; until then, only words are compared";
+            let fix = "run `longhaul install` again, or correct memory.embeddings; until then, only words are compared";
             found.push(Finding::warning(check, why.clone(), fix));
         }
         None if models.endpoint.is_none() => {
@@ -129,15 +129,12 @@ pub(super) fn embeddings(facts: &Facts) -> Vec<Finding> {
 }
 
 fn of_endpoint(check: &'static str, facts: &Facts, endpoint: &EndpointState) -> Finding {
-    let Some(model) = &endpoint.model else {
-        let what = "memory.embeddings.source is an endpoint, but memory.embeddings.model is not set, so it is not used";
-        return Finding::warning(check, what, "set memory.embeddings.model to the name of the endpoint's model");
-    };
+    let model = &endpoint.model;
     if let Some(trouble) = &endpoint.trouble {
         let when = ago(facts.now, trouble.at);
         let times = counted(trouble.failures as usize, "time");
         let what = format!("the endpoint failed {when}, {times} in a row: {}", trouble.error);
-        let fix = "check memory.embeddings.source and memory.embeddings.model; the worker tries again by itself";
+        let fix = "check memory.embeddings; the worker tries again by itself";
         return Finding::warning(check, what, fix);
     }
     if facts.worker == Worker::Off {

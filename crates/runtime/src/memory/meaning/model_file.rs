@@ -4,7 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use longhaul_core::{Env, config};
+use longhaul_core::Env;
+use longhaul_core::config::VectorSource;
 use longhaul_memory::embedding::{MAX_BYTES, Mean, Model, Shape, Vector, Vocabulary};
 use longhaul_universal_bundle::Location;
 
@@ -25,8 +26,8 @@ pub(super) struct ModelFile {
 
 impl ModelFile {
     /// Opens the configured file, or otherwise that of the bundle; `None` if there is none.
-    pub(super) fn find(env: &Env, embeddings: &config::Embeddings) -> Result<Option<Self>, Error> {
-        match embeddings.source.file(env.home_dir.as_deref()) {
+    pub(super) fn find(env: &Env, source: &VectorSource) -> Result<Option<Self>, Error> {
+        match source.file(env.home_dir.as_deref()) {
             Some(path) => Self::open(&path).map(Some),
             None => match in_bundle() {
                 Some(path) => Self::open(&path).map(Some),

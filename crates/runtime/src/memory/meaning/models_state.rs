@@ -20,8 +20,8 @@ pub struct ModelsState {
 /// An endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointState {
-    /// The name under which its vectors are stored; `None` if `memory.embeddings.model` is not set. Then it is not used.
-    pub model: Option<String>,
+    /// The name under which its vectors are stored.
+    pub model: String,
     /// Its last failure, if it has not answered since.
     pub trouble: Option<EndpointTrouble>,
 }
@@ -29,31 +29,24 @@ pub struct EndpointState {
 impl ModelsState {
     /// Reads the whole model file, and what the worker has recorded; `None` if the search by meaning is switched off.
     pub fn read(env: &Env, home: &Home, config: &Config) -> Option<Self> {
-        let embeddings = &config.memory.embeddings;
-        if !config.memory.enabled || embeddings.source == VectorSource::Off {
+        let source = &config.memory.embeddings;
+        if !config.memory.enabled || *source == VectorSource::Off {
             return None;
         }
-        let file = ModelFile::find(env, embeddings).transpose();
+        let file = ModelFile::find(env, source).transpose();
         let file =
             file.map(|file| file.and_then(|file| Ok(file.load()?.id().to_owned())).map_err(|error| error.chain()));
-        let endpoint = embeddings.source.endpoint().map(|_| EndpointState {
-            model: embeddings.model.get().map(endpoint_model),
-            trouble: EndpointTrouble::read(home),
-        });
+        let endpoint = source
+            .endpoint()
+            .map(|(_, model)| EndpointState { model: endpoint_model(model), trouble: EndpointTrouble::read(home) });
         Some(Self { file, endpoint })
     }
 
     /// Returns what is wrong, one line each.
     pub fn problems(&self) -> Vec<String> {
         let file = self.file.iter().filter_map(|file| file.as_ref().err().cloned());
-        let endpoint = self.endpoint.iter().filter_map(|endpoint| match (&endpoint.model, &endpoint.trouble) {
-            (None, _) => Some(
-                "the endpoint of memory.embeddings.source is not used, because memory.embeddings.model does not name a model"
-                    .to_owned(),
-            ),
-            (Some(_), Some(trouble)) => Some(format!("the embeddings endpoint fails: {}", trouble.error)),
-            (Some(_), None) => None,
-        });
+        let trouble = self.endpoint.iter().filter_map(|endpoint| endpoint.trouble.as_ref());
+        let endpoint = trouble.map(|trouble| format!("the embeddings endpoint fails: {}", trouble.error));
         file.chain(endpoint).collect()
     }
 }

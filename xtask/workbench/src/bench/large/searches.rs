@@ -40,8 +40,7 @@ impl Opened {
         let env = Env::new(Millis(NOW), Platform::default(), |name| {
             matches!(name, "HOME" | "LONGHAUL_HOME").then(|| folder.clone())
         });
-        let (config, warnings) =
-            Config::from_json(&json!({ "memory": { "embeddings": { "source": model } } }).to_string());
+        let (config, warnings) = Config::from_json(&json!({ "memory": { "embeddings": model } }).to_string());
         ensure!(warnings.is_empty(), "the configuration is not understood: {warnings:?}");
         let store = Store::open(&home.join("longhaul.db"), Duration::from_secs(5))?;
         Ok(Self { home: Home::of(&env)?, env, config, store })
