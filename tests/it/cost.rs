@@ -93,7 +93,7 @@ fn the_table_says_that_it_is_an_estimate_and_what_is_not_known() {
     2026-11-15         3   1.3M     100            0           0    1.3M  $2.00 + ?
     total              4   1.3M     50k         300k          1M    2.6M  $5.30 + ?
 
-    The price of claude-next-9 is not known: set it with cost.prices in the configuration.
+    The price of claude-next-9 is not known: set it in the configuration, under models.
     ");
     let outcome = sandbox.longhaul(&["cost", "--by", "session", "--since", "today"]);
     insta::assert_snapshot!(outcome.stdout, @r"
@@ -104,7 +104,7 @@ fn the_table_says_that_it_is_an_estimate_and_what_is_not_known() {
     lib lib         1    400     100            0           0     500    unknown
     total           3   1.3M     100            0           0    1.3M  $2.00 + ?
 
-    The price of claude-next-9 is not known: set it with cost.prices in the configuration.
+    The price of claude-next-9 is not known: set it in the configuration, under models.
     ");
 }
 
@@ -139,7 +139,7 @@ fn every_grouping_has_the_same_total() {
 fn the_configuration_sets_the_price_of_a_model() {
     let sandbox = sandbox();
     two_sessions(&sandbox);
-    sandbox.write_config(r#"{ "cost": { "prices": { "claude-next": { "input": 1000, "output": 5000 } } } }"#);
+    sandbox.write_config(r#"{ "models": { "claude-next": { "input": 1000, "output": 5000 } } }"#);
     let lib = rows(&sandbox, &["--by", "session", "--since", "2026-11-15"]).remove(1);
     assert_eq!(lib, ("lib".to_owned(), 500, Some(0.9)));
     assert_eq!(json_of(&sandbox, &[])["unknown_models"], json!([]));

@@ -89,7 +89,7 @@ fn the_json_has_use_window_and_warnings() {
     assert_eq!(rows[0]["warnings"], json!(["critical"]));
     assert_eq!(rows[0]["status"], "working");
     assert_eq!((&rows[2]["window_tokens"], &rows[2]["window_from"]), (&json!(1_000_000), &json!("model")));
-    sandbox.write_config(r#"{"context":{"windows":{"claude-opus":840000}}}"#);
+    sandbox.write_config(r#"{"models":{"claude-opus":{"window":840000}}}"#);
     assert_eq!(self::rows(&sandbox, &["--session", "aaaa"])[0]["used_percent"], 50.0);
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let (config, _) = longhaul_runtime::config(env)?;
     let usage = read(env, args, since)?;
     let filter = Filter { since, project: None };
-    let report = usage.ledger.report(args.by.by(), &Prices::new(&config.cost.prices), &filter, local_days());
+    let report = usage.ledger.report(args.by.by(), &Prices::new(&config.models.prices), &filter, local_days());
     for (path, error) in usage.failed.iter().take(MAX_NAMED) {
         out::message(&format!("longhaul: cannot read {}: {error}", path.display()));
     }
@@ -180,7 +180,7 @@ pub(crate) fn lines(by: By, report: &Report) -> Vec<String> {
         let models: Vec<String> = report.unknown_models.iter().map(|model| shown(model)).collect();
         lines.push(String::new());
         lines.push(format!(
-            "The price of {} is not known: set it with cost.prices in the configuration.",
+            "The price of {} is not known: set it in the configuration, under models.",
             models.join(", ")
         ));
     }

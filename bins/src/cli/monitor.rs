@@ -97,7 +97,7 @@ impl View<'_> {
     fn rows(&mut self, env: &Env) -> anyhow::Result<(Vec<Row>, Observation)> {
         let (config, _) = longhaul_runtime::config(env)?;
         let observation = self.observer.look(self.home)?;
-        Ok((rows(&observation, &config.context.windows, self.wanted, env.now), observation))
+        Ok((rows(&observation, &config.models.windows, self.wanted, env.now), observation))
     }
 
     fn frame(&mut self, env: &Env, columns: usize, lines: Option<usize>) -> anyhow::Result<Frame> {

@@ -46,7 +46,7 @@ pub(crate) fn status(env: &Env, args: &StatusArgs) -> anyhow::Result<Exit> {
     let now = env.now.0 / 1000;
     let numbers = sessions::assign_numbers(&home, agents.iter().map(|agent| agent.session.as_str()), env.now);
     if args.json {
-        let prices = Prices::new(&longhaul_runtime::config(env)?.0.cost.prices);
+        let prices = Prices::new(&longhaul_runtime::config(env)?.0.models.prices);
         let mut costs = SessionCosts::default();
         let mut json = |agent: &Agent| {
             let mut row = agent_json(agent, used.get(&agent.session).copied(), &bridges, now);

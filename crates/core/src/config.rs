@@ -12,16 +12,15 @@ mod project;
 mod setting;
 mod sync;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::json_text::without_byte_order_mark;
 
 pub use self::limits::{Limits, Loops, SpendLimit, Subagents};
 pub use self::lists::{BookmarksOn, Choice, ChoiceList, Hosts, MemoryPart};
-pub use self::model::{ModelId, ModelPrice, Url, VectorSource, Via};
+pub use self::model::{ModelId, ModelPrice, Models, Url, VectorSource, Via};
 pub use self::notify::{Notify, NotifyState, NotifyWay, OtherSession, QuietHours, Topic};
 pub use self::numbers::{ContextLimits, Count, Days, Minutes, Port, Range, Seconds, Share};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
@@ -48,7 +47,7 @@ settings! {
         guard: Guard = Guard::default(), "Compacts the context and denies subagents before the context is full";
         inject: Inject = Inject::default(), "How text is typed into the terminal";
         bridge: Bridge = Bridge::default(), "Controls Claude Code through a module that it loads, instead of typing";
-        context: Context = Context::default(), "Sizes of the models' context windows";
+        models: Models = Models::default(), "What is known of a model, by its id or the beginning of one, such as `{ \"my-model\": { \"window\": 200000, \"input\": 3, \"output\": 15 } }`: the tokens of its context window, and its prices in dollars per million tokens; it replaces what is built in; `cache_read`, `cache_write_5m` and `cache_write_1h` may be set too";
         cost: Cost = Cost::default(), "What sessions cost, as an estimate";
         limits: Limits = Limits::default(), "What sessions may spend, how many subagents they may start, and whether it is noticed that they repeat themselves";
         view: View = View::default(), "The view of all sessions, `longhaul` without a command";
@@ -176,17 +175,9 @@ settings! {
 }
 
 settings! {
-    /// Context windows.
-    pub struct Context {
-        windows: BTreeMap<String, u64> = BTreeMap::new(), "Sizes of context windows in tokens, by model id or the beginning of one; they replace the built-in values";
-    }
-}
-
-settings! {
-    /// What is shown of the cost, and by which prices it is computed.
+    /// What is shown of the cost.
     pub struct Cost {
         status_line: bool = false, "Show what the session cost so far, and the limit that is nearest, in Claude Code's status line, `longhaul statusline`";
-        prices: BTreeMap<String, ModelPrice> = BTreeMap::new(), "Prices in dollars per million tokens, by model id or the beginning of one, such as `{ \"my-model\": { \"input\": 3, \"output\": 15 } }`; they replace the built-in ones; `cache_read`, `cache_write_5m` and `cache_write_1h` may be set too";
     }
 }
 
@@ -276,35 +267,5 @@ impl Inject {
     /// to act on it.
     pub fn step(&self) -> Duration {
         (2 * self.patience()).max(Duration::from_secs(1))
-    }
-}
-
-impl Setting for BTreeMap<String, u64> {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        let Value::Object(entries) = json else {
-            warnings.push(Warning::value(path, json, "an object of model id and tokens", &default));
-            return default;
-        };
-        let mut windows = Self::new();
-        for (model, tokens) in entries {
-            match tokens.as_u64().filter(|tokens| *tokens > 0) {
-                Some(tokens) => drop(windows.insert(model.clone(), tokens)),
-                None => warnings.push(Warning::left_out(&format!("{path}.{model}"), tokens, "a number of tokens")),
-            }
-        }
-        windows
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "type": "object",
-            "description": about,
-            "additionalProperties": { "type": "integer", "minimum": 1 },
-            "default": self.to_json(),
-        })
-    }
-
-    fn to_json(&self) -> Value {
-        self.iter().map(|(model, tokens)| (model.clone(), json!(tokens))).collect::<Map<_, _>>().into()
     }
 }

@@ -259,7 +259,7 @@ pub fn near_message(measure: &Measure) -> String {
 pub fn blind_message(measure: &Measure) -> String {
     let tokens = round_tokens(measure.spent.unpriced_tokens);
     format!(
-        "{} is in dollars, but the price of {tokens} tokens is not known, so they do not count: set cost.prices, or a limit in tokens",
+        "{} is in dollars, but the price of {tokens} tokens is not known, so they do not count: set it under models, or a limit in tokens",
         measure.scope.key()
     )
 }

@@ -326,7 +326,7 @@ pub fn near_limit(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let store = hook.store()?;
     let common = &hook.event.common;
     let session = common.session.as_str();
-    let fill = context::fill(&store, session, common.transcript.as_deref(), &hook.config.context.windows)?;
+    let fill = context::fill(&store, session, common.transcript.as_deref(), &hook.config.models.windows)?;
     let Some(fill) = fill.filter(|fill| settings.at.0.iter().any(|limit| fill.reaches(*limit))) else {
         return Ok(Flow::Next);
     };

@@ -274,7 +274,7 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns the context use: as Claude Code or the newest reply reports it, or otherwise as estimated from the log.
     fn pressure(&self) -> Result<Pressure, Error> {
-        let windows = &self.config.context.windows;
+        let windows = &self.config.models.windows;
         let common = self.event.common();
         let fill = fill(&*self.store()?, common.session.as_str(), common.transcript.as_deref(), windows)?;
         Ok(match fill {

@@ -156,7 +156,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let has_bridge = !is_open && !turn.others_run && bridge::is_there(&hook.config, &store, hook.env.client_pid)?;
     let is_left_to_bridge = has_bridge && !store.has_errand(hook.env.client_pid.unwrap_or_default())?;
     turn.fill =
-        context::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.context.windows)?;
+        context::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.models.windows)?;
     turn.by_user = stopped_by_user(&stop);
     turn.files = &files;
     turn.decided_at = Some(clock_and_env::now(&hook.env));

@@ -284,7 +284,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
         open.account.begin_day(self.env.now, || self.project_key());
         if let Some(transcript) = self.event.common().transcript.clone() {
-            let prices = Prices::new(&self.config.cost.prices);
+            let prices = Prices::new(&self.config.models.prices);
             if let Err(error) = open.read(&transcript, &prices, self.half_the_time()) {
                 self.write_error(&error);
             }

@@ -34,7 +34,7 @@ function drawn(cost) {
     h("h2", {}, "Cost"),
     h("p", { class: "num" }, h("strong", {}, estimate(cost.total)), ` for ${whole(cost.total.total_tokens)} tokens in ${count(cost.total.requests, "request")}`),
     h("p", { class: "dim" }, `Estimated from the transcripts, by the prices of the Claude API of ${cost.prices_date}. A subscription is not paid by tokens.`),
-    cost.unknown_models.length > 0 && h("p", { class: "why" }, `The price of ${cost.unknown_models.join(", ")} is not known. Set it with `, h("code", {}, "cost.prices"), " in the configuration."),
+    cost.unknown_models.length > 0 && h("p", { class: "why" }, `The price of ${cost.unknown_models.join(", ")} is not known. Set it in the configuration, under `, h("code", {}, "models"), "."),
     h("div", { class: "plots" }, PLOTS.map((kind) => plot(kind, days))),
     table("Model", cost.models, (row) => row.model),
     cost.projects.length > 1 && table("Project", cost.projects, (row) => row.project),

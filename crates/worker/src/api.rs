@@ -254,7 +254,7 @@ fn sums(
 ) -> Value {
     let mut usage = lock(&worker.usage);
     usage.update(&usage_files(&transcript_folders(env)));
-    let prices = Prices::new(&config.cost.prices);
+    let prices = Prices::new(&config.models.prices);
     let report = |by: By| usage.ledger.report(by, &prices, filter, local_days());
     let (days, models, projects) = (report(By::Day), report(By::Model), report(By::Project));
     json!({

@@ -164,7 +164,7 @@ impl Watcher {
     fn agents(&mut self, worker: &Worker, store: &Store) -> Result<Option<Bytes>, Error> {
         let (env, config) = worker.now()?;
         let mut eyes = lock(&worker.eyes);
-        let agents = agents(store, eyes.look(&worker.home, &config)?, &config.context.windows, env.now)?;
+        let agents = agents(store, eyes.look(&worker.home, &config)?, &config.models.windows, env.now)?;
         drop(eyes);
         // The age changes all the time, so it is not compared.
         let ageless = |agents: &[Value]| -> Vec<Value> {
@@ -238,7 +238,7 @@ impl Eyes {
     pub(crate) fn look(&mut self, home: &Home, config: &Config) -> Result<&SeenSessions, Error> {
         if self.at.is_none_or(|at| at.elapsed() >= SESSIONS_READ_FOR_REQUEST) {
             let observation = self.observer.look(home)?;
-            let costs = self.costs(&observation, &Prices::new(&config.cost.prices));
+            let costs = self.costs(&observation, &Prices::new(&config.models.prices));
             self.seen = SeenSessions { observation, costs };
             self.at = Some(Instant::now());
         }

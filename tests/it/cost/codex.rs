@@ -43,9 +43,7 @@ fn they_are_summed_with_those_of_claude_code_and_priced_by_the_configuration() {
     two_sessions(&sandbox);
     write_rollout(&sandbox, "sessions/2026/11/15", "rollout.jsonl");
     assert_eq!(json_of(&sandbox, &[])["total"]["total_tokens"], json!(2_600_510 + 6_000));
-    sandbox.write_config(
-        r#"{ "cost": { "prices": { "gpt-5": { "input": 1000, "output": 10000, "cache_read": 100 } } } }"#,
-    );
+    sandbox.write_config(r#"{ "models": { "gpt-5": { "input": 1000, "output": 10000, "cache_read": 100 } } }"#);
     let models = rows(&sandbox, &["--by", "model"]);
     let codex = models.iter().find(|(model, ..)| model == "gpt-5-codex").unwrap();
     // 1.8 for the input, 0.4 for what was read from the cache, 2 for the output.

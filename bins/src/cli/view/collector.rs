@@ -122,7 +122,7 @@ impl Collector {
     fn read_all(&mut self, env: &Env) -> anyhow::Result<LocalSessions> {
         let (config, _) = longhaul_runtime::config(env)?;
         let observation = self.observer.look(&self.home)?;
-        let windows = &config.context.windows;
+        let windows = &config.models.windows;
         let all = monitor::rows(&observation, windows, monitor::Wanted::All, env.now);
         let percent = all.into_iter().filter_map(|row| Some((row.session.clone(), row.percent()?))).collect();
         let options = match self.store {
@@ -157,7 +157,7 @@ impl Collector {
         let running: Vec<(&Agent, &Observed)> = running.collect();
         let ids = running.iter().map(|(agent, _)| agent.session.as_str());
         let numbers = sessions::assign_numbers(&self.home, ids, env.now);
-        let prices = Prices::new(&config.cost.prices);
+        let prices = Prices::new(&config.models.prices);
         let row = |(agent, session): &(&Agent, &Observed)| {
             let mut row = row(agent);
             row.number = numbers.of(&agent.session);

@@ -1,5 +1,5 @@
 //! The sections about models: which one writes summaries, and how it is called (`memory.model`), where vectors come from
-//! (`memory.embeddings`), and what models cost (`cost.prices`).
+//! (`memory.embeddings`), and what models cost and hold (`models`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ impl Setting for ModelId {
     }
 }
 
-// The setting `cost.prices`: the user's own prices of models.
+// The setting `models`: the user's own prices of models, and the sizes of their context windows.
 
 /// The highest price. It keeps the sum of every possible transcript in range.
 const MAX: f64 = 1_000_000.0;
@@ -99,9 +99,9 @@ pub struct ModelPrice {
     pub cache_write_1h: Option<f64>,
 }
 
-/// What a price must be.
-const WANTED: &str = "an object with the prices `input` and `output`, and perhaps `cache_read`, `cache_write_5m` and \
-    `cache_write_1h`, in dollars per million tokens";
+/// What is said of a model.
+const WANTED: &str = "an object with `window`, a number of tokens, or the prices `input` and `output`, and perhaps \
+    `cache_read`, `cache_write_5m` and `cache_write_1h`, in dollars per million tokens";
 
 impl ModelPrice {
     const KEYS: [&str; 5] = ["input", "output", "cache_read", "cache_write_5m", "cache_write_1h"];
@@ -111,13 +111,8 @@ impl ModelPrice {
         Self { input, output, cache_read: None, cache_write_5m: None, cache_write_1h: None }
     }
 
-    fn parse(json: &Value) -> Option<Self> {
-        let fields = json.as_object()?;
-        let is_known = |key: &String| Self::KEYS.contains(&key.as_str());
-        let is_price = |price: &Value| price.as_f64().is_some_and(|price| (0.0..=MAX).contains(&price));
-        if !fields.keys().all(is_known) || !fields.values().all(is_price) {
-            return None;
-        }
+    /// Reads the price of a model; `None` if nothing is said of one.
+    fn parse(fields: &Map<String, Value>) -> Option<Self> {
         let price = |key: &str| fields.get(key).and_then(Value::as_f64);
         Some(Self {
             input: price("input")?,
@@ -128,39 +123,71 @@ impl ModelPrice {
         })
     }
 
-    fn to_json(self) -> Value {
+    fn fields(self) -> impl Iterator<Item = (String, Value)> {
         let values = [Some(self.input), Some(self.output), self.cache_read, self.cache_write_5m, self.cache_write_1h];
-        let pairs = Self::KEYS.into_iter().zip(values);
-        pairs.filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))).collect::<Map<_, _>>().into()
+        Self::KEYS.into_iter().zip(values).filter_map(|(key, value)| Some((key.to_owned(), json!(value?))))
     }
 }
 
-impl Setting for BTreeMap<String, ModelPrice> {
+/// What the user says of models, by a model's id or the beginning of one; it replaces what is built in.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Models {
+    /// The sizes of their context windows, in tokens.
+    pub windows: BTreeMap<String, u64>,
+    /// Their prices.
+    pub prices: BTreeMap<String, ModelPrice>,
+}
+
+impl Models {
+    /// Adds what is said of `model`; `None` if it cannot be used.
+    fn add(&mut self, model: &str, json: &Value) -> Option<()> {
+        let fields = json.as_object()?;
+        let is_fit = |(key, value): (&String, &Value)| match key.as_str() {
+            "window" => value.as_u64().is_some_and(|tokens| tokens > 0),
+            key if ModelPrice::KEYS.contains(&key) => value.as_f64().is_some_and(|price| (0.0..=MAX).contains(&price)),
+            _ => false,
+        };
+        let (window, price) = (fields.get("window").and_then(Value::as_u64), ModelPrice::parse(fields));
+        let is_whole = price.is_some() || fields.len() == usize::from(window.is_some());
+        if fields.is_empty() || !is_whole || !fields.iter().all(is_fit) {
+            return None;
+        }
+        self.windows.extend(window.map(|window| (model.to_owned(), window)));
+        self.prices.extend(price.map(|price| (model.to_owned(), price)));
+        Some(())
+    }
+}
+
+impl Setting for Models {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
         let Value::Object(entries) = json else {
-            warnings.push(Warning::value(path, json, "an object of model id and prices", &default));
+            warnings.push(Warning::value(path, json, "an object of model ids", &default));
             return default;
         };
-        let mut prices = Self::new();
-        for (model, price) in entries {
-            match ModelPrice::parse(price) {
-                Some(price) => drop(prices.insert(model.clone(), price)),
-                None => warnings.push(Warning::left_out(&format!("{path}.{model}"), price, WANTED)),
+        let mut models = Self::default();
+        for (model, said) in entries {
+            if models.add(model, said).is_none() {
+                warnings.push(Warning::left_out(&format!("{path}.{model}"), said, WANTED));
             }
         }
-        prices
+        models
     }
 
     fn schema(&self, about: &str) -> Value {
         let price = json!({ "type": "number", "minimum": 0, "maximum": MAX });
-        let properties: Map<_, _> = ModelPrice::KEYS.iter().map(|key| ((*key).to_owned(), price.clone())).collect();
+        let mut properties: Map<_, _> =
+            ModelPrice::KEYS.map(|key| (key.to_owned(), price.clone())).into_iter().collect();
+        properties.insert("window".to_owned(), json!({ "type": "integer", "minimum": 1 }));
+        let others = ModelPrice::KEYS.map(|key| (key.to_owned(), json!(["input", "output"])));
         json!({
             "type": "object",
             "description": about,
             "additionalProperties": {
                 "type": "object",
                 "properties": properties,
-                "required": ["input", "output"],
+                "dependentRequired": others.into_iter().collect::<Map<_, _>>(),
+                "minProperties": 1,
                 "additionalProperties": false,
             },
             "default": self.to_json(),
@@ -168,7 +195,14 @@ impl Setting for BTreeMap<String, ModelPrice> {
     }
 
     fn to_json(&self) -> Value {
-        self.iter().map(|(model, price)| (model.clone(), price.to_json())).collect::<Map<_, _>>().into()
+        let windows = self.windows.iter().map(|(model, tokens)| (model, vec![("window".to_owned(), json!(tokens))]));
+        let prices = self.prices.iter().map(|(model, price)| (model, price.fields().collect()));
+        let mut models = Map::new();
+        for (model, fields) in windows.chain(prices) {
+            let said = models.entry(model.clone()).or_insert_with(|| json!({}));
+            said.as_object_mut().expect("every value is an object").extend(fields);
+        }
+        models.into()
     }
 }
 

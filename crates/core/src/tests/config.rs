@@ -41,8 +41,7 @@ fn a_number_may_be_a_numeric_string_and_nothing_else() {
 
 #[test]
 fn each_bad_value_is_named_and_the_others_stand() {
-    let text =
-        r#"{"bookmarks":{"enabled":"yes","marker":"/x","typo":1},"guard":7,"context":{"windows":{"m":0,"n":9}}}"#;
+    let text = r#"{"bookmarks":{"enabled":"yes","marker":"/x","typo":1},"guard":7,"models":{"m":{"window":0},"n":{"window":9}}}"#;
     let config = check(
         text,
         &[
@@ -50,10 +49,10 @@ fn each_bad_value_is_named_and_the_others_stand() {
             r#"bookmarks.enabled: "yes" is not true, false or "turn_end": the default true is in force"#,
             r#"bookmarks.marker: "/x" is not a text without control characters that does not start with /, !, #, @ or ?: the default "·" is in force"#,
             "guard: is not a JSON object: its defaults are in force",
-            "context.windows.m: 0 is not a number of tokens: left out",
+            r#"models.m: {"window":0} is not an object with `window`, a number of tokens, or the prices `input` and `output`, and perhaps `cache_read`, `cache_write_5m` and `cache_write_1h`, in dollars per million tokens: left out"#,
         ],
     );
-    assert_eq!(config.context.windows.get("n"), Some(&9));
+    assert_eq!(config.models.windows.get("n"), Some(&9));
 }
 
 #[test]
@@ -388,10 +387,10 @@ fn a_value_that_is_set_is_read_as_its_key_takes_it() {
     assert_eq!(set("bookmarks.marker", "5"), Ok(json!("5")), "a number is a text where a text is meant");
     assert_eq!(set("notify.quiet_hours", "22:00-07:00"), Ok(json!("22:00-07:00")));
     assert_eq!(set("snapshots.exclude", r#"["*.sqlite"]"#), Ok(json!(["*.sqlite"])));
-    let (text, _) = with_setting(None, "context.windows.a-model-4.5", "200000").unwrap();
-    let windows: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(windows, json!({ "context": { "windows": { "a-model-4.5": 200_000 } } }));
-    assert_eq!(without_setting(Some(&text), "context.windows.a-model-4.5").unwrap().unwrap().trim(), "{}");
+    let (text, _) = with_setting(None, "models.a-model-4.5", r#"{"window": 200000}"#).unwrap();
+    let models: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(models, json!({ "models": { "a-model-4.5": { "window": 200_000 } } }));
+    assert_eq!(without_setting(Some(&text), "models.a-model-4.5").unwrap().unwrap().trim(), "{}");
 }
 
 #[test]
@@ -415,12 +414,12 @@ fn what_cannot_be_set_or_unset_is_refused_with_the_reason() {
 }
 
 #[test]
-fn prices_are_read_and_written_alike() {
-    let text = r#"{"cost":{"prices":{"a":{"input":3,"output":15.5},
-        "b":{"input":0,"output":1,"cache_read":0.1,"cache_write_5m":2,"cache_write_1h":3}}}}"#;
+fn models_are_read_and_written_alike() {
+    let text = r#"{"models":{"a":{"input":3,"output":15.5},
+        "b":{"window":9,"input":0,"output":1,"cache_read":0.1,"cache_write_5m":2,"cache_write_1h":3}}}"#;
     let (config, warnings) = Config::from_json(text);
     assert_eq!(warnings, []);
-    let prices = &config.cost.prices;
+    let prices = &config.models.prices;
     assert_eq!(prices["a"], ModelPrice::new(3.0, 15.5));
     assert_eq!((prices["b"].cache_read, prices["b"].cache_write_1h), (Some(0.1), Some(3.0)));
     let (again, _) = Config::from_json(&config.to_json().to_string());
@@ -428,7 +427,7 @@ fn prices_are_read_and_written_alike() {
 }
 
 #[test]
-fn a_price_that_cannot_be_used_is_left_out_and_named() {
+fn what_is_said_of_a_model_and_cannot_be_used_is_left_out_and_named() {
     for bad in [
         json!(3),
         json!({}),
@@ -439,14 +438,16 @@ fn a_price_that_cannot_be_used_is_left_out_and_named() {
         json!({ "input": "1", "output": 1 }),
         json!({ "input": 1, "output": 1, "cache_raed": 1 }),
         json!({ "input": 1, "output": 1, "cache_read": null }),
+        json!({ "window": 0 }),
+        json!({ "window": 9, "input": 1 }),
     ] {
-        let text = json!({ "cost": { "prices": { "bad": bad, "good": { "input": 1, "output": 1_000_000 } } } });
+        let text = json!({ "models": { "bad": bad, "good": { "input": 1, "output": 1_000_000 } } });
         let (config, warnings) = Config::from_json(&text.to_string());
-        assert_eq!(config.cost.prices.keys().collect::<Vec<_>>(), ["good"], "{text}");
+        assert_eq!(config.models.prices.keys().collect::<Vec<_>>(), ["good"], "{text}");
         assert_eq!(warnings.len(), 1, "{text}");
         let warning = warnings[0].to_string();
-        assert!(warning.starts_with("cost.prices.bad: ") && warning.ends_with(": left out"), "{warning}");
+        assert!(warning.starts_with("models.bad: ") && warning.ends_with(": left out"), "{warning}");
     }
-    let (config, warnings) = Config::from_json(r#"{"cost":{"prices":[]}}"#);
-    assert_eq!((config.cost.prices.len(), warnings.len()), (0, 1));
+    let (config, warnings) = Config::from_json(r#"{"models":[]}"#);
+    assert_eq!((config.models.prices.len(), warnings.len()), (0, 1));
 }

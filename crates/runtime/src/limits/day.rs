@@ -140,7 +140,7 @@ pub fn count(env: &Env, home: &Home, config: &Config) -> Result<(), Error> {
     let mut transcripts = usage_files(&transcript_folders(env));
     transcripts.retain(|file| file.modified >= day);
     let usage = AllUsage::read(&transcripts);
-    let prices = Prices::new(&config.cost.prices);
+    let prices = Prices::new(&config.models.prices);
     let by = |by, filter: &Filter<'_>| usage.ledger.report(by, &prices, filter, local_days());
     file.lock_exclusive().map_err(failed)?;
     for project in by(By::Project, &Filter { since: Some(day), project: None }).rows {

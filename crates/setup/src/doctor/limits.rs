@@ -53,7 +53,7 @@ pub(super) fn limits(facts: &Facts) -> Vec<Finding> {
     }
     if !blind.is_empty() {
         let what = format!("a limit in dollars does not see tokens of unknown price: {}", few(blind.iter().cloned()));
-        found.push(Finding::warning(check, what, "set cost.prices, or a limit in tokens such as \"20M\""));
+        found.push(Finding::warning(check, what, "set the price under models, or a limit in tokens such as \"20M\""));
     }
     if *is_tracker_off {
         let what = "a limit is set, but nothing is reported, because the tracker is switched off";

@@ -67,7 +67,7 @@ pub(crate) async fn agents(State(worker): State<Shared>) -> Answer {
 
 fn agents_of(worker: &Worker, store: &Store, seen: &SeenSessions) -> Result<Vec<Value>, Problem> {
     let (env, config) = worker.now()?;
-    Ok(watch::agents(store, seen, &config.context.windows, env.now)?)
+    Ok(watch::agents(store, seen, &config.models.windows, env.now)?)
 }
 
 /// Returns sessions with their states and context use.
@@ -79,7 +79,7 @@ fn shown(worker: &Worker, store: &Store, rows: &[SessionOverview]) -> Result<Vec
             let state = agents.iter().find(|agent| agent["session"] == row.session.as_str());
             let observation = &seen.observation;
             let observed = observation.sessions.iter().find(|observed| observed.session == row.session);
-            let context = watch::context(&row.session, observed, &observation.contexts, &config.context.windows);
+            let context = watch::context(&row.session, observed, &observation.contexts, &config.models.windows);
             shapes::session(row, state.unwrap_or(&Value::Null), context)
         };
         Ok(rows.iter().map(show).collect())
