@@ -212,7 +212,6 @@ pub(crate) fn set(env: &Env, home: &Home, record: &SessionRecord, note: &str) ->
         agents_run: false,
         patience: config.inject.patience(),
         deadline: None,
-        allow_blind: config.inject.allow_blind,
     };
     match inject(env, home, &log, &order, Receipt::Bookmark, log.ticket()?)? {
         Outcome::Confirmed => Ok(note),

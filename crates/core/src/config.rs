@@ -163,7 +163,6 @@ settings! {
     /// How text is typed.
     pub struct Inject {
         patience_seconds: Seconds = Seconds::new(30), "How long to wait for an open dialog to close, a turn to end or a draft to be finished; after that, nothing is typed; a step of a continuation may take twice as long, and is then tried once more", Range::new(0.0, 3_600.0);
-        allow_blind: bool = false, "In old versions of zellij, WezTerm and kitty, type although the content of the pane cannot be read, if the state that Claude Code records says that it is safe";
     }
 }
 

@@ -277,7 +277,6 @@ pub(crate) fn order<E: HookEvent<'static>>(hook: &Hook<E>) -> Option<Order> {
         agents_run: agents_may_ask && tracker::any_subagent_runs(&hook.home, &common.session),
         patience: Duration::ZERO,
         deadline: Some(hook.deadline),
-        allow_blind: hook.config.inject.allow_blind,
     })
 }
 

@@ -127,7 +127,6 @@ fn type_it(
         agents_run: false,
         patience: config.inject.patience(),
         deadline: None,
-        allow_blind: config.inject.allow_blind,
     };
     inject(env, &home, &ActivityLog::open(&home, session)?, &order, receipt, ticket)
 }

@@ -85,8 +85,6 @@ pub struct Order {
     pub patience: Duration,
     /// The deadline, if a hook waits for the result.
     pub deadline: Option<Deadline>,
-    /// Whether to rely on the client's record if the screen cannot be read.
-    pub allow_blind: bool,
 }
 
 /// The result of an order.

@@ -177,7 +177,6 @@ impl Scene<'_> {
             agents_run: false,
             patience: left(until),
             deadline: None,
-            allow_blind: self.config.inject.allow_blind,
         };
         self.type_it(&order, activity, until)
     }

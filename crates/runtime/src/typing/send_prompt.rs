@@ -8,7 +8,7 @@ use longhaul_core::{Env, SessionId};
 use longhaul_inject::{Terminal, TypeWhen, TypingDecision, UnsafeScreen, WaitReason};
 
 use crate::typing::{Order, Submitted, Typist, shows_another_session, submit_patiently};
-use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client_records, clock_and_env, home, tracker};
+use crate::{ActivityLog, Error, Home, SessionRecord, Ticket, client_records, clock_and_env, tracker};
 
 /// Interval at which the log is read for the receipt.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -57,7 +57,6 @@ pub fn send_prompt(
         agents_may_ask: true,
         patience,
         deadline: None,
-        allow_blind: home::config(env)?.0.inject.allow_blind,
     };
     send(env, home, &order, waits)
 }
@@ -158,7 +157,6 @@ pub fn continue_session(
         agents_run: false,
         patience,
         deadline: None,
-        allow_blind: home::config(env)?.0.inject.allow_blind,
     };
     if let Some(why) = clear(env, home, &order, waits)? {
         return Ok(ContinueOutcome::NotCleared(why));

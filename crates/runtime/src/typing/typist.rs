@@ -47,8 +47,6 @@ pub(crate) struct Typist<'a> {
     typed: Cell<bool>,
     /// Whether the text in the input was typed for the chord, with a space after a command.
     typed_for_chord: Cell<bool>,
-    /// Whether the screen cannot be read, and typing without it is allowed.
-    blind: Cell<bool>,
     /// The key that submits. A chord that turns out to be ignored is replaced by Enter.
     pub(super) key: RefCell<SubmitKey>,
     /// The key that was pressed last, whether it had an effect or not.
@@ -71,7 +69,6 @@ impl<'a> Typist<'a> {
             editor: client_records::editor_mode(env),
             typed: Cell::new(false),
             typed_for_chord: Cell::new(false),
-            blind: Cell::new(false),
             key: RefCell::new(key),
             pressed: RefCell::new(None),
             left: RefCell::new(notes.left),
@@ -109,12 +106,8 @@ impl<'a> Typist<'a> {
         let client = self.client();
         let Some(pane) = self.order.terminal.pane() else { return self.decide_blindly(client) };
         let look = match self.look(pane) {
-            Err(_) if self.order.terminal.may_be_blind() && self.order.allow_blind => {
-                self.blind.set(true);
-                return self.decide_blindly(client);
-            }
             Err(problem) if self.order.terminal.may_be_blind() => {
-                return Err(format!("{problem} (with inject.allow_blind, text is typed without reading the screen)"));
+                return Err(format!("{problem} (its newer versions let other programs read the screen)"));
             }
             look => look?,
         };
@@ -162,11 +155,6 @@ impl<'a> Typist<'a> {
         client_records::says(self.env, self.order.client_pid)
     }
 
-    /// Returns the pane, if its screen can be read.
-    fn visible_pane(&self) -> Option<&dyn Pane> {
-        self.order.terminal.pane().filter(|_| !self.blind.get())
-    }
-
     pub(super) fn look(&self, pane: &dyn Pane) -> Result<ScreenState, String> {
         let outputs: Vec<String> = pane.inspect().iter().map(|step| self.run(step)).collect::<Result<_, _>>()?;
         let inspection = pane.parse(&outputs).ok_or_else(|| format!("{} is gone", pane.name()))?;
@@ -182,7 +170,7 @@ impl<'a> Typist<'a> {
     /// begin another session with `/clear`.
     pub(crate) fn submit(&self, decision: &TypingDecision, superseded: Superseded<'_>) -> Result<(), String> {
         let key = self.key.borrow().clone();
-        let Some(pane) = self.visible_pane() else {
+        let Some(pane) = self.order.terminal.pane() else {
             is_still_wanted(superseded)?;
             self.typed.set(true);
             // A text that an ignored chord has left in the input only needs to be submitted.
@@ -417,7 +405,7 @@ impl Typist<'_> {
     /// chord counts as ignored at once.
     pub(crate) fn note_not_received(&self) {
         let Some(is_proven) = self.key.borrow().chord().map(|chord| chord.proven) else { return };
-        let (is_left, is_ignored) = match self.visible_pane().map(|pane| self.look(pane)) {
+        let (is_left, is_ignored) = match self.order.terminal.pane().map(|pane| self.look(pane)) {
             Some(Ok(ScreenState::Unsafe(UnsafeScreen::Dialog))) => (true, false),
             Some(Ok(look)) if look.shows_pasted(&self.order.text) => (true, self.was_left() || !is_proven),
             Some(_) => (false, false),
@@ -440,7 +428,7 @@ impl Typist<'_> {
     pub(crate) fn may_have_stashed_unseen(&self) -> bool {
         let pressed = self.pressed.borrow();
         let chord = pressed.as_ref().and_then(|key| key.chord());
-        self.visible_pane().is_none() && chord.is_some_and(|chord| chord.proven && chord.stash.is_some())
+        self.order.terminal.pane().is_none() && chord.is_some_and(|chord| chord.proven && chord.stash.is_some())
     }
 
     /// Returns whether an earlier order left this order's text in the input.
