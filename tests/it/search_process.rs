@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread;
 
+use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -19,16 +20,28 @@ use crate::sandbox::{Sandbox, payload};
 const ASKED: &str = "what made the importer stall at night?";
 const REPLY: &str = "The exchange rates hold the lock while they wait for an answer; chunks of 500 rows cured it.";
 
-/// A memory in which one session has said why the importer stalls. It counts as large with `records` records.
-fn remembering(records: u64) -> Sandbox {
+/// A memory in which one session has said why the importer stalls.
+fn remembering(is_large: bool) -> Sandbox {
     let sandbox = Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC");
     // The page would show the passage before.
-    let memory = json!({ "show": ["passages"], "search_process_records": records });
+    let memory = json!({ "show": ["passages"] });
     sandbox.write_config(&json!({ "memory": memory }).to_string());
     Past::new(&sandbox, "aaaa-1111").prompt("why does the importer stall every night?").reply(REPLY);
     Past::new(&sandbox, "bbbb-2222").prompt("paint the page green").reply("Painted.");
     import(&sandbox);
+    if is_large {
+        make_large(&sandbox);
+    }
     sandbox
+}
+
+/// Gives a record a number that only a large memory has.
+fn make_large(sandbox: &Sandbox) {
+    let note = || assert_eq!(sandbox.longhaul(&["memory", "save", "the garden gate is blue"]).status, Some(0));
+    note();
+    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    database.execute("UPDATE sqlite_sequence SET seq = 5000 WHERE name = 'observations'", []).unwrap();
+    note();
 }
 
 fn import(sandbox: &Sandbox) {
@@ -136,7 +149,7 @@ fn answer_instead(socket: &Path, answer: &'static [u8]) -> thread::JoinHandle<Va
 
 #[test]
 fn the_first_session_of_a_large_memory_starts_it_and_it_finds_what_the_hook_finds() {
-    let sandbox = remembering(1);
+    let sandbox = remembering(true);
     let by_hook = brought(&sandbox, "cccc-3333");
     assert!(by_hook.contains("chunks of 500 rows"), "{by_hook}");
     wait_until(DEADLINE, "the search process", || listens(&sandbox));
@@ -152,7 +165,7 @@ fn the_first_session_of_a_large_memory_starts_it_and_it_finds_what_the_hook_find
 
 #[test]
 fn a_session_start_starts_it() {
-    let sandbox = remembering(1);
+    let sandbox = remembering(true);
     start_session(&sandbox, "cccc-3333");
     wait_until(DEADLINE, "the search process", || listens(&sandbox));
     // What is no request gets no answer, and changes nothing.
@@ -165,20 +178,18 @@ fn a_session_start_starts_it() {
 
 #[test]
 fn a_small_memory_has_none() {
-    for records in [0, 1_000] {
-        let sandbox = remembering(records);
-        start_session(&sandbox, "cccc-3333");
-        assert!(brought(&sandbox, "cccc-3333").contains("chunks of 500 rows"));
-        let locks = fs::read_dir(sandbox.data_dir().join("locks")).into_iter().flatten().flatten();
-        let names: Vec<_> = locks.map(|entry| entry.file_name().into_string().unwrap()).collect();
-        assert!(socket(&sandbox).is_none() && !names.iter().any(|name| name.contains("search")), "{names:?}");
-    }
+    let sandbox = remembering(false);
+    start_session(&sandbox, "cccc-3333");
+    assert!(brought(&sandbox, "cccc-3333").contains("chunks of 500 rows"));
+    let locks = fs::read_dir(sandbox.data_dir().join("locks")).into_iter().flatten().flatten();
+    let names: Vec<_> = locks.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    assert!(socket(&sandbox).is_none() && !names.iter().any(|name| name.contains("search")), "{names:?}");
 }
 
 #[test]
 fn the_hook_shows_what_the_process_has_found() {
     // None is started, and one that listens is asked.
-    let sandbox = remembering(1_000);
+    let sandbox = remembering(false);
     let socket = free_socket(&sandbox);
     let mut number = 0;
     // A hook does not wait for long, and this thread may be late.
@@ -204,7 +215,7 @@ fn the_hook_shows_what_the_process_has_found() {
 
 #[test]
 fn private_text_is_not_sent() {
-    let sandbox = remembering(1_000);
+    let sandbox = remembering(false);
     let asked = answer_instead(&free_socket(&sandbox), br#"{"text":"","records":[]}"#);
     let prompt = format!("{ASKED} <private>the code is 4711</private>");
     let changes = json!({ "session_id": "cccc-3333", "cwd": sandbox.project(), "prompt": prompt, "prompt_id": "p1",
@@ -216,7 +227,7 @@ fn private_text_is_not_sent() {
 
 #[test]
 fn a_process_that_hangs_costs_a_moment_and_no_passage() {
-    let sandbox = remembering(1);
+    let sandbox = remembering(true);
     let process = Process::start(&sandbox);
     process.signal(Signal::STOP);
     assert!(brought(&sandbox, "cccc-3333").contains("chunks of 500 rows"));
@@ -228,7 +239,7 @@ fn a_process_that_hangs_costs_a_moment_and_no_passage() {
 fn a_process_whose_queue_is_full_is_not_waited_for() {
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, connect, listen, socket as new_socket};
 
-    let sandbox = remembering(1_000);
+    let sandbox = remembering(false);
     let address = SocketAddrUnix::new(free_socket(&sandbox)).unwrap();
     let stream = || new_socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
     let listener = stream();
@@ -249,7 +260,7 @@ fn a_process_whose_queue_is_full_is_not_waited_for() {
 
 #[test]
 fn there_is_one_and_a_killed_one_is_replaced() {
-    let sandbox = remembering(1);
+    let sandbox = remembering(true);
     let mut first = Process::start(&sandbox);
     let second = sandbox.longhaul(&["memory", "search-process"]);
     assert_eq!((second.status, second.stderr.as_str()), (Some(0), ""), "{second:?}");
@@ -263,7 +274,7 @@ fn there_is_one_and_a_killed_one_is_replaced() {
 
 #[test]
 fn it_finds_what_is_new_and_nothing_that_is_forgotten() {
-    let sandbox = remembering(1);
+    let sandbox = remembering(true);
     start_session(&sandbox, "cccc-3333");
     let _process = Process::start(&sandbox);
     assert_eq!(found(&sandbox, "cccc-3333"), ["P1"]);
@@ -283,7 +294,7 @@ fn it_finds_what_is_new_and_nothing_that_is_forgotten() {
 
 #[test]
 fn a_database_that_was_replaced_is_opened_again() {
-    let sandbox = remembering(1);
+    let sandbox = remembering(true);
     start_session(&sandbox, "cccc-3333");
     let _process = Process::start(&sandbox);
     assert_eq!(found(&sandbox, "cccc-3333"), ["P1"]);
@@ -301,7 +312,7 @@ fn a_database_that_was_replaced_is_opened_again() {
 
 #[test]
 fn a_damaged_database_is_left_to_the_hooks() {
-    let sandbox = remembering(1);
+    let sandbox = remembering(true);
     let mut process = Process::start(&sandbox);
     for name in ["longhaul.db-wal", "longhaul.db-shm"] {
         let _ = fs::remove_file(sandbox.data_dir().join(name));
@@ -321,10 +332,10 @@ fn a_damaged_database_is_left_to_the_hooks() {
 
 #[test]
 fn it_ends_when_its_socket_is_gone_or_a_setting_switches_it_off() {
-    let sandbox = remembering(1);
+    let sandbox = remembering(true);
     let mut process = Process::start(&sandbox);
     fs::remove_file(socket(&sandbox).unwrap()).unwrap();
-    let other = remembering(1);
+    let other = remembering(true);
     let mut switched_off = Process::start(&other);
     other.write_config(r#"{"memory":{"show":["page"]}}"#);
     wait_until(DEADLINE, "the end of the first process", || process.has_ended());
@@ -334,10 +345,10 @@ fn it_ends_when_its_socket_is_gone_or_a_setting_switches_it_off() {
 
 #[test]
 fn sessions_with_other_settings_have_another_one() {
-    let sandbox = remembering(1);
+    let sandbox = remembering(true);
     let _process = Process::start(&sandbox);
     let config = sandbox.path("other.json");
-    fs::write(&config, r#"{"memory":{"show":["passages"],"search_process_records":1000}}"#).unwrap();
+    fs::write(&config, r#"{"memory":{"show":["passages"],"retention_days":9}}"#).unwrap();
     let first = socket(&sandbox).unwrap();
     let sandbox = sandbox.with_env("LONGHAUL_CONFIG", config.to_str().unwrap());
     let mut second = sandbox.executable("longhaul").args(["memory", "search-process"]).spawn().unwrap();
@@ -353,7 +364,7 @@ fn sessions_with_other_settings_have_another_one() {
 
 #[test]
 fn a_process_that_cannot_listen_is_not_started_for_every_prompt() {
-    let sandbox = remembering(1);
+    let sandbox = remembering(true);
     let path = free_socket(&sandbox);
     fs::create_dir(&path).unwrap();
     let refused = sandbox.longhaul(&["memory", "search-process"]);

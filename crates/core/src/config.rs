@@ -125,7 +125,6 @@ settings! {
         exclude: Names = Names::default(), "Folders of projects that are not recorded at all, such as `~/private/*`; `*` matches any characters";
         retention_days: Days = Days::new(365), "Days after which raw tool input and output are deleted; the records made from them stay; 0 keeps everything";
         show: ChoiceList<MemoryPart> = ChoiceList(MemoryPart::ALL.to_vec()), "What sessions are shown: `page`, which is shown to a new session, has the results of the project's last sessions and what is left to do; `passages` of the project's other sessions are added to a prompt that they answer, 1,200 characters at most, and to most prompts nothing";
-        search_process_records: Count = Count(5_000), "Number of records from which a background process, which ends after half an hour without a prompt, searches for prompts, so that they are sent sooner; 0 never starts it", Range::whole(0, 1_000_000_000);
         model: Model = Model::default(), "Summaries in better words, written by a model in the worker";
         embeddings: VectorSource = VectorSource::Bundle, "What compares meanings: the model in the `bundle`, a model file (its path), or an endpoint, which is the address of a service with an API like OpenAI's `/v1/embeddings` with the name of a model, such as `http://127.0.0.1:11434#nomic-embed-text` for Ollama; only the worker uses an endpoint, while it runs; `off` compares words only";
     }

@@ -52,15 +52,18 @@ const DATABASE_FOR_SEARCH_PROCESS: Duration = Duration::from_millis(50);
 /// Returns whether the settings allow a search process.
 pub(crate) fn is_wanted(config: &Config) -> bool {
     let memory = &config.memory;
-    memory.enabled && memory.show.contains(MemoryPart::Passages) && memory.search_process_records.0 > 0
+    memory.enabled && memory.show.contains(MemoryPart::Passages)
 }
 
+/// Number of records from which opening the database and the model for a search takes longer than a hook should.
+const LARGE: u64 = 5_000;
+
 /// Starts the search process in the background if the memory is large enough for it. If one runs, the new one ends at once.
-pub(crate) fn start_if_large(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<(), Error> {
+pub(crate) fn start_if_large(env: &Env, home: &Home, store: &Store) -> Result<(), Error> {
     let Some(own) = ProcessFiles::of(env, home) else { return Ok(()) };
     // A long path is not possible for a socket.
     let can_listen = SocketAddrUnix::new(own.socket()).is_ok() && !own.has_failed();
-    let is_large = || store.newest_numbers().is_ok_and(|records| records >= config.memory.search_process_records.0);
+    let is_large = || store.newest_numbers().is_ok_and(|records| records >= LARGE);
     if can_listen && is_large() {
         process::spawn_apart("memory", &["search-process"], Stdio::null(), home.dir())?;
     }

@@ -150,5 +150,5 @@ fn start_if_missing<E: HookEvent<'static>>(hook: &Hook<E>) -> Result<(), Error> 
     }
     // Other jobs report a database that cannot be opened.
     let Ok(store) = hook.store() else { return Ok(()) };
-    search_process::start_if_large(&hook.env, &hook.home, &hook.config, &store)
+    search_process::start_if_large(&hook.env, &hook.home, &store)
 }

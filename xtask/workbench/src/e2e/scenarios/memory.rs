@@ -1,6 +1,5 @@
 //! The memory of one session, used in the next, with a prompt, by a model, and on another machine.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -62,8 +61,6 @@ const LOGIN_PARAPHRASED: &str = "users cannot authenticate with their credential
 /// A new session asks in other words and is shown the old session's reply with its prompt: without the page, and
 /// without a tool. An everyday prompt brings nothing.
 ///
-/// The search process, which the second session starts, does the search.
-///
 /// If the bundle has the model, one question shares neither a word nor a stem with its answer.
 pub(crate) fn prompt_recall(cast: &Cast, home: &Path) -> Result<()> {
     let rules = [
@@ -74,7 +71,7 @@ pub(crate) fn prompt_recall(cast: &Cast, home: &Path) -> Result<()> {
         ("run the tests", "All pass."),
     ];
     let rules = rules.map(|(after, say)| Rule { after: after.to_owned(), say: say.to_owned() });
-    let config = json!({ "memory": { "show": ["passages"], "search_process_records": 1 } });
+    let config = json!({ "memory": { "show": ["passages"] } });
     let world = World::new(cast, home, &config, rules.into())?;
     let first = world.open(&[])?;
     first.say(ASKED)?;
@@ -84,10 +81,6 @@ pub(crate) fn prompt_recall(cast: &Cast, home: &Path) -> Result<()> {
     second.say("run the tests")?;
     let everyday = world.shown("run the tests").context("the everyday prompt has not reached the model")?;
     ensure!(!everyday.mentions("chunks of 500 rows"), "an everyday prompt brings something");
-    world.wait("the search process to listen", || {
-        let mut files = fs::read_dir(home.join("longhaul"))?.flatten();
-        Ok(files.any(|file| file.path().extension().is_some_and(|extension| extension == "sock")))
-    })?;
     second.submit(ASKED_AGAIN)?;
     second.wait_for("recalled 1 passage of earlier sessions")?;
     let shown = |text: &str| world.shown(text).is_some();
