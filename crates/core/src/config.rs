@@ -20,7 +20,7 @@ use crate::json_text::without_byte_order_mark;
 
 pub use self::limits::{Limits, Loops, SpendLimit, Subagents};
 pub use self::lists::{BookmarksOn, Choice, ChoiceList, Hosts, MemoryPart};
-pub use self::model::{ModelId, ModelPrice, Models, Url, VectorSource, Via};
+pub use self::model::{ModelId, ModelPrice, Models, SummaryModel, Url, VectorSource, Via};
 pub use self::notify::{Notify, NotifyState, NotifyWay, OtherSession, QuietHours, Topic};
 pub use self::numbers::{ContextLimits, Count, Days, Minutes, Port, Range, Seconds, Share};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
@@ -133,8 +133,7 @@ settings! {
 settings! {
     /// Summaries written by a model, which cost tokens.
     pub struct Model {
-        via: Option<Via> = None, "Let a model write better titles and summaries of records, which costs tokens: `claude` runs `claude -p`, `api` calls the Anthropic API with `ANTHROPIC_API_KEY`, and `off` asks no model; hooks start the worker, which calls it";
-        model: ModelId = ModelId::default(), "The model's id; if empty, a small model with `api`, and Claude Code's own default with `claude`";
+        via: Option<SummaryModel> = None, "Let a model write better titles and summaries of records, which costs tokens: `claude` runs `claude -p`, `api` calls the Anthropic API with `ANTHROPIC_API_KEY`, and `off` asks no model; hooks start the worker, which calls it. With the model's id behind `#`, such as `claude#haiku`; without one, a small model with `api`, and Claude Code's own default with `claude`";
         daily_token_budget: Count = Count(100_000), "Maximum number of tokens per day, requests and answers together; a request that could exceed the rest is not sent";
         timeout_seconds: Seconds = Seconds::new(60), "How long an answer may take", Range::new(1.0, 3_600.0);
         quiet_minutes: Minutes = Minutes::new(2), "How long a session must have been idle before a model rewrites its records";
@@ -250,8 +249,8 @@ impl Bookmarks {
 
 impl Memory {
     /// Returns how a model is asked for summaries; `None` if none is to be.
-    pub fn model_via(&self) -> Option<Via> {
-        self.model.via.filter(|_| self.enabled)
+    pub fn summarizer(&self) -> Option<&SummaryModel> {
+        self.model.via.as_ref().filter(|_| self.enabled)
     }
 }
 

@@ -5,7 +5,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use longhaul_core::clock::date_of;
-use longhaul_core::config::Choice;
 use longhaul_core::event::HookEvent;
 use longhaul_core::{Config, Millis};
 use longhaul_store::{Spending, Store, StoreError, Trouble};
@@ -67,7 +66,7 @@ fn dir_in(data_dir: &Path) -> PathBuf {
 
 /// Starts the worker if a model is to write summaries and no worker runs. Nothing waits for it.
 pub fn start_worker<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
-    if hook.config.memory.model_via().is_some() && hook.remembers() {
+    if hook.config.memory.summarizer().is_some() && hook.remembers() {
         start_for_model(&hook.home, hook.env.now)?;
     }
     Ok(Flow::Next)
@@ -96,10 +95,10 @@ pub struct ModelStatus {
 
 /// Returns the cost of model summaries today, for `longhaul worker status` and `/api/stats`.
 pub fn model_status(store: &Store, home: &Home, config: &Config, now: Millis) -> Result<ModelStatus, StoreError> {
-    let via = config.memory.model_via();
+    let summarizer = config.memory.summarizer();
     Ok(ModelStatus {
-        enabled: via.is_some(),
-        via: via.as_str(),
+        enabled: summarizer.is_some(),
+        via: summarizer.map_or("off", |summarizer| summarizer.via.as_str()),
         budget: model_budget(config),
         spending: store.model_spending(&today(now))?,
         trouble: store.model_trouble()?,

@@ -19,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use longhaul_core::config::Via;
+use longhaul_core::config::{SummaryModel, Via};
 use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::TurnText;
 use longhaul_runtime::memory::is_excluded;
@@ -267,7 +267,7 @@ impl<'a> Runner<'a> {
     fn look(&mut self) -> Result<Look, Error> {
         let env = longhaul_runtime::env();
         let (config, _) = longhaul_runtime::config(&env)?;
-        let Some(via) = config.memory.model_via() else { return Ok(Look::Nothing) };
+        let Some(summarizer) = config.memory.summarizer() else { return Ok(Look::Nothing) };
         let Some(store) = self.home.existing_store()? else { return Ok(Look::Nothing) };
         store.set_cache(CACHE)?;
         if !self.settled {
@@ -279,7 +279,7 @@ impl<'a> Runner<'a> {
         }
         let may_ask = |project: &str| !is_excluded(&config.memory, &env, Path::new(project));
         match store.next_model_job(rest(&config, env.now), may_ask)? {
-            Some(job) => self.work(store, &job, via, &env, &config),
+            Some(job) => self.work(store, &job, summarizer, &env, &config),
             // A worker that the user has started is stopped by the user, whatever there is to do later.
             None if self.started == For::User => Ok(Look::Nothing),
             None if is_due_soon(&store, &env, &config)? => Ok(Look::Waiting),
@@ -287,9 +287,16 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn work(&mut self, store: Store, job: &ModelJob, via: Via, env: &Env, config: &Config) -> Result<Look, Error> {
+    fn work(
+        &mut self,
+        store: Store,
+        job: &ModelJob,
+        summarizer: &SummaryModel,
+        env: &Env,
+        config: &Config,
+    ) -> Result<Look, Error> {
         let request = request_for(&store, job)?;
-        let own = match via {
+        let own = match summarizer.via {
             Via::Api => 0,
             Via::Claude => OWN_TOKENS,
         };
@@ -298,7 +305,7 @@ impl<'a> Runner<'a> {
         let Some(reservation) = reserved else { return Ok(Look::Spent) };
         // The connection is not needed while the model works.
         drop(store);
-        let asked = self.ask(&request, via, config);
+        let asked = self.ask(&request, summarizer, config);
         let (at, store) = (longhaul_runtime::env().now, self.home.store(waiting_times::DATABASE)?);
         let (error, cost, blame) = match asked {
             Ok(reply) => match ask::read(&reply.answer, job, Sanitizer::new(config)) {
@@ -320,20 +327,20 @@ impl<'a> Runner<'a> {
         Ok(Look::Failed)
     }
 
-    fn ask(&mut self, request: &Request, via: Via, config: &Config) -> Result<Reply, Failure> {
+    fn ask(&mut self, request: &Request, summarizer: &SummaryModel, config: &Config) -> Result<Reply, Failure> {
         let access = ModelAccess::read();
-        let model = &config.memory.model;
-        let limit = Duration::from_millis(model.timeout_seconds.as_millis().clamp(1_000, 3_600_000));
+        let model = summarizer.model.get();
+        let limit = Duration::from_millis(config.memory.model.timeout_seconds.as_millis().clamp(1_000, 3_600_000));
         let (dir, is_wanted) = (model_dir(self.home), || self.stop.is_wanted());
-        let _asking = self.stop.asking(via);
-        match via {
-            Via::Api => call::ask(request, model.model.get(), &access, limit),
+        let _asking = self.stop.asking(summarizer.via);
+        match summarizer.via {
+            Via::Api => call::ask(request, model, &access, limit),
             Via::Claude => {
                 let client = match self.client.take() {
                     Some(client) => client,
                     None => Client::find(&access, &dir, is_wanted)?,
                 };
-                let reply = client.ask(request, model.model.get(), &dir, limit, is_wanted)?;
+                let reply = client.ask(request, model, &dir, limit, is_wanted)?;
                 // After a failure, its options are read again: it may have been updated.
                 self.client = Some(client);
                 Ok(reply)
@@ -416,7 +423,7 @@ fn is_due_soon(store: &Store, env: &Env, config: &Config) -> Result<bool, Error>
 pub(crate) fn is_work_waiting(home: &Home) -> Result<bool, Error> {
     let env = longhaul_runtime::env();
     let (config, _) = longhaul_runtime::config(&env)?;
-    if config.memory.model_via().is_none() || ModelPause::in_force(home, env.now).is_some() {
+    if config.memory.summarizer().is_none() || ModelPause::in_force(home, env.now).is_some() {
         return Ok(false);
     }
     let Some(store) = home.existing_store()? else { return Ok(false) };

@@ -67,7 +67,7 @@ fn the_client_is_asked_in_a_folder_of_its_own_and_leaves_no_session() {
          done
          echo '{answer}'"
     );
-    let sandbox = with_claude(json!({ "model": "haiku" }), &script);
+    let sandbox = with_claude(json!({ "via": "claude#haiku" }), &script);
     session(&sandbox, "one");
     let own = sandbox.data_dir().join("model");
     let hook = payload("UserPromptSubmit", json!({ "session_id": "summarizer", "cwd": own, "prompt": "sum up" }));

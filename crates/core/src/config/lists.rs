@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::config::limits::Loops;
-use crate::config::model::Via;
 use crate::config::setting::{Setting, Warning};
 
 /// A value that has a name in the configuration.
@@ -45,7 +44,7 @@ macro_rules! one_of_the_names {
     )* };
 }
 
-one_of_the_names!(Loops, Option<Via>);
+one_of_the_names!(Loops);
 
 /// What sessions are shown of the memory without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

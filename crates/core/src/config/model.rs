@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::config::lists::Choice;
 use crate::config::setting::{Setting, Warning};
 
 /// How a model is called.
@@ -18,15 +17,60 @@ pub enum Via {
     Api,
 }
 
-/// The way of summaries by a model; `None` if they are off.
-impl Choice for Option<Via> {
-    const ALL: &'static [Self] = &[None, Some(Via::Claude), Some(Via::Api)];
-
-    fn as_str(self) -> &'static str {
+impl Via {
+    /// Returns its name, as it is written in the configuration.
+    pub fn as_str(self) -> &'static str {
         match self {
-            None => "off",
-            Some(Via::Claude) => "claude",
-            Some(Via::Api) => "api",
+            Self::Claude => "claude",
+            Self::Api => "api",
+        }
+    }
+}
+
+/// The model that writes summaries, and how it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummaryModel {
+    /// How it is called.
+    pub via: Via,
+    /// Which one it is.
+    pub model: ModelId,
+}
+
+impl Setting for Option<SummaryModel> {
+    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        let parse = |text: &str| {
+            let (via, model) = text.trim().split_once('#').unwrap_or((text.trim(), ""));
+            let model = ModelId::new(model)?;
+            match via {
+                "off" if model.get().is_none() => Some(None),
+                "claude" => Some(Some(SummaryModel { via: Via::Claude, model })),
+                "api" => Some(Some(SummaryModel { via: Via::Api, model })),
+                _ => None,
+            }
+        };
+        json.as_str().and_then(parse).unwrap_or_else(|| {
+            let wanted = "\"off\", \"claude\" or \"api\", or one of these two with a model such as \"claude#haiku\"";
+            warnings.push(Warning::value(path, json, wanted, &default));
+            default
+        })
+    }
+
+    fn schema(&self, about: &str) -> Value {
+        json!({
+            "type": "string",
+            "pattern": r"^(off|(claude|api)(#[A-Za-z0-9._:/@\[\]][A-Za-z0-9._:/@\[\]-]*)?)$",
+            "description": about,
+            "default": self.to_json(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            None => json!("off"),
+            Some(SummaryModel { via, model }) => match model.get() {
+                Some(model) => json!(format!("{}#{model}", via.as_str())),
+                None => json!(via.as_str()),
+            },
         }
     }
 }
@@ -52,29 +96,6 @@ impl ModelId {
     /// Returns the id, or `None` if none is set.
     pub fn get(&self) -> Option<&str> {
         (!self.0.is_empty()).then_some(self.0.as_str())
-    }
-}
-
-impl Setting for ModelId {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        json.as_str().and_then(Self::new).unwrap_or_else(|| {
-            warnings.push(Warning::value(path, json, "a model's id", &default));
-            default
-        })
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "type": "string",
-            "pattern": r"^([A-Za-z0-9._:/@\[\]][A-Za-z0-9._:/@\[\]-]*)?$",
-            "maxLength": MAX_ID,
-            "description": about,
-            "default": self.to_json(),
-        })
-    }
-
-    fn to_json(&self) -> Value {
-        json!(self.0)
     }
 }
 
@@ -333,9 +354,11 @@ impl Setting for VectorSource {
 mod tests {
     use std::path::{Path, PathBuf};
 
+    use serde_json::json;
+
     use crate::config::{ModelId, Setting};
 
-    use super::{Url, VectorSource};
+    use super::{SummaryModel, Url, VectorSource, Via};
 
     #[test]
     fn what_is_empty_is_not_set() {
@@ -343,6 +366,25 @@ mod tests {
         assert_eq!(Url::new(" https://x.example ").unwrap().get(), Some("https://x.example"));
         assert_eq!(ModelId::new("").unwrap().get(), None);
         assert_eq!(ModelId::new("opus").unwrap().get(), Some("opus"));
+    }
+
+    #[test]
+    fn a_summarizer_is_a_way_and_perhaps_a_model() {
+        for (text, expected) in [
+            ("off", Some(None)),
+            ("claude", Some(Some((Via::Claude, None)))),
+            ("api#claude-haiku-5-5", Some(Some((Via::Api, Some("claude-haiku-5-5"))))),
+            ("off#haiku", None),
+            ("haiku", None),
+            ("claude#--model", None),
+        ] {
+            let mut warnings = Vec::new();
+            let read = Option::<SummaryModel>::read(&json!(text), None, "", &mut warnings);
+            assert_eq!(warnings.is_empty(), expected.is_some(), "{text}");
+            let Some(expected) = expected else { continue };
+            assert_eq!(read.as_ref().map(|read| (read.via, read.model.get())), expected, "{text}");
+            assert_eq!(read.to_json(), text);
+        }
     }
 
     #[test]

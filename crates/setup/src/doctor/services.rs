@@ -37,7 +37,7 @@ impl ModelFacts {
     /// Collects the facts; `None` if no model is enabled.
     pub(super) fn collect(env: &Env, paths: &InstallPaths, client: Option<&Path>) -> Option<Self> {
         let (config, _) = longhaul_runtime::config(env).ok()?;
-        let via = config.memory.model_via()?;
+        let via = config.memory.summarizer()?.via;
         let store = Store::open_to_read(&paths.data.database(), waiting_times::DATABASE_FOR_DOCTOR).ok();
         let trouble = store.and_then(|store| store.model_trouble().ok().flatten());
         Some(Self {
