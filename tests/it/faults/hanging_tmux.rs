@@ -30,7 +30,7 @@ fn signal(name: &str, pid: &str) {
 
 #[test]
 fn every_hook_answers_in_time_and_the_status_is_shown_when_it_is_back() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().impatient();
     let tmux = Tmux::start(&sandbox);
     let pane = tmux.pane(&["sleep", "3600"], &[]);
     let session = Session::new(&sandbox, "s");
