@@ -32,7 +32,7 @@ struct Stage {
 }
 
 fn stage(config: &Value) -> Stage {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().impatient();
     sandbox.write_config(&config.to_string());
     bind(&sandbox);
     let tmux = Tmux::start(&sandbox);
@@ -216,7 +216,7 @@ fn a_dialog_that_is_open_is_still_left_alone() {
 
 #[test]
 fn in_gnu_screen_a_draft_that_cannot_be_seen_comes_back() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().impatient();
     sandbox.write_config(
         r#"{"bookmarks":{"enabled":"turn_end","thresholds":{"min_tool_calls":3,"cooldown_seconds":0}},"inject":{"patience_seconds":5}}"#,
     );
@@ -236,7 +236,7 @@ fn in_gnu_screen_a_draft_that_cannot_be_seen_comes_back() {
 
 #[test]
 fn in_gnu_screen_a_client_that_ignores_the_chord_gets_enter_and_one_marker() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().impatient();
     sandbox.write_config(r#"{"bookmarks":{"enabled":"turn_end","thresholds":{"min_tool_calls":3}}}"#);
     bind(&sandbox);
     let options = Options { session: Some(SESSION.to_owned()), ..Options::default() };

@@ -100,7 +100,7 @@ fn repository(sandbox: &Sandbox) -> PathBuf {
 #[track_caller]
 fn check(file: impl Fn(&Sandbox) -> PathBuf) {
     for trap in TRAPS {
-        let sandbox = Sandbox::new();
+        let sandbox = Sandbox::new().impatient();
         sandbox.write_config(r#"{"continuation":{"enabled":true},"guard":{"enabled":true}}"#);
         let git = repository(&sandbox);
         let path = file(&sandbox);
