@@ -5,6 +5,7 @@
 pub(crate) mod backlog;
 mod beginnings;
 mod candidate;
+mod effort;
 mod expression;
 pub(crate) mod index;
 mod index_tables;
@@ -13,7 +14,6 @@ mod meaning;
 mod order;
 mod postings;
 mod prompt_search;
-mod prompt_terms;
 mod ranked;
 pub(crate) mod replies;
 mod search;

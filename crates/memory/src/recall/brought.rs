@@ -5,7 +5,6 @@ use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::{Millis, counted};
 
 use super::amends::decides;
-use super::prompt_choice::FoundBy;
 use crate::text::one_line;
 
 /// Maximum length of the whole text including its frame, in characters.
@@ -14,8 +13,12 @@ pub const PROMPT_CHARS: usize = 1_200;
 /// How many passages are shown at most.
 pub const PROMPT_PASSAGES: usize = 3;
 
-/// Maximum length of the earlier prompt. The reply is more important.
+/// How many are shown for a longer text at most.
+pub const REPORT_PASSAGES: usize = 4;
+
+/// Maximum length of the earlier prompt, and its maximum share of a passage. The reply is more important.
 const ASKED: usize = 110;
+const ASKED_SHARE: usize = 5;
 
 /// Minimum length of a part of a reply that is worth showing.
 const SHORTEST: usize = 60;
@@ -48,18 +51,15 @@ pub struct BroughtPassage<'a> {
     pub is_older: bool,
     /// Whether it is uncertain that it is about the prompt.
     pub is_weak: bool,
-    /// What has found it.
-    pub found_by: FoundBy,
 }
 
 impl<'a> BroughtPassage<'a> {
     /// Returns the record `id` of the time `at`: what was asked, and what was replied.
     ///
-    /// Its words have found it, it is certainly about the prompt, no newer one answers the same, and its session is not
+    /// It is certainly about the prompt, no newer one answers the same, and its session is not
     /// known.
     pub fn new(id: &'a str, at: Millis, asked: &'a str, replied: &'a str) -> Self {
-        let found_by = FoundBy::Words;
-        Self { id, session: "", host: None, at, asked, replied, spot: None, is_older: false, is_weak: false, found_by }
+        Self { id, session: "", host: None, at, asked, replied, spot: None, is_older: false, is_weak: false }
     }
 }
 
@@ -74,20 +74,19 @@ pub struct Brought {
 }
 
 /// Renders the first passages in at most [`PROMPT_CHARS`] characters.
-///
-/// Passages that were found by their words get as much space as without the others.
 pub fn bring(passages: &[BroughtPassage<'_>], offset_seconds: i32) -> Brought {
-    let passages = &passages[..passages.len().min(PROMPT_PASSAGES)];
+    let passages = &passages[..passages.len().min(REPORT_PASSAGES)];
     let frame = [OPEN, TOP, CLOSE].iter().map(|text| text.chars().count()).sum::<usize>();
     let mut room = PROMPT_CHARS - frame;
     let mut text = format!("{OPEN}{TOP}");
     let mut shown = 0;
     for (place, passage) in passages.iter().enumerate() {
-        let sharing = passages[place..].iter().filter(|other| other.found_by == passage.found_by).count();
+        let sharing = passages.len() - place;
         // An uncertain one gets no more than if there were three.
-        let sharing = if passage.is_weak { sharing.max(PROMPT_PASSAGES - place) } else { sharing };
-        // Each gets more than its share of what is left; the last one all of it.
-        let share = room / sharing * 6 / 5;
+        let sharing = if passage.is_weak { sharing.max(PROMPT_PASSAGES.saturating_sub(place)) } else { sharing };
+        // Each of a few gets more than its share of what is left; the last one all of it.
+        let share = room / sharing;
+        let share = if passages.len() > PROMPT_PASSAGES { share } else { share * 6 / 5 };
         let Some(entry) = entry(passage, share.min(room), offset_seconds) else { break };
         room -= entry.chars().count();
         text.push_str(&entry);
@@ -112,7 +111,7 @@ fn entry(passage: &BroughtPassage<'_>, room: usize, offset_seconds: i32) -> Opti
     let session = if session.is_empty() { String::new() } else { format!(", session {session}") };
     let older = if *is_older { ", older: a newer one answers the same question" } else { "" };
     let weak = if *is_weak { ", may not be about this" } else { "" };
-    let asked = one_line(passage.asked, ASKED);
+    let asked = one_line(passage.asked, ASKED.min(room / ASKED_SHARE));
     // The title of a note is the beginning of its text.
     let is_note = one_line(passage.replied, ASKED).starts_with(asked.trim_end_matches('…'));
     let (asked, label) =

@@ -21,8 +21,8 @@ pub struct PromptQuestion {
     pub kind: PromptKind,
     /// Its significant terms. Ordinary words weigh less.
     pub terms: Vec<WantedTerm>,
-    /// Whether it gets the best passages even if they are only probably about it.
-    pub brings_weak: bool,
+    /// Whether it is a longer text, such as a bug report or a pasted error: most of its words are not about its subject.
+    pub is_report: bool,
 }
 
 impl PromptQuestion {
@@ -33,10 +33,12 @@ impl PromptQuestion {
             return None;
         }
         let kind = kind_of(text);
+        let is_report = !is_short(text);
+        let is_order = kind == PromptKind::Order && !is_report;
         let mut terms = telling_terms_of_prompt(text);
         // A character on its own, in a script without spaces, says little, and every pair that begins with it would match.
         terms.retain(|term| !term.is_prefix);
-        if kind == PromptKind::Order {
+        if is_order {
             // A file in an order names the place of the work, not the subject.
             terms.retain(|term| term.is_word && term.weight >= 1.0);
         }
@@ -48,7 +50,7 @@ impl PromptQuestion {
                 telling += 1;
             }
         }
-        let needed = if kind == PromptKind::Order { THRESHOLDS.telling_in_order } else { THRESHOLDS.telling };
+        let needed = if is_order { THRESHOLDS.telling_in_order } else { THRESHOLDS.telling };
         if telling < needed {
             return None;
         }
@@ -59,7 +61,7 @@ impl PromptQuestion {
             terms.sort_by_key(|term| std::cmp::Reverse(says(term)));
             terms.truncate(MOST_TERMS);
         }
-        Some(Self { kind, terms, brings_weak: kind.wants_answer() && is_short(text) })
+        Some(Self { kind, terms, is_report })
     }
 }
 

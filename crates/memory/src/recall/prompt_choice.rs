@@ -1,28 +1,25 @@
 //! Chooses the passages of earlier sessions that are added to a prompt.
-//!
-//! Passages that word search alone would add come first, in its order. Passages that are found by meaning are added
-//! only after them, so that a model never removes a passage that is shown without it.
 
 use std::cmp::Ordering;
 
-use super::brought::PROMPT_PASSAGES;
+use super::brought::{PROMPT_PASSAGES, REPORT_PASSAGES};
 use super::prompt::{Evidence, PromptQuestion, Verdict, decide};
 use super::prompt_kind::PromptKind;
 use super::similarity::keep_among_first;
-use super::thresholds::{NeededWeakly, THRESHOLDS};
+use super::thresholds::{NeededInReport, NeededWeakly, THRESHOLDS};
 
 /// Number of passages with enough words that similar ones do not replace. The third place is for a passage next to
 /// them, such as a decision that amends theirs.
 const KEPT: usize = 2;
 
-/// The rank of a passage in one order of the passages that were found.
+/// The rank of a passage among those that were found.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct PromptRank {
-    /// Its place in that order, from 0.
-    pub place: usize,
     /// The score by which it is ordered.
     pub score: f64,
+    /// The part of the score that is not from its meaning.
+    pub by_words: f64,
     /// The evidence for it, with its neighbouring passages.
     pub evidence: Evidence,
     /// The evidence without them.
@@ -30,29 +27,10 @@ pub struct PromptRank {
 }
 
 impl PromptRank {
-    /// Returns the rank of a passage with this score at `place`, without evidence.
-    pub fn new(place: usize, score: f64) -> Self {
-        Self { place, score, ..Self::default() }
+    /// Returns the rank of a passage with this score, without evidence.
+    pub fn new(score: f64) -> Self {
+        Self { score, ..Self::default() }
     }
-}
-
-/// A passage that may be added to a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct PromptCandidate {
-    /// Its rank by words alone; `None` if words do not find it.
-    pub by_words: Option<PromptRank>,
-    /// Its rank by words and meaning; `None` without a model.
-    pub with_meaning: Option<PromptRank>,
-}
-
-/// What has found a passage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FoundBy {
-    /// Its words: it is shown with or without a model.
-    #[default]
-    Words,
-    /// Its meaning.
-    Meaning,
 }
 
 /// A passage to show.
@@ -60,55 +38,28 @@ pub enum FoundBy {
 pub struct ChosenPassage {
     /// Its index among the candidates.
     pub index: usize,
-    /// What has found it.
-    pub found_by: FoundBy,
     /// Whether it is uncertain that it is about the prompt.
     pub is_weak: bool,
 }
 
 /// Returns the passages to show, the best first; empty if none is strong enough or new.
 ///
-/// The first ones are exactly those that would be chosen without a model. `is_known` returns whether the session has
-/// been shown the passage with an index already.
-pub fn choose(
-    question: &PromptQuestion,
-    passages: &[PromptCandidate],
-    is_known: impl Fn(usize) -> bool,
-) -> Vec<ChosenPassage> {
-    let is_certain = |rank: Option<PromptRank>| rank.is_some_and(|rank| is_certain(question.kind, &rank.evidence));
-    let chosen = |found_by: FoundBy| {
-        move |index: usize| {
-            let PromptCandidate { by_words, with_meaning } = passages[index];
-            ChosenPassage { index, found_by, is_weak: !is_certain(by_words) && !is_certain(with_meaning) }
-        }
+/// `ranks` are given in their order. `is_known` returns whether the session has been shown the passage with an index already.
+pub fn choose(question: &PromptQuestion, ranks: &[PromptRank], is_known: impl Fn(usize) -> bool) -> Vec<ChosenPassage> {
+    let (strong, most) = match question.is_report {
+        true => (strong_for_report(question.kind, ranks), REPORT_PASSAGES),
+        false => (strong(question, ranks), PROMPT_PASSAGES),
     };
-    let ranks = |rank: fn(&PromptCandidate) -> Option<PromptRank>| {
-        passages.iter().enumerate().filter_map(move |(index, one)| Some((index, rank(one)?))).collect()
+    // If the session already knows the best one, its neighbours are not new either: another passage must then be strong
+    // alone.
+    let is_best_known = strong.first().is_some_and(|best| is_known(*best));
+    let is_new = |place: &usize| !is_known(*place) && (!is_best_known || is_certain(question.kind, &ranks[*place].own));
+    let new = strong.into_iter().filter(is_new).take(most);
+    let chosen = |index: usize| ChosenPassage {
+        index,
+        is_weak: !question.is_report && !is_certain(question.kind, &ranks[index].evidence),
     };
-    let by_words = strong_and_new(question, ranks(|one| one.by_words), &is_known);
-    let by_words = &by_words[..by_words.len().min(PROMPT_PASSAGES)];
-    let with_meaning = strong_and_new(question, ranks(|one| one.with_meaning), &is_known);
-    let added = with_meaning.into_iter().filter(|index| !by_words.contains(index));
-    let all = by_words.iter().copied().map(chosen(FoundBy::Words)).chain(added.map(chosen(FoundBy::Meaning)));
-    all.take(PROMPT_PASSAGES).collect()
-}
-
-/// Returns the indexes of the passages that are strong enough by their ranks, and new to the session.
-///
-/// If the session already knows the best one, its neighbours are not new either: another passage must then be strong
-/// alone.
-fn strong_and_new(
-    question: &PromptQuestion,
-    mut ranked: Vec<(usize, PromptRank)>,
-    is_known: impl Fn(usize) -> bool,
-) -> Vec<usize> {
-    ranked.sort_by_key(|(_, rank)| rank.place);
-    let (indexes, ranks): (Vec<usize>, Vec<PromptRank>) = ranked.into_iter().unzip();
-    let strong = strong(question, &ranks);
-    let is_best_known = strong.first().is_some_and(|best| is_known(indexes[*best]));
-    let is_new =
-        |place: &usize| !is_known(indexes[*place]) && (!is_best_known || is_certain(question.kind, &ranks[*place].own));
-    strong.into_iter().filter(is_new).map(|place| indexes[place]).collect()
+    new.map(chosen).collect()
 }
 
 /// Returns whether a passage is certainly about a prompt, by its words or its meaning.
@@ -116,7 +67,33 @@ fn is_certain(kind: PromptKind, evidence: &Evidence) -> bool {
     matches!(decide(kind, evidence), Verdict::Bring | Verdict::BringByMeaning)
 }
 
-/// Returns the places of the passages that are strong enough, the best first. `ranks` are given in their order.
+/// Returns the places of the passages for a longer text, the best first; none if no passage has enough of it.
+///
+/// Words and meaning are weighed by what each would answer: a passage is as good as its places in both orders.
+fn strong_for_report(kind: PromptKind, ranks: &[PromptRank]) -> Vec<usize> {
+    let NeededInReport { words, words_in_order, words_of_similar, stands_out } = THRESHOLDS.report;
+    let asks = kind.wants_answer();
+    let words = if asks { words } else { words_in_order };
+    let is_enough = |PromptRank { own, .. }: &PromptRank| {
+        own.words >= words || (asks && own.words >= words_of_similar && own.stands_out >= stands_out)
+    };
+    if !ranks.iter().any(is_enough) {
+        return Vec::new();
+    }
+    let mut worth = vec![0.0; ranks.len()];
+    let mut add = |score: &dyn Fn(&PromptRank) -> f64, weight: f64| {
+        let mut order: Vec<usize> = (0..ranks.len()).filter(|place| score(&ranks[*place]) > 0.0).collect();
+        order.sort_by(|a, b| score(&ranks[*b]).total_cmp(&score(&ranks[*a])));
+        order.into_iter().enumerate().for_each(|(before, place)| worth[place] += weight / (before + 1) as f64);
+    };
+    add(&|rank| rank.by_words, 1.0);
+    add(&|rank| rank.own.similarity.unwrap_or_default().into(), THRESHOLDS.report_meaning);
+    let mut places: Vec<usize> = (0..ranks.len()).collect();
+    places.sort_by(|a, b| worth[*b].total_cmp(&worth[*a]));
+    places
+}
+
+/// Returns the places of the passages that are strong enough, the best first.
 fn strong(question: &PromptQuestion, ranks: &[PromptRank]) -> Vec<usize> {
     let verdicts: Vec<Verdict> = ranks.iter().map(|one| decide(question.kind, &one.evidence)).collect();
     let strong = (0..ranks.len()).filter(|place| verdicts[*place] == Verdict::Bring);
@@ -146,7 +123,7 @@ fn with_enough_words(kind: PromptKind, ranks: &[PromptRank], best: f64) -> Vec<u
 /// are the best guesses. A second guess by words alone is no better than chance.
 fn with_few_words(question: &PromptQuestion, ranks: &[PromptRank], verdicts: &[Verdict]) -> Vec<usize> {
     let similarity = |place: usize| ranks[place].evidence.similarity;
-    if !question.brings_weak || !ranks.iter().any(|one| is_weakly_related(&one.evidence)) {
+    if !question.kind.wants_answer() || !ranks.iter().any(|one| is_weakly_related(&one.evidence)) {
         let is_similar = |place: &usize| verdicts[*place] == Verdict::BringByMeaning;
         let mut places: Vec<usize> = (0..ranks.len()).filter(is_similar).collect();
         places.sort_by(|a, b| most_similar_first(similarity(*a), similarity(*b)));

@@ -161,8 +161,10 @@ pub(super) fn kind_of(text: &str) -> PromptKind {
     let is_wish =
         || WISH_BEGINNINGS.contains(&word(0)) || words.iter().take(WISH_WITHIN).any(|word| WISHES.contains(word));
     let has_verb_first = || begins_with_verb(&lower, word(begin), word(begin + 1));
-    let is_order = is_order || (!asks && (is_wish() || has_verb_first() || orders_otherwise(&lower, &words)));
-    let is_order = is_order || (!of_past && orders_later(&lower, asks));
+    let is_order = is_order || (!asks && (is_wish() || has_verb_first()));
+    // At the end of a longer text, an order is about what the text reports: "… have a look".
+    let is_order = is_order || (is_short(text) && !asks && orders_otherwise(&lower, &words));
+    let is_order = is_order || (is_short(text) && !of_past && orders_later(&lower, asks));
     match (is_order, asks) {
         // "can you rename it?" is an order, "can closures capture by reference?" is a question.
         (true, _) => PromptKind::Order,
@@ -192,7 +194,7 @@ fn is_at_hand(lower: &str, words: &[&str]) -> bool {
     let is_set_off = || lower.split_whitespace().next().is_some_and(|raw| raw.ends_with([',', '.', '!']));
     REACTIONS.contains(&first)
         || (SHORT_REACTIONS.contains(&first) && is_set_off())
-        || words.iter().take(AT_HAND_WITHIN).any(|word| AT_HAND.contains(word))
+        || is_short(lower) && words.iter().take(AT_HAND_WITHIN).any(|word| AT_HAND.contains(word))
 }
 
 /// Returns whether an order follows a remark or a question: "the test is flaky, run it again".

@@ -41,6 +41,20 @@ pub struct NeededWeakly {
     pub stands_out: f32,
 }
 
+/// The minimum for one passage, so that a longer text, such as a bug report, gets the best ones.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct NeededInReport {
+    /// Words of the text in a passage; see [`Needed::words`]. They are not a share: most words of a log are in no passage.
+    pub words: f64,
+    /// The same for a text that gives an order.
+    pub words_in_order: f64,
+    /// Words of a passage that is similar in meaning.
+    pub words_of_similar: f64,
+    /// How much more similar that is than unrelated passages.
+    pub stands_out: f32,
+}
+
 /// Thresholds of recall at the prompt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -61,6 +75,10 @@ pub struct Thresholds {
     pub meaning_alone: NeededMeaning,
     /// A short question or topic, which gets an answer if there is any.
     pub weak: NeededWeakly,
+    /// A text of several lines, or a long one.
+    pub report: NeededInReport,
+    /// The weight of a place in the order by meaning, compared with one in the order by words.
+    pub report_meaning: f64,
     /// The minimum share of the first passage's score for a second and third one.
     pub others: f64,
     /// The minimum number of significant words of a prompt, without ordinary ones.
@@ -78,7 +96,9 @@ pub const THRESHOLDS: Thresholds = Thresholds {
     order: Needed { words: 2.0, covered: 0.6, near: 0.5, enough: f64::INFINITY },
     meaning: NeededMeaning { similarity: 0.4, stands_out: 0.12, words: 0.4 },
     meaning_alone: NeededMeaning { similarity: 0.5, stands_out: 0.13, words: 0.0 },
-    weak: NeededWeakly { words: 0.15, covered: 0.12, similarity: 0.32, stands_out: 0.12 },
+    weak: NeededWeakly { words: 0.15, covered: 0.2, similarity: 0.32, stands_out: 0.12 },
+    report: NeededInReport { words: 1.2, words_in_order: 2.0, words_of_similar: 0.5, stands_out: 0.1 },
+    report_meaning: 0.5,
     others: 0.25,
     telling: 1,
     telling_in_order: 3,

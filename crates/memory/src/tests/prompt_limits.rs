@@ -43,6 +43,8 @@ fn the_first_words_and_the_signs_say_what_a_prompt_is() {
     check_kind("the greenhouse boiler valve needs occupancy", PromptKind::Order);
     check_kind("the greenhouse boiler valve is flaky, run it again", PromptKind::Order);
     check_kind("is the greenhouse boiler valve flaky? run it again", PromptKind::Order);
+    check_kind("the greenhouse boiler valve is flaky:\n  E42 at night\nrun it again", PromptKind::Statement);
+    check_kind("greenhouse boiler, this valve:\n  E42 at night", PromptKind::Statement);
     check_kind("which greenhouse boiler valve is used, set the value or not", PromptKind::Question);
     check_kind("connect the greenhouse boiler to the valve", PromptKind::Order);
     check_kind("connecting the greenhouse boiler to the valve", PromptKind::Statement);

@@ -2,7 +2,7 @@ use longhaul_core::Millis;
 use longhaul_core::record::{CLOSE, OPEN};
 use proptest::prelude::*;
 
-use crate::{BroughtPassage, Evidence, FoundBy, PROMPT_CHARS, PromptKind, PromptQuestion, Verdict, bring, decide};
+use crate::{BroughtPassage, Evidence, PROMPT_CHARS, PromptKind, PromptQuestion, Verdict, bring, decide};
 
 #[track_caller]
 pub(super) fn check_kind(prompt: &str, expected: PromptKind) {
@@ -200,7 +200,6 @@ fn passage<'a>(asked: &'a str, replied: &'a str, spot: Option<usize>) -> Brought
         spot,
         is_older: false,
         is_weak: false,
-        found_by: FoundBy::Words,
     }
 }
 
@@ -235,19 +234,12 @@ fn the_space_is_shared_and_the_first_gets_more() {
 }
 
 #[test]
-fn what_words_have_found_is_shown_as_without_the_others() {
-    let replied = "The pump hums at night. ".repeat(10);
-    let by_words = passage("which pump?", &replied, Some(0));
-    let by_meaning = BroughtPassage { found_by: FoundBy::Meaning, id: "P99", ..by_words };
-    let alone = bring(&[by_words; 2], 0).text;
-    let with = bring(&[by_words, by_words, by_meaning], 0);
-    assert_eq!(with.shown, 3);
-    assert!(with.text.starts_with(alone.strip_suffix(CLOSE).unwrap()), "{}", with.text);
-    // If nothing is left, nothing is added.
-    let long = replied.repeat(10);
-    let by_words = passage("which pump?", &long, Some(0));
-    let brought = bring(&[by_words, BroughtPassage { found_by: FoundBy::Meaning, ..by_words }], 0);
-    assert_eq!(brought, bring(&[by_words], 0));
+fn four_passages_get_the_same_space() {
+    let replied = "The pump hums at night. ".repeat(400);
+    let brought = bring(&[passage(&"which pump? ".repeat(20), &replied, Some(0)); 5], 0);
+    assert_eq!(brought.shown, 4);
+    let lengths: Vec<usize> = brought.text.split("P12, ").skip(1).map(|entry| entry.chars().count()).collect();
+    assert!(lengths[1].abs_diff(lengths[2]) < 20 && lengths[0].abs_diff(lengths[2]) < 20, "{lengths:?}");
 }
 
 #[test]
@@ -257,8 +249,7 @@ fn an_uncertain_passage_gets_a_share_of_three() {
     let chars = |passages: &[BroughtPassage<'_>]| bring(passages, 0).text.chars().count();
     let whole = chars(&[passage("which pump?", &replied, Some(0))]);
     assert!(chars(&[weak]) < whole * 2 / 3, "{} of {whole}", chars(&[weak]));
-    let similar = BroughtPassage { found_by: FoundBy::Meaning, ..weak };
-    assert_eq!(bring(&[weak, similar, similar], 0).shown, 3);
+    assert_eq!(bring(&[weak; 3], 0).shown, 3);
 }
 
 #[test]
@@ -289,7 +280,7 @@ proptest! {
             texts.iter().map(|(asked, replied, spot)| passage(asked, replied, *spot)).collect();
         let brought = bring(&passages, 0);
         prop_assert!(brought.text.chars().count() <= PROMPT_CHARS);
-        prop_assert!(brought.shown <= 3 && brought.shown <= passages.len());
+        prop_assert!(brought.shown <= 4 && brought.shown <= passages.len());
         if let Some(inner) = brought.text.strip_prefix(OPEN) {
             let inner = inner.strip_suffix(CLOSE).unwrap();
             for tag in ["</longhaul-context", "< /longhaul-context", "<longhaul-context", "<private"] {

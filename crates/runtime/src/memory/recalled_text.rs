@@ -1,7 +1,7 @@
 //! What is recalled for a prompt: passages of other sessions, as text. Used by the hook and by the search process.
 
 use longhaul_core::short_session;
-use longhaul_memory::{BroughtPassage, ChosenPassage, PromptCandidate, PromptQuestion, bring, choose, is_said_already};
+use longhaul_memory::{BroughtPassage, ChosenPassage, PromptQuestion, PromptRank, bring, choose, is_said_already};
 use longhaul_store::{PromptPassage, PromptSearch, RecordId, Store, StoreError};
 
 use crate::shown_records::ShownRecords;
@@ -38,15 +38,12 @@ pub(crate) fn recall_for_prompt(
 ) -> Result<RecalledText, StoreError> {
     let Prompt { question, project_key, session, shown, utc_offset_seconds } = prompt;
     let passages = store.passages_for_prompt(&PromptSearch { question, project_key, session }, near)?;
-    let candidate = |passage: &PromptPassage| {
-        let PromptPassage { by_words, with_meaning, .. } = *passage;
-        PromptCandidate { by_words, with_meaning }
-    };
+    let ranks: Vec<PromptRank> = passages.iter().map(|passage| passage.rank).collect();
     let is_known = |index: usize| {
         let passage = &passages[index];
         shown.recalled.contains(&passage.record) || is_said_already(&passage.replied, &shown.said)
     };
-    let chosen = choose(question, &passages.iter().map(candidate).collect::<Vec<_>>(), is_known);
+    let chosen = choose(question, &ranks, is_known);
     Ok(render(&chosen, &passages, utc_offset_seconds))
 }
 
@@ -63,7 +60,6 @@ fn render(chosen: &[ChosenPassage], passages: &[PromptPassage], utc_offset_secon
             brought.spot = passage.spot;
             brought.is_older = passage.is_older;
             brought.is_weak = one.is_weak;
-            brought.found_by = one.found_by;
             brought
         })
         .collect();

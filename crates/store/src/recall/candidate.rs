@@ -142,10 +142,13 @@ impl Candidate {
         *self.decides.get_or_init(|| match self.what {
             // The reply can state one; the prompt only asks.
             What::Prompt => self.fields.get(1).is_some_and(|(replied, _)| decides(replied)),
-            What::Observation | What::Summary => {
-                matches!(Kind::from_name(&self.kind), Some(Kind::Note | Kind::Decision))
-            }
+            What::Observation | What::Summary => self.is_note(),
         })
+    }
+
+    /// Returns whether it is a note or a decision.
+    pub(super) fn is_note(&self) -> bool {
+        matches!(Kind::from_name(&self.kind), Some(Kind::Note | Kind::Decision))
     }
 
     /// Returns whether it says that an earlier decision no longer holds.

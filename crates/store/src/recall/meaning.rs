@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::candidate::Candidate;
 use super::expression::Strict;
 use super::key::Key;
-use super::order::{Asked, arrange};
+use super::order::{Asked, How, arrange};
 use super::ranked::Ranked;
 use crate::RecordId;
 
@@ -38,7 +38,7 @@ pub(super) fn join(
     by_words: Vec<Ranked>,
     near: &[(RecordId, f32)],
     strict: &Strict<'_>,
-    asked: Asked,
+    (asked, effort): How<'_>,
 ) -> rusqlite::Result<Vec<Ranked>> {
     if near.is_empty() {
         return Ok(by_words);
@@ -55,6 +55,7 @@ pub(super) fn join(
     let least = near.iter().map(|(_, similarity)| *similarity).min_by(f32::total_cmp);
     let scale =
         MeaningScale::new(most(|one| one.own), most(|one| one.look.covered), least.filter(|_| near.len() >= NEAREST));
+    let near = &near[..near.len().min(effort.nearest)];
     let mut all = by_words;
     all.extend(found_by_meaning(connection, looker, near, strict, |record| places.contains_key(record))?);
     let similarities: HashMap<RecordId, f32> = near.iter().copied().collect();
@@ -65,12 +66,12 @@ pub(super) fn join(
         one.score = one.own + one.parts.meaning;
         one.is_older = false;
     }
-    let order = arrange(all, looker, asked);
+    let order = arrange(all, looker, effort);
     // The results that stay where words have placed them.
     let fixed = match asked {
         Asked::Words => usize::MAX,
         Asked::Names => BEST_RESULTS,
-        Asked::Question | Asked::Prompt => 0,
+        Asked::Question => 0,
     };
     let place = |one: &Ranked| places.get(&record(one)).copied().filter(|place| *place < fixed);
     let (mut order, rest): (Vec<Ranked>, Vec<Ranked>) = order.into_iter().partition(|one| place(one).is_some());

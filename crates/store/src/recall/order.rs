@@ -6,24 +6,16 @@ use longhaul_memory::{Looker, NamedDate, Subjects, WEIGHTS, Weights};
 use rusqlite::Connection;
 
 use super::candidate::Candidate;
+use super::effort::Effort;
 use super::expression::Strict;
 use super::ranked::Ranked;
 use crate::What;
 
-/// Number of the best passages whose neighbours are read.
-const WITH_NEIGHBOURS: usize = 16;
-
-/// The same for a search at the prompt.
-const WITH_NEIGHBOURS_AT_PROMPT: usize = 2;
+/// Number of the best tool calls whose prompts are read.
+const WITH_PROMPT: usize = 4;
 
 /// Number of prompts before a decision that may discuss it. Remarks such as `continue` are in between.
 const DISCUSSED_BEFORE: i64 = 4;
-
-/// Number of the best passages that are compared for which is newer.
-const COMPARED: usize = 16;
-
-/// The same where a prompt waits for it.
-const COMPARED_AT_PROMPT: usize = 5;
 
 /// How many characters of two texts are compared for whether they say the same, first and then.
 const BEGINNING_CHARS: usize = 8;
@@ -38,36 +30,10 @@ pub(super) enum Asked {
     Names,
     /// More words: the answer may be next to the passage that has the words.
     Question,
-    /// A prompt, for which the user waits. Few neighbours are read.
-    Prompt,
 }
 
-impl Asked {
-    /// Returns the number of the best passages whose neighbours are read.
-    fn with_neighbours(self) -> usize {
-        match self {
-            Self::Words => 0,
-            Self::Question | Self::Names => WITH_NEIGHBOURS,
-            Self::Prompt => WITH_NEIGHBOURS_AT_PROMPT,
-        }
-    }
-
-    /// Returns how far before and after a passage others are looked at.
-    fn distances(self) -> &'static [i64] {
-        match self {
-            Self::Words | Self::Names | Self::Question => &[-1, 1, -2, 2],
-            Self::Prompt => &[-1, 1],
-        }
-    }
-
-    /// Returns how many of the best are compared with each other for which is newer.
-    fn compared(self) -> usize {
-        match self {
-            Self::Words | Self::Names | Self::Question => COMPARED,
-            Self::Prompt => COMPARED_AT_PROMPT,
-        }
-    }
-}
+/// What is asked, and how much is read for it.
+pub(super) type How<'a> = (Asked, &'a Effort);
 
 /// Returns the records in order, the best first.
 pub(super) fn rank(
@@ -75,23 +41,29 @@ pub(super) fn rank(
     looker: &mut Looker,
     found: Vec<Candidate>,
     strict: &Strict<'_>,
-    asked: Asked,
+    (asked, effort): How<'_>,
 ) -> rusqlite::Result<Vec<Ranked>> {
     let mut ranked = Ranked::all(found, looker);
     sort(&mut ranked);
-    add_neighbours(connection, looker, &mut ranked, strict, asked)?;
-    Ok(arrange(ranked, looker, asked))
+    if asked != Asked::Words {
+        // A search that takes every call as a result does not need their prompts.
+        if !effort.takes_calls {
+            add_called(connection, looker, &mut ranked, strict)?;
+        }
+        add_neighbours(connection, looker, &mut ranked, strict, effort)?;
+    }
+    Ok(arrange(ranked, looker, effort))
 }
 
 /// Orders records by the scores of their own texts and of their neighbours.
-pub(super) fn arrange(mut ranked: Vec<Ranked>, looker: &Looker, asked: Asked) -> Vec<Ranked> {
+pub(super) fn arrange(mut ranked: Vec<Ranked>, looker: &Looker, effort: &Effort) -> Vec<Ranked> {
     add_shares(&mut ranked);
     prefer_newer(&mut ranked);
     prefer_dates(&mut ranked, &looker.dates);
     sort(&mut ranked);
     ranked.retain(|one| one.score > 0.0 || one.one.is_selected);
     fold(&mut ranked);
-    put_newer_first(&mut ranked, looker, asked.compared());
+    put_newer_first(&mut ranked, looker, effort.compared);
     spread(ranked)
 }
 
@@ -105,14 +77,14 @@ fn add_neighbours(
     looker: &mut Looker,
     ranked: &mut Vec<Ranked>,
     strict: &Strict<'_>,
-    asked: Asked,
+    effort: &Effort,
 ) -> rusqlite::Result<()> {
     let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).collect();
     let best: Vec<(i64, i64)> =
-        ranked.iter().filter_map(|ranked| place(&ranked.one)).take(asked.with_neighbours()).collect();
+        ranked.iter().filter_map(|ranked| place(&ranked.one)).take(effort.with_neighbours).collect();
     let mut found = Vec::new();
     for (session, number) in best {
-        for distance in asked.distances() {
+        for distance in effort.distances {
             let beside = number + distance;
             if known.insert((session, beside))
                 && let Some(one) = Candidate::prompt(connection, session, beside)?
@@ -120,6 +92,30 @@ fn add_neighbours(
             {
                 found.push(one);
             }
+        }
+    }
+    ranked.extend(Ranked::all(found, looker));
+    Ok(())
+}
+
+/// Adds the prompts for which the best tool calls were made: they need not have the words.
+fn add_called(
+    connection: &Connection,
+    looker: &mut Looker,
+    ranked: &mut Vec<Ranked>,
+    strict: &Strict<'_>,
+) -> rusqlite::Result<()> {
+    let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).collect();
+    let calls = ranked.iter().filter(|ranked| ranked.one.what == What::Observation);
+    let made_for: Vec<(i64, i64)> =
+        calls.filter_map(|call| Some((call.one.session?, call.one.prompt_number))).take(WITH_PROMPT).collect();
+    let mut found = Vec::new();
+    for (session, number) in made_for {
+        if known.insert((session, number))
+            && let Some(one) = Candidate::prompt(connection, session, number)?
+            && strict.passes(&one)
+        {
+            found.push(one);
         }
     }
     ranked.extend(Ranked::all(found, looker));

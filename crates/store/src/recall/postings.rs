@@ -13,16 +13,11 @@ use longhaul_memory::{
 use rusqlite::Connection;
 
 use super::beginnings::any_of;
+use super::effort::Effort;
 use super::expression::Strict;
 use super::index::rows;
 use super::key::{Key, range, range_of_others};
 use crate::What;
-
-/// Maximum number of rows read for all terms of a query.
-const ROWS: usize = 24_000;
-
-/// Minimum and maximum number of rows read for one term.
-const ROWS_OF_TERM: (usize, usize) = (300, 3_000);
 
 /// Percentage of candidates that need not be passages. They weigh less, and there are many more of them.
 const OTHERS: usize = 40;
@@ -67,16 +62,20 @@ pub(super) fn read(
     strict: &Strict<'_>,
     records: f64,
     most: usize,
+    effort: &Effort,
 ) -> rusqlite::Result<Postings> {
-    let limit = (ROWS / wanted.len().max(1)).clamp(ROWS_OF_TERM.0, ROWS_OF_TERM.1);
+    let limit = (effort.rows / wanted.len().max(1)).clamp(effort.rows_of_term.0, effort.rows_of_term.1);
     let scope = strict.expression(None, None);
-    let index =
-        Index { connection, strict, scope: &scope, wanted: wanted.len(), limit, last: LastIds::read(connection)? };
+    // Most projects have none, and then no term need be looked up for them.
+    let has_notes = effort.takes_calls || !rows(connection, IS_NOTE, &range_of_others(strict.project), 1)?.is_empty();
+    let last = LastIds::read(connection)?;
+    let index = Index { connection, strict, scope: &scope, wanted: wanted.len(), limit, last, effort, has_notes };
     let (mut terms, mut lists, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for term in wanted {
         let mut term = term.clone();
         let mut list = index.lists(&term)?;
         if list.is_empty()
+            && effort.corrects
             && term.is_word
             && wanted.len() <= MAX_WORDS_TO_CORRECT_ONE
             && unknown.len() < MAX_CORRECTED_WORDS
@@ -87,7 +86,9 @@ pub(super) fn read(
         terms.push(term);
         lists.push(list);
     }
-    let rarity: Vec<f64> = lists.iter().map(|list| rarity(index.having(list, records), records)).collect();
+    // For a prompt, an unknown word is not rarer than the rarest; otherwise words that only the prompt has would decide.
+    let least = if effort.takes_calls { 0.0 } else { 1.0 };
+    let rarity: Vec<f64> = lists.iter().map(|list| rarity(index.having(list, records).max(least), records)).collect();
     let weights: Vec<f64> = rarity.iter().zip(&terms).map(|(rarity, term)| rarity * term.weight).collect();
     let mut passages = select(lists.iter().map(|lists| &lists.passages), &weights);
     let mut others = select(lists.iter().map(|lists| &lists.others), &weights);
@@ -153,20 +154,28 @@ struct Index<'a> {
     /// Number of rows of a class that are read for a term.
     limit: usize,
     last: LastIds,
+    effort: &'a Effort,
+    /// Whether there may be notes and decisions.
+    has_notes: bool,
 }
 
 impl Index<'_> {
     fn lists(&self, term: &WantedTerm) -> rusqlite::Result<Lists> {
         let any = any_of(self.connection, &term.forms, term.is_prefix)?;
         let project = self.strict.project;
-        let read = |is_wanted: bool, range: RangeInclusive<i64>| match is_wanted {
-            true => self.read(&any, &range),
+        let read = |is_wanted: bool, any: &str, range: RangeInclusive<i64>| match is_wanted {
+            true => self.read(any, &range),
             false => Ok(List::default()),
         };
-        let takes_others = self.strict.takes(What::Observation) || self.strict.takes(What::Summary);
+        // Pairs of characters are not identifiers.
+        let is_identifier = !term.is_word && term.forms[0].is_ascii();
+        let takes_calls = self.effort.takes_calls || is_identifier;
+        let takes_others = (takes_calls || self.has_notes)
+            && (self.strict.takes(What::Observation) || self.strict.takes(What::Summary));
+        let of_others = if takes_calls { any.clone() } else { and(&any, IS_NOTE) };
         Ok(Lists {
-            passages: read(self.strict.takes(What::Prompt), range(project, What::Prompt))?,
-            others: read(takes_others, range_of_others(project))?,
+            passages: read(self.strict.takes(What::Prompt), &any, range(project, What::Prompt))?,
+            others: read(takes_others, &of_others, range_of_others(project))?,
         })
     }
 

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 
 use super::beginnings::any_of;
 use super::candidate::Candidate;
+use super::effort::{Effort, SEARCH};
 use super::expression::Strict;
 use super::index::rows;
 use super::key::{Key, range};
@@ -17,9 +18,6 @@ use super::order::{Asked, rank};
 use super::ranked::Ranked;
 use super::{NearRecords, meaning, postings, strict, trigrams};
 use crate::{Hit, Order, Score, ScoreParts, Store, StoreError, What};
-
-/// Number of records that are read and ranked.
-const CANDIDATES: usize = 200;
 
 /// Maximum number of bytes of passages that are read and ranked.
 const PASSAGE_BYTES: u64 = 512 * 1024;
@@ -30,9 +28,6 @@ const LONG_PASSAGE: u64 = 16 * 1024;
 
 /// Number of records that are read if all matches are wanted, such as in the order of time.
 const MOST: usize = 1_000;
-
-/// Maximum number of prompts of a project that are counted. With more, the rarity of a word hardly changes.
-const COUNTED_PROMPTS: usize = 20_000;
 
 /// A query with at least this many terms is a question.
 const QUESTION: usize = 3;
@@ -108,14 +103,14 @@ fn find(
     if wanted.is_empty() && !strict.has_required() && query.query.is_some_and(|query| !query.terms.is_empty()) {
         return Ok(Vec::new());
     }
-    let searcher = Searcher { connection, query, lazy_near, strict: &strict, wanted: &wanted };
-    let mut found = if wanted.is_empty() { searcher.listed()? } else { searcher.ranked()? };
+    let searcher = Searcher { connection, query, lazy_near, strict: &strict, wanted: &wanted, effort: &SEARCH };
+    let mut found = if wanted.is_empty() { searcher.listed()? } else { searcher.ranked()?.0 };
     let text = query.query.map(Query::wanted).unwrap_or_default();
     if found.is_empty() && !wanted.is_empty() {
         // A weak result is better than none, as long as there is any word of the query.
         let common = common_terms(&text);
         if !common.is_empty() {
-            found = Searcher { wanted: &common, ..searcher }.ranked()?;
+            found = Searcher { wanted: &common, ..searcher }.ranked()?.0;
             found.iter_mut().for_each(|one| (one.look.covered, one.evidence) = (0.0, 0.0));
         }
     }
@@ -135,13 +130,15 @@ fn required_looker(query: &SearchQuery<'_>, wanted: &[WantedTerm]) -> Option<Loo
     (!required.is_empty()).then(|| Looker::new(terms.iter().map(|term| (term, 1.0))))
 }
 
-struct Searcher<'a> {
-    connection: &'a Connection,
-    query: &'a SearchQuery<'a>,
+/// A search for some terms.
+pub(super) struct Searcher<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) query: &'a SearchQuery<'a>,
     /// The records that are near in meaning, from the time at which they are used first.
-    lazy_near: &'a dyn Deref<Target = NearRecords>,
-    strict: &'a Strict<'a>,
-    wanted: &'a [WantedTerm],
+    pub(super) lazy_near: &'a dyn Deref<Target = NearRecords>,
+    pub(super) strict: &'a Strict<'a>,
+    pub(super) wanted: &'a [WantedTerm],
+    pub(super) effort: &'a Effort,
 }
 
 impl Searcher<'_> {
@@ -158,22 +155,23 @@ impl Searcher<'_> {
                 self.query.query.into_iter().flat_map(Query::required).map(|term| term.text.as_str()).collect();
             let terms = wanted_terms(&text.join(" "));
             let mut looker = Looker::new(terms.iter().map(|term| (term, 1.0)));
-            return rank(self.connection, &mut looker, all, self.strict, Asked::Words);
+            return rank(self.connection, &mut looker, all, self.strict, (Asked::Words, self.effort));
         }
         Ok(self.by_time(all))
     }
 
-    /// Returns the best matches.
-    fn ranked(&self) -> rusqlite::Result<Vec<Ranked>> {
+    /// Returns the best matches, the best first, and what has ranked them.
+    pub(super) fn ranked(&self) -> rusqlite::Result<(Vec<Ranked>, Looker)> {
+        let mut looker = Looker::new([]);
         if self.query.order != Order::Relevance {
             let all = self.gather(&every(self.connection, self.wanted)?)?;
             if !all.is_empty() {
-                return Ok(self.by_time(all));
+                return Ok((self.by_time(all), looker));
             }
         }
-        let records = records_in(self.connection, self.strict.project)?;
-        let most = CANDIDATES.max(self.query.limit.saturating_add(self.query.offset).min(MOST));
-        let found = postings::read(self.connection, self.wanted, self.strict, records, most)?;
+        let records = self.records()?;
+        let most = self.effort.candidates.max(self.query.limit.saturating_add(self.query.offset).min(MOST));
+        let found = postings::read(self.connection, self.wanted, self.strict, records, most, self.effort)?;
         let mut candidates = self.read(&found.records)?;
         candidates.iter_mut().for_each(|one| one.is_selected = true);
         if self.strict.has_required() && self.strict.takes(What::Prompt) {
@@ -182,32 +180,34 @@ impl Searcher<'_> {
         if let Some(file) = &self.strict.file {
             self.add_observations_of_file(&mut candidates, file)?;
         }
-        let mut looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
         if candidates.is_empty() && !found.unknown.is_empty() {
             // Only parts of words remain, which are in the trigrams of prompts, titles and paths.
             let parts = trigrams::having_parts(self.connection, self.strict, &found.unknown)?;
             candidates = self.read(&parts)?;
             if !candidates.is_empty() {
-                return Ok(self.by_time_if_asked(candidates));
+                return Ok((self.by_time_if_asked(candidates), looker));
             }
         }
+        looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
+        looker.read_on = self.effort.read_on;
         let asked = match self.wanted.len() {
             ..QUESTION => Asked::Words,
             _ if are_names(self.wanted) => Asked::Names,
             _ => Asked::Question,
         };
+        let how = (asked, self.effort);
         looker.dates = dates_in(&self.query.query.map(Query::wanted).unwrap_or_default());
-        let ranked = rank(self.connection, &mut looker, candidates, self.strict, asked)?;
+        let ranked = rank(self.connection, &mut looker, candidates, self.strict, how)?;
         if ranked.is_empty() && !self.near().are_enough {
-            return Ok(ranked);
+            return Ok((ranked, looker));
         }
-        let mut ranked = meaning::join(self.connection, &mut looker, ranked, &self.near().records, self.strict, asked)?;
+        let mut ranked = meaning::join(self.connection, &mut looker, ranked, &self.near().records, self.strict, how)?;
         let rarest = postings::rarity(1.0, records);
         ranked.iter_mut().for_each(|one| one.evidence = (one.score - one.parts.meaning).max(0.0) / rarest);
         if self.query.order != Order::Relevance {
-            return Ok(self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect()));
+            ranked = self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect());
         }
-        Ok(ranked)
+        Ok((ranked, looker))
     }
 
     /// Adds passages that have the required words in another row than the wanted ones, because a prompt and its replies
@@ -216,7 +216,7 @@ impl Searcher<'_> {
         let expression = self.strict.without_session(self.strict.expression(Some(What::Prompt), None));
         let range = range(self.strict.project, What::Prompt);
         let known: HashSet<Key> = candidates.iter().map(Candidate::key).collect();
-        let rows = rows(self.connection, &expression, &range, CANDIDATES)?;
+        let rows = rows(self.connection, &expression, &range, self.effort.candidates)?;
         let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).filter(|key| !known.contains(key)).collect();
         keys.dedup();
         candidates.extend(self.read(&keys)?);
@@ -231,6 +231,25 @@ impl Searcher<'_> {
         let keys: Vec<Key> = ids.into_iter().take(MOST).map(|id| Key::new(0, What::Observation, id)).collect();
         candidates.extend(self.read(&keys)?.into_iter().filter(|one| !known.contains(&one.key())));
         Ok(())
+    }
+
+    /// Returns the estimated number of records, without counting all of them.
+    pub(super) fn records(&self) -> rusqlite::Result<f64> {
+        let count = |sql: &str| {
+            self.connection.prepare_cached(sql)?.query_row([self.strict.project], |row| row.get::<_, i64>(0))
+        };
+        let observations = match self.effort.takes_calls {
+            true => count("SELECT coalesce(sum(observations), 0) FROM projects WHERE ?1 IS NULL OR id = ?1")?,
+            false => 0,
+        };
+        let counted = self.effort.counted;
+        let prompts = match self.strict.project {
+            Some(_) => {
+                count(&format!("SELECT count(*) FROM (SELECT 1 FROM prompts WHERE project_id = ?1 LIMIT {counted})"))?
+            }
+            None => count("SELECT coalesce((SELECT max(id) FROM prompts), 0) WHERE ?1 IS NULL")?,
+        };
+        Ok((observations + prompts).max(1) as f64)
     }
 
     fn gather(&self, words: &str) -> rusqlite::Result<Vec<Candidate>> {
@@ -290,19 +309,6 @@ fn every(connection: &Connection, wanted: &[WantedTerm]) -> rusqlite::Result<Str
         all.push(format!("({})", any_of(connection, &term.forms, term.is_prefix)?));
     }
     Ok(all.join(" AND "))
-}
-
-/// Returns the estimated number of records, without counting all of them.
-fn records_in(connection: &Connection, project: Option<i64>) -> rusqlite::Result<f64> {
-    let count = |sql: &str| connection.prepare_cached(sql)?.query_row([project], |row| row.get::<_, i64>(0));
-    let observations = count("SELECT coalesce(sum(observations), 0) FROM projects WHERE ?1 IS NULL OR id = ?1")?;
-    let prompts = match project {
-        Some(_) => count(&format!(
-            "SELECT count(*) FROM (SELECT 1 FROM prompts WHERE project_id = ?1 LIMIT {COUNTED_PROMPTS})"
-        ))?,
-        None => count("SELECT coalesce((SELECT max(id) FROM prompts), 0) WHERE ?1 IS NULL")?,
-    };
-    Ok((observations + prompts).max(1) as f64)
 }
 
 fn percent(share: f64) -> u8 {
