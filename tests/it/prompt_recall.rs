@@ -163,7 +163,7 @@ fn everyday_prompts_bring_nothing() {
 #[test]
 fn a_short_topic_brings_what_may_be_about_it_and_says_so() {
     let sandbox = remembering();
-    let text = brought(&sandbox, "dddd-4444", "importer timeouts abroad");
+    let text = brought(&sandbox, "dddd-4444", "importer timeouts with foreign currencies");
     assert!(text.contains("P1, 2026-11-01, session aaaa-111, may not be about this\n"), "{text:?}");
     // What the session is doing, and what is more than a topic, brings only what is certain.
     for (number, prompt) in [

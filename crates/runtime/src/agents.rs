@@ -10,7 +10,8 @@ use longhaul_core::{Env, SessionId, catalog, reply};
 use longhaul_store::ContextUse;
 use longhaul_tracker::client_name;
 
-use crate::hook::{JobFn, answer, answer_even_after_a_panic, patient};
+use crate::clock_and_env::patient;
+use crate::hook::{JobFn, answer, answer_even_after_a_panic};
 use crate::jobs::privacy::is_wholly_private;
 use crate::{Deadline, Error, ErrorLog, Home, Hook, bounded_read, clock_and_env, files, process, stdin};
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
@@ -19,6 +19,17 @@ pub fn env() -> Env {
     let platform = if cfg!(target_os = "macos") { Platform::MacOs } else { Platform::Unix };
     // A variable that is not UTF-8 is treated as not set.
     Env::new(clock(), platform, |name| std::env::var(name).ok())
+}
+
+/// Returns `limit`, or a multiple of it in a test build if `LONGHAUL_PATIENCE` names one: what a test expects of a hook must not
+/// depend on how busy the machine is.
+#[expect(clippy::disallowed_methods, reason = "only this module reads the environment")]
+pub(crate) fn patient(limit: Duration) -> Duration {
+    if !cfg!(debug_assertions) {
+        return limit;
+    }
+    let times = std::env::var("LONGHAUL_PATIENCE").ok().and_then(|times| times.parse().ok());
+    limit * times.unwrap_or(1)
 }
 
 /// Returns the current time. Only code that waits needs it; all other code uses the time in [`Env`].

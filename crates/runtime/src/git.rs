@@ -16,7 +16,7 @@ use std::time::Duration;
 use longhaul_core::Env;
 
 use self::work_tree::core_worktree;
-use crate::hook::patient;
+use crate::clock_and_env::patient;
 use crate::{Error, Home, bounded_read, files, process};
 
 pub use self::private_git::{Printed, PrivateGit};

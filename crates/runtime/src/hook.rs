@@ -17,6 +17,7 @@ use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::{ChainId, Store, StoreError};
 
 use crate::agents::AgentCall;
+use crate::clock_and_env::patient;
 use crate::jobs::privacy;
 use crate::jobs::prompt_recall::SearchedPrompt;
 use crate::memory::upkeep;
@@ -568,14 +569,4 @@ impl Deadline {
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
-}
-
-/// Returns `limit`, or a multiple of it in a test build if `LONGHAUL_PATIENCE` names one: what a test expects of a hook must not
-/// depend on how busy the machine is.
-pub(crate) fn patient(limit: Duration) -> Duration {
-    if !cfg!(debug_assertions) {
-        return limit;
-    }
-    let times = std::env::var("LONGHAUL_PATIENCE").ok().and_then(|times| times.parse().ok());
-    limit * times.unwrap_or(1)
 }

@@ -17,7 +17,7 @@ use rustix::process::Signal;
 use rustix::time::Timespec;
 
 use crate::Error;
-use crate::hook::patient;
+use crate::clock_and_env::patient;
 use crate::tied_child::NOT_PASSED_ON;
 use crate::tmux::check_socket;
 

@@ -17,7 +17,7 @@ use longhaul_tracker::reopen::Window;
 use longhaul_tracker::{LivePane, OPTIONS, Options, Pane, escape};
 
 use self::window::{print_window, window_of};
-use crate::hook::patient;
+use crate::clock_and_env::patient;
 use crate::process::{self, Started};
 use crate::{Deadline, Error};
 

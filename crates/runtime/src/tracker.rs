@@ -28,8 +28,8 @@ use longhaul_tracker::{
     without_control_chars,
 };
 
+use crate::clock_and_env::patient;
 use crate::files::{self, word};
-use crate::hook::patient;
 use crate::notifications::{self, Question};
 use crate::tmux::Server;
 use crate::{ActivityLog, Deadline, Error, Home, bounded_read, git, process, waiting_times};

@@ -8,10 +8,10 @@ use longhaul_core::{Reply, SessionId};
 use longhaul_handoff::{BATON_WRITTEN, BatonTrigger, Refusal, Rendered, baton_command};
 use longhaul_store::{NewInjection, Session, Store};
 
+use crate::clock_and_env::patient;
 use crate::handoff::{
     Claim, Handover, Heir, Progress, Project, Unread, catch_up, register, render_session, unread_turns,
 };
-use crate::hook::patient;
 use crate::memory::keep_last_reply;
 use crate::{Deadline, Error, Flow, Hook, clock_and_env, waiting_times};
 

@@ -8,8 +8,8 @@ use longhaul_core::event::{
 use longhaul_memory::{PAGE_MIN_CHARS, is_skipped};
 use longhaul_store::Session;
 
+use crate::clock_and_env::patient;
 use crate::handoff::register;
-use crate::hook::patient;
 use crate::memory::meaning::lacks_vectors;
 use crate::memory::{
     Reader, ReportedCall, Spool, clean_prompt, is_excluded, note, noted_prompt, render_page, sum_up, take_in,
