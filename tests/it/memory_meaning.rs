@@ -83,6 +83,8 @@ fn a_record_is_found_in_other_words_and_gone_when_it_is_forgotten() {
     sandbox.write_config(&json!({ "memory": { "embeddings": file } }).to_string());
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
     turn(&sandbox, "b", "the cache is stale", "Emptied it.");
+    let stats = sandbox.longhaul(&["memory", "stats"]).stdout;
+    assert!(stats.contains("none yet of test: the first search computes them"), "{stats}");
     let similar = |text: &str| sandbox.longhaul(&["memory", "similar", text, "--json"]);
     let found = similar("login broken");
     assert_eq!(ids(&found)[0], "P1", "{found:?}");

@@ -111,7 +111,7 @@ pub(crate) fn compute_vectors(memory: &Memory<'_>) -> Result<Option<usize>, Erro
 /// The failure of an endpoint is printed as well: only the worker calls it, and that prints nothing.
 fn report_vectors(memory: &Memory<'_>) -> bool {
     let computed = compute_vectors(memory);
-    let mut problems = model_problems(memory);
+    let mut problems = models(memory).map(|models| models.problems()).unwrap_or_default();
     match &computed {
         Ok(Some(computed)) => out::message(&format!("Computed {computed} vectors.")),
         Ok(None) => {}
@@ -129,10 +129,23 @@ fn report_vectors(memory: &Memory<'_>) -> bool {
     computed.is_ok()
 }
 
-/// Returns what is wrong with the models that compute vectors.
-fn model_problems(memory: &Memory<'_>) -> Vec<String> {
-    let state = ModelsState::read(memory.env, &memory.home, &memory.config);
-    state.map(|state| state.problems()).unwrap_or_default()
+/// Returns the models that compute vectors; `None` if meanings are not compared.
+fn models(memory: &Memory<'_>) -> Option<ModelsState> {
+    ModelsState::read(memory.env, &memory.home, &memory.config)
+}
+
+/// Says which model compares meanings, where no record has a vector of it.
+fn without_vectors(models: Option<&ModelsState>, vectors: &[VectorStats]) -> Option<String> {
+    let Some(models) = models else { return Some("off, by memory.enabled or memory.embeddings".to_owned()) };
+    let (used, when) = match (&models.endpoint, &models.file) {
+        (Some(endpoint), _) => (&endpoint.model, "the worker computes them"),
+        (None, Some(Ok(id))) => (id, "the first search computes them"),
+        // Said as a problem.
+        (None, Some(Err(_))) => return None,
+        (None, None) => return Some("no model: every bundle has one, `longhaul install`".to_owned()),
+    };
+    let has_some = vectors.iter().any(|one| one.model == *used);
+    (!has_some).then(|| format!("none yet of {used}: {when}"))
 }
 
 /// How many projects are listed without `--json`.
@@ -149,7 +162,8 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     };
     let (stats, sizes, projects) = (store.stats()?, store.sizes()?, store.projects()?);
     let (index, vectors) = (store.index_progress()?, store.vector_stats()?);
-    let problems = model_problems(memory);
+    let models = models(memory);
+    let problems = models.as_ref().map(ModelsState::problems).unwrap_or_default();
     if json {
         let mut value = stats_json(&stats, &sizes, &projects, index, (&vectors, &problems));
         let maps = store.line_map_stats()?;
@@ -193,6 +207,9 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     for VectorStats { model, vectors, looked_at, records, .. } in &vectors {
         let share = 100.0 * *looked_at as f64 / (*records).max(1) as f64;
         out::text(&format!("{:14} {vectors:>12} of {model}, {share:.0} % of the records processed", "vectors"))?;
+    }
+    if let Some(why) = without_vectors(models.as_ref(), &vectors) {
+        out::text(&format!("{:14} {why}", "vectors"))?;
     }
     for problem in &problems {
         out::text(&format!("{:14} {problem}", "problem"))?;
