@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use longhaul_core::Env;
@@ -124,7 +125,8 @@ pub fn blame(asked: &Question<'_>) -> Result<Blame, Error> {
     }
     let mut found = history.finish(known, text);
     let begins_at = (!snapshots.is_empty() || history.map_at > 0).then_some(history.begins_at);
-    resolve_commits(asked, &git, &activity, begins_at, &mut found);
+    let ahead = history.ahead.take();
+    resolve_commits(asked, &git, &activity, begins_at, ahead, &mut found);
     Ok(found)
 }
 
@@ -245,6 +247,8 @@ struct History<'a> {
     left_out: Option<usize>,
     /// The content of the last version.
     last_blob: String,
+    /// Git's own blame of the file, begun while the versions are read.
+    ahead: Option<CommitBlame>,
     /// How many snapshots a new line map may cover, and its content.
     settled_at: usize,
     settled: Option<((Vec<u8>, String), String)>,
@@ -280,6 +284,7 @@ impl<'a> History<'a> {
             unread_from: None,
             left_out: None,
             last_blob: String::new(),
+            ahead: None,
             settled_at: activity.settled(snapshots).min(end),
             settled: None,
         }
@@ -367,6 +372,11 @@ impl<'a> History<'a> {
             let mut older = History { uses_map: self.uses_map, ..older };
             known = older.walk(&old, first.snapshot, depth + 1, None)?.0;
             self.texts.extend(older.texts);
+        }
+        // The first snapshot has the file, so git will be asked for the commits of the lines that are left of it.
+        let is_old = versions.first().is_some_and(|first| first.snapshot == 0 && first.blob.is_some());
+        if is_old && known.is_none() && present.is_some() && versions.len() >= WORTH_STORING && self.ahead.is_none() {
+            self.ahead = CommitBlame::begin(self.git, self.asked.place, path);
         }
         let ids: Vec<String> = versions.iter().filter_map(|version| version.blob.clone()).collect();
         let git = self.git.clone();
@@ -629,6 +639,22 @@ fn parse_versions(listed: &[u8], places: &[usize], path: &[u8]) -> Vec<Version> 
     versions
 }
 
+/// Git's own blame of a whole file, which runs beside this.
+struct CommitBlame {
+    head: String,
+    printed: JoinHandle<Option<Vec<u8>>>,
+}
+
+impl CommitBlame {
+    fn begin(git: &PrivateGit, place: &Place, path: &[u8]) -> Option<Self> {
+        let head = git::commit(&place.tree.top).filter(|head| is_id(head))?;
+        let path = std::str::from_utf8(path).ok()?.to_owned();
+        let (git, commit) = (git.clone(), head.clone());
+        let printed = std::thread::spawn(move || git.run(&["blame", "--porcelain", &commit, "--", &path], b"").ok());
+        Some(Self { head, printed })
+    }
+}
+
 /// A commit that git's own blame names.
 struct Committed {
     id: String,
@@ -643,6 +669,7 @@ fn resolve_commits(
     git: &PrivateGit,
     activity: &Activity<'_>,
     begins_at: Option<u64>,
+    ahead: Option<CommitBlame>,
     found: &mut Blame,
 ) {
     let is_open = |origin: &Origin| match origin.kind {
@@ -657,7 +684,7 @@ fn resolve_commits(
         return;
     }
     let needs_blame = open.iter().any(|at| found.origins[found.lines[*at].origin].kind == OriginKind::Commit);
-    let commits = if needs_blame { committed_lines(asked, git, found, &open) } else { HashMap::new() };
+    let commits = if needs_blame { committed_lines(asked, git, ahead, found, &open) } else { HashMap::new() };
     let mut by_line: HashMap<Bare, Vec<(&EditCall, &Turn)>> = HashMap::new();
     for (call, turn) in activity.past_calls() {
         for bare in call.new_lines().into_iter().filter(|bare| bare.is_telling()) {
@@ -701,7 +728,13 @@ fn resolve_commits(
 }
 
 /// Asks git which commit has brought which line.
-fn committed_lines(asked: &Question<'_>, git: &PrivateGit, found: &Blame, open: &[usize]) -> HashMap<usize, Committed> {
+fn committed_lines(
+    asked: &Question<'_>,
+    git: &PrivateGit,
+    ahead: Option<CommitBlame>,
+    found: &Blame,
+    open: &[usize],
+) -> HashMap<usize, Committed> {
     let printed = || {
         let head = git::commit(&asked.place.tree.top).filter(|head| is_id(head))?;
         let path = std::str::from_utf8(asked.path).ok()?;
@@ -715,6 +748,10 @@ fn committed_lines(asked: &Question<'_>, git: &PrivateGit, found: &Blame, open: 
         }
         if pairs.is_empty() {
             return None;
+        }
+        let ahead = ahead.filter(|ahead| ahead.head == head).and_then(|ahead| ahead.printed.join().ok().flatten());
+        if let Some(printed) = ahead {
+            return Some((printed, pairs));
         }
         let mut ranges: Vec<(usize, usize)> = Vec::new();
         for at in pairs.keys() {
