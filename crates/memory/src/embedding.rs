@@ -4,10 +4,14 @@
 //! The model is a file of about 4 MB, with one byte per dimension, which `cargo xtask model` trains with a model of the kind
 //! that model2vec distils. Its bytes are an argument.
 
+mod closeness;
+
 use std::iter;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+
+pub use self::closeness::Question;
 
 /// The largest scale of a token's vector. With it, the sum over the most tokens that a text can have is still finite.
 const MAX_SCALE: f32 = 1e30;
@@ -52,6 +56,15 @@ impl Model {
             mean.add(&bytes[shape.row_offset(token)..shape.row_offset(token + 1)], self.scale(token));
         }
         mean.finish()
+    }
+
+    /// Adds a token's vector.
+    fn add(&self, token: usize, sum: &mut [f32]) {
+        let (shape, scale) = (self.vocabulary.shape(), self.scale(token));
+        let row = &self.vocabulary.bytes()[shape.row_offset(token)..shape.row_offset(token + 1)];
+        for (sum, value) in sum.iter_mut().zip(row) {
+            *sum += f32::from(*value as i8) * scale;
+        }
     }
 
     fn scale(&self, token: usize) -> f32 {

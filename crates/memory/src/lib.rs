@@ -42,8 +42,8 @@ pub use crate::recall::{
     MIN_BEGINNING_CHARS, MarkedText, MeaningScale, NamedDate, Needed, NeededInReport, NeededMeaning, NeededWeakly,
     PROMPT_CHARS, PROMPT_PASSAGES, PassageKind, PromptKind, PromptQuestion, PromptRank, REPORT_PASSAGES, Spot, Subject,
     Subjects, THRESHOLDS, Thresholds, Verdict, WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch, amends, are_names,
-    bring, choose, common_terms, dates_in, decide, decides, is_said_already, keep_among_first, recalled_message,
-    said_parts, spelled_like, wanted_terms,
+    bring, choose, common_terms, dates_in, decide, decides, is_said_already, is_short, keep_among_first,
+    recalled_message, said_parts, spelled_like, wanted_terms,
 };
 pub use crate::redact::{redact, redact_command, redact_input_commands};
 pub use crate::redacted_ends::redacted_ends;

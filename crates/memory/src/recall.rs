@@ -39,7 +39,7 @@ pub use self::marked_text::MarkedText;
 pub use self::matched_words::{WordMarker, WordMatch};
 pub use self::prompt::{Evidence, PromptQuestion, Verdict, decide};
 pub use self::prompt_choice::{ChosenPassage, PromptRank, choose};
-pub use self::prompt_kind::PromptKind;
+pub use self::prompt_kind::{PromptKind, is_short};
 pub use self::said_already::{is_said_already, said_parts};
 pub use self::similarity::{BEST_RESULTS, FIRST_RESULTS, MeaningScale, keep_among_first};
 pub use self::subject::{Subject, Subjects};

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::embedding::{self, FormatError, Model, Vector, Vocabulary, dot};
+use crate::embedding::{self, FormatError, Model, Question, Vector, Vocabulary, dot};
 
 /// Lays out a model file with these tokens and vectors, each vector with the scale 1.
 pub(crate) fn file(id: &str, tokens: &[(&str, &[i8])]) -> Vec<u8> {
@@ -39,6 +39,21 @@ fn a_text_is_the_mean_of_its_tokens() {
     assert!((one.similarity(&model.embed("login").unwrap()) - 0.5_f32.sqrt()).abs() < 0.01);
     assert!((one.similarity(&one) - 1.0).abs() < 0.01);
     assert_eq!(model.embed("nothing known"), None);
+}
+
+#[test]
+fn the_closest_sentences_of_a_long_text_count() {
+    let model = Model::parse(model()).unwrap();
+    let question = Question::new(&model, "login login broken").unwrap();
+    let (far, close) = ("Broken broken fails. ".repeat(20), "Login, login, broken!");
+    let whole = |text: &str| model.embed("login login broken").unwrap().similarity(&model.embed(text).unwrap());
+    let hidden = format!("{far}\n{close}\n{far}");
+    assert!(whole(&hidden) < 0.6, "{}", whole(&hidden));
+    assert!(question.closeness(&hidden) > 0.95, "{}", question.closeness(&hidden));
+    assert!(question.closeness(&far) < 0.6, "{}", question.closeness(&far));
+    // Too short to be a sentence, and nothing known.
+    assert_eq!((question.closeness("Login."), question.closeness("")), (0.0, 0.0));
+    assert!(Question::new(&model, "nothing known").is_none());
 }
 
 #[test]

@@ -142,7 +142,7 @@ impl PromptKind {
 /// Returns whether a prompt is one line of a few words, which is only a question or a topic.
 ///
 /// Every passage has some words of a longer text, or of one with pasted text, by chance.
-pub(super) fn is_short(text: &str) -> bool {
+pub fn is_short(text: &str) -> bool {
     !text.trim().contains('\n') && text.split_whitespace().nth(SHORT).is_none()
 }
 

@@ -24,19 +24,26 @@ impl MeaningScale {
     ///
     /// `least` is the smallest similarity of the nearest records, if more records than these were compared. It is the
     /// similarity of something unrelated, which differs between models and queries. Many records may have the same
-    /// subject, so a similarity that is high for every model always counts.
-    pub fn new(best_score: f64, covered: f64, least: Option<f32>) -> Self {
+    /// subject, so a similarity that is high for every model always counts. `by_sentences` says what was compared: the closest
+    /// sentences or whole texts.
+    pub fn new(best_score: f64, covered: f64, least: Option<f32>, by_sentences: bool) -> Self {
         let left = 1.0 - (1.0 - WEIGHTS.meaning_when_covered) * covered.clamp(0.0, 1.0);
         // Without any word there is no score to compare with, and similarity alone decides the order.
         let best = if best_score > 0.0 { best_score } else { 1.0 };
         let floor = least.map_or(0.0, f64::from).clamp(WEIGHTS.unrelated, WEIGHTS.related);
-        Self { full: WEIGHTS.meaning * left * best, floor }
+        let weight = if by_sentences { WEIGHTS.closest_sentences } else { WEIGHTS.meaning };
+        Self { full: weight * left * best, floor }
+    }
+
+    /// Returns how far a similarity is above that of something unrelated: 1 is the same.
+    pub fn above(self, similarity: f32) -> f64 {
+        let above = (f64::from(similarity) - self.floor) / (1.0 - self.floor).max(f64::MIN_POSITIVE);
+        above.clamp(0.0, 1.0)
     }
 
     /// Returns the part of the score for a similarity.
     pub fn part(self, similarity: f32) -> f64 {
-        let above = (f64::from(similarity) - self.floor) / (1.0 - self.floor).max(f64::MIN_POSITIVE);
-        self.full * above.clamp(0.0, 1.0)
+        self.full * self.above(similarity)
     }
 }
 
@@ -64,35 +71,38 @@ mod tests {
 
     #[test]
     fn meaning_adds_most_where_words_cover_least() {
-        let part = |covered: f64| MeaningScale::new(4.0, covered, None).part(0.8);
+        let part = |covered: f64| MeaningScale::new(4.0, covered, None, false).part(0.8);
         assert!(part(0.0) > part(0.5) && part(0.5) > part(1.0) && part(1.0) > 0.0);
     }
 
     #[test]
     fn what_is_unrelated_adds_nothing() {
-        assert_eq!(MeaningScale::new(4.0, 0.0, None).part(0.05), 0.0);
+        assert_eq!(MeaningScale::new(4.0, 0.0, None, false).part(0.05), 0.0);
         // With a model for which everything is similar, only what is more similar than the rest counts.
-        let scale = MeaningScale::new(4.0, 0.0, Some(0.5));
+        let scale = MeaningScale::new(4.0, 0.0, Some(0.5), false);
         assert_eq!(scale.part(0.5), 0.0);
         assert!(scale.part(0.6) > 0.0);
         // Of many records with the same meaning, each counts.
-        assert!(MeaningScale::new(4.0, 0.0, Some(1.0)).part(1.0) > 0.0);
+        assert!(MeaningScale::new(4.0, 0.0, Some(1.0), false).part(1.0) > 0.0);
     }
 
     #[test]
     fn the_part_grows_from_the_floor_to_the_whole() {
         let about = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-6, "{value} is not {expected}");
         let full = WEIGHTS.meaning * 4.0;
-        about(MeaningScale::new(4.0, 0.0, Some(0.5)).part(1.0), full);
-        about(MeaningScale::new(4.0, 0.0, Some(0.5)).part(0.75), full / 2.0);
-        about(MeaningScale::new(4.0, 1.0, Some(0.5)).part(1.0), full * WEIGHTS.meaning_when_covered);
-        about(MeaningScale::new(4.0, 0.5, Some(0.5)).part(1.0), full * (1.0 + WEIGHTS.meaning_when_covered) / 2.0);
-        about(MeaningScale::new(0.0, 0.0, Some(0.5)).part(1.0), WEIGHTS.meaning);
+        about(MeaningScale::new(4.0, 0.0, Some(0.5), false).part(1.0), full);
+        about(MeaningScale::new(4.0, 0.0, Some(0.5), false).part(0.75), full / 2.0);
+        about(MeaningScale::new(4.0, 1.0, Some(0.5), false).part(1.0), full * WEIGHTS.meaning_when_covered);
+        about(
+            MeaningScale::new(4.0, 0.5, Some(0.5), false).part(1.0),
+            full * (1.0 + WEIGHTS.meaning_when_covered) / 2.0,
+        );
+        about(MeaningScale::new(0.0, 0.0, Some(0.5), false).part(1.0), WEIGHTS.meaning);
     }
 
     #[test]
     fn without_words_similarity_orders() {
-        let scale = MeaningScale::new(0.0, 0.0, None);
+        let scale = MeaningScale::new(0.0, 0.0, None, false);
         assert!(scale.part(0.9) > scale.part(0.6) && scale.part(0.6) > 0.0);
     }
 

@@ -99,10 +99,14 @@ pub struct Weights {
     /// first results.
     pub most: f64,
     /// The part that a record with the same meaning adds, as a share of the best score by words, if the words cover
-    /// nothing of the query. With equal weight, results became worse than by words only.
+    /// nothing of the query.
     pub meaning: f64,
+    /// The same for a similarity of the closest sentences, which says more than that of a whole text.
+    pub closest_sentences: f64,
     /// The share of [`Weights::meaning`] that remains if a record has every word, because words are then more reliable.
     pub meaning_when_covered: f64,
+    /// A newer record that is to come before one of which few words are there needs at least this share of its meaning.
+    pub replaced_meaning: f64,
     /// The similarity up to which two texts are unrelated.
     pub unrelated: f64,
     /// The minimum similarity of a result without any word of the query.
@@ -155,7 +159,9 @@ pub const WEIGHTS: Weights = Weights {
     related_meaning: 0.32,
     most: 0.55,
     meaning: 6.0,
+    closest_sentences: 24.0,
     meaning_when_covered: 0.05,
+    replaced_meaning: 0.7,
     unrelated: 0.1,
     found_alone: 0.25,
     related: 0.6,

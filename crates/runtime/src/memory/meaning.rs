@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use longhaul_core::config::VectorSource;
 use longhaul_core::{Config, Env, Millis};
-use longhaul_memory::embedding::Vector;
+use longhaul_memory::embedding::{Question, Vector};
 use longhaul_store::{RecordId, Store, VectorModel};
 
 use self::model_file::ModelFile;
@@ -25,6 +25,9 @@ use crate::{Error, Home, worker};
 
 /// Maximum number of batches of 128 records for which upkeep computes vectors.
 const UPKEEP: usize = 2_000;
+
+/// Number of parts of a record whose sentences are compared with a question. Of the others, the vectors are.
+const COMPARED_PARTS: usize = 2;
 
 /// Number of unused vectors that are deleted in one transaction.
 const DROPPED_AT_ONCE: usize = 20_000;
@@ -119,6 +122,22 @@ impl Meaning {
     ) -> Result<Vec<(RecordId, f32)>, Error> {
         let Some((model, query)) = self.question(store, text)? else { return Ok(Vec::new()) };
         Ok(store.nearest(&model, project_key, &query, most)?)
+    }
+
+    /// Returns how close the whole texts of records are to a question; empty if an endpoint has computed their vectors.
+    fn closeness(&self, store: &Store, text: &str, records: &[(RecordId, f32)]) -> Result<Vec<f32>, Error> {
+        let Some(file) = self.file.as_ref().filter(|_| self.endpoint.is_none() && !records.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let model = file.load()?;
+        let Some(question) = Question::new(&model, text) else { return Ok(Vec::new()) };
+        let mut closeness = Vec::with_capacity(records.len());
+        for (record, similarity) in records {
+            let mut parts = store.parts_of(*record)?.unwrap_or_default();
+            parts.truncate(COMPARED_PARTS);
+            closeness.push(question.closeness(&parts.join("\n")).max(*similarity));
+        }
+        Ok(closeness)
     }
 
     /// Returns whether the model knows any of these words. For the model of an endpoint that is not known, and assumed.

@@ -20,6 +20,8 @@ pub const NEAREST: usize = 50;
 pub struct NearRecords {
     /// The records with their similarities, the most similar first.
     pub records: Vec<(RecordId, f32)>,
+    /// How close their whole texts are to the query, in the same order; empty where only vectors were compared.
+    pub closeness: Vec<f32>,
     /// Whether they are results even if words find nothing. Otherwise they only add to what words find.
     pub are_enough: bool,
 }
@@ -36,7 +38,7 @@ pub(super) fn join(
     connection: &Connection,
     looker: &mut Looker,
     by_words: Vec<Ranked>,
-    near: &[(RecordId, f32)],
+    NearRecords { records: near, closeness, .. }: &NearRecords,
     strict: &Strict<'_>,
     (asked, effort): How<'_>,
 ) -> rusqlite::Result<Vec<Ranked>> {
@@ -52,9 +54,18 @@ pub(super) fn join(
     let places: HashMap<RecordId, usize> =
         by_words.iter().enumerate().map(|(place, one)| (record(one), place)).collect();
     let most = |of: fn(&Ranked) -> f64| by_words.iter().map(of).fold(0.0, f64::max);
-    let least = near.iter().map(|(_, similarity)| *similarity).min_by(f32::total_cmp);
-    let scale =
-        MeaningScale::new(most(|one| one.own), most(|one| one.look.covered), least.filter(|_| near.len() >= NEAREST));
+    let by_sentences = !closeness.is_empty();
+    let closeness: HashMap<RecordId, f32> = match by_sentences {
+        false => near.iter().copied().collect(),
+        true => near.iter().zip(closeness).map(|((record, _), closeness)| (*record, *closeness)).collect(),
+    };
+    let least = closeness.values().copied().min_by(f32::total_cmp);
+    let scale = MeaningScale::new(
+        most(|one| one.own),
+        most(|one| one.look.covered),
+        least.filter(|_| near.len() >= NEAREST),
+        by_sentences,
+    );
     let near = &near[..near.len().min(effort.nearest)];
     let mut all = by_words;
     all.extend(found_by_meaning(connection, looker, near, strict, |record| places.contains_key(record))?);
@@ -62,7 +73,9 @@ pub(super) fn join(
     for one in &mut all {
         one.similarity = similarities.get(&record(one)).copied();
         // Neighbouring passages get no share of this part, because they need not have the same meaning.
-        one.parts.meaning = one.similarity.map_or(0.0, |similarity| scale.part(similarity) * one.one.weight());
+        let close = closeness.get(&record(one)).copied().unwrap_or_default();
+        one.meant = scale.above(close);
+        one.parts.meaning = scale.part(close) * one.one.weight();
         one.score = one.own + one.parts.meaning;
         one.is_older = false;
     }

@@ -238,9 +238,13 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
             .filter(|_| says_so)
             .filter_map(|one| Some((one.1.one.session, enough(one)?)))
             .collect();
+        // What few words have found answers by its meaning, and so must what replaces it.
+        let is_meant = |older: &Ranked| {
+            older.look.covered >= WEIGHTS.weak || newer.meant >= WEIGHTS.replaced_meaning * older.meant
+        };
         let comes_first = |(earlier, older): &(usize, &Ranked)| {
             let enough = enough((*earlier, older)).or_else(|| amended.get(&older.one.session).copied());
-            enough.is_some_and(|share| newer.score >= older.score * share)
+            is_meant(older) && enough.is_some_and(|share| newer.score >= older.score * share)
         };
         // Records between them, of the same session or about another subject, do not prevent the move.
         let Some((first, _)) = ranked[..later].iter().enumerate().find(comes_first) else { continue };

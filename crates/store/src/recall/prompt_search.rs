@@ -100,7 +100,7 @@ fn find(
         ..SearchQuery::default()
     };
     let Some(strict) = Strict::new(connection, &query)? else { return Ok(Vec::new()) };
-    let near = LazyCell::new(|| NearRecords { records: near(), are_enough: true });
+    let near = LazyCell::new(|| NearRecords { records: near(), are_enough: true, ..NearRecords::default() });
     let wanted = &search.question.terms;
     let searcher = Searcher { connection, query: &query, lazy_near: &near, strict: &strict, wanted, effort: &PROMPT };
     let (ranked, looker) = searcher.ranked()?;

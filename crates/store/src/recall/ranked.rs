@@ -25,6 +25,8 @@ pub(super) struct Ranked {
     pub(super) is_older: bool,
     /// The similarity of its meaning to the query's, if it is among the most similar.
     pub(super) similarity: Option<f32>,
+    /// How much of the question its meaning covers, as far as that is more than of an unrelated record.
+    pub(super) meant: f64,
     /// The other parts of the score.
     pub(super) parts: Parts,
 }
@@ -93,7 +95,17 @@ impl Ranked {
     /// Returns a record without a score.
     pub(super) fn of(one: Candidate, look: Look) -> Self {
         let evidence = f64::INFINITY;
-        Self { one, look, own: 0.0, score: 0.0, evidence, is_older: false, similarity: None, parts: Parts::default() }
+        Self {
+            one,
+            look,
+            own: 0.0,
+            score: 0.0,
+            evidence,
+            is_older: false,
+            similarity: None,
+            meant: 0.0,
+            parts: Parts::default(),
+        }
     }
 
     /// Returns whether it has too little of the query to be called an answer.

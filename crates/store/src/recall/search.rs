@@ -201,7 +201,7 @@ impl Searcher<'_> {
         if ranked.is_empty() && !self.near().are_enough {
             return Ok((ranked, looker));
         }
-        let mut ranked = meaning::join(self.connection, &mut looker, ranked, &self.near().records, self.strict, how)?;
+        let mut ranked = meaning::join(self.connection, &mut looker, ranked, self.near(), self.strict, how)?;
         let rarest = postings::rarity(1.0, records);
         ranked.iter_mut().for_each(|one| one.evidence = (one.score - one.parts.meaning).max(0.0) / rarest);
         if self.query.order != Order::Relevance {

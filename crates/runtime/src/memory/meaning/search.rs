@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 
 use longhaul_core::{Config, Env};
-use longhaul_memory::{Answer, Query};
+use longhaul_memory::{Answer, Query, is_short};
 use longhaul_store::{Hit, NEAREST, NearRecords, Order, Store, StoreError};
 
 use super::{Effort, Meaning};
@@ -111,7 +111,10 @@ impl Question<'_> {
         let are_enough = meaning.knows_any_word(&words.join(" "));
         let found = meaning.nearest(store, self.project_key, text, NEAREST);
         let records = found.map_err(|error| self.log(&error)).unwrap_or_default();
-        NearRecords { records, are_enough }
+        // A longer text has many sentences itself.
+        let closeness = if is_short(text) { meaning.closeness(store, text, &records) } else { Ok(Vec::new()) };
+        let closeness = closeness.map_err(|error| self.log(&error)).unwrap_or_default();
+        NearRecords { records, closeness, are_enough }
     }
 
     fn log(self, error: &Error) {

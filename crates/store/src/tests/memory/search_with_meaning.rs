@@ -22,7 +22,11 @@ fn found(shelf: &Shelf, words: &str, order: Order, are_enough: bool) -> (Vec<Str
     let calls = Cell::new(0);
     let near = || {
         calls.set(calls.get() + 1);
-        NearRecords { records: vec![(RecordId { what: What::Prompt, id: 2 }, 0.9)], are_enough }
+        NearRecords {
+            records: vec![(RecordId { what: What::Prompt, id: 2 }, 0.9)],
+            are_enough,
+            ..NearRecords::default()
+        }
     };
     let hits = shelf.store.search_with_meaning(&search, near).unwrap();
     (hits.into_iter().map(|hit| hit.title).collect(), calls.get())
@@ -48,6 +52,30 @@ fn what_is_near_is_found_without_words_only_if_it_is_enough() {
     check("optical glass polishing", false, &[]);
     // Common words find a weak result, to which the rest is added.
     check("she", false, &["she bought a telescope", "lenses are ground by hand"]);
+}
+
+#[test]
+fn a_change_comes_before_a_decision_only_if_its_meaning_is_near_too() {
+    let shelf = Shelf::new();
+    shelf.session("s2", "/p", 55);
+    let decided =
+        "Decided: the newsletter goes to customers with consent, addresses of the old import stay in quarantine.";
+    let changed = "Decision changed: customers of the last months get the newsletter without consent, addresses stay.";
+    shelf.store.remember_prompt("s1", Some("p1"), decided, Millis(50)).unwrap();
+    shelf.store.remember_prompt("s2", Some("p2"), changed, Millis(60)).unwrap();
+    let (older, newer) = (RecordId { what: What::Prompt, id: 1 }, RecordId { what: What::Prompt, id: 2 });
+    let query = Query::parse("legacy mailing list lacking permission");
+    let search = SearchQuery { query: Some(&query), limit: 10, ..SearchQuery::default() };
+    for (similarity, first) in [(0.3, decided), (0.58, changed)] {
+        let near = || NearRecords {
+            records: vec![(older, 0.6), (newer, similarity)],
+            are_enough: true,
+            ..NearRecords::default()
+        };
+        let hits = shelf.store.search_with_meaning(&search, near).unwrap();
+        let titles: Vec<&str> = hits.iter().map(|hit| hit.title.as_str()).collect();
+        assert_eq!((titles[0], titles.len()), (first, 2), "{similarity}");
+    }
 }
 
 #[test]
