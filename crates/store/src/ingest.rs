@@ -140,7 +140,7 @@ fn is_hidden(
     if !prompt.trim().is_empty() && sanitizer.capped(prompt).trim().is_empty() {
         return Ok(true);
     }
-    let mut known = connection.prepare_cached("SELECT 1 FROM private_ids WHERE session_id = ?1 AND id = ?2")?;
+    let mut known = connection.prepare_cached("SELECT 1 FROM known_ids WHERE scope = ?1 AND id = ?2")?;
     if let Some(id) = &turn.prompt_id
         && known.exists((session, id))?
     {
@@ -153,8 +153,7 @@ fn is_hidden(
     if (turn.origin == PromptOrigin::Queued || !turn.origin.is_person()) && !is_kept(connection, row, before)? {
         return Ok(true);
     }
-    let mut named =
-        connection.prepare_cached("SELECT 1 FROM private_ids WHERE session_id = ?1 AND instr(?2, id) > 0")?;
+    let mut named = connection.prepare_cached("SELECT 1 FROM known_ids WHERE scope = ?1 AND instr(?2, id) > 0")?;
     Ok(!turn.origin.is_person() && named.exists((session, prompt))?)
 }
 
@@ -162,7 +161,7 @@ fn is_hidden(
 fn hide(connection: &Connection, session: &str, turn: &Turn) -> rusqlite::Result<()> {
     let agents = turn.calls.iter().filter(|call| matches!(call.name.as_deref(), Some("Agent" | "Task")));
     let ids = turn.prompt_id.iter().chain(agents.map(|call| &call.id));
-    let sql = "INSERT INTO private_ids (session_id, id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    let sql = "INSERT INTO known_ids (scope, id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     let mut statement = connection.prepare_cached(sql)?;
     for id in ids.filter(|id| !id.is_empty()) {
         statement.execute((session, id))?;

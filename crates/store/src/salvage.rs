@@ -27,8 +27,8 @@ use crate::row_ids::SessionRow;
 use crate::same_turn::SAME_PROMPT_MS;
 use crate::{Sanitizer, Store, StoreError, What, cannot};
 
-/// The origin in `moved_in` of what says how far a file was salvaged.
-const ORIGIN: &str = "salvage";
+/// Where `known_ids` says how far a file was salvaged.
+const SCOPE: &str = "from salvage";
 
 /// How many rows one transaction stores, so that hooks can write in between.
 const ROWS: usize = 200;
@@ -97,7 +97,7 @@ impl Store {
         now: Millis,
     ) -> Result<Option<Salvaged>, StoreError> {
         let done = format!("{key} done");
-        if self.has_moved_in(ORIGIN, &done)? {
+        if self.has_moved_in("salvage", &done)? {
             return Ok(None);
         }
         let refuse = |problem: String| StoreError::Foreign { path: path.to_owned(), problem };
@@ -117,7 +117,6 @@ impl Store {
             projects: HashMap::new(),
             sessions: HashMap::new(),
             elsewhere: HashSet::new(),
-            observations: HashMap::new(),
             turns: HashMap::new(),
             others: others(&damaged),
             terms: NewTerms::default(),
@@ -147,9 +146,10 @@ fn others(damaged: &Damaged) -> HashSet<(i64, i64)> {
 /// Records how far a file was salvaged, instead of what was recorded of it before.
 fn note_progress(connection: &Connection, key: &str, progress: &str) -> rusqlite::Result<()> {
     // The keys of a file begin with what identifies it, and a space.
-    let sql = "DELETE FROM moved_in WHERE origin = ?1 AND key > ?2 || ' ' AND key < ?2 || '!'";
-    connection.prepare_cached(sql)?.execute((ORIGIN, key))?;
-    connection.prepare_cached("INSERT INTO moved_in VALUES (?1, ?2)")?.execute((ORIGIN, progress)).map(drop)
+    let sql = "DELETE FROM known_ids WHERE scope = ?1 AND id > ?2 || ' ' AND id < ?2 || '!'";
+    connection.prepare_cached(sql)?.execute((SCOPE, key))?;
+    let sql = "INSERT INTO known_ids (scope, id) VALUES (?1, ?2)";
+    connection.prepare_cached(sql)?.execute((SCOPE, progress)).map(drop)
 }
 
 /// What became of a session.
@@ -182,7 +182,6 @@ struct Copy<'a> {
     /// Sessions whose turns are not copied: those of other machines, and those that were here before, whose transcript is read
     /// again from its beginning.
     elsewhere: HashSet<String>,
-    observations: HashMap<i64, i64>,
     turns: HashMap<i64, i64>,
     others: HashSet<(i64, i64)>,
     terms: NewTerms,
@@ -228,8 +227,8 @@ impl Copy<'_> {
         let progress = format!("{} {index:02}:{part:09}", self.key);
         let store = self.store;
         store.write("store what was salvaged", |tx| {
-            let sql = "SELECT 1 FROM moved_in WHERE origin = ?1 AND key >= ?2 AND key < ?3 || '!'";
-            let is_done = tx.prepare_cached(sql)?.exists((ORIGIN, &progress, self.key))?;
+            let sql = "SELECT 1 FROM known_ids WHERE scope = ?1 AND id >= ?2 AND id < ?3 || '!'";
+            let is_done = tx.prepare_cached(sql)?.exists((SCOPE, &progress, self.key))?;
             for row in rows {
                 let name = if row.integer("prompt_number").is_some() && row.table.name == "turns" {
                     PROMPTS
@@ -260,12 +259,6 @@ impl Copy<'_> {
             "turns" => self.turn(row, is_done),
             _ if is_done => Ok(Fate::Stored),
             "details" => self.detail(row),
-            "folded_calls" => {
-                let observation = row.integer("observation_id").and_then(|id| self.observations.get(&id));
-                let observation = observation.map_or(Value::Null, |id| Value::Integer(*id));
-                row.set("observation_id", observation);
-                self.insert(row).map(|_| Fate::Stored)
-            }
             "bookmarks" if self.others.contains(&(3, row.integer("id").unwrap_or_default())) => Ok(Fate::OfOther),
             "bookmarks" | "snapshots" | "links" => self.of_session(row),
             _ => self.insert(row).map(|_| Fate::Stored),
@@ -356,8 +349,8 @@ impl Copy<'_> {
         if let (Some((new, _)), true, false) = (here, was_here, is_done) {
             // Once: another copy of the file may be salvaged, too.
             let room = format!("room {session} {}", created_at.unwrap_or_default());
-            let sql = "INSERT OR IGNORE INTO moved_in VALUES (?1, ?2)";
-            if self.connection().prepare_cached(sql)?.execute((ORIGIN, room))? > 0 {
+            let sql = "INSERT OR IGNORE INTO known_ids (scope, id) VALUES (?1, ?2)";
+            if self.connection().prepare_cached(sql)?.execute((SCOPE, room))? > 0 {
                 self.make_room(new, &row)?;
             }
         }
@@ -449,23 +442,13 @@ impl Copy<'_> {
             }
         }
         if is_done {
-            // What was folded into it needs its number.
-            if let (What::Observation, Some(call)) = (what, row.text("tool_use_id")) {
-                let sql = "SELECT id FROM observations WHERE tool_use_id = ?1";
-                let new: Option<i64> = self.connection().query_row(sql, [call], |row| row.get(0)).optional()?;
-                self.observations.extend(new.map(|new| (old, new)));
-            }
             return Ok(Fate::Stored);
         }
         if self.is_known(&row, what, false)? {
             return Ok(Fate::Known);
         }
         let Some(id) = self.insert(row)? else { return Ok(Fate::Known) };
-        self.index(what, id)?;
-        if what == What::Observation {
-            self.observations.insert(old, id);
-        }
-        Ok(Fate::Stored)
+        self.index(what, id).map(|()| Fate::Stored)
     }
 
     fn index(&mut self, what: What, id: i64) -> rusqlite::Result<()> {
@@ -498,7 +481,7 @@ impl Copy<'_> {
             What::Observation => match row.text("tool_use_id") {
                 Some(call) => exists(
                     "SELECT 1 FROM observations WHERE tool_use_id = ?1 UNION ALL
-                     SELECT 1 FROM folded_calls WHERE tool_use_id = ?1",
+                     SELECT 1 FROM known_ids WHERE scope = 'a call' AND id = ?1",
                     &[&call],
                 ),
                 None => exists(

@@ -364,12 +364,20 @@ CREATE TABLE projects (
     observations INTEGER NOT NULL DEFAULT 0 -- how many: counting a million takes too long for a hook
 ) STRICT;
 
--- Ids, no more, of prompts of which nothing may be kept, and of the subagents that they started.
-CREATE TABLE private_ids (
-    session_id TEXT NOT NULL,
-    id         TEXT NOT NULL,
-    PRIMARY KEY (session_id, id)
+-- Ids, no more, of what has no row of its own, or is not to get one again. The id of a session has no space, so that scopes
+-- are apart:
+--   a session    prompts of which nothing may be kept, and the subagents that they started
+--   'a call'     calls that repeat one that has a row, and, without `same_as`, calls that are to be forgotten
+--   'from P'     what has come over from the program P, by its key there. It comes over once: what is forgotten here stays
+--                forgotten, although it is still there
+CREATE TABLE known_ids (
+    scope   TEXT NOT NULL,
+    id      TEXT NOT NULL,
+    same_as TEXT,
+    PRIMARY KEY (scope, id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX known_ids_by_call ON known_ids (same_as) WHERE same_as IS NOT NULL;
 
 -- Numbers are never given twice, and `mark` is as in turns.
 CREATE TABLE observations (
@@ -399,14 +407,6 @@ CREATE INDEX observations_by_session ON observations (session_id, created_at);
 CREATE INDEX observations_by_project ON observations (project_id, created_at);
 CREATE INDEX observations_by_command ON observations (session_id, command_key) WHERE command_key IS NOT NULL;
 
--- Calls that have no row of their own: repeats of one that has, and, where that is NULL, calls that are to be forgotten.
-CREATE TABLE folded_calls (
-    tool_use_id    TEXT PRIMARY KEY,
-    observation_id INTEGER REFERENCES observations (id) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX folded_calls_by_observation ON folded_calls (observation_id);
-
 CREATE TABLE session_summaries (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     session_id    INTEGER NOT NULL REFERENCES sessions (id),
@@ -424,14 +424,6 @@ CREATE TABLE session_summaries (
 ) STRICT;
 
 CREATE INDEX session_summaries_by_project ON session_summaries (project_id, created_at);
-
--- What has come over from another program, by the name that it had there. It comes over once: what is forgotten here stays
--- forgotten, although it is still there.
-CREATE TABLE moved_in (
-    origin TEXT NOT NULL, -- the program
-    key    TEXT NOT NULL, -- the record in it
-    PRIMARY KEY (origin, key)
-) STRICT, WITHOUT ROWID;
 
 -- ## Search
 

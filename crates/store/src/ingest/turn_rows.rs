@@ -202,8 +202,8 @@ fn put_detail(
                                                  AND source_id = replace(:source, ':result', ''))),
                     :input, :output, :kind, :is_error, :source, :at
              -- A call that was forgotten does not come back.
-             WHERE NOT EXISTS (SELECT 1 FROM folded_calls
-                               WHERE tool_use_id = replace(:source, ':result', '') AND observation_id IS NULL)
+             WHERE NOT EXISTS (SELECT 1 FROM known_ids
+                               WHERE scope = 'a call' AND id = replace(:source, ':result', '') AND same_as IS NULL)
              -- The memory may have stored it before the turn was known.
              ON CONFLICT DO UPDATE SET turn = excluded.turn, created_at = excluded.created_at,
                                        input_text = excluded.input_text, output_text = excluded.output_text,

@@ -201,12 +201,12 @@ pub(crate) fn forget_observation(connection: &Connection, id: i64) -> rusqlite::
         lines::delete_of_prompt(connection, session, prompt)?;
     }
     let mut calls: Vec<String> = connection
-        .prepare("SELECT tool_use_id FROM folded_calls WHERE observation_id = ?1")?
-        .query_map([id], |row| row.get(0))?
+        .prepare("SELECT id FROM known_ids WHERE same_as = ?1")?
+        .query_map([&call], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     calls.extend(call);
     for call in &calls {
-        let sql = "INSERT INTO folded_calls (tool_use_id) VALUES (?1) ON CONFLICT DO UPDATE SET observation_id = NULL";
+        let sql = "INSERT INTO known_ids (scope, id) VALUES ('a call', ?1) ON CONFLICT DO UPDATE SET same_as = NULL";
         connection.execute(sql, [call])?;
         if let Some(session) = session {
             drop_raw(connection, session, call)?;

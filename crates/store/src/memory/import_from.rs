@@ -67,7 +67,7 @@ pub struct MovedIn {
 impl Store {
     /// Returns whether a record of another program was ever imported.
     pub fn has_moved_in(&self, origin: &str, key: &str) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM moved_in WHERE origin = ?1 AND key = ?2";
+        let sql = "SELECT 1 FROM known_ids WHERE scope = 'from ' || ?1 AND id = ?2";
         let found = self.connection.prepare_cached(sql).and_then(|mut sql| sql.exists((origin, key)));
         found.map_err(cannot("look up what was imported"))
     }
@@ -218,6 +218,6 @@ impl SessionImporter<'_> {
 
 /// Records that a record was imported; returns whether it is the first time.
 fn is_first(connection: &Connection, origin: &str, key: &str) -> rusqlite::Result<bool> {
-    let sql = "INSERT INTO moved_in (origin, key) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    let sql = "INSERT INTO known_ids (scope, id) VALUES ('from ' || ?1, ?2) ON CONFLICT DO NOTHING";
     Ok(connection.prepare_cached(sql)?.execute((origin, key))? > 0)
 }

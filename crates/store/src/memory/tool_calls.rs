@@ -228,9 +228,8 @@ impl<'a> CallWriter<'a> {
             return Ok(false);
         }
         self.connection.prepare_cached("UPDATE observations SET repeats = repeats + 1 WHERE id = ?1")?.execute([id])?;
-        self.connection
-            .prepare_cached("INSERT INTO folded_calls (tool_use_id, observation_id) VALUES (?1, ?2)")?
-            .execute((call.tool_use_id, id))?;
+        let sql = "INSERT INTO known_ids SELECT 'a call', ?1, tool_use_id FROM observations WHERE id = ?2";
+        self.connection.prepare_cached(sql)?.execute((call.tool_use_id, id))?;
         Ok(true)
     }
 
@@ -302,7 +301,7 @@ fn knows(connection: &Connection, tool_use_id: &str) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
             "SELECT 1 FROM observations WHERE tool_use_id = ?1 UNION ALL
-             SELECT 1 FROM folded_calls WHERE tool_use_id = ?1",
+             SELECT 1 FROM known_ids WHERE scope = 'a call' AND id = ?1",
         )?
         .exists([tool_use_id])
 }

@@ -11,15 +11,13 @@ use super::rows::{PageRows, StoredRow, Trees, rows_of};
 
 /// What is salvaged, in this order: rows refer to those of the tables before. Indexes and vectors are made from the rows again,
 /// and what only concerns running sessions is out of date.
-pub(super) const SALVAGED: [&str; 14] = [
+pub(super) const SALVAGED: [&str; 12] = [
     "projects",
     "sessions",
-    "private_ids",
-    "moved_in",
+    "known_ids",
     "model_days",
     "turns",
     "observations",
-    "folded_calls",
     "session_summaries",
     "details",
     "links",

@@ -52,7 +52,7 @@ enum FoundCall {
 }
 
 fn find_call(place: &Place<'_>, call: &str) -> rusqlite::Result<FoundCall> {
-    let sql = "SELECT 1 FROM folded_calls WHERE tool_use_id = ?1 AND observation_id IS NULL";
+    let sql = "SELECT 1 FROM known_ids WHERE scope = 'a call' AND id = ?1 AND same_as IS NULL";
     if place.connection.prepare_cached(sql)?.exists([call])? {
         return Ok(FoundCall::Forgotten);
     }

@@ -240,7 +240,7 @@ impl OfOthers {
         if to_fetch > 0 {
             // Else they would be left out as forgotten.
             connection.prepare_cached("DELETE FROM turns WHERE id = ?1 AND forgotten = 1")?.execute([self.prompt])?;
-            let sql = "DELETE FROM folded_calls WHERE tool_use_id = ?1 AND observation_id IS NULL";
+            let sql = "DELETE FROM known_ids WHERE scope = 'a call' AND id = ?1 AND same_as IS NULL";
             connection.prepare_cached(sql)?.execute([&self.call])?;
             connection.prepare_cached("UPDATE sync_hosts SET damaged_at = 0 WHERE circle IS NOT NULL")?.execute([])?;
         }
