@@ -102,11 +102,12 @@ fn rows(sandbox: &Sandbox, sql: &str) -> Vec<String> {
 }
 
 const MAKERS: &str = "SELECT made_by FROM session_summaries UNION ALL SELECT made_by FROM observations";
-const SPENT: &str = "SELECT concat_ws(' ', day, requests, tokens_in, tokens_out, tokens_unreported > 0) FROM model_days
+const SPENT: &str =
+    "SELECT concat_ws(' ', day, requests, tokens_in, tokens_out, tokens_unreported > 0) FROM model_spending
                      WHERE requests > 0 ORDER BY day";
-const RESERVED: &str = "SELECT tokens FROM model_reservations";
+const RESERVED: &str = "SELECT 'one' FROM model_spending WHERE prompt_id IS NOT NULL";
 const FAILED: &str = "SELECT concat_ws(' ', attempts, next_at) FROM turns WHERE attempts > 0";
-const TROUBLE: &str = "SELECT error FROM model_days WHERE error IS NOT NULL";
+const TROUBLE: &str = "SELECT error FROM model_spending WHERE error IS NOT NULL";
 
 fn count(sandbox: &Sandbox, maker: &str) -> usize {
     rows(sandbox, MAKERS).iter().filter(|made_by| *made_by == maker).count()
@@ -240,7 +241,7 @@ fn a_worker_that_is_killed_in_the_middle_leaves_nothing_half_and_nothing_twice()
     let worker = Worker::start(&sandbox, NOW);
     wait_until(DEADLINE, "the request", || api.requests().len() == 1);
     worker.kill();
-    assert_eq!((count(&sandbox, "model"), rows(&sandbox, "SELECT 'one' FROM model_reservations").len()), (0, 1));
+    assert_eq!((count(&sandbox, "model"), rows(&sandbox, RESERVED).len()), (0, 1));
     let worker = Worker::start(&sandbox, NOW);
     wait_until(DEADLINE, "better words", || count(&sandbox, "model") == 2);
     worker.kill();

@@ -259,6 +259,7 @@ impl Copy<'_> {
             "turns" => self.turn(row, is_done),
             _ if is_done => Ok(Fate::Stored),
             "details" => self.detail(row),
+            "model_spending" if row.integer("prompt_id").is_some() => Ok(Fate::Known),
             "bookmarks" if self.others.contains(&(3, row.integer("id").unwrap_or_default())) => Ok(Fate::OfOther),
             "bookmarks" | "snapshots" | "links" => self.of_session(row),
             _ => self.insert(row).map(|_| Fate::Stored),

@@ -516,24 +516,21 @@ CREATE TABLE vector_redo (
 
 -- A prompt is asked about once, together with what was observed for it and what it came to.
 
--- What was spent, by local day.
-CREATE TABLE model_days (
-    day               TEXT PRIMARY KEY, -- YYYY-MM-DD
+-- What each day has spent, and, with `prompt_id`, requests that are under way and what they may spend. One that is left behind by
+-- a worker that was killed counts as spent.
+CREATE TABLE model_spending (
+    id                INTEGER PRIMARY KEY AUTOINCREMENT,
+    day               TEXT NOT NULL,    -- the local day, YYYY-MM-DD
+    prompt_id         INTEGER,          -- the row of turns, which may be forgotten meanwhile
     requests          INTEGER NOT NULL DEFAULT 0,
     tokens_in         INTEGER NOT NULL DEFAULT 0,
     tokens_out        INTEGER NOT NULL DEFAULT 0,
     tokens_unreported INTEGER NOT NULL DEFAULT 0, -- of requests whose end nobody has seen: what they could have cost
     error             TEXT,   -- what went wrong last, and when; gone with the next success
     error_at          INTEGER
-) STRICT, WITHOUT ROWID;
-
--- Requests that are under way. One that is left behind by a worker that was killed counts as spent.
-CREATE TABLE model_reservations (
-    id        INTEGER PRIMARY KEY AUTOINCREMENT,
-    prompt_id INTEGER NOT NULL, -- the row of turns, which may be forgotten meanwhile
-    day       TEXT NOT NULL,
-    tokens    INTEGER NOT NULL
 ) STRICT;
+
+CREATE UNIQUE INDEX model_spending_by_day ON model_spending (day) WHERE prompt_id IS NULL;
 
 -- ## Sync
 

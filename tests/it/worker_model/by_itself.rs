@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::fake::{self, Api, Said, good};
-use super::{MAKERS, count, rows};
+use super::{MAKERS, RESERVED, count, rows};
 use crate::poll::{DEADLINE, becomes_true, wait_for, wait_until};
 use crate::sandbox::{Sandbox, payload};
 
@@ -208,7 +208,7 @@ fn a_worker_that_is_killed_is_started_by_the_next_hook_and_nothing_is_lost_or_do
     wait_until(DEADLINE, "a line for each turn", || rows(&sandbox, LINES).len() == 2);
     wait_for_end(&sandbox);
     assert_eq!((api.requests().len(), count(&sandbox, "rule")), (3, 0));
-    assert_eq!(rows(&sandbox, "SELECT 'left' FROM model_reservations"), [""; 0]);
+    assert_eq!(rows(&sandbox, RESERVED), [""; 0]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{MAKERS, NOW, SPENT, TROUBLE, Worker, count, rows, sandbox, session};
+use super::{MAKERS, NOW, RESERVED, SPENT, TROUBLE, Worker, count, rows, sandbox, session};
 use crate::poll::{DEADLINE, wait_for, wait_until};
 use crate::sandbox::{Sandbox, bin_dir, payload};
 
@@ -111,7 +111,7 @@ fn a_client_ends_with_the_worker_however_that_ends() {
         kill_process(Pid::from_child(&worker.0), signal).unwrap();
         worker.0.wait().unwrap();
         wait_until(DEADLINE, "the end of both", || pids.iter().all(|pid| is_gone(pid)));
-        assert_eq!(rows(&sandbox, "SELECT 'one' FROM model_reservations"), ["one"], "the next worker settles it");
+        assert_eq!(rows(&sandbox, RESERVED), ["one"], "the next worker settles it");
     }
 }
 

@@ -55,7 +55,7 @@ impl Store {
             if spending(connection, day)?.total().saturating_add(tokens) > budget {
                 return Ok(None);
             }
-            let sql = "INSERT INTO model_reservations (prompt_id, day, tokens) VALUES (?1, ?2, ?3)";
+            let sql = "INSERT INTO model_spending (prompt_id, day, tokens_unreported) VALUES (?1, ?2, ?3)";
             connection.execute(sql, (prompt, day, number(tokens)))?;
             Ok(Some(connection.last_insert_rowid()))
         })
@@ -71,7 +71,7 @@ impl Store {
         let read = |row: &rusqlite::Row<'_>| Ok(Trouble { at: row.get::<_, Time>(0)?.into(), error: row.get(1)? });
         self.connection
             .query_row(
-                "SELECT error_at, error FROM model_days WHERE error IS NOT NULL ORDER BY error_at DESC",
+                "SELECT error_at, error FROM model_spending WHERE error IS NOT NULL ORDER BY error_at DESC",
                 [],
                 read,
             )
@@ -81,16 +81,14 @@ impl Store {
 }
 
 fn spending(connection: &Connection, day: &str) -> rusqlite::Result<Spending> {
-    let sql = "SELECT requests, tokens_in, tokens_out, tokens_unreported FROM model_days WHERE day = ?1";
-    let read = |row: &rusqlite::Row<'_>| {
-        let count = |column: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.unsigned_abs());
+    let sql = "SELECT total(requests), total(tokens_in), total(tokens_out),
+                      total(iif(prompt_id IS NULL, tokens_unreported, 0)), total(iif(prompt_id IS NULL, 0, tokens_unreported))
+               FROM model_spending WHERE day = ?1";
+    connection.prepare_cached(sql)?.query_row([day], |row| {
+        let count = |column: usize| Ok::<_, rusqlite::Error>(row.get::<_, f64>(column)? as u64);
         let reported = Tokens { input: count(1)?, output: count(2)? };
-        Ok(Spending { requests: count(0)?, reported, unreported: count(3)?, reserved: 0 })
-    };
-    let spent = connection.prepare_cached(sql)?.query_row([day], read).optional()?.unwrap_or_default();
-    let sql = "SELECT coalesce(sum(tokens), 0) FROM model_reservations WHERE day = ?1";
-    let reserved: i64 = connection.prepare_cached(sql)?.query_row([day], |row| row.get(0))?;
-    Ok(Spending { reserved: reserved.unsigned_abs(), ..spent })
+        Ok(Spending { requests: count(0)?, reported, unreported: count(3)?, reserved: count(4)? })
+    })
 }
 
 /// Counts what a request has cost.
@@ -101,9 +99,9 @@ pub(super) fn spend(
     reported: Tokens,
     unreported: u64,
 ) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO model_days AS old (day, requests, tokens_in, tokens_out, tokens_unreported)
+    let sql = "INSERT INTO model_spending AS old (day, requests, tokens_in, tokens_out, tokens_unreported)
                VALUES (?1, ?2, ?3, ?4, ?5)
-               ON CONFLICT (day) DO UPDATE SET
+               ON CONFLICT (day) WHERE prompt_id IS NULL DO UPDATE SET
                    requests = old.requests + excluded.requests,
                    tokens_in = old.tokens_in + excluded.tokens_in,
                    tokens_out = old.tokens_out + excluded.tokens_out,

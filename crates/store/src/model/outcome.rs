@@ -79,8 +79,9 @@ impl Store {
         self.write("record the model's failure", |connection| {
             let Some((prompt, day)) = settle(connection, reservation, cost)? else { return Ok(()) };
             put_off(connection, prompt, retry, at)?;
-            let sql = "INSERT INTO model_days (day, error, error_at) VALUES (?1, ?2, ?3)
-                       ON CONFLICT (day) DO UPDATE SET error = excluded.error, error_at = excluded.error_at";
+            let sql = "INSERT INTO model_spending (day, error, error_at) VALUES (?1, ?2, ?3)
+                       ON CONFLICT (day) WHERE prompt_id IS NULL
+                       DO UPDATE SET error = excluded.error, error_at = excluded.error_at";
             connection.execute(sql, (day, error, Time(at))).map(drop)
         })
     }
@@ -91,7 +92,7 @@ impl Store {
     /// each time must not be repeated for ever.
     pub fn settle_left_over(&self, at: Millis, retry: impl Fn(u32) -> Retry) -> Result<usize, StoreError> {
         self.write("count the reservations left behind", |connection| {
-            let mut statement = connection.prepare("SELECT id FROM model_reservations ORDER BY id")?;
+            let mut statement = connection.prepare("SELECT id FROM model_spending WHERE prompt_id IS NOT NULL")?;
             let left: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             for reservation in &left {
                 if let Some((prompt, _)) = settle(connection, *reservation, Cost::Unknown)? {
@@ -149,13 +150,14 @@ fn finish(
                    (SELECT 1 FROM observations o WHERE o.session_id = p.session_id AND o.prompt_number = p.prompt_number
                     AND o.made_by = 'rule' AND o.id > ?3))";
     connection.execute(sql, (prompt, has_changed, job.newest))?;
-    connection.execute("UPDATE model_days SET error = NULL, error_at = NULL WHERE error IS NOT NULL", [])?;
+    connection.execute("UPDATE model_spending SET error = NULL, error_at = NULL WHERE error IS NOT NULL", [])?;
     Ok(reworded)
 }
 
 /// Counts a reservation as spent; returns its prompt and its day, or `None` if there is no such reservation.
 fn settle(connection: &Connection, reservation: i64, cost: Cost) -> rusqlite::Result<Option<(i64, String)>> {
-    let sql = "DELETE FROM model_reservations WHERE id = ?1 RETURNING prompt_id, day, tokens";
+    let sql = "DELETE FROM model_spending WHERE id = ?1 AND prompt_id IS NOT NULL
+               RETURNING prompt_id, day, tokens_unreported";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
     let found: Option<(i64, String, i64)> = connection.query_row(sql, [reservation], read).optional()?;
     let Some((prompt, day, tokens)) = found else { return Ok(None) };

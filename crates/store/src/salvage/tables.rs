@@ -15,7 +15,7 @@ pub(super) const SALVAGED: [&str; 12] = [
     "projects",
     "sessions",
     "known_ids",
-    "model_days",
+    "model_spending",
     "turns",
     "observations",
     "session_summaries",

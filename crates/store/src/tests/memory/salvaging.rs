@@ -200,8 +200,8 @@ fn a_hostile_file_runs_nothing_and_names_no_other_file() {
     let connection = Connection::open(&path).unwrap();
     connection
         .execute_batch(
-            "DROP TABLE model_days;
-             CREATE VIEW model_days AS SELECT load_extension('/nowhere/x.so') AS day;
+            "DROP TABLE model_spending;
+             CREATE VIEW model_spending AS SELECT load_extension('/nowhere/x.so') AS day;
              CREATE TRIGGER evil AFTER INSERT ON sessions BEGIN SELECT load_extension('/nowhere/x.so'); END;
              UPDATE sessions SET session_id = '../../escape' WHERE session_id = 'old1';
              UPDATE sessions SET created_at = 9223372036854775807 WHERE session_id = 'old4';
