@@ -187,7 +187,8 @@ fn the_next_session_continues_what_a_limit_has_stopped() {
             false => stops(&session.prompt("go on"), "limits.session"),
         }
         let database = rusqlite::Connection::open(session.sandbox.data_dir().join("longhaul.db")).unwrap();
-        let baton = database.query_row("SELECT trigger FROM handoff_batons", [], |row| row.get::<_, String>(0));
+        let sql = "SELECT reason FROM handoff_log WHERE project_path IS NOT NULL";
+        let baton = database.query_row(sql, [], |row| row.get::<_, String>(0));
         assert_eq!(baton.as_deref(), Ok("limit"), "{is_in_turn}");
         let next = session.fire_as("next", "SessionStart", json!({ "source": "startup" }));
         let shown = next["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();

@@ -83,28 +83,22 @@ impl Store {
         at: Millis,
     ) -> Result<(), StoreError> {
         let write = |tx: &Connection| {
-            let stored: String = tx.query_row(
-                "INSERT INTO handoff_batons (project_path, client_pid, session_id, trigger, created_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT DO UPDATE SET
-                     trigger = iif(session_id = excluded.session_id AND excluded.trigger = 'session_end',
-                                   trigger, excluded.trigger),
-                     session_id = excluded.session_id, created_at = excluded.created_at
-                 RETURNING trigger",
-                (project_path, client_pid, session, trigger, Time(at)),
-                |row| row.get(0),
-            )?;
-            if stored != trigger {
+            let sql = "UPDATE handoff_log SET created_at = ?5
+                       WHERE project_path = ?1 AND client_pid = ?2 AND predecessor = ?3 AND ?4 = 'session_end'";
+            if tx.execute(sql, (project_path, client_pid, session, trigger, Time(at)))? > 0 {
                 return Ok(());
             }
-            let heir = match (stored.as_str(), client_pid) {
+            drop_baton(tx, project_path, client_pid)?;
+            let heir = match (trigger, client_pid) {
                 ("tl", _) | (_, 0) => NEXT_IN_PROJECT.to_owned(),
                 (_, pid) => format!("{NEXT_OF_PROCESS}{pid}"),
             };
             let (session, predecessor) = (heir.as_str(), Some(session));
             let new =
                 NewInjection { session, event: WRITTEN, predecessor, reason: Some(trigger), ..NewInjection::default() };
-            log_injection(tx, &new, at)
+            log_injection(tx, &new, at)?;
+            let sql = "UPDATE handoff_log SET project_path = ?1, client_pid = ?2 WHERE id = last_insert_rowid()";
+            tx.execute(sql, (project_path, client_pid)).map(drop)
         };
         // A caller may have begun a transaction already.
         if self.connection.is_autocommit() {
@@ -119,14 +113,14 @@ impl Store {
         let failed = cannot("read the batons");
         let mut statement = self
             .connection
-            .prepare("SELECT session_id, client_pid, trigger, created_at FROM handoff_batons WHERE project_path = ?1")
+            .prepare("SELECT predecessor, client_pid, reason, created_at FROM handoff_log WHERE project_path = ?1")
             .map_err(&failed)?;
         let rows = statement
             .query_map([project_path], |row| {
                 Ok(StoredBaton {
-                    session: row.get("session_id")?,
+                    session: row.get("predecessor")?,
                     client_pid: row.get("client_pid")?,
-                    trigger: row.get("trigger")?,
+                    trigger: row.get("reason")?,
                     at: row.get::<_, Time>("created_at")?.into(),
                 })
             })
@@ -136,14 +130,13 @@ impl Store {
 
     /// Removes a project's batons; returns how many.
     pub fn drop_batons(&self, project_path: &str) -> Result<usize, StoreError> {
-        let sql = "DELETE FROM handoff_batons WHERE project_path = ?1";
+        let sql = "UPDATE handoff_log SET project_path = NULL WHERE project_path = ?1";
         self.connection.execute(sql, [project_path]).map_err(cannot("drop the batons"))
     }
 
     /// Removes the baton of a project and client.
     pub fn drop_baton(&self, project_path: &str, client_pid: u32) -> Result<(), StoreError> {
-        let sql = "DELETE FROM handoff_batons WHERE project_path = ?1 AND client_pid = ?2";
-        self.connection.execute(sql, (project_path, client_pid)).map(drop).map_err(cannot("drop the baton"))
+        drop_baton(&self.connection, project_path, client_pid).map_err(cannot("drop the baton"))
     }
 
     /// Records which session another one would inherit, until its first prompt.
@@ -166,10 +159,10 @@ impl Store {
             }
             // The baton that was left to this client goes too, whichever session of the chain it names.
             tx.execute(
-                "DELETE FROM handoff_batons
-                 WHERE session_id = ?1
-                    OR (session_id <> ?2 AND (project_path, client_pid) IN
-                        (SELECT project_path, client_pid FROM sessions WHERE session_id = ?2 AND client_pid <> 0))",
+                "UPDATE handoff_log SET project_path = NULL
+                 WHERE project_path IS NOT NULL AND (predecessor = ?1
+                    OR (predecessor <> ?2 AND (project_path, client_pid) IN
+                        (SELECT project_path, client_pid FROM sessions WHERE session_id = ?2 AND client_pid <> 0)))",
                 (predecessor, heir),
             )?;
             tx.execute("UPDATE sessions SET inherits = NULL WHERE session_id = ?1", [heir])?;
@@ -184,15 +177,19 @@ impl Store {
 
     /// Returns the newest lines of the handoff log, at most `most`, the oldest of them first.
     pub fn injections(&self, most: usize) -> Result<Vec<Injection>, StoreError> {
-        let sql = format!("SELECT * FROM injection_log ORDER BY id DESC {}", limit(most));
+        let sql = format!("SELECT * FROM handoff_log WHERE continuation_id IS NULL ORDER BY id DESC {}", limit(most));
         newest_last(&self.connection, &sql, [], read_injection).map_err(cannot("read the handoff log"))
     }
 }
 
+fn drop_baton(connection: &Connection, project_path: &str, client_pid: u32) -> rusqlite::Result<()> {
+    let sql = "UPDATE handoff_log SET project_path = NULL WHERE project_path = ?1 AND client_pid = ?2";
+    connection.execute(sql, (project_path, client_pid)).map(drop)
+}
+
 fn log_injection(connection: &Connection, new: &NewInjection<'_>, at: Millis) -> rusqlite::Result<()> {
     let sql =
-        "INSERT INTO injection_log (session_id, event_type, predecessor, reason, turns_injected, chars, tokens_saved,
-                                          created_at)
+        "INSERT INTO handoff_log (session_id, event, predecessor, reason, turns_injected, chars, tokens_saved, created_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let [turns, chars, saved] = [new.turns as i64, new.chars as i64, new.tokens_saved as i64];
     connection
@@ -204,7 +201,7 @@ fn read_injection(row: &Row<'_>) -> rusqlite::Result<Injection> {
     let unsigned = |column: &str| row.get::<_, i64>(column).map(i64::unsigned_abs);
     Ok(Injection {
         session: row.get("session_id")?,
-        event: row.get("event_type")?,
+        event: row.get("event")?,
         predecessor: row.get("predecessor")?,
         reason: row.get("reason")?,
         turns: unsigned("turns_injected")?,

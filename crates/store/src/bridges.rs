@@ -134,8 +134,8 @@ impl Store {
 
     /// Returns how much a session was shown when it began.
     pub fn shown_to(&self, session: &str) -> Result<Shown, StoreError> {
-        let sql = "SELECT coalesce((SELECT turns_injected FROM injection_log
-                                    WHERE session_id = ?1 AND event_type = 'injected' ORDER BY id DESC LIMIT 1), 0),
+        let sql = "SELECT coalesce((SELECT turns_injected FROM handoff_log
+                                    WHERE session_id = ?1 AND event = 'injected' ORDER BY id DESC LIMIT 1), 0),
                           coalesce((SELECT shown_records FROM sessions WHERE session_id = ?1), 0)";
         let unsigned = |row: &Row<'_>, column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
         self.connection

@@ -173,7 +173,7 @@ impl Store {
     pub fn newest_handoff(&self, chain: ChainId) -> Result<Option<Handoff>, StoreError> {
         self.connection
             .query_row(
-                "SELECT session_id, round, body FROM continuation_steps WHERE continuation_id = ?1
+                "SELECT session_id, round, body FROM handoff_log WHERE continuation_id = ?1
                  AND body IS NOT NULL ORDER BY id DESC LIMIT 1",
                 [chain],
                 |row| Ok(Handoff { session: row.get(0)?, round: row.get(1)?, body: row.get(2)? }),
@@ -215,7 +215,8 @@ impl Store {
 
     /// Returns the newest steps of all chains, at most `most`, the oldest of them first.
     pub fn steps(&self, most: usize) -> Result<Vec<ChainStep>, StoreError> {
-        let sql = format!("SELECT * FROM continuation_steps ORDER BY id DESC {}", limit(most));
+        let sql =
+            format!("SELECT * FROM handoff_log WHERE continuation_id IS NOT NULL ORDER BY id DESC {}", limit(most));
         newest_last(&self.connection, &sql, [], read_step).map_err(cannot("read the continuation's log"))
     }
 }
@@ -233,7 +234,7 @@ fn step(
 ) -> rusqlite::Result<Option<ChainUpdate>> {
     let Some(chain) = find(connection, id)? else { return Ok(None) };
     // The plan counts the rounds since a person's last prompt; so many handoffs are read.
-    let sql = "SELECT remaining FROM continuation_steps WHERE continuation_id = ?1 AND body IS NOT NULL
+    let sql = "SELECT remaining FROM handoff_log WHERE continuation_id = ?1 AND body IS NOT NULL
                ORDER BY id DESC LIMIT ?2";
     let remaining: Vec<String> = newest_last(connection, sql, (id, chain.plan.round), |row| row.get(0))?;
     let PlanOutcome { plan, act, .. } = decide(&chain.plan, &remaining);
@@ -243,8 +244,8 @@ fn step(
     let handoff = if let PlanAction::Clear(handoff) = &act { Some(handoff) } else { None };
     if handoff.is_some() || is_step(&chain.plan, &plan) {
         connection.execute(
-            "INSERT INTO continuation_steps (continuation_id, session_id, round, state, attempt, reason, at, deadline,
-                                             front, body, remaining)
+            "INSERT INTO handoff_log (continuation_id, session_id, round, event, attempt, reason, created_at, deadline,
+                                      front, body, remaining)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             (
                 id,
@@ -335,10 +336,10 @@ fn read_step(row: &Row<'_>) -> rusqlite::Result<ChainStep> {
         chain: row.get("continuation_id")?,
         session: row.get("session_id")?,
         round: row.get("round")?,
-        state: row.get("state")?,
+        state: row.get("event")?,
         attempt: row.get("attempt")?,
         reason: row.get("reason")?,
-        at: row.get::<_, Time>("at")?.into(),
+        at: row.get::<_, Time>("created_at")?.into(),
         deadline: row.get::<_, Time>("deadline")?.into(),
     })
 }

@@ -284,26 +284,34 @@ CREATE TABLE details (
 
 CREATE INDEX details_by_turn ON details (turn);
 
-CREATE TABLE handoff_batons (
-    project_path TEXT NOT NULL,
-    client_pid   INTEGER NOT NULL, -- 0 where unknown
-    session_id   TEXT NOT NULL,
-    trigger      TEXT NOT NULL,
-    created_at   INTEGER NOT NULL,
-    PRIMARY KEY (project_path, client_pid)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE injection_log (
-    id             INTEGER PRIMARY KEY,
-    session_id     TEXT NOT NULL,
-    event_type     TEXT NOT NULL,
-    predecessor    TEXT,
-    reason         TEXT,
-    turns_injected INTEGER NOT NULL DEFAULT 0,
-    chars          INTEGER NOT NULL DEFAULT 0,
-    tokens_saved   INTEGER NOT NULL DEFAULT 0,
-    created_at     INTEGER NOT NULL
+-- What became of each handoff, and what was handed over.
+CREATE TABLE handoff_log (
+    id              INTEGER PRIMARY KEY,
+    session_id      TEXT NOT NULL,
+    event           TEXT NOT NULL,    -- of a step of a chain: its state then
+    predecessor     TEXT,
+    reason          TEXT,
+    turns_injected  INTEGER NOT NULL DEFAULT 0,
+    chars           INTEGER NOT NULL DEFAULT 0,
+    tokens_saved    INTEGER NOT NULL DEFAULT 0,
+    created_at      INTEGER NOT NULL,
+    -- Of a baton that was written, until it is taken or dropped: where it lies. It offers the predecessor, and the reason is its
+    -- trigger.
+    project_path    TEXT,
+    client_pid      INTEGER,          -- 0 where unknown
+    -- Of a step of a chain:
+    continuation_id INTEGER REFERENCES continuations (id),
+    round           INTEGER,
+    attempt         INTEGER,
+    deadline        INTEGER,
+    -- What the session handed over with it:
+    front           TEXT,             -- its front matter, with whatever keys it has
+    body            TEXT,
+    remaining       TEXT              -- what was left to do, in a form that can be compared
 ) STRICT;
+
+CREATE UNIQUE INDEX handoff_batons ON handoff_log (project_path, client_pid) WHERE project_path IS NOT NULL;
+CREATE INDEX continuation_handoffs ON handoff_log (continuation_id, id) WHERE body IS NOT NULL;
 
 -- ## Continuation
 
@@ -334,25 +342,6 @@ CREATE TABLE continuations (
 
 CREATE INDEX continuations_by_session ON continuations (session_id, since);
 CREATE INDEX continuations_open ON continuations (since) WHERE state IN ('asked', 'clearing', 'prompting');
-
--- Every step of every chain.
-CREATE TABLE continuation_steps (
-    id              INTEGER PRIMARY KEY,
-    continuation_id INTEGER NOT NULL REFERENCES continuations (id) ON DELETE CASCADE,
-    session_id      TEXT NOT NULL,
-    round           INTEGER NOT NULL,
-    state           TEXT NOT NULL,
-    attempt         INTEGER NOT NULL,
-    reason          TEXT NOT NULL,
-    at              INTEGER NOT NULL,
-    deadline        INTEGER NOT NULL,
-    -- What the session handed over with this step:
-    front           TEXT, -- its front matter, with whatever keys it has
-    body            TEXT,
-    remaining       TEXT  -- what was left to do, in a form that can be compared
-) STRICT;
-
-CREATE INDEX continuation_handoffs ON continuation_steps (continuation_id, id) WHERE body IS NOT NULL;
 
 -- ## Memory
 

@@ -11,17 +11,8 @@ use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Sandbox;
 
 /// The tables that jobs read or write, each of which is damaged in turn.
-const USED: [&str; 9] = [
-    "agents",
-    "bookmarks",
-    "bridges",
-    "continuations",
-    "handoff_batons",
-    "injection_log",
-    "observations",
-    "sessions",
-    "turns",
-];
+const USED: [&str; 8] =
+    ["agents", "bookmarks", "bridges", "continuations", "handoff_log", "observations", "sessions", "turns"];
 
 /// Every hook whose jobs use the database, with what makes them act.
 fn events() -> Vec<(&'static str, Value)> {

@@ -221,8 +221,8 @@ fn a_cycle_of_merges_is_survived_and_said() {
 
 /// Writes a baton as another client would have.
 fn lay(sandbox: &Sandbox, client_pid: u32, session: &str, at: i64) {
-    let sql = "INSERT INTO handoff_batons (project_path, client_pid, session_id, trigger, created_at)
-               SELECT project_path, ?1, ?2, 'tl', ?3 FROM sessions LIMIT 1";
+    let sql = "INSERT INTO handoff_log (session_id, event, project_path, client_pid, predecessor, reason, created_at)
+               SELECT '', 'written', project_path, ?1, ?2, 'tl', ?3 FROM sessions LIMIT 1";
     database(sandbox).execute(sql, (client_pid, session, at)).unwrap();
 }
 
@@ -249,7 +249,8 @@ fn a_baton_that_is_refused_or_expired_is_dropped_and_the_next_is_taken() {
     assert_eq!(new.log(), expected);
     // The one that was taken waits for the first prompt.
     let batons = || -> i64 {
-        database(&sandbox).query_row("SELECT count(*) FROM handoff_batons", [], |row| row.get(0)).unwrap()
+        let sql = "SELECT count(*) FROM handoff_log WHERE project_path IS NOT NULL";
+        database(&sandbox).query_row(sql, [], |row| row.get(0)).unwrap()
     };
     assert_eq!(batons(), 1);
     new.prompt("go on");

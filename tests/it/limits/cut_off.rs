@@ -43,7 +43,7 @@ fn database(session: &Session) -> rusqlite::Connection {
 /// Returns the triggers of the batons.
 fn batons(session: &Session) -> Vec<String> {
     let database = database(session);
-    let mut found = database.prepare("SELECT trigger FROM handoff_batons").unwrap();
+    let mut found = database.prepare("SELECT reason FROM handoff_log WHERE project_path IS NOT NULL").unwrap();
     found.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
@@ -65,7 +65,7 @@ fn a_hook_that_is_killed_before_the_baton_leaves_it_to_the_next_one() {
 fn a_refused_prompt_leaves_no_second_baton() {
     let session = killed_before_the_baton();
     stops(&session.use_tool(), "limits.session");
-    database(&session).execute("DELETE FROM handoff_batons", []).unwrap();
+    database(&session).execute("DELETE FROM handoff_log WHERE project_path IS NOT NULL", []).unwrap();
     stops(&session.prompt("go on"), "limits.session");
     session.fire("SessionEnd-prompt_input_exit", json!({}));
     assert_eq!(batons(&session), [""; 0], "another session has taken it");
@@ -75,7 +75,7 @@ fn a_refused_prompt_leaves_no_second_baton() {
 fn a_turn_that_goes_on_after_a_stop_leaves_a_baton_of_its_own() {
     let session = killed_before_the_baton();
     stops(&session.use_tool(), "limits.session");
-    database(&session).execute("DELETE FROM handoff_batons", []).unwrap();
+    database(&session).execute("DELETE FROM handoff_log WHERE project_path IS NOT NULL", []).unwrap();
     goes_on(&session.prompt(" !!go on"));
     session.spend(1_000);
     stops(&session.prompt("and now"), "limits.session");

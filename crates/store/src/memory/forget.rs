@@ -275,9 +275,10 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
     for table in ["turns", "details", "observations", "session_summaries"] {
         connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
     }
-    connection.execute("DELETE FROM handoff_batons WHERE session_id = ?1", [session])?;
+    let sql = "UPDATE handoff_log SET project_path = NULL WHERE project_path IS NOT NULL AND predecessor = ?1";
+    connection.execute(sql, [session])?;
     connection.execute(
-        "UPDATE continuation_steps SET body = '', remaining = '', front = '' WHERE session_id = ?1 AND body IS NOT NULL",
+        "UPDATE handoff_log SET body = '', remaining = '', front = '' WHERE session_id = ?1 AND body IS NOT NULL",
         [session],
     )?;
     connection.execute(
