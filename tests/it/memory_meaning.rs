@@ -95,11 +95,11 @@ fn a_record_is_found_in_other_words_and_gone_when_it_is_forgotten() {
 
     let forgotten = sandbox.longhaul(&["memory", "forget", "P1", "--yes"]);
     assert_eq!(forgotten.status, Some(0), "{forgotten:?}");
-    assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_slots WHERE what = 0"), 1);
+    assert_eq!(count(&sandbox, "SELECT count(slot) FROM vector_slots WHERE what = 0"), 1);
     assert!(!ids(&similar("login broken")).contains(&"P1".to_owned()));
     let purged = sandbox.longhaul(&["memory", "purge", "--all", "--yes"]);
     assert_eq!(purged.status, Some(0), "{purged:?}");
-    assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_slots"), 0);
+    assert_eq!(count(&sandbox, "SELECT count(slot) FROM vector_slots"), 0);
     // A vector of four bytes is told from chance by the block that it would be in.
     assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_blocks WHERE vectors <> zeroblob(length(vectors))"), 0);
 }
@@ -110,10 +110,10 @@ fn upkeep_computes_what_is_missing() {
     let file = model_file(&sandbox);
     sandbox.write_config(&json!({ "memory": { "embeddings": file } }).to_string());
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
-    assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_slots"), 0, "no hook computes vectors");
+    assert_eq!(count(&sandbox, "SELECT count(slot) FROM vector_slots"), 0, "no hook computes vectors");
     let upkeep = sandbox.longhaul(&["memory", "upkeep"]);
     assert!(upkeep.stderr.contains("Computed "), "{upkeep:?}");
-    assert!(count(&sandbox, "SELECT count(*) FROM vector_slots WHERE what = 0") == 1);
+    assert!(count(&sandbox, "SELECT count(slot) FROM vector_slots WHERE what = 0") == 1);
     let again = sandbox.longhaul(&["memory", "upkeep"]);
     assert!(again.stderr.contains("Computed 0 vectors."), "{again:?}");
 }
@@ -183,7 +183,7 @@ fn a_model_whose_scale_is_not_a_number_processes_nothing() {
     assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_ranges"), 0);
     fs::write(&file, good).unwrap();
     assert_eq!(sandbox.longhaul(&["memory", "upkeep"]).status, Some(0));
-    assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_slots WHERE what = 0"), 1);
+    assert_eq!(count(&sandbox, "SELECT count(slot) FROM vector_slots WHERE what = 0"), 1);
 }
 
 /// An endpoint on loopback whose vectors say how often a text has `cache` or `login` in it.
@@ -244,7 +244,7 @@ fn the_worker_asks_the_endpoint_and_a_search_asks_the_worker() {
     assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_models"), 0, "nobody but the worker asks");
     let mut command = sandbox.executable("longhaul-worker");
     let _worker = Worker(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    wait_until(DEADLINE, "the vectors", || count(&sandbox, "SELECT count(*) FROM vector_slots WHERE what = 0") == 3);
+    wait_until(DEADLINE, "the vectors", || count(&sandbox, "SELECT count(slot) FROM vector_slots WHERE what = 0") == 3);
     wait_until(DEADLINE, "the worker", || Path::new(&sandbox.data_dir().join("worker.json")).exists());
     let found = sandbox.longhaul(&["memory", "similar", "login", "--json"]);
     assert_eq!(ids(&found)[0], "P1", "{found:?} {}", sandbox.error_log());

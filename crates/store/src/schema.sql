@@ -472,15 +472,19 @@ CREATE TABLE vector_ranges (
     PRIMARY KEY (model_id, what)
 ) STRICT, WITHOUT ROWID;
 
--- Where each vector stands. A long record has several parts.
+-- Where each vector stands. A long record has several parts. One whose vectors are to be computed again, because its words have
+-- changed or its reply is still to come, has part -1.
 CREATE TABLE vector_slots (
     what      INTEGER NOT NULL,
     record_id INTEGER NOT NULL,
     model_id  INTEGER NOT NULL REFERENCES vector_models (id),
     part      INTEGER NOT NULL,
-    slot      INTEGER NOT NULL,
+    slot      INTEGER, -- NULL for part -1
+    bytes     INTEGER, -- of part -1: of the text that the vectors were computed from; NULL where it has changed
     PRIMARY KEY (what, record_id, model_id, part)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX vector_slots_again ON vector_slots (model_id, record_id) WHERE part = -1;
 
 -- 128 vectors side by side, because reading a row for each takes longer than comparing it. A key has 16 bytes.
 CREATE TABLE vector_blocks (
@@ -490,16 +494,6 @@ CREATE TABLE vector_blocks (
     vectors  BLOB NOT NULL,
     PRIMARY KEY (model_id, block)
 ) STRICT;
-
--- Records whose vectors are to be computed again: their words have changed, or their reply is still to come.
-CREATE TABLE vector_redo (
-    model_id  INTEGER NOT NULL REFERENCES vector_models (id) ON DELETE CASCADE,
-    what      INTEGER NOT NULL,
-    record_id INTEGER NOT NULL,
-    bytes     INTEGER, -- of the text that the vectors were computed from; NULL where it has changed
-    PRIMARY KEY (what, record_id, model_id)
-) STRICT, WITHOUT ROWID;
-
 
 -- ## Better words from a model
 

@@ -181,7 +181,7 @@ impl Store {
             self.connection.query_row(sql, [model], read).map(i64::unsigned_abs).map_err(&failed)
         };
         let one = |model: VectorModel| {
-            let slots = "SELECT count(*) FROM vector_slots WHERE model_id = ?1";
+            let slots = "SELECT count(slot) FROM vector_slots WHERE model_id = ?1";
             Ok(VectorStats {
                 vectors: number(slots, model.id)?,
                 bytes: blocks::bytes(&self.connection, &model).map_err(&failed)?,

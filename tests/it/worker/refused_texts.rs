@@ -49,7 +49,7 @@ fn import(sandbox: &Sandbox) {
 fn with_vectors(sandbox: &Sandbox) -> Vec<String> {
     let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
     database.busy_timeout(DEADLINE).unwrap();
-    let sql = "SELECT DISTINCT p.prompt FROM vector_slots s JOIN prompts p ON p.id = s.record_id WHERE s.what = 0
+    let sql = "SELECT DISTINCT p.prompt FROM vector_slots s JOIN prompts p ON p.id = s.record_id WHERE s.what = 0 AND s.part >= 0
                ORDER BY p.prompt";
     let mut statement = database.prepare(sql).unwrap();
     statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
@@ -167,6 +167,6 @@ fn a_prompt_that_is_forgotten_while_the_endpoint_computes_gets_no_vector() {
     release.send(()).unwrap();
     wait_until(DEADLINE, "the vector", || with_vectors(&sandbox) == ["keep me"]);
     let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    let sql = "SELECT count(*) FROM vector_slots WHERE what = 0 AND record_id = 1";
+    let sql = "SELECT count(slot) FROM vector_slots WHERE what = 0 AND record_id = 1";
     assert_eq!(database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }

@@ -53,7 +53,7 @@ fn a_text_that_changes_while_its_vector_is_computed_is_computed_again() {
     assert_eq!(memory.catch_up(2 * DAY), 1);
     let nearest = memory.store.nearest(&memory.model, None, &embed("a quick quiz").unwrap(), 1).unwrap();
     assert!(nearest[0] == (summary, nearest[0].1) && nearest[0].1 > 0.98, "{nearest:?}");
-    assert_eq!(memory.count("SELECT count(*) FROM vector_redo"), 0);
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots WHERE part = -1"), 0);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_summary_can_change_several_times_before_its_vector_is_computed_again() {
     for request in ["zigzag", "jazz", "a quick quiz", "a quick quiz"] {
         memory.summary(1, request);
     }
-    assert_eq!(memory.count("SELECT count(*) FROM vector_redo WHERE bytes IS NULL"), 1);
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots WHERE part = -1 AND bytes IS NULL"), 1);
     assert_eq!(memory.catch_up(2 * DAY), 1);
     let nearest = memory.store.nearest(&memory.model, None, &embed("a quick quiz").unwrap(), 1).unwrap();
     assert!(nearest[0].1 > 0.98, "{nearest:?}");
@@ -81,10 +81,10 @@ fn records_that_were_not_computed_wait_again_and_the_others_are_kept() {
     let mut vectors = computed(&waiting);
     vectors.truncate(4);
     assert_eq!(memory.store.put_vectors(&memory.model, &waiting, &vectors).unwrap(), 4);
-    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 4);
+    assert_eq!(memory.count("SELECT count(slot) FROM vector_slots"), 4);
     assert_eq!(memory.waiting().records.len(), 6, "only the others are computed again");
     assert_eq!(memory.catch_up(2 * DAY), 6);
-    assert_eq!(memory.count("SELECT count(*) FROM vector_redo"), 0);
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots WHERE part = -1"), 0);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_slow_writer_stores_nothing_for_a_model_that_was_replaced() {
     assert_eq!(new.id, old.id);
     let error = memory.store.put_vectors(&old, &waiting, &vectors).unwrap_err();
     assert!(error.to_string().contains("was replaced"), "{error}");
-    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 0);
+    assert_eq!(memory.count("SELECT count(slot) FROM vector_slots"), 0);
     // Nor for one of another name.
     memory.store.drop_vectors(&new).unwrap();
     let other = memory.store.vector_model("other", DIMS).unwrap();
@@ -183,7 +183,7 @@ fn a_project_with_many_prompts_has_its_own_blocks() {
     }
     let (blocks, mixed) = blocks_of_first_project(&memory);
     assert_eq!((blocks, mixed), (4, 2), "192 of 320 are on their own");
-    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 370);
+    assert_eq!(memory.count("SELECT count(slot) FROM vector_slots"), 370);
     // Everything is found where it is.
     for text in ["question 1", "question 40", "question 370"] {
         assert_eq!(memory.nearest(None, text).len(), 5);

@@ -125,7 +125,8 @@ fn notes_and_last_summaries_have_vectors_and_what_tools_did_has_none() {
     let note = NewNote { session: None, project_key: "/p", project: "p", title, text, at: Millis(40) };
     let note = memory.store.save_note(&note).unwrap();
     memory.catch_up(2 * DAY);
-    let kinds = "SELECT group_concat(what || ':' || record_id) FROM (SELECT * FROM vector_slots ORDER BY what)";
+    let kinds =
+        "SELECT group_concat(what || ':' || record_id) FROM (SELECT * FROM vector_slots WHERE part >= 0 ORDER BY what)";
     let kept: String = memory.store.connection.query_row(kinds, [], |row| row.get(0)).unwrap();
     assert_eq!(kept, format!("0:1,1:{note},2:2"));
 }
@@ -148,13 +149,13 @@ fn a_forgotten_record_leaves_no_byte_of_its_vector() {
     assert!(memory.store.forget(secret).unwrap());
     assert!(!memory.has_on_disk(&vector));
     assert!(!memory.nearest(None, text).contains(&secret));
-    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 201);
+    assert_eq!(memory.count("SELECT count(slot) FROM vector_slots"), 201);
     // Those around it still have theirs.
     assert_eq!(memory.nearest(None, "one more after it")[0], last);
     assert_eq!(memory.catch_up(2 * DAY), 0);
 
     memory.store.forget_everything(Millis(3 * DAY)).unwrap();
-    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 0);
+    assert_eq!(memory.count("SELECT count(slot) FROM vector_slots"), 0);
     assert_eq!(memory.nearest(None, "one more after it"), []);
     assert!(!memory.has_on_disk(&embed("one more after it").unwrap()));
     assert_eq!(memory.store.integrity_check().unwrap(), [""; 0]);
@@ -192,10 +193,10 @@ fn a_reply_that_comes_later_is_part_of_the_vector() {
     assert_eq!(memory.nearest(None, &reply), [prompt]);
     let found = memory.store.nearest(&memory.model, None, &embed(&reply).unwrap(), 5).unwrap();
     assert!(found[0].1 > 0.95, "{found:?}");
-    assert_eq!(memory.count("SELECT count(*) FROM vector_redo"), 1);
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots WHERE part = -1"), 1);
     // A day later no reply is to come any more.
     assert_eq!(memory.catch_up(3 * DAY), 0);
-    assert_eq!(memory.count("SELECT count(*) FROM vector_redo"), 0);
+    assert_eq!(memory.count("SELECT count(*) FROM vector_slots WHERE part = -1"), 0);
 }
 
 #[test]
@@ -208,7 +209,7 @@ fn a_summary_in_other_words_is_computed_again() {
     memory.store.write_summary("s1", 1, &summary("zigzag jazz"), MadeBy::Rule, Millis(30)).unwrap();
     assert_eq!(memory.catch_up(2 * DAY), 1);
     assert_eq!(memory.nearest(None, "zigzag jazz")[0], RecordId { what: What::Summary, id: 1 });
-    assert_eq!(memory.count("SELECT count(*) FROM vector_slots WHERE what = 2"), 1);
+    assert_eq!(memory.count("SELECT count(slot) FROM vector_slots WHERE what = 2"), 1);
 }
 
 #[test]
@@ -231,7 +232,7 @@ fn new_records_come_first_and_an_interruption_loses_nothing() {
     memory.store.put_vectors(&memory.model, &next, &again).unwrap();
     memory.store.put_vectors(&memory.model, &next, &again).unwrap();
     memory.catch_up(2 * DAY);
-    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 301);
+    assert_eq!(memory.count("SELECT count(slot) FROM vector_slots"), 301);
     assert_eq!(memory.count("SELECT count(DISTINCT slot) FROM vector_slots"), 301);
     let stats = memory.store.vector_stats().unwrap();
     assert_eq!((stats[0].vectors, stats[0].looked_at, stats[0].records), (301, 301, 301));
@@ -247,7 +248,7 @@ fn a_model_with_other_dimensions_begins_anew_and_models_do_not_mix() {
     assert_eq!(catch_up(&memory.store, &other, 2 * DAY), 1);
     assert_eq!(memory.store.nearest(&other, None, &embed("zigzag").unwrap(), 5).unwrap().len(), 1);
     memory.model = memory.store.vector_model("test", 4).unwrap();
-    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 1);
+    assert_eq!(memory.count("SELECT count(slot) FROM vector_slots"), 1);
     assert_eq!(memory.store.nearest(&memory.model, None, &embed("zigzag").unwrap(), 5).unwrap(), []);
 }
 
@@ -270,7 +271,7 @@ fn vectors_take_at_most_a_share_of_the_file() {
         memory.store.put_vectors(&large, &waiting, &vectors).unwrap();
     }
     assert!(steps < 3, "{steps}");
-    assert!(memory.count("SELECT count(*) FROM vector_slots") < 400);
+    assert!(memory.count("SELECT count(slot) FROM vector_slots") < 400);
 }
 
 #[test]
@@ -284,7 +285,7 @@ fn vectors_of_a_replaced_model_go_once_the_new_ones_are_there() {
     let in_use = ["new".to_owned()];
     let drop_some = |store: &Store| store.drop_unused_vectors(&in_use, Millis(2 * DAY), 100).unwrap();
     assert!(!drop_some(&memory.store));
-    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 300, "they are not replaced yet");
+    assert_eq!(memory.count("SELECT count(slot) FROM vector_slots"), 300, "they are not replaced yet");
     assert_eq!(catch_up(&memory.store, &new, 2 * DAY), 300);
     // Interrupted after a step, and used under the same name again: what is left of it is not mixed with the new.
     assert!(drop_some(&memory.store));
@@ -302,7 +303,7 @@ fn vectors_of_a_replaced_model_go_once_the_new_ones_are_there() {
     assert_eq!(found.len(), 300, "no vector of the same name was overwritten");
     while drop_some(&memory.store) {}
     assert_eq!(memory.count("SELECT count(*) FROM vector_models"), 1);
-    assert_eq!(memory.count("SELECT count(*) FROM vector_slots"), 300);
+    assert_eq!(memory.count("SELECT count(slot) FROM vector_slots"), 300);
     assert_eq!(memory.count("SELECT count(*) FROM vector_blocks"), 3);
 }
 

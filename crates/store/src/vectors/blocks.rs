@@ -36,7 +36,8 @@ pub(super) fn bytes(connection: &Connection, model: &VectorModel) -> rusqlite::R
 
 /// Deletes the vectors of a record, of one model or of all. Their bytes are overwritten.
 pub(super) fn clear(connection: &Connection, record: RecordId, model: Option<&VectorModel>) -> rusqlite::Result<()> {
-    let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND (?3 IS NULL OR model_id = ?3)
+    let sql =
+        "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND (?3 IS NULL OR model_id = ?3) AND part >= 0
                RETURNING model_id, slot";
     let key = (number_of(record.what), record.id, model.map(|model| model.id));
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));

@@ -62,7 +62,7 @@ impl Newest<'_> {
         if self.compared.contains(&record) {
             return Ok(());
         }
-        let sql = "SELECT slot FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
+        let sql = "SELECT slot FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3 AND part >= 0";
         let slots: Vec<i64> = self
             .connection
             .prepare_cached(sql)?

@@ -37,15 +37,15 @@ impl Store {
 
 /// Marks a record whose words have changed: its vectors are computed again, by every model that it has some of.
 pub(crate) fn have_changed(connection: &Connection, RecordId { what, id }: RecordId) -> rusqlite::Result<()> {
-    let sql = "INSERT OR REPLACE INTO vector_redo (model_id, what, record_id, bytes)
-               SELECT DISTINCT model_id, what, record_id, NULL FROM vector_slots WHERE what = ?1 AND record_id = ?2";
+    let sql = "INSERT OR REPLACE INTO vector_slots (model_id, what, record_id, part)
+               SELECT DISTINCT model_id, what, record_id, -1 FROM vector_slots WHERE what = ?1 AND record_id = ?2";
     connection.prepare_cached(sql)?.execute((number_of(what), id)).map(drop)
 }
 
 /// Deletes the vectors of a record before it is deleted.
 pub(crate) fn delete(connection: &Connection, record: RecordId) -> rusqlite::Result<()> {
     blocks::clear(connection, record, None)?;
-    let sql = "DELETE FROM vector_redo WHERE what = ?1 AND record_id = ?2";
+    let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2";
     connection.prepare_cached(sql)?.execute((number_of(record.what), record.id)).map(drop)
 }
 
@@ -123,7 +123,7 @@ fn put(
 
 /// Returns whether a record whose vectors are complete has changed since.
 fn has_changed(connection: &Connection, model: &VectorModel, record: RecordId) -> rusqlite::Result<bool> {
-    let sql = "SELECT bytes FROM vector_redo WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
+    let sql = "SELECT bytes FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3 AND part = -1";
     let before: Option<Option<i64>> = connection
         .prepare_cached(sql)?
         .query_row((number_of(record.what), record.id, model.id), |row| row.get(0))
@@ -139,13 +139,14 @@ fn examine_again(
     RecordId { what, id }: RecordId,
     bytes: Option<i64>,
 ) -> rusqlite::Result<()> {
-    let sql = "INSERT OR REPLACE INTO vector_redo (model_id, what, record_id, bytes) VALUES (?1, ?2, ?3, ?4)";
+    let sql =
+        "INSERT OR REPLACE INTO vector_slots (model_id, what, record_id, part, bytes) VALUES (?1, ?2, ?3, -1, ?4)";
     connection.prepare_cached(sql)?.execute((model.id, number_of(what), id, bytes)).map(drop)
 }
 
 /// Removes the mark of a record that need not be examined again.
 fn settle(connection: &Connection, model: &VectorModel, RecordId { what, id }: RecordId) -> rusqlite::Result<()> {
-    let sql = "DELETE FROM vector_redo WHERE what = ?1 AND record_id = ?2 AND model_id = ?3";
+    let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3 AND part = -1";
     connection.prepare_cached(sql)?.execute((number_of(what), id, model.id)).map(drop)
 }
 

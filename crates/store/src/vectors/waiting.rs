@@ -95,7 +95,7 @@ fn next(connection: &Connection, model: &VectorModel, open_since: i64) -> rusqli
 /// Returns records to examine again, with the bytes that their vectors were computed from.
 fn to_redo(connection: &Connection, model: &VectorModel) -> rusqlite::Result<Vec<(RecordId, Option<i64>)>> {
     // First those whose vectors are missing or outdated. Of the open ones the newest: what is old is settled soon.
-    let sql = "SELECT what, record_id, bytes FROM vector_redo WHERE model_id = ?1
+    let sql = "SELECT what, record_id, bytes FROM vector_slots WHERE model_id = ?1 AND part = -1
                ORDER BY bytes IS NULL DESC, record_id DESC LIMIT ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map((model.id, AT_ONCE), |row| Ok((row.get::<_, u8>(0)?, row.get(1)?, row.get(2)?)))?;
