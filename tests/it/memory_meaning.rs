@@ -180,7 +180,7 @@ fn a_model_whose_scale_is_not_a_number_processes_nothing() {
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
     let upkeep = sandbox.longhaul(&["memory", "upkeep"]);
     assert!(upkeep.status == Some(1) && upkeep.stderr.contains("is not a number"), "{upkeep:?}");
-    assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_ranges"), 0);
+    assert_eq!(count(&sandbox, "SELECT count(*) FROM indexes WHERE id > 0 AND ranges <> '{}'"), 0);
     fs::write(&file, good).unwrap();
     assert_eq!(sandbox.longhaul(&["memory", "upkeep"]).status, Some(0));
     assert_eq!(count(&sandbox, "SELECT count(slot) FROM vector_slots WHERE what = 0"), 1);
@@ -241,13 +241,13 @@ fn the_worker_asks_the_endpoint_and_a_search_asks_the_worker() {
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
     turn(&sandbox, "b", "the cache is stale", "Emptied it.");
     turn(&sandbox, "c", "and the cache again", "Emptied it.");
-    assert_eq!(count(&sandbox, "SELECT count(*) FROM vector_models"), 0, "nobody but the worker asks");
+    assert_eq!(count(&sandbox, "SELECT count(*) FROM indexes WHERE id > 0"), 0, "nobody but the worker asks");
     let mut command = sandbox.executable("longhaul-worker");
     let _worker = Worker(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     wait_until(DEADLINE, "the vectors", || count(&sandbox, "SELECT count(slot) FROM vector_slots WHERE what = 0") == 3);
     wait_until(DEADLINE, "the worker", || Path::new(&sandbox.data_dir().join("worker.json")).exists());
     let found = sandbox.longhaul(&["memory", "similar", "login", "--json"]);
     assert_eq!(ids(&found)[0], "P1", "{found:?} {}", sandbox.error_log());
-    let name = "SELECT count(*) FROM vector_models WHERE name = 'endpoint:tiny' AND dims = 3";
+    let name = "SELECT count(*) FROM indexes WHERE name = 'endpoint:tiny' AND form = 3";
     assert_eq!(count(&sandbox, name), 1);
 }

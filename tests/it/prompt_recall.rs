@@ -320,10 +320,7 @@ fn a_prompt_of_ten_megabytes_is_answered_at_once() {
 fn nothing_is_brought_while_the_index_is_built() {
     let sandbox = remembering();
     let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    let rows = database.execute("UPDATE passage_backlog SET todo = 1, total = 1 WHERE source <> 'terms'", ());
-    if rows.unwrap() == 0 {
-        database.execute("INSERT INTO passage_backlog (source, todo, total) VALUES ('prompts', 1, 1)", ()).unwrap();
-    }
+    database.execute(r#"UPDATE indexes SET ranges = '{"prompts":[1,1]}' WHERE id = 0"#, ()).unwrap();
     assert_eq!(brought(&sandbox, "dddd-4444", "what made the importer stall at night?"), "");
 }
 

@@ -441,43 +441,28 @@ INSERT INTO prompt_trigrams (prompt_trigrams, rank) VALUES ('secure-delete', 1);
 INSERT INTO observation_trigrams (observation_trigrams, rank) VALUES ('secure-delete', 1);
 INSERT INTO passage_terms (passage_terms, rank) VALUES ('secure-delete', 1);
 
--- What the index of passages does not have while it is built again: of each table the rows up to this id. `memory upkeep` works
--- downwards. In the row `terms`, `total` is the version of the terms that the index holds; 0 where it is damaged. An index of
--- another version than the program's is emptied and built again by `memory upkeep`.
-CREATE TABLE passage_backlog (
-    source TEXT PRIMARY KEY,
-    todo   INTEGER NOT NULL, -- the rows up to this id are not in the index yet
-    total  INTEGER NOT NULL  -- what `todo` was at first
-) STRICT, WITHOUT ROWID;
-
-INSERT INTO passage_backlog (source, todo, total) VALUES ('terms', 0, 0);
-
-
-
--- ## Vectors: what records are about, as numbers that a model has computed
-
--- Only vectors of the same model compare.
-CREATE TABLE vector_models (
-    id   INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    dims INTEGER NOT NULL
+-- The indexes that code keeps: 0 is that of passages, the others are vectors, by the model that has computed them. Only vectors
+-- of the same model compare. An index of passages with another version of the terms than the program's is emptied and built
+-- again by `memory upkeep`, which works downwards.
+CREATE TABLE indexes (
+    id     INTEGER PRIMARY KEY,
+    name   TEXT NOT NULL UNIQUE,         -- of the model
+    form   INTEGER NOT NULL,             -- the version of the terms, 0 where the index is damaged; the dimensions of the vectors
+    -- By table, as JSON. Of passages, the rows up to the first number are not in the index yet; the second is what the first
+    -- was at the beginning. Of vectors, everything from the first number to the second has been looked at.
+    ranges TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
 
--- How far a model has come: everything from `lowest` to `highest` has been looked at.
-CREATE TABLE vector_ranges (
-    model_id INTEGER NOT NULL REFERENCES vector_models (id) ON DELETE CASCADE,
-    what     INTEGER NOT NULL, -- 0 prompt, 1 observation, 2 summary
-    lowest   INTEGER NOT NULL,
-    highest  INTEGER NOT NULL,
-    PRIMARY KEY (model_id, what)
-) STRICT, WITHOUT ROWID;
+INSERT INTO indexes (id, name, form) VALUES (0, '', 0);
+
+-- ## Vectors: what records are about, as numbers that a model has computed
 
 -- Where each vector stands. A long record has several parts. One whose vectors are to be computed again, because its words have
 -- changed or its reply is still to come, has part -1.
 CREATE TABLE vector_slots (
     what      INTEGER NOT NULL,
     record_id INTEGER NOT NULL,
-    model_id  INTEGER NOT NULL REFERENCES vector_models (id),
+    model_id  INTEGER NOT NULL REFERENCES indexes (id),
     part      INTEGER NOT NULL,
     slot      INTEGER, -- NULL for part -1
     bytes     INTEGER, -- of part -1: of the text that the vectors were computed from; NULL where it has changed
@@ -488,7 +473,7 @@ CREATE INDEX vector_slots_again ON vector_slots (model_id, record_id) WHERE part
 
 -- 128 vectors side by side, because reading a row for each takes longer than comparing it. A key has 16 bytes.
 CREATE TABLE vector_blocks (
-    model_id INTEGER NOT NULL REFERENCES vector_models (id),
+    model_id INTEGER NOT NULL REFERENCES indexes (id),
     block    INTEGER NOT NULL,
     keys     BLOB NOT NULL,
     vectors  BLOB NOT NULL,

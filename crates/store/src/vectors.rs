@@ -63,7 +63,7 @@ impl Store {
             }
             self.drop_vectors(&model)?;
         }
-        let sql = "INSERT INTO vector_models (name, dims) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        let sql = "INSERT INTO indexes (name, form) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
         self.connection.execute(sql, (name, dims as i64)).map_err(cannot("add the model"))?;
         let found = self.known_vector_model(name)?.filter(|model| model.dims == dims);
         found.ok_or_else(|| cannot("add the model")(rusqlite::Error::QueryReturnedNoRows))
@@ -78,8 +78,10 @@ impl Store {
     /// Returns every model that has vectors, or has had some.
     pub fn vector_models(&self) -> Result<Vec<VectorModel>, StoreError> {
         let failed = cannot("read the models");
-        let mut statement =
-            self.connection.prepare_cached("SELECT id, name, dims FROM vector_models ORDER BY id").map_err(&failed)?;
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT id, name, form FROM indexes WHERE id > 0 ORDER BY id")
+            .map_err(&failed)?;
         let rows = statement.query_map([], |row| {
             Ok(VectorModel { id: row.get(0)?, name: row.get(1)?, dims: row.get::<_, i64>(2)?.unsigned_abs() as usize })
         });
@@ -113,7 +115,7 @@ impl Store {
             for sql in [
                 "DELETE FROM vector_blocks WHERE model_id = ?1",
                 "DELETE FROM vector_slots WHERE model_id = ?1",
-                "DELETE FROM vector_models WHERE id = ?1",
+                "DELETE FROM indexes WHERE id = ?1",
             ] {
                 tx.execute(sql, [model.id])?;
             }
@@ -212,7 +214,7 @@ impl Store {
 fn drop_some(connection: &Connection, model: &VectorModel, most: usize) -> rusqlite::Result<bool> {
     // From the first step on it is another model: one of the same name begins anew, and has nothing to do with this rest.
     let name = format!("{DROPPED}{}", model.id);
-    connection.execute("UPDATE vector_models SET name = ?2 WHERE id = ?1", (model.id, name))?;
+    connection.execute("UPDATE indexes SET name = ?2 WHERE id = ?1", (model.id, name))?;
     // Blocks first: they have the vectors themselves.
     for (table, key, rows) in [
         ("vector_blocks", "rowid", most.div_ceil(blocks::SLOTS)),
@@ -226,7 +228,7 @@ fn drop_some(connection: &Connection, model: &VectorModel, most: usize) -> rusql
             return Ok(true);
         }
     }
-    connection.execute("DELETE FROM vector_models WHERE id = ?1", [model.id])?;
+    connection.execute("DELETE FROM indexes WHERE id = ?1", [model.id])?;
     Ok(false)
 }
 

@@ -29,7 +29,7 @@ fn a_damaged_index_is_built_again_by_a_search() {
 fn a_rebuild_that_cannot_begin_leaves_the_index_to_the_next_search() {
     let sandbox = remembering();
     damage(&sandbox);
-    let fails = "CREATE TRIGGER fails BEFORE INSERT ON passage_backlog BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    let fails = "CREATE TRIGGER fails BEFORE UPDATE OF ranges ON indexes BEGIN SELECT RAISE(ABORT, 'no room'); END";
     database(&sandbox).execute_batch(fails).unwrap();
     let failed = memory(&sandbox, &["search", "importer"]);
     assert!(failed.stderr.contains("corruption"), "{failed:?}");
@@ -42,7 +42,8 @@ fn a_rebuild_that_is_interrupted_goes_on_later() {
     let sandbox = remembering();
     damage(&sandbox);
     // Emptying the index succeeds, and no step of the building.
-    let fails = "CREATE TRIGGER fails BEFORE UPDATE ON passage_backlog WHEN new.todo < old.todo
+    let fails = "CREATE TRIGGER fails BEFORE UPDATE OF ranges ON indexes
+                 WHEN new.ranges ->> '$.prompts[0]' < old.ranges ->> '$.prompts[0]'
                  BEGIN SELECT RAISE(ABORT, 'killed'); END";
     database(&sandbox).execute_batch(fails).unwrap();
     assert_ne!(memory(&sandbox, &["search", "importer"]).status, Some(0));

@@ -234,8 +234,8 @@ fn upkeep_killed_at_any_moment_leaves_no_half_written_vector() {
     run_and_kill(&sandbox, &mut dice);
     assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
     assert_eq!(check_vectors(&sandbox), PROMPTS);
-    let models =
-        database(&sandbox).query_row("SELECT group_concat(name) FROM vector_models", [], |row| row.get::<_, String>(0));
+    let models = database(&sandbox)
+        .query_row("SELECT group_concat(name) FROM indexes WHERE id > 0", [], |row| row.get::<_, String>(0));
     assert_eq!(models.unwrap(), "two");
     assert_eq!(number(&sandbox, "SELECT count(slot) FROM vector_slots WHERE what = 0"), PROMPTS);
     check_index(&sandbox, PROMPTS);

@@ -111,7 +111,7 @@ fn a_reply_that_is_far_too_long_is_not_read_to_its_end() {
     let _served = Served::new(&sandbox);
     wait_for_log(&sandbox, "no whole reply");
     let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    let models: i64 = database.query_row("SELECT count(*) FROM vector_models", [], |row| row.get(0)).unwrap();
+    let models: i64 = database.query_row("SELECT count(*) FROM indexes WHERE id > 0", [], |row| row.get(0)).unwrap();
     assert_eq!(models, 0);
 }
 

@@ -50,7 +50,7 @@ impl Store {
     ///
     /// From then on the index of passages is not written, so that everything else can be stored.
     pub fn mark_index_damaged(&self) -> Result<bool, StoreError> {
-        let sql = "UPDATE passage_backlog SET total = ?1 WHERE source = 'terms' AND total <> ?1";
+        let sql = "UPDATE indexes SET form = ?1 WHERE id = 0 AND form <> ?1";
         let changed = self.connection.execute(sql, [DAMAGED]).map_err(cannot("mark the search index as damaged"))?;
         Ok(changed > 0)
     }
@@ -74,14 +74,14 @@ impl Store {
 
 /// Returns whether the index can be changed row by row.
 pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT total FROM passage_backlog WHERE source = 'terms'";
+    let sql = "SELECT form FROM indexes WHERE id = 0";
     let version: u32 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     Ok(version == TERMS_VERSION)
 }
 
 /// Records that the index has only terms of this version, as a new one does.
 pub(crate) fn set_current(connection: &Connection) -> rusqlite::Result<()> {
-    let sql = "UPDATE passage_backlog SET total = ?1 WHERE source = 'terms'";
+    let sql = "UPDATE indexes SET form = ?1 WHERE id = 0";
     connection.execute(sql, [TERMS_VERSION]).map(drop)
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 fn last_todo(connection: &Connection) -> rusqlite::Result<i64> {
-    let sql = "SELECT max(todo) FROM passage_backlog";
+    let sql = "SELECT max(j.value ->> 0) FROM indexes i, json_each(i.ranges) j WHERE i.id = 0";
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
 }
 
@@ -152,9 +152,8 @@ pub(crate) fn begin_again(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn queue(connection: &Connection, source: &str, todo: i64) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO passage_backlog (source, todo, total) VALUES (?1, ?2, ?2)
-               ON CONFLICT DO UPDATE SET todo = excluded.todo, total = excluded.total";
-    connection.execute(sql, (source, todo)).map(drop)
+    let sql = format!("UPDATE indexes SET ranges = json_set(ranges, '$.{source}', json_array(?1, ?1)) WHERE id = 0");
+    connection.execute(&sql, [todo]).map(drop)
 }
 
 /// Returns the progress of the index; 0 if it is to be built again.
@@ -167,8 +166,8 @@ pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgres
         }
         return Ok(IndexProgress { done: 0, total: total.max(1) });
     }
-    let mut statement =
-        connection.prepare("SELECT source, todo, total FROM passage_backlog WHERE source <> 'terms'")?;
+    let sql = "SELECT j.key, j.value ->> 0, j.value ->> 1 FROM indexes i, json_each(i.ranges) j WHERE i.id = 0";
+    let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
     let mut progress = IndexProgress::default();
     while let Some(row) = rows.next()? {
@@ -186,8 +185,8 @@ pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgres
 }
 
 fn todo(connection: &Connection, source: &str) -> rusqlite::Result<i64> {
-    let sql = "SELECT todo FROM passage_backlog WHERE source = ?1";
-    Ok(connection.prepare_cached(sql)?.query_row([source], |row| row.get(0)).optional()?.unwrap_or_default())
+    let sql = format!("SELECT coalesce(ranges ->> '$.{source}[0]', 0) FROM indexes WHERE id = 0");
+    connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))
 }
 
 /// Adds at most `most` records to the index, the newest first, because they are searched for most. Returns whether
@@ -245,7 +244,6 @@ fn newest(connection: &Connection, source: &str, last: i64, most: usize) -> rusq
 }
 
 fn set_todo(connection: &Connection, source: &str, todo: i64) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO passage_backlog (source, todo, total) VALUES (?1, ?2, 0)
-               ON CONFLICT DO UPDATE SET todo = excluded.todo";
-    connection.prepare_cached(sql)?.execute((source, todo)).map(drop)
+    let sql = format!("UPDATE indexes SET ranges = json_set(ranges, '$.{source}[0]', ?1) WHERE id = 0");
+    connection.prepare_cached(&sql)?.execute([todo]).map(drop)
 }

@@ -302,7 +302,7 @@ fn vectors_of_a_replaced_model_go_once_the_new_ones_are_there() {
     let found = memory.store.nearest(&memory.model, None, &embed("prompt 7").unwrap(), 300).unwrap();
     assert_eq!(found.len(), 300, "no vector of the same name was overwritten");
     while drop_some(&memory.store) {}
-    assert_eq!(memory.count("SELECT count(*) FROM vector_models"), 1);
+    assert_eq!(memory.count("SELECT count(*) FROM indexes WHERE id > 0"), 1);
     assert_eq!(memory.count("SELECT count(slot) FROM vector_slots"), 300);
     assert_eq!(memory.count("SELECT count(*) FROM vector_blocks"), 3);
 }

@@ -51,7 +51,7 @@ pub(crate) fn delete(connection: &Connection, record: RecordId) -> rusqlite::Res
 
 /// Returns whether a model is still the same. The number of a deleted one is used again.
 fn is_known(connection: &Connection, model: &VectorModel) -> rusqlite::Result<bool> {
-    let sql = "SELECT 1 FROM vector_models WHERE id = ?1 AND name = ?2 AND dims = ?3";
+    let sql = "SELECT 1 FROM indexes WHERE id = ?1 AND name = ?2 AND form = ?3";
     connection.prepare_cached(sql)?.exists((model.id, &model.name, model.dims as i64))
 }
 
@@ -152,8 +152,9 @@ fn settle(connection: &Connection, model: &VectorModel, RecordId { what, id }: R
 
 fn mark_range(connection: &Connection, model: &VectorModel, waiting: &Waiting) -> rusqlite::Result<()> {
     let Some((what, from, to)) = waiting.looked_at else { return Ok(()) };
-    let sql = "INSERT INTO vector_ranges (model_id, what, lowest, highest) VALUES (?1, ?2, ?3, ?4)
-               ON CONFLICT DO UPDATE SET lowest = min(lowest, excluded.lowest),
-                                         highest = max(highest, excluded.highest)";
-    connection.prepare_cached(sql)?.execute((model.id, number_of(what), from, to)).map(drop)
+    let range = format!("$.{}", what.table());
+    let sql = "UPDATE indexes SET ranges = json_set(ranges, ?2, json_array(
+                   min(coalesce(ranges ->> (?2 || '[0]'), ?3), ?3), max(coalesce(ranges ->> (?2 || '[1]'), ?4), ?4)))
+               WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute((model.id, range, from, to)).map(drop)
 }

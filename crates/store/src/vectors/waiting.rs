@@ -17,8 +17,7 @@ const STRIDE: i64 = 20_000;
 const OPEN_MS: u64 = 24 * 3_600_000;
 
 /// Counts the records that were examined for a model.
-pub(super) const LOOKED_AT: &str =
-    "SELECT coalesce(sum(highest - lowest + 1), 0) FROM vector_ranges WHERE model_id = ?1";
+pub(super) const LOOKED_AT: &str = "SELECT coalesce(sum((j.value ->> 1) - (j.value ->> 0) + 1), 0) FROM indexes i, json_each(i.ranges) j WHERE i.id = ?1";
 
 /// Counts the records by the highest number of each table; the argument is not used.
 pub(super) const RECORDS: &str =
@@ -110,14 +109,16 @@ fn to_redo(connection: &Connection, model: &VectorModel) -> rusqlite::Result<Vec
 
 /// Returns the next range to examine: after the ranges that were examined, else before them.
 fn stretch(connection: &Connection, model: &VectorModel, what: What) -> rusqlite::Result<Option<(i64, i64)>> {
-    let newest: i64 = connection
-        .prepare_cached(&format!("SELECT coalesce(max(id), 0) FROM {}", what.table()))?
-        .query_row([], |row| row.get(0))?;
-    let sql = "SELECT lowest, highest FROM vector_ranges WHERE model_id = ?1 AND what = ?2";
-    let range: Option<(i64, i64)> = connection
-        .prepare_cached(sql)?
-        .query_row((model.id, number_of(what)), |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
+    let table = what.table();
+    let sql = format!(
+        "SELECT coalesce((SELECT max(id) FROM {table}), 0), ranges ->> '$.{table}[0]', ranges ->> '$.{table}[1]'
+         FROM indexes WHERE id = ?1"
+    );
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let found: Option<(i64, Option<i64>, Option<i64>)> =
+        connection.prepare_cached(&sql)?.query_row([model.id], read).optional()?;
+    let Some((newest, lowest, highest)) = found else { return Ok(None) };
+    let range = lowest.zip(highest);
     let size = if what == What::Observation { STRIDE } else { AT_ONCE };
     Ok(match range {
         None if newest == 0 => None,

@@ -57,7 +57,7 @@ fn a_search_can_be_limited_to_a_host() {
 #[test]
 fn the_index_that_is_built_again_still_knows_the_hosts() {
     let (_, _, mut c) = three();
-    c.store.connection.execute("UPDATE passage_backlog SET total = 0 WHERE source = 'terms'", []).unwrap();
+    c.store.connection.execute("UPDATE indexes SET form = 0 WHERE id = 0", []).unwrap();
     while c.store.build_index(100).unwrap() {}
     assert_eq!(search(&c, "deploy script", Some("anna")).len(), 1);
     c.store.forget(search(&c, "rsync", None)[0].record).unwrap();
