@@ -252,6 +252,7 @@ impl Copy<'_> {
             return Ok(Fate::Damaged);
         }
         match row.table.name {
+            "projects" if row.text("project_key").is_none() => Ok(Fate::OfOther),
             "projects" => self.project(&row),
             "sessions" => self.session(row, is_done),
             "observations" => self.record(row, What::Observation, is_done),

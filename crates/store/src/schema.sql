@@ -211,7 +211,7 @@ CREATE TABLE turns (
     session_id    INTEGER NOT NULL REFERENCES sessions (id), -- in which it ran
     owner_id      INTEGER NOT NULL REFERENCES sessions (id), -- that has inherited it, else the same
     -- As the memory has it; NULL where it must not have it, or not yet:
-    project_id    INTEGER REFERENCES projects (id),
+    project_id    INTEGER,                    -- of projects; no reference, because no index finds it by that
     prompt_number INTEGER,                    -- within the session
     prompt_id     TEXT,
     -- A prompt with many observations is asked about in several requests. After the first, it counts as dealt with.
@@ -347,10 +347,20 @@ CREATE INDEX continuations_open ON continuations (since) WHERE state IN ('asked'
 
 -- Projects by number, which is short enough to stand in every row and index.
 CREATE TABLE projects (
-    id           INTEGER PRIMARY KEY,
-    project_key  TEXT NOT NULL UNIQUE,
-    name         TEXT NOT NULL,
-    observations INTEGER NOT NULL DEFAULT 0 -- how many: counting a million takes too long for a hook
+    id                INTEGER PRIMARY KEY,
+    project_key       TEXT UNIQUE,                -- NULL for a project of other hosts only, which has no records
+    name              TEXT NOT NULL,
+    observations      INTEGER NOT NULL DEFAULT 0, -- how many: counting a million takes too long for a hook
+    -- As the circle of sync knows it, if it does; NULL and 0 where it does not:
+    sync_id           BLOB,
+    sync_name         TEXT,
+    is_shared         INTEGER NOT NULL DEFAULT 0, -- from here
+    since             INTEGER NOT NULL DEFAULT 0, -- what is older is not shared
+    -- Rows up to these numbers have been looked at:
+    seen_prompts      INTEGER NOT NULL DEFAULT 0,
+    seen_observations INTEGER NOT NULL DEFAULT 0,
+    seen_summaries    INTEGER NOT NULL DEFAULT 0,
+    seen_bookmarks    INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- Ids, no more, of what has no row of its own, or is not to get one again. The id of a session has no space, so that scopes
@@ -519,21 +529,6 @@ CREATE TABLE sync_hosts (
     key_epoch   INTEGER,                    -- the highest number of a key that the engine had: a lower one is not used any more
     damaged_at  INTEGER,                    -- when records that could not be read were last fetched again
     joined_at   INTEGER
-) STRICT;
-
--- Projects that are shared, and those of other hosts that are not shared here.
-CREATE TABLE sync_projects (
-    id           INTEGER PRIMARY KEY,
-    project      BLOB NOT NULL,
-    project_key  TEXT UNIQUE,                -- NULL for a project of other hosts only
-    name         TEXT NOT NULL,
-    is_shared    INTEGER NOT NULL,
-    since        INTEGER NOT NULL DEFAULT 0, -- what is older is not shared
-    -- Rows up to these numbers have been looked at:
-    prompts      INTEGER NOT NULL DEFAULT 0,
-    observations INTEGER NOT NULL DEFAULT 0,
-    summaries    INTEGER NOT NULL DEFAULT 0,
-    bookmarks    INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The records of every host, without gaps. The texts are in the tables of the memory.

@@ -26,7 +26,7 @@ impl Store {
                  FROM (SELECT project_key, min(project) AS name, count(*) AS sessions FROM sessions GROUP BY 1
                        UNION ALL
                        SELECT project_key, name, 0 FROM projects
-                       WHERE project_key NOT IN (SELECT project_key FROM sessions)) k
+                       WHERE observations > 0 AND project_key NOT IN (SELECT project_key FROM sessions)) k
                  LEFT JOIN projects p ON p.project_key = k.project_key ORDER BY most DESC, k.project_key",
             )
             .map_err(&failed)?;

@@ -222,7 +222,7 @@ fn count(connection: &Connection) -> rusqlite::Result<Stats> {
     let page = number("PRAGMA page_size")?;
     Ok(Stats {
         sessions: number("SELECT count(*) FROM sessions")?,
-        projects: number("SELECT count(*) FROM projects")?,
+        projects: number("SELECT count(project_key) FROM projects")?,
         prompts: number("SELECT count(*) FROM prompts")?,
         observations: number("SELECT coalesce(sum(observations), 0) FROM projects")?,
         summaries: number("SELECT count(*) FROM session_summaries")?,

@@ -27,10 +27,11 @@ pub struct SyncProject {
 
 /// Lists the projects, and how many records wait for each. Without the first condition on the state, SQLite does not use the
 /// index; the same holds for the next statement.
-pub(crate) const LIST: &str = "SELECT p.project, p.project_key, p.name, p.is_shared, p.since, coalesce(w.records, 0)
-    FROM sync_projects p LEFT JOIN (SELECT project, count(*) AS records FROM sync_log
-        WHERE state > 0 AND state IN (1, 5) AND project IS NOT NULL GROUP BY project) w ON w.project = p.project
-    ORDER BY p.is_shared DESC, p.name, p.id";
+pub(crate) const LIST: &str =
+    "SELECT p.sync_id, p.project_key, p.sync_name, p.is_shared, p.since, coalesce(w.records, 0)
+    FROM projects p LEFT JOIN (SELECT project, count(*) AS records FROM sync_log
+        WHERE state > 0 AND state IN (1, 5) AND project IS NOT NULL GROUP BY project) w ON w.project = p.sync_id
+    WHERE p.sync_id IS NOT NULL ORDER BY p.is_shared DESC, p.sync_name, p.id";
 
 /// Marks the records that have waited for a project.
 pub(crate) const MAKE_READY: &str = "UPDATE sync_log SET state = ?1 WHERE state > 0 AND state = ?2 AND project = ?3";
@@ -45,13 +46,13 @@ impl Store {
         since: Millis,
     ) -> Result<(), StoreError> {
         self.write("share the project", |tx| {
-            tx.execute("DELETE FROM sync_projects WHERE project = ?1 AND project_key IS NULL", [project.as_bytes()])?;
+            tx.execute("DELETE FROM projects WHERE sync_id = ?1 AND project_key IS NULL", [project.as_bytes()])?;
             // Sharing it again, with more of the past: everything is looked at again. What is in the log already stays.
             tx.execute(
-                "INSERT INTO sync_projects (project, project_key, name, is_shared, since) VALUES (?1, ?2, ?3, 1, ?4)
+                "INSERT INTO projects (sync_id, project_key, name, sync_name, is_shared, since) VALUES (?1, ?2, ?3, ?3, 1, ?4)
                  ON CONFLICT (project_key) DO UPDATE SET
-                     project = ?1, name = ?3, since = iif(is_shared, min(since, ?4), ?4), is_shared = 1,
-                     prompts = 0, observations = 0, summaries = 0, bookmarks = 0",
+                     sync_id = ?1, sync_name = ?3, since = iif(is_shared, min(since, ?4), ?4), is_shared = 1,
+                     seen_prompts = 0, seen_observations = 0, seen_summaries = 0, seen_bookmarks = 0",
                 (project.as_bytes(), project_key, name, Time(since)),
             )?;
             tx.execute(MAKE_READY, (READY, WAITS, project.as_bytes())).map(drop)
@@ -60,7 +61,7 @@ impl Store {
 
     /// Ends the sharing of a project; returns whether it was shared. What was sent stays with the others.
     pub fn unshare_project(&self, project_key: &str) -> Result<bool, StoreError> {
-        let sql = "UPDATE sync_projects SET is_shared = 0 WHERE project_key = ?1 AND is_shared = 1";
+        let sql = "UPDATE projects SET is_shared = 0 WHERE project_key = ?1 AND is_shared = 1";
         self.connection.execute(sql, [project_key]).map(|rows| rows > 0).map_err(cannot("end the sharing"))
     }
 
@@ -84,15 +85,16 @@ impl Store {
 
 /// Returns the key and the name that a shared project has here; `None` if it is not shared here.
 pub(super) fn shared_as(connection: &Connection, project: ProjectId) -> rusqlite::Result<Option<(String, String)>> {
-    let sql = "SELECT project_key, name FROM sync_projects
-               WHERE project = ?1 AND is_shared = 1 AND project_key IS NOT NULL ORDER BY id LIMIT 1";
+    let sql = "SELECT project_key, sync_name FROM projects
+               WHERE sync_id = ?1 AND is_shared = 1 AND project_key IS NOT NULL ORDER BY id LIMIT 1";
     connection.prepare_cached(sql)?.query_row([project.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
 /// Records the name of a project that another host shares, for the list.
 pub(super) fn note_project(connection: &Connection, project: ProjectId, name: &str) -> rusqlite::Result<()> {
     let name: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
-    let sql = "INSERT INTO sync_projects (project, name, is_shared) SELECT ?1, ?2, 0
-               WHERE NOT EXISTS (SELECT 1 FROM sync_projects WHERE project = ?1)";
+    // However many others name, there must be numbers left for those that have records.
+    let sql = "INSERT INTO projects (sync_id, name, sync_name) SELECT ?1, ?2, ?2
+               WHERE NOT EXISTS (SELECT 1 FROM projects WHERE sync_id = ?1 OR id > 100000)";
     connection.prepare_cached(sql)?.execute((project.as_bytes(), name)).map(drop)
 }

@@ -113,7 +113,7 @@ fn bury_again(connection: &Connection, forgotten: Vec<EntityId>) -> rusqlite::Re
 
 /// Makes the next exchange look at everything again; what is in the log does not change.
 fn look_at_all(connection: &Connection) -> rusqlite::Result<()> {
-    let sql = "UPDATE sync_projects SET prompts = 0, observations = 0, summaries = 0, bookmarks = 0";
+    let sql = "UPDATE projects SET seen_prompts = 0, seen_observations = 0, seen_summaries = 0, seen_bookmarks = 0";
     connection.execute(sql, []).map(drop)
 }
 

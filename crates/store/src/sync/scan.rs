@@ -87,7 +87,7 @@ impl Store {
             for table in EntityTable::ALL {
                 let (name, cursor) = names(table);
                 let sql = format!(
-                    "SELECT coalesce((SELECT max(id) FROM {name}), 0) - min({cursor}) FROM sync_projects WHERE is_shared = 1"
+                    "SELECT coalesce((SELECT max(id) FROM {name}), 0) - min({cursor}) FROM projects WHERE is_shared = 1"
                 );
                 let new: Option<i64> = self.connection.query_row(&sql, [], |row| row.get(0))?;
                 rows += new.unwrap_or_default().max(0).unsigned_abs();
@@ -107,7 +107,7 @@ struct Shared {
 }
 
 fn shared(connection: &Connection) -> rusqlite::Result<Vec<Shared>> {
-    let sql = "SELECT id, project, project_key, since FROM sync_projects
+    let sql = "SELECT id, sync_id, project_key, since FROM projects
                WHERE is_shared = 1 AND project_key IS NOT NULL ORDER BY id";
     connection
         .prepare_cached(sql)?
@@ -219,8 +219,7 @@ impl TableScan<'_> {
     /// Returns up to which row the table was looked at, and its last row.
     fn cursor(&self) -> Result<(i64, i64), StoreError> {
         let (name, cursor) = names(self.table);
-        let sql =
-            format!("SELECT {cursor}, (SELECT coalesce(max(id), 0) FROM {name}) FROM sync_projects WHERE id = ?1");
+        let sql = format!("SELECT {cursor}, (SELECT coalesce(max(id), 0) FROM {name}) FROM projects WHERE id = ?1");
         let read = || {
             let mut statement = self.store.connection.prepare_cached(&sql)?;
             statement.query_row([self.project.id], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -292,7 +291,7 @@ impl TableScan<'_> {
             if let Some(CursorStep { from, to }) = step {
                 // Sharing it again, with more of the past, begins at the first row.
                 let sql = format!(
-                    "UPDATE sync_projects SET {cursor} = ?3 WHERE id = ?1 AND {cursor} = ?2 AND since = ?4 AND is_shared = 1"
+                    "UPDATE projects SET {cursor} = ?3 WHERE id = ?1 AND {cursor} = ?2 AND since = ?4 AND is_shared = 1"
                 );
                 if tx.prepare_cached(&sql)?.execute((project.id, from, to, project.since))? == 0 {
                     return Ok(false);

@@ -139,7 +139,7 @@ impl Sender<'_> {
         if let Some(known) = self.shared.get(key) {
             return Ok(known.clone());
         }
-        let sql = "SELECT project, name, since FROM sync_projects WHERE project_key = ?1 AND is_shared = 1";
+        let sql = "SELECT sync_id, sync_name, since FROM projects WHERE project_key = ?1 AND is_shared = 1";
         let read = |row: &rusqlite::Row<'_>| {
             let project = ProjectId::from_bytes(row.get(0)?);
             Ok(SharedProject { project, name: row.get(1)?, since: row.get(2)? })

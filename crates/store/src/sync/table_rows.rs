@@ -46,12 +46,12 @@ pub(super) fn rows_of_project(table: EntityTable, pass: Pass) -> String {
     }
 }
 
-/// Returns the table, and the column of `sync_projects` with how far it was looked at.
+/// Returns the table, and the column of `projects` with how far it was looked at.
 pub(super) fn names(table: EntityTable) -> (&'static str, &'static str) {
     match table {
-        EntityTable::Prompts => ("prompts", "prompts"),
-        EntityTable::Observations => ("observations", "observations"),
-        EntityTable::Summaries => ("session_summaries", "summaries"),
-        EntityTable::Bookmarks => ("bookmarks", "bookmarks"),
+        EntityTable::Prompts => ("prompts", "seen_prompts"),
+        EntityTable::Observations => ("observations", "seen_observations"),
+        EntityTable::Summaries => ("session_summaries", "seen_summaries"),
+        EntityTable::Bookmarks => ("bookmarks", "seen_bookmarks"),
     }
 }

@@ -56,9 +56,11 @@ fn records_of_a_project_that_is_not_shared_here_wait_encrypted() {
     assert!(!bytes.windows(14).any(|window| window == b"zyqxsecretzyqx"));
     let known = b.store.sync_projects().unwrap();
     assert_eq!((known[0].name.as_str(), known[0].is_shared, known[0].waiting), ("p", false, 2));
+    assert_eq!((b.store.projects().unwrap(), b.store.stats().unwrap().projects), (Vec::new(), 0), "it is none of ours");
     b.share();
     settle(&mut [&mut a, &mut b], &mut engine);
     assert_eq!((b.dump().len(), b.store.sync_counts().unwrap().waiting), (2, 0));
+    assert_eq!((b.store.sync_projects().unwrap().len(), b.store.stats().unwrap().projects), (1, 1));
 }
 
 #[test]
