@@ -32,8 +32,6 @@ CREATE TABLE agents (
     touched_ms     INTEGER NOT NULL  -- when a hook last changed the row
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX agents_by_pane ON agents (tmux_socket, tmux_pane);
-
 -- Where a session runs, so that it can be reopened after its tmux server has died. A session that ends has no row.
 CREATE TABLE session_places (
     session_id      TEXT PRIMARY KEY,
@@ -250,10 +248,8 @@ CREATE INDEX turns_by_owner ON turns (owner_id, began_at, number);
 CREATE UNIQUE INDEX turns_by_answered ON turns (passage, part) WHERE passage IS NOT NULL;
 -- Replies that the transcript has not brought yet: at most a few, in however long a session.
 CREATE INDEX turns_provisional ON turns (session_id) WHERE provisional > 0;
--- A search leaves out what a rewind took back.
-CREATE INDEX turns_taken_back ON turns (session_id) WHERE replaced > 0;
--- Every end of a turn looks for a rewind that was not reported; 2 is UNREPORTED in rewinds.rs.
-CREATE INDEX turns_with_unreported_rewind ON turns (session_id) WHERE replaced = 2;
+-- A search leaves out what a rewind took back, and every end of a turn looks for a rewind that was not reported.
+CREATE INDEX turns_taken_back ON turns (session_id, replaced) WHERE replaced > 0;
 CREATE INDEX turns_forgotten ON turns (session_id, created_at) WHERE forgotten > 0;
 CREATE INDEX turns_by_project ON turns (project_id, created_at) WHERE prompt_number IS NOT NULL;
 -- A prompt is looked for by its id with every prompt that is imported: without an index each look reads all prompts of the
