@@ -23,7 +23,8 @@ pub(crate) const LEFT_OUT: i64 = 4;
 const UNREPORTED_TURNS: &str = "turns INDEXED BY turns_taken_back";
 
 /// Selects the turns of a session among [`UNREPORTED_TURNS`].
-const OF_SESSION: &str = "session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND replaced > 0 AND replaced = 2";
+const OF_SESSION: &str =
+    "session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND replaced > 0 AND replaced = 2";
 
 /// A rewind that was not reported yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
