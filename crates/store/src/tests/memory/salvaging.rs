@@ -54,6 +54,9 @@ fn fill(store: &Store) {
                VALUES ('old1', ?1, 'prompt', 0, 'repository-1/tree_2', 'abc')";
     store.connection.execute(sql, [BEGAN as i64]).unwrap();
     store.add_bookmark(&NewBookmark { session: "old1", created_at: BEGAN, ..NewBookmark::default() }).unwrap();
+    let sql = "INSERT INTO known_ids VALUES ('a call', 'repeat', 'call1'), ('old1', 'private', NULL)";
+    store.connection.execute(sql, []).unwrap();
+    store.reserve_tokens(1, "2026-11-14", 10, 100).unwrap().unwrap();
 }
 
 /// Returns a full database as one file.
@@ -150,6 +153,12 @@ fn a_whole_file_comes_back_once_beside_what_is_new() {
     // The same file under another key, as if its content had changed: only the note is not known here.
     assert_eq!(records(&salvage(&shelf, &full, "other").unwrap()), 1);
     assert_eq!(stored(&shelf), RECORDS + 2);
+    assert_eq!(shelf.count("SELECT count(*) FROM known_ids WHERE scope = 'old1' AND id = 'private'"), 1);
+    assert_eq!(shelf.store.model_spending("2026-11-14").unwrap().total(), 0, "nobody waits for that request");
+    let call = shelf.count("SELECT id FROM observations WHERE tool_use_id = 'call1'");
+    assert!(shelf.store.forget(crate::RecordId { what: What::Observation, id: call }).unwrap());
+    let forgotten = "SELECT count(*) FROM known_ids WHERE id IN ('call1', 'repeat') AND same_as IS NULL";
+    assert_eq!(shelf.count(forgotten), 2, "with what repeats it");
     shelf.is_sound();
 }
 
