@@ -203,7 +203,7 @@ fn no_request_is_begun_that_could_cost_more_than_is_left() {
 #[test]
 fn a_server_that_hangs_is_given_up() {
     let api = Api::start(|_, _| Said::Nothing);
-    let sandbox = with_api(&api, json!({ "timeout_seconds": 1 }));
+    let sandbox = with_api(&api, json!({})).with_env("LONGHAUL_ANSWER_MS", "1000");
     session(&sandbox, "one");
     let _worker = Worker::start(&sandbox, NOW);
     wait_until(DEADLINE, "the failure", || !rows(&sandbox, TROUBLE).is_empty());
@@ -281,7 +281,7 @@ fn an_open_page_hears_of_better_words() {
 #[test]
 fn a_worker_that_nobody_visits_waits_for_the_answer_and_ends_then() {
     let api = Api::start(|_, _| Said::Nothing);
-    let sandbox = with_api(&api, json!({ "timeout_seconds": 3 }));
+    let sandbox = with_api(&api, json!({})).with_env("LONGHAUL_ANSWER_MS", "3000");
     let config = std::fs::read_to_string(sandbox.data_dir().join("config.json")).unwrap();
     let mut config: Value = serde_json::from_str(&config).unwrap();
     // Nine tenths of a second.

@@ -135,8 +135,6 @@ settings! {
     pub struct Model {
         via: Option<SummaryModel> = None, "Let a model write better titles and summaries of records, which costs tokens: `claude` runs `claude -p`, `api` calls the Anthropic API with `ANTHROPIC_API_KEY`, and `off` asks no model; hooks start the worker, which calls it. With the model's id behind `#`, such as `claude#haiku`; without one, a small model with `api`, and Claude Code's own default with `claude`";
         daily_token_budget: Count = Count(100_000), "Maximum number of tokens per day, requests and answers together; a request that could exceed the rest is not sent";
-        timeout_seconds: Seconds = Seconds::new(60), "How long an answer may take", Range::new(1.0, 3_600.0);
-        quiet_minutes: Minutes = Minutes::new(2), "How long a session must have been idle before a model rewrites its records";
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
@@ -23,13 +24,19 @@ pub fn env() -> Env {
 
 /// Returns `limit`, or a multiple of it in a test build if `LONGHAUL_PATIENCE` names one: what a test expects of a hook must not
 /// depend on how busy the machine is.
-#[expect(clippy::disallowed_methods, reason = "only this module reads the environment")]
 pub(crate) fn patient(limit: Duration) -> Duration {
-    if !cfg!(debug_assertions) {
-        return limit;
-    }
-    let times = std::env::var("LONGHAUL_PATIENCE").ok().and_then(|times| times.parse().ok());
-    limit * times.unwrap_or(1)
+    limit * of_test("LONGHAUL_PATIENCE").unwrap_or(1)
+}
+
+/// Returns `time`, or in a test build the number of milliseconds in `variable`, if it is set: a test cannot wait for minutes.
+pub fn unless_tested(variable: &str, time: Duration) -> Duration {
+    of_test(variable).map_or(time, Duration::from_millis)
+}
+
+/// Returns what a test says in `variable`; `None` in a build that is not for tests.
+#[expect(clippy::disallowed_methods, reason = "only this module reads the environment")]
+pub fn of_test<T: FromStr>(variable: &str) -> Option<T> {
+    cfg!(debug_assertions).then(|| std::env::var(variable).ok()?.parse().ok()).flatten()
 }
 
 /// Returns the current time. Only code that waits needs it; all other code uses the time in [`Env`].

@@ -50,7 +50,9 @@ pub mod worker;
 pub use crate::activity::{ActivityLog, Ticket};
 pub use crate::agents::AgentCall;
 pub use crate::client_records::{is_headless, records as running_clients};
-pub use crate::clock_and_env::{Shell, env, has_display, is_executable, local_days, midnight, now, utc_offset_seconds};
+pub use crate::clock_and_env::{
+    Shell, env, has_display, is_executable, local_days, midnight, now, of_test, unless_tested, utc_offset_seconds,
+};
 pub use crate::codex::turns_left_out as codex_turns_left_out;
 pub use crate::context::{Observation, Observed, Observer, Transcript, agent_json, how_full};
 pub use crate::git::branch as git_branch;

@@ -82,6 +82,9 @@ pub const CLAUDE_PLUGIN: Duration = Duration::from_secs(120);
 /// The list of plugins, in the doctor. Claude Code starts within one or two seconds, and a person waits.
 pub const CLAUDE_PLUGIN_LIST_FOR_DOCTOR: Duration = Duration::from_secs(6);
 
+/// The answer of a model that writes better words for records.
+pub const MODEL_ANSWER: Duration = Duration::from_secs(60);
+
 /// `claude --help`.
 pub const CLAUDE_HELP: Duration = Duration::from_secs(20);
 

@@ -24,7 +24,9 @@ use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::TurnText;
 use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::worker::ModelPause;
-use longhaul_runtime::{Error, ErrorLog, Home, ModelAccess, Sanitizer, model_budget, model_dir, today, waiting_times};
+use longhaul_runtime::{
+    Error, ErrorLog, Home, ModelAccess, Sanitizer, model_budget, model_dir, today, unless_tested, waiting_times,
+};
 use longhaul_store::{Cost, ModelJob, Rest, Retry, Store, Turn};
 
 use self::ask::{Request, request};
@@ -256,10 +258,9 @@ impl<'a> Runner<'a> {
                 Ok(true)
             }
             Look::Failed => {
-                let (config, _) = longhaul_runtime::config(&env)?;
                 let reason = "the model could not be called, or its answer could not be used";
                 ModelPause::write(self.home, env.now, pause, self.failures, reason)?;
-                Ok(pause > horizon(&config))
+                Ok(pause > HORIZON)
             }
         }
     }
@@ -278,7 +279,7 @@ impl<'a> Runner<'a> {
             return Ok(Look::Spent);
         }
         let may_ask = |project: &str| !is_excluded(&config.memory, &env, Path::new(project));
-        match store.next_model_job(rest(&config, env.now), may_ask)? {
+        match store.next_model_job(rest(env.now), may_ask)? {
             Some(job) => self.work(store, &job, summarizer, &env, &config),
             // A worker that the user has started is stopped by the user, whatever there is to do later.
             None if self.started == For::User => Ok(Look::Nothing),
@@ -305,7 +306,7 @@ impl<'a> Runner<'a> {
         let Some(reservation) = reserved else { return Ok(Look::Spent) };
         // The connection is not needed while the model works.
         drop(store);
-        let asked = self.ask(&request, summarizer, config);
+        let asked = self.ask(&request, summarizer);
         let (at, store) = (longhaul_runtime::env().now, self.home.store(waiting_times::DATABASE)?);
         let (error, cost, blame) = match asked {
             Ok(reply) => match ask::read(&reply.answer, job, Sanitizer::new(config)) {
@@ -327,10 +328,10 @@ impl<'a> Runner<'a> {
         Ok(Look::Failed)
     }
 
-    fn ask(&mut self, request: &Request, summarizer: &SummaryModel, config: &Config) -> Result<Reply, Failure> {
+    fn ask(&mut self, request: &Request, summarizer: &SummaryModel) -> Result<Reply, Failure> {
         let access = ModelAccess::read();
         let model = summarizer.model.get();
-        let limit = Duration::from_millis(config.memory.model.timeout_seconds.as_millis().clamp(1_000, 3_600_000));
+        let limit = unless_tested("LONGHAUL_ANSWER_MS", waiting_times::MODEL_ANSWER);
         let (dir, is_wanted) = (model_dir(self.home), || self.stop.is_wanted());
         let _asking = self.stop.asking(summarizer.via);
         match summarizer.via {
@@ -361,15 +362,16 @@ fn request_for(store: &Store, job: &ModelJob) -> Result<Request, Error> {
     Ok(request(job, &turn_texts))
 }
 
-/// Returns how long a session must have been idle, in milliseconds.
-fn quiet_ms(config: &Config) -> u64 {
-    config.memory.model.quiet_minutes.as_millis()
+/// How long a session must have been idle: until then, it may say more about what it has done.
+const QUIET: Duration = Duration::from_secs(2 * 60);
+
+fn quiet_ms() -> u64 {
+    unless_tested("LONGHAUL_QUIET_MS", QUIET).as_millis() as u64
 }
 
-fn rest(config: &Config, now: Millis) -> Rest {
-    let quiet = quiet_ms(config);
+fn rest(now: Millis) -> Rest {
     let ago = |ms: u64| Millis(now.0.saturating_sub(ms));
-    Rest { now, quiet_since: ago(quiet), silent_since: ago(quiet.max(SILENCE_MS)) }
+    Rest { now, quiet_since: ago(quiet_ms()), silent_since: ago(SILENCE_MS) }
 }
 
 /// Returns how long the loop waits after this many failures in a row.
@@ -396,25 +398,15 @@ fn after_a_kill(now: Millis, attempts: u32) -> Retry {
     }
 }
 
-/// The minimum horizon: a failed request that is repeated within this time is waited for.
-const MIN_HORIZON: Duration = Duration::from_secs(3 * 60);
-
-/// The maximum horizon, however long sessions must be idle.
-const MAX_HORIZON: Duration = Duration::from_secs(60 * 60);
-
-/// How much longer the horizon is than the idle time of a session.
-const AFTER_IDLE: Duration = Duration::from_secs(10);
-
-/// Returns the horizon: how long the worker waits for work that is not due yet.
-fn horizon(config: &Config) -> Duration {
-    (Duration::from_millis(quiet_ms(config)) + AFTER_IDLE).clamp(MIN_HORIZON, MAX_HORIZON)
-}
+/// How long the worker waits for work that is not due yet: longer than [`QUIET`], and a failed request that is repeated within
+/// this time is waited for.
+const HORIZON: Duration = Duration::from_secs(3 * 60);
 
 /// Returns whether a prompt is due, or will be within the horizon.
 fn is_due_soon(store: &Store, env: &Env, config: &Config) -> Result<bool, Error> {
     let may_ask = |project: &str| !is_excluded(&config.memory, env, Path::new(project));
-    let latest = Millis(env.now.0.saturating_add(horizon(config).as_millis() as u64));
-    Ok(store.next_model_time(quiet_ms(config), may_ask)?.is_some_and(|due| due <= latest))
+    let latest = Millis(env.now.0.saturating_add(HORIZON.as_millis() as u64));
+    Ok(store.next_model_time(quiet_ms(), may_ask)?.is_some_and(|due| due <= latest))
 }
 
 /// Returns whether a worker that has just released its lock should be started again.

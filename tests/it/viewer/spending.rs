@@ -8,7 +8,7 @@ use crate::sandbox::Sandbox;
 
 #[test]
 fn what_a_model_has_cost_is_shown_where_somebody_pays_for_it() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().with_env("LONGHAUL_QUIET_MS", "0");
     let session = Session::new(&sandbox, "payer", &sandbox.project());
     session.prompt("count the costs");
     let Some(page) = Page::open(&sandbox) else { return };
@@ -16,7 +16,7 @@ fn what_a_model_has_cost_is_shown_where_somebody_pays_for_it() {
     page.wait_for("the plots", "document.querySelector('#main .plot svg')");
     assert_eq!(page.browser.run("return document.querySelector('.model').children.length"), 0, "nobody pays");
     // No key: it is asked for nothing, and says so.
-    let model = json!({ "via": "api", "daily_token_budget": 50_000, "quiet_minutes": 0 });
+    let model = json!({ "via": "api", "daily_token_budget": 50_000 });
     sandbox.write_config(&json!({ "worker": { "port": 0 }, "memory": { "model": model } }).to_string());
     page.browser.run("location.reload()");
     page.wait_for("what is left", "document.querySelector('.model')?.innerText.includes('50,000 of 50,000 left')");

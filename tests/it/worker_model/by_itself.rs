@@ -25,9 +25,10 @@ const LINES: &str = "SELECT model_line FROM turns WHERE model_line <> '' ORDER B
 
 /// A sandbox with a clock that runs, in which a model may be asked as soon as a turn has ended.
 fn sandbox(api: &Api, settings: Value) -> Sandbox {
-    let mut model = json!({ "via": "api", "quiet_minutes": 0 });
+    let mut model = json!({ "via": "api" });
     model.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
     let sandbox = Sandbox::new()
+        .with_env("LONGHAUL_QUIET_MS", "0")
         .with_env("ANTHROPIC_API_KEY", "key-of-a-test")
         .with_env("ANTHROPIC_BASE_URL", api.url())
         .with_env("TZ", "UTC");

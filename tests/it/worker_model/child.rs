@@ -91,7 +91,7 @@ fn the_client_is_asked_in_a_folder_of_its_own_and_leaves_no_session() {
 
 #[test]
 fn a_client_that_hangs_is_ended_with_everything_it_has_started() {
-    let sandbox = with_claude(json!({ "timeout_seconds": 1 }), HANGS);
+    let sandbox = with_claude(json!({}), HANGS).with_env("LONGHAUL_ANSWER_MS", "1000");
     session(&sandbox, "one");
     let _worker = Worker::start(&sandbox, NOW);
     let pids = hanging(&sandbox);
