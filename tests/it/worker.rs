@@ -80,9 +80,8 @@ fn one_that_was_killed_leaves_nothing_in_the_way() {
 
 #[test]
 fn it_ends_when_nobody_has_needed_it_for_long() {
-    let sandbox = Sandbox::new();
-    // Six seconds: on a busy machine it may take some to open the page.
-    sandbox.write_config(r#"{ "worker": { "idle_minutes": 0.1 } }"#);
+    // On a busy machine it may take some seconds to open the page.
+    let sandbox = Sandbox::new().with_env("LONGHAUL_IDLE_MS", "6000");
     let mut served = Served::new(&sandbox);
     let open = Events::open(&served);
     std::thread::sleep(Duration::from_millis(7500));
@@ -94,8 +93,7 @@ fn it_ends_when_nobody_has_needed_it_for_long() {
 
 #[test]
 fn whoever_is_refused_does_not_keep_it_running() {
-    let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{ "worker": { "idle_minutes": 0.015 } }"#);
+    let sandbox = Sandbox::new().with_env("LONGHAUL_IDLE_MS", "900");
     let mut served = Served::new(&sandbox);
     wait_until(DEADLINE, "the worker to end", || {
         served.knock("/");

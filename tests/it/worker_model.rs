@@ -281,12 +281,7 @@ fn an_open_page_hears_of_better_words() {
 #[test]
 fn a_worker_that_nobody_visits_waits_for_the_answer_and_ends_then() {
     let api = Api::start(|_, _| Said::Nothing);
-    let sandbox = with_api(&api, json!({})).with_env("LONGHAUL_ANSWER_MS", "3000");
-    let config = std::fs::read_to_string(sandbox.data_dir().join("config.json")).unwrap();
-    let mut config: Value = serde_json::from_str(&config).unwrap();
-    // Nine tenths of a second.
-    config["worker"]["idle_minutes"] = json!(0.015);
-    sandbox.write_config(&config.to_string());
+    let sandbox = with_api(&api, json!({})).with_env("LONGHAUL_ANSWER_MS", "3000").with_env("LONGHAUL_IDLE_MS", "900");
     session(&sandbox, "one");
     let mut worker = Worker::start(&sandbox, NOW);
     wait_until(DEADLINE, "its end", || worker.0.try_wait().unwrap().is_some());

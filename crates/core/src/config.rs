@@ -22,7 +22,7 @@ pub use self::limits::{Limits, Loops, SpendLimit, Subagents};
 pub use self::lists::{BookmarksOn, Choice, ChoiceList, Hosts, MemoryPart};
 pub use self::model::{ModelId, ModelPrice, Models, SummaryModel, Url, VectorSource, Via};
 pub use self::notify::{Notify, NotifyState, NotifyWay, OtherSession, QuietHours, Topic};
-pub use self::numbers::{ContextLimits, Count, Days, Minutes, Port, Range, Seconds, Share};
+pub use self::numbers::{ContextLimits, Count, Days, Port, Range, Seconds, Share};
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;
 pub use self::setting::{
@@ -142,7 +142,6 @@ settings! {
     /// The optional server.
     pub struct Worker {
         port: Port = Port(37777), "The port on 127.0.0.1; if it is taken, the next free one is used; 0 uses any free one";
-        idle_minutes: Minutes = Minutes::new(30), "Minutes without an open page or a request after which the worker exits; 0 means never";
     }
 }
 

@@ -195,6 +195,9 @@ pub const WORKER_ANSWER: Duration = Duration::from_secs(3);
 /// A worker that a hook has started stays for this long after the model has nothing left to do: another hook may follow soon.
 pub const WORKER_STAYS: Duration = Duration::from_secs(5);
 
+/// Without an open page or a request, a worker that the user has started runs for this long.
+pub const WORKER_UNUSED: Duration = Duration::from_secs(30 * 60);
+
 /// Interval at which the worker checks whether the model or the embedding endpoint has something to do.
 pub const WORKER_LOOKS_FOR_WORK: Duration = Duration::from_secs(2);
 

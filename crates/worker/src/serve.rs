@@ -20,7 +20,7 @@ use hyper_util::service::TowerToHyperService;
 use longhaul_core::{Config, Env, config};
 use longhaul_runtime::cost::AllUsage;
 use longhaul_runtime::worker::{self, Claim, WorkerFile, new_token};
-use longhaul_runtime::{Error, ErrorLog, Home, waiting_times};
+use longhaul_runtime::{Error, ErrorLog, Home, unless_tested, waiting_times};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
@@ -119,7 +119,9 @@ fn run(started: For) -> Result<Ended, Error> {
         tokio::spawn(watch(Arc::clone(&state)));
         let model = model::start(&home, started);
         let _embedder = embeddings::start(&home);
-        serve(listener, state, &model, &claim, idle(&config.worker)).await.map_err(failed)
+        serve(listener, state, &model, &claim, unless_tested("LONGHAUL_IDLE_MS", waiting_times::WORKER_UNUSED))
+            .await
+            .map_err(failed)
     });
     // Whatever still runs only reads the database.
     runtime.shutdown_timeout(waiting_times::RESPONSES_AT_END);
@@ -152,17 +154,12 @@ async fn listen(config: &config::Worker) -> io::Result<TcpListener> {
     Err(last)
 }
 
-/// Returns after how long without use the worker exits; `None` for never.
-fn idle(config: &config::Worker) -> Option<Duration> {
-    Some(config.idle_minutes.as_duration()).filter(|idle| !idle.is_zero())
-}
-
 async fn serve(
     listener: TcpListener,
     worker: Arc<Worker>,
     model: &Summarizer,
     claim: &Claim,
-    idle: Option<Duration>,
+    idle: Duration,
 ) -> io::Result<Ended> {
     let mut asked = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
     let [terminate, interrupt, hangup] = &mut asked;
@@ -207,7 +204,7 @@ fn take(stream: TcpStream, router: &Router, connections: &Connections) {
 }
 
 /// Waits until the worker was not used for long, or until the work for which a hook started it is done.
-async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Option<Duration>) {
+async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Duration) {
     while !worker.is_kept() {
         if model.idle_for() >= waiting_times::WORKER_STAYS {
             return;
@@ -220,7 +217,6 @@ async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Option
         let published = claim.publish(&file);
         published.unwrap_or_else(|error| ErrorLog::new(&longhaul_runtime::env(), "worker").write(&error.chain()));
     }
-    let Some(idle) = idle else { return std::future::pending().await };
     loop {
         // A running request of a model is paid for, so its answer is waited for.
         if model.is_busy() {

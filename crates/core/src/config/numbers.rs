@@ -314,7 +314,6 @@ macro_rules! durations {
 
 durations! {
     Seconds, "seconds", 1_000.0, 1e9;
-    Minutes, "minutes", 60_000.0, 525_600.0;
     Days, "days", 86_400_000.0, 36_500.0;
 }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::Config;
-use crate::config::{Count, Minutes, ModelPrice, Port, Seconds, Setting, Trust, with_setting, without_setting};
+use crate::config::{Count, Days, ModelPrice, Port, Seconds, Setting, Trust, with_setting, without_setting};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) -> Config {
@@ -242,19 +242,17 @@ fn a_port_may_be_written_as_a_float_and_fits_a_socket_address() {
 #[test]
 fn a_time_is_in_the_unit_of_its_key_and_is_printed_as_it_was_written() {
     let text = r#"{"bookmarks":{"thresholds":{"min_seconds":90.0,"cooldown_seconds":0.1}},
-                   "memory":{"retention_days":0.5},"worker":{"idle_minutes":0.015}}"#;
+                   "memory":{"retention_days":0.5}}"#;
     let config = check(text, &[]);
     let thresholds = &config.bookmarks.thresholds;
     assert_eq!((thresholds.min_seconds.as_millis(), thresholds.cooldown_seconds.as_millis()), (90_000, 100));
     assert_eq!(config.memory.retention_days.as_duration(), Duration::from_secs(12 * 3600));
-    assert_eq!(config.worker.idle_minutes.as_millis(), 900);
     let printed = config.to_json();
     assert_eq!(printed["bookmarks"]["thresholds"]["min_seconds"], json!(90));
     assert_eq!(printed["bookmarks"]["thresholds"]["cooldown_seconds"], json!(0.1));
-    assert_eq!(printed["worker"]["idle_minutes"], json!(0.015));
     check(
-        r#"{"worker":{"idle_minutes":525601}}"#,
-        &["worker.idle_minutes: 525601 is not a number from 0 to 525600: the default 30 is in force"],
+        r#"{"memory":{"retention_days":36501}}"#,
+        &["memory.retention_days: 36501 is not a number from 0 to 36500: the default 365 is in force"],
     );
 }
 
@@ -262,8 +260,8 @@ fn a_time_is_in_the_unit_of_its_key_and_is_printed_as_it_was_written() {
 fn a_program_makes_a_time_from_a_duration() {
     let minute_and_a_half = Duration::from_secs(90);
     assert_eq!(Seconds::from(minute_and_a_half), Seconds::new(90));
-    assert_eq!(Minutes::from(minute_and_a_half).get(), 1.5);
-    assert_eq!(Minutes::from(minute_and_a_half).as_duration(), minute_and_a_half);
+    assert_eq!(Days::from(minute_and_a_half * 960).get(), 1.0);
+    assert_eq!(Days::from(minute_and_a_half).as_duration(), minute_and_a_half);
 }
 
 #[test]
