@@ -84,8 +84,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let Some(_lock) = reopen::lock(&home)? else {
         bail!("another `longhaul reopen` is running: wait until it is done");
     };
-    let (config, _) = longhaul_runtime::config(env)?;
-    let results = opening::open(env, &store, &config.reopen, &candidates, args.json)?;
+    let results = opening::open(env, &store, &candidates, args.json)?;
     if args.json {
         out::json(&json(&candidates, &results))?;
     }

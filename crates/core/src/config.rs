@@ -37,7 +37,6 @@ settings! {
         bookmarks: Bookmarks = Bookmarks::default(), "Rewind points that are created automatically";
         tracker: Tracker = Tracker::default(), "The state of every session, in the tmux status line";
         notify: Notify = Notify::default(), "Notifications about sessions that wait for you or have ended";
-        reopen: Reopen = Reopen::default(), "Reopens sessions after their tmux server has died, `longhaul reopen`";
         snapshots: Snapshots = Snapshots::default(), "The files of the work tree at every prompt and bookmark, which can be compared and restored";
         handoff: Handoff = Handoff::default(), "What a session passes on to the next one after `/clear`";
         continuation: Continuation = Continuation::default(), "Continues in a new session automatically when the context is nearly full";
@@ -78,13 +77,6 @@ settings! {
     /// Whether sessions are tracked. tmux options set how that looks.
     pub struct Tracker {
         enabled: bool = true, "Record the state of every session and show it in tmux";
-    }
-}
-
-settings! {
-    /// When the next session is reopened.
-    pub struct Reopen {
-        min_memory_mb: Count = Count(700), "Memory that must be available before `longhaul reopen` opens another session, in MB; 0 does not check it";
     }
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::SIX;
 use super::scene::Scene;
+use crate::sandbox::Outcome;
 
 #[test]
 fn a_missing_folder_or_transcript_and_a_replaced_folder_are_said() {
@@ -66,12 +67,11 @@ fn without_memory_no_further_session_is_opened() {
     let mut scene = Scene::new();
     scene.start(&SIX[0]);
     scene.kill_server();
-    scene.sandbox.write_config(r#"{ "reopen": { "min_memory_mb": 1000000000 } }"#);
-    let outcome = scene.longhaul(&["reopen", "--yes"]);
+    let mut command = scene.sandbox.executable("longhaul");
+    let outcome = Outcome::of(command.args(["reopen", "--yes"]).env("LONGHAUL_MEMORY_MB", "1000000000"), b"");
     assert_eq!(outcome.status, Some(1), "{outcome:?}");
     let said = "MB are wanted for each session. 1 session left: run `longhaul reopen` again later.";
     assert!(outcome.stderr.contains(said), "{outcome:?}");
     assert_eq!(scene.started().len(), 1);
-    scene.sandbox.write_config(r#"{ "reopen": { "min_memory_mb": 0 } }"#);
     assert_eq!(scene.longhaul(&["reopen", "--yes"]).status, Some(0));
 }

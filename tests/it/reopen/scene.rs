@@ -44,9 +44,9 @@ impl Scene {
             .with_env("STANDIN_BIN_DIR", text(bin_dir()))
             .with_env("STANDIN_RECORD", "1")
             .with_env("STANDIN_SOCKETS", text(sockets))
-            .with_env("STANDIN_LOG", text(log));
-        // How much memory is free on the machine that runs the tests must not decide.
-        sandbox.write_config(r#"{ "reopen": { "min_memory_mb": 0 } }"#);
+            .with_env("STANDIN_LOG", text(log))
+            // How much memory is free on the machine that runs the tests must not decide.
+            .with_env("LONGHAUL_MEMORY_MB", "0");
         Self { tmux: Tmux::start(&sandbox), sandbox, clients: Vec::new() }
     }
 

@@ -5,11 +5,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use longhaul_core::config::Reopen;
 use longhaul_core::{Env, counted, short_session};
 use longhaul_inject::printable;
 use longhaul_runtime::tmux::{OpenedWindow, PaneState, Server};
-use longhaul_runtime::{Shell, reopen, running_clients, waiting_times};
+use longhaul_runtime::{Shell, of_test, reopen, running_clients, waiting_times};
 use longhaul_store::Store;
 use longhaul_tracker::ClientStatus;
 use longhaul_tracker::reopen::{
@@ -94,7 +93,6 @@ fn add(existing: &mut Vec<TmuxSession>, position: &WindowPosition) -> u32 {
 pub(super) fn open(
     env: &Env,
     store: &Store,
-    config: &Reopen,
     candidates: &[Candidate],
     is_quiet: bool,
 ) -> Result<Vec<(String, OpenResult)>> {
@@ -102,7 +100,7 @@ pub(super) fn open(
     let places = in_order(candidates);
     let mut results = Vec::new();
     for (at, (candidate, socket)) in places.iter().enumerate() {
-        if let Some(problem) = wait_for_memory(config) {
+        if let Some(problem) = wait_for_memory() {
             let left = counted(places.len() - at, "session");
             out::message(&format!("Stopped: {problem}. {left} left: run `longhaul reopen` again later."));
             let place = |(candidate, _): &(&Candidate, String)| candidate.place.session.clone();
@@ -151,9 +149,12 @@ fn same_server<'a>(places: &[(&'a Candidate, String)]) -> Vec<&'a SessionPlace> 
 /// How long memory is waited for, which a build or another client that starts may use for a moment.
 const MEMORY_WAIT: Duration = Duration::from_secs(30);
 
+/// The memory that must be available before another client is started, in MB.
+const MEMORY_MB: u64 = 700;
+
 /// Waits until there is memory for another client. Returns the problem if there is none in time.
-fn wait_for_memory(config: &Reopen) -> Option<String> {
-    let wanted = config.min_memory_mb.0;
+fn wait_for_memory() -> Option<String> {
+    let wanted = of_test("LONGHAUL_MEMORY_MB").unwrap_or(MEMORY_MB);
     let deadline = Instant::now() + MEMORY_WAIT;
     let mut is_announced = false;
     loop {

@@ -246,7 +246,7 @@ const WINDOWS: [(&str, [(&str, &str); 3]); 2] = [
 
 /// Six sessions in two tmux sessions, a killed server, one command: each is in its window, with its conversation.
 pub(crate) fn reopen(cast: &Cast, home: &Path) -> Result<()> {
-    let mut world = World::new(cast, home, &json!({ "reopen": { "min_memory_mb": 0 } }), Vec::new())?;
+    let mut world = World::new(cast, home, &json!({}), Vec::new())?;
     world.wrap_client(&["--plugin-dir", &cast.bundle().display().to_string()])?;
     for (session, windows) in WINDOWS {
         for (at, (index, name)) in windows.into_iter().enumerate() {
