@@ -29,7 +29,7 @@ pub use self::setting::{
     Explained, Explanation, Key, Names, OneLineText, Origin, Setting, Warning, explain, new_problem, with_setting,
     without_setting,
 };
-pub use self::sync::{HostName, Sync, SyncAddress};
+pub use self::sync::{Sync, SyncAddress};
 
 settings! {
     /// Everything that a user can set.

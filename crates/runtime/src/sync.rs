@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::git::{WorkTree, root_commit};
-use crate::{Error, Flow, Home, Hook, bounded_read, files, process};
+use crate::{Error, Flow, Home, Hook, bounded_read, clock_and_env, files, process};
 
 /// How long to wait for a command that prints a secret. A password manager may ask the user to unlock it.
 const SECRET_COMMAND: Duration = Duration::from_secs(60);
@@ -236,6 +236,9 @@ fn has_lasting_inodes(_: &Path) -> bool {
 
 /// Returns the host name, without its domain.
 pub fn host_name() -> String {
+    if let Some(name) = clock_and_env::of_test("LONGHAUL_HOST") {
+        return name;
+    }
     let kernel = bounded_read::text(Path::new("/proc/sys/kernel/hostname"), bounded_read::SMALL).ok();
     let name = kernel.or_else(|| {
         let step = TerminalCommand { argv: vec!["hostname".to_owned()], stdin: None };

@@ -118,7 +118,7 @@ fn two_clones_that_wrote_to_a_folder_at_once_lose_nothing() {
     let other = b.sandbox.path("circle");
     copy(&circle, &other);
     let address = format!("folder:{}", other.display());
-    let config = serde_json::json!({ "sync": { "name": "b", "enabled": false, "url": address } });
+    let config = serde_json::json!({ "sync": { "enabled": false, "url": address } });
     b.sandbox.write_config(&config.to_string());
     b.done(&["share"]);
     for number in 0..3 {

@@ -59,8 +59,8 @@ fn a_connection_that_is_cut_loses_nothing() {
         a.work(&format!("long task {number} {}", "word ".repeat(400)), "Done.");
     }
     // Through the proxy, and cut after more and more bytes.
-    a.sandbox.write_config(&json!({ "sync": { "name": "a", "enabled": false, "url": through } }).to_string());
-    b.sandbox.write_config(&json!({ "sync": { "name": "b", "enabled": false, "url": through } }).to_string());
+    a.sandbox.write_config(&json!({ "sync": { "enabled": false, "url": through } }).to_string());
+    b.sandbox.write_config(&json!({ "sync": { "enabled": false, "url": through } }).to_string());
     for machine in [&a, &b] {
         let mut bytes = 200;
         loop {
@@ -85,9 +85,9 @@ fn a_slow_server_slows_down_no_hook() {
     let url = server.new_database("team");
     let proxy = Proxy::start(&server.socket_dir().join(".s.PGSQL.5432"));
     let through = url.replace(&server.socket_dir().display().to_string(), &proxy.dir().display().to_string());
-    let a = Machine::with_config("a", &json!({ "sync": { "name": "a" } }));
+    let a = Machine::with_config("a", &json!({}));
     a.init(&url);
-    a.sandbox.write_config(&json!({ "sync": { "name": "a", "url": through } }).to_string());
+    a.sandbox.write_config(&json!({ "sync": { "url": through } }).to_string());
     proxy.set(Trouble::Delay(Duration::from_secs(6)));
     a.fire("s", "UserPromptSubmit", json!({ "prompt": "find the wren" }));
     let started = Instant::now();
@@ -107,7 +107,7 @@ fn what_a_server_or_a_circle_refuses_is_named() {
     let url = server.new_database("team");
     a.init(&url);
     let with_url = |url: &str| {
-        a.sandbox.write_config(&json!({ "sync": { "name": "a", "enabled": false, "url": url } }).to_string());
+        a.sandbox.write_config(&json!({ "sync": { "enabled": false, "url": url } }).to_string());
     };
     with_url(&url.replace("hunter2-admin", "hunter2-wrong"));
     assert!(a.refused(&["now"]).contains("refused the login"));
@@ -193,7 +193,7 @@ pub(super) fn fill_disk(server: &PostgresServer) -> &'static str {
 #[test]
 fn a_server_whose_disk_is_full_is_named_and_the_exchange_goes_on_by_itself() {
     let Some(server) = PostgresServer::start() else { return };
-    let (mut a, b) = (Machine::with_config("a", &json!({ "sync": { "name": "a" } })), Machine::new("b"));
+    let (mut a, b) = (Machine::with_config("a", &json!({})), Machine::new("b"));
     a.init(&server.new_database("team"));
     b.join(&a);
     b.work("find the redwing", "Found.");

@@ -7,8 +7,8 @@ use crate::poll::{DEADLINE, wait_until};
 
 /// A circle in a folder, with automatic exchanges.
 fn automatic() -> (Machine, Machine) {
-    let a = Machine::with_config("a", &json!({ "sync": { "name": "a" } }));
-    let b = Machine::with_config("b", &json!({ "sync": { "name": "b" } }));
+    let a = Machine::with_config("a", &json!({}));
+    let b = Machine::with_config("b", &json!({}));
     a.init(&format!("folder:{}", a.sandbox.path("circle").display()));
     b.join(&a);
     (a, b)

@@ -21,11 +21,12 @@ pub(super) struct Machine {
 impl Machine {
     /// Makes a machine that exchanges only when it is asked to.
     pub(super) fn new(name: &'static str) -> Self {
-        Self::with_config(name, &json!({ "sync": { "name": name, "enabled": false } }))
+        Self::with_config(name, &json!({ "sync": { "enabled": false } }))
     }
 
     pub(super) fn with_config(name: &'static str, config: &Value) -> Self {
-        let machine = Self { sandbox: Sandbox::new(), name, sessions: AtomicUsize::new(0) };
+        let machine =
+            Self { sandbox: Sandbox::new().with_env("LONGHAUL_HOST", name), name, sessions: AtomicUsize::new(0) };
         machine.sandbox.write_config(&config.to_string());
         machine.git(&["init", "-q", "-b", "main"]);
         machine.git(&["remote", "add", "origin", REMOTE]);

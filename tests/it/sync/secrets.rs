@@ -124,7 +124,7 @@ fn key_and_address_are_for_their_owner_only_and_come_from_commands_too() {
     fs::write(&address, &url).unwrap();
     fs::remove_file(a.sandbox.data_dir().join("sync/circle.json")).unwrap();
     let config = serde_json::json!({ "sync": {
-        "name": "a", "enabled": false, "key_command": ["cat", key], "url": ["cat", address],
+        "enabled": false, "key_command": ["cat", key], "url": ["cat", address],
     }});
     a.sandbox.write_config(&config.to_string());
     a.done(&["now"]);

@@ -8,57 +8,13 @@ use super::setting::{self, Key, Names, Setting, Warning, settings};
 /// The longest address.
 const MAX_ADDRESS: usize = 2_000;
 
-/// The longest name of a machine, in characters.
-const MAX_NAME: usize = 64;
-
 settings! {
     /// The exchange of the memory with other machines.
     pub struct Sync {
         enabled: bool = true, "Exchange records automatically, once this machine has a circle (`longhaul sync init` or `join`); `longhaul sync now` works in any case";
-        name: HostName = HostName::default(), "The name beside your records on other machines, such as `laptop` or `anna`; if empty, the host name";
         url: SyncAddress = SyncAddress::default(), "The address of the database or folder, `postgres://…` or `folder:PATH`; or a list of a program and its arguments that print it, such as `[\"pass\", \"show\", \"longhaul-url\"]`; if empty, the address that was given to `init` or `join`";
         key_command: Names = Names::default(), "A program and its arguments that print the key of the circle as words; if empty, the key is in `sync.key` beside this file";
         raw: bool = false, "Send raw tool input and output too, not only the records made from them";
-    }
-}
-
-/// The name of a machine or a person; empty for the host name.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct HostName(String);
-
-impl HostName {
-    /// Returns the name; `None` where none is set.
-    pub fn get(&self) -> Option<&str> {
-        (!self.0.is_empty()).then_some(self.0.as_str())
-    }
-}
-
-impl Setting for HostName {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        let is_fit = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-        let is_name = |name: &&str| name.chars().count() <= MAX_NAME && name.chars().all(is_fit);
-        match json.as_str().map(str::trim).filter(is_name) {
-            Some(name) => Self(name.to_owned()),
-            None => {
-                let wanted = "a name of at most 64 letters, digits, `-`, `_` and `.`";
-                warnings.push(Warning::value(path, json, wanted, &default));
-                default
-            }
-        }
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "type": "string",
-            "pattern": r"^[\p{Alphabetic}\p{Number}._-]*$",
-            "maxLength": MAX_NAME,
-            "description": about,
-            "default": self.to_json(),
-        })
-    }
-
-    fn to_json(&self) -> Value {
-        json!(self.0)
     }
 }
 
@@ -163,14 +119,5 @@ mod tests {
             let (config, warnings) = Config::from_json(&format!(r#"{{"sync": {{"url": {bad}}}}}"#));
             assert_eq!((config.sync.url, warnings.len()), (SyncAddress::Given, 1));
         }
-    }
-
-    #[test]
-    fn a_name_can_be_typed_in_a_search() {
-        let name = |text: &str| Config::from_json(&format!(r#"{{"sync": {{"name": "{text}"}}}}"#)).0.sync.name.clone();
-        assert_eq!(name("anna-2.home").get(), Some("anna-2.home"));
-        assert_eq!(name("").get(), None);
-        assert_eq!(name("two words").get(), None);
-        assert_eq!(name("@anna").get(), None);
     }
 }

@@ -62,15 +62,15 @@ impl Context {
     }
 
     /// Returns the name of this machine that others see.
-    pub(super) fn name(&self) -> String {
-        host_name(&self.config.sync.name.get().map_or_else(sync::host_name, str::to_owned))
+    pub(super) fn name() -> String {
+        host_name(&sync::host_name())
     }
 
     /// Returns this machine as a participant of an exchange.
     pub(super) fn participant<'a>(&'a self, key: &'a CircleKey) -> Participant<'a> {
         let scan = Scan { now: longhaul_runtime::now(&self.env), raw: self.config.sync.raw };
         let machine = sync::machine_id(&self.home);
-        Participant { store: &self.store, key, machine, name: self.name(), scan }
+        Participant { store: &self.store, key, machine, name: Self::name(), scan }
     }
 
     /// Waits until no other exchange runs. Fails with [`CommandError::Busy`] if one runs for longer than the limit.

@@ -11,6 +11,6 @@ pub(super) fn become_member(context: &Context, circle: CircleId, address: &str) 
     sync::write_address(&context.home, address)?;
     let host = HostId::random(files::random()?);
     let machine = sync::machine_id(&context.home);
-    context.store.join_circle(circle, host, &context.name(), &machine, longhaul_runtime::now(&context.env))?;
+    context.store.join_circle(circle, host, &Context::name(), &machine, longhaul_runtime::now(&context.env))?;
     Ok(sync::turn_on(&context.home)?)
 }

@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context, code: &str, url: Option<&str>) -> Result<()
     sync::write_key_words(&context.env, &code.key.words())?;
     first_exchange::become_member(context, code.circle, address)?;
     let exchanged = now::exchange_and_record(context, &mut now::shown_progress())?;
-    writeln!(io::stdout().lock(), "This machine has joined as @{}.", context.name())?;
+    writeln!(io::stdout().lock(), "This machine has joined as @{}.", Context::name())?;
     now::print(&exchanged)?;
     let hint =
         "Run `longhaul sync projects` for what others share, and `longhaul sync share` in a project to share it here.";

@@ -153,15 +153,15 @@ const DISTINCTIVE: &str = "chunks of 500 rows";
 const QUESTION: &str = "which lock made the importer stall at night?";
 
 /// On machine A, a session asks and is answered. Its records reach a folder by themselves. On machine B, in another clone of
-/// the project, a new session asks in other words: the passage comes with the prompt, and over MCP, with `@heron` beside it.
+/// the project, a new session asks in other words: the passage comes with the prompt, and over MCP, with the name of A beside it.
 pub(crate) fn sync(cast: &Cast, home: &Path) -> Result<()> {
-    let code = work_on_first_machine(cast, &home.join("a"), &home.join("circle"))?;
-    ask_on_second_machine(cast, &home.join("b"), &code)
+    let (name, code) = work_on_first_machine(cast, &home.join("a"), &home.join("circle"))?;
+    ask_on_second_machine(cast, &home.join("b"), &name, &code)
 }
 
-/// Returns the code with which the second machine joins.
-fn work_on_first_machine(cast: &Cast, home: &Path, circle: &Path) -> Result<String> {
-    let world = machine(cast, home, &json!({ "sync": { "name": "heron" } }))?;
+/// Returns the name of the first machine, and the code with which the second one joins.
+fn work_on_first_machine(cast: &Cast, home: &Path, circle: &Path) -> Result<(String, String)> {
+    let world = machine(cast, home, &json!({}))?;
     world.longhaul(&["sync", "init", &format!("folder:{}", circle.display())])?;
     world.longhaul(&["sync", "share"])?;
     let session = world.open(&[])?;
@@ -173,11 +173,13 @@ fn work_on_first_machine(cast: &Cast, home: &Path, circle: &Path) -> Result<Stri
         Ok(circle.join("records").is_dir() && status["unsent"] == 0 && status["exchange"]["sent"] != 0)
     })?;
     ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(world.longhaul(&["sync", "code"])?.trim().to_owned())
+    let hosts = world.longhaul_json(&["sync", "hosts"])?;
+    let name = hosts[0]["name"].as_str().context("the machine has no name")?;
+    Ok((name.to_owned(), world.longhaul(&["sync", "code"])?.trim().to_owned()))
 }
 
-fn ask_on_second_machine(cast: &Cast, home: &Path, code: &str) -> Result<()> {
-    let world = machine(cast, home, &json!({ "sync": { "name": "stork" }, "memory": { "show": ["passages"] } }))?;
+fn ask_on_second_machine(cast: &Cast, home: &Path, name: &str, code: &str) -> Result<()> {
+    let world = machine(cast, home, &json!({ "memory": { "show": ["passages"] } }))?;
     world.longhaul(&["sync", "join", code])?;
     world.longhaul(&["sync", "share"])?;
     world.longhaul(&["sync", "now"])?;
@@ -185,15 +187,16 @@ fn ask_on_second_machine(cast: &Cast, home: &Path, code: &str) -> Result<()> {
     session.say(ASKED_AGAIN)?;
     let shown = world.shown(ASKED_AGAIN).context("the prompt has not reached the model")?;
     ensure!(shown.mentions(DISTINCTIVE), "the model is not shown what the other machine's session replied");
-    ensure!(shown.mentions("@heron"), "the passage does not say which machine it comes from");
+    let name = format!("@{name}");
+    ensure!(shown.mentions(&name), "the passage does not say which machine it comes from");
 
     let calls = [
-        ("search", json!({ "query": "importer", "from_host": "heron" }), "importer stall"),
+        ("search", json!({ "query": "importer", "from_host": name }), "importer stall"),
         ("recall", json!({ "question": QUESTION }), DISTINCTIVE),
     ];
     for (tool, arguments, expected) in calls {
         let answer = call(&world, &session, tool, &arguments)?;
-        ensure!(answer.contains(expected) && answer.contains("@heron"), "{tool} {arguments} answers: {answer}");
+        ensure!(answer.contains(expected) && answer.contains(&name), "{tool} {arguments} answers: {answer}");
     }
     ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
     Ok(())
