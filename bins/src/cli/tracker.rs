@@ -238,7 +238,7 @@ pub(crate) fn send_to(
     let text = OneLineText::new(&spaced).context(
         "a prompt must not be empty, contain control characters, or start with /, !, #, @ or ?: type that in the session itself",
     )?;
-    match send_prompt(env, home, &target.record, &text, patience, waits)? {
+    match send_prompt(env, home, &target.record, text.as_str(), patience, waits)? {
         PromptOutcome::Received => Ok(format!("{project} has received the prompt.")),
         PromptOutcome::NotSent(why) => bail!("nothing was sent to {project}: {why}"),
         PromptOutcome::NotConfirmed => {

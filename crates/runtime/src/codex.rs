@@ -383,9 +383,8 @@ pub(crate) fn deliver_continuation(
     let [socket, pane, pid] = args else { return Ok(()) };
     let Ok(pid) = pid.parse() else { return Ok(()) };
     let home = Home::of(env)?;
-    let (config, _) = home::config(env)?;
-    let folder = process::current_dir(pid);
-    let prompt = settings(&config, &home, folder.as_deref()).prompt.as_str().to_owned();
+    // If it cannot be read, it may have been written to forbid this.
+    home::config(env)?;
     let typist = Typist { pane: TmuxPane { socket: socket.clone(), pane: pane.clone() }, pid };
     let Some(_lock) = typist.lock(&home)? else { return Ok(()) };
     let store = home.store(waiting_times::DATABASE)?;
@@ -395,7 +394,7 @@ pub(crate) fn deliver_continuation(
     while rollout.as_deref().is_some_and(|path| !context::is_turn_over(Path::new(path))) && Instant::now() < until {
         std::thread::sleep(BETWEEN_LOOKS);
     }
-    if let Err(why) = typist.go_on(&prompt) {
+    if let Err(why) = typist.go_on() {
         log.write(&format!("session {session}: not continued: {why}; type /new in Codex, the new session goes on"));
         return Ok(());
     }
@@ -423,7 +422,7 @@ impl Typist {
         Ok(file.try_lock_exclusive().is_ok().then_some(file))
     }
 
-    fn go_on(&self, prompt: &str) -> Result<(), String> {
+    fn go_on(&self) -> Result<(), String> {
         let is_free = |state: &ScreenState, _: &str| {
             matches!(state, ScreenState::Input { draft: None, turn: TurnSign::Idle, .. })
         };
@@ -439,7 +438,7 @@ impl Typist {
             }
         }
         cleared?;
-        self.submit(prompt)
+        self.submit(texts::PROMPT)
     }
 
     /// Types a text, and submits it if the input shows exactly that. Otherwise it is erased again.

@@ -50,7 +50,7 @@ pub(crate) struct Course {
 impl Course {
     /// Returns the rules for a plan. `remaining` lists what was left to do after each round so far.
     pub(crate) fn rules<'a>(&'a self, remaining: &'a [String]) -> PlanRules<'a> {
-        let mut rules = PlanRules::new(self.settings.prompt.as_str());
+        let mut rules = PlanRules::new(texts::PROMPT);
         rules.limits = &self.settings.at.0;
         rules.max_rounds = u32::try_from(self.settings.max_rounds.0).unwrap_or(u32::MAX);
         rules.step_ms = self.step.as_millis() as u64;

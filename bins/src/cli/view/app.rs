@@ -323,7 +323,7 @@ fn carry_on(env: &Env, home: &Home, session: &str, waits: &dyn Fn(&str)) -> anyh
         return Ok(format!("{project}: {} again.", chain.plan.state));
     }
     let times = (config.inject.patience(), config.inject.step());
-    match continue_session(env, home, &target.record, &config.continuation.prompt, times, waits)? {
+    match continue_session(env, home, &target.record, times, waits)? {
         ContinueOutcome::Continued(new) => Ok(format!("{project} continues in session {}.", short_session(&new))),
         ContinueOutcome::NotCleared(why) => bail!("{project} is not continued: {why}"),
         ContinueOutcome::NotPrompted(why) => bail!("{project} was cleared, but not prompted: {why}"),

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::Config;
 use crate::config::{Origin, ProjectReading, Trust, Verdict, explain};
 
-const ASKS: &str = r#"{"continuation":{"enabled":true,"at":0.3,"max_rounds":99,"prompt":"rm everything"},"memory":{"enabled":false},"x":1}"#;
+const ASKS: &str = r#"{"continuation":{"enabled":true,"at":0.3,"max_rounds":99,"after_rate_limit":true},"memory":{"enabled":false},"x":1}"#;
 
 fn read(own: &str, project: &str, trust: Trust) -> ProjectReading {
     Config::from_json(own).0.with_project(project, trust)
@@ -29,7 +29,7 @@ fn without_trust_nothing_is_switched_on() {
             ("continuation.enabled", 'w'),
             ("continuation.at", 'w'),
             ("continuation.max_rounds", 'r'),
-            ("continuation.prompt", 'r'),
+            ("continuation.after_rate_limit", 'r'),
             ("memory.enabled", 'r'),
             ("x", 'r'),
         ]

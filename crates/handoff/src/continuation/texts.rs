@@ -13,6 +13,9 @@ const FIRST: [&str; 3] = ["Remaining", "Task", "Key Context"];
 /// The number of characters of a handoff that the next session is shown. The last messages come after it.
 pub const HANDOFF_CHARS: usize = 7_000;
 
+/// The first prompt of the session that continues.
+pub const PROMPT: &str = "Continue from the handoff: do what is left to do.";
+
 /// What a handoff looks like.
 const FORM: &str = "Reply with it as text, without tools: four lines of front matter (`---`, `continue: true`, the line that \
                     ends this message, `---`), then the sections `# Task`, `# Completed`, `# Remaining` and `# Key Context`. \

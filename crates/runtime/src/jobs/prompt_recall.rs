@@ -4,6 +4,7 @@ use longhaul_core::config::MemoryPart;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{HookEvent, SessionStart, UserPromptSubmit};
 use longhaul_core::private_tags;
+use longhaul_handoff::continuation::texts;
 use longhaul_memory::{PromptQuestion, recalled_message, said_parts};
 
 use crate::memory::meaning::{Meaning, near_prompt};
@@ -43,7 +44,7 @@ pub fn begin_search(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         || !hook.remembers()
         || in_subagent(common)
         || is_task_notification(prompt)
-        || prompt.trim() == hook.config.continuation.prompt.as_str()
+        || prompt.trim() == texts::PROMPT
     {
         return Ok(Flow::Next);
     }

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use longhaul_activity_log::{LogLine, RECEIPT_MS};
-use longhaul_core::config::OneLineText;
 use longhaul_core::{Env, SessionId};
+use longhaul_handoff::continuation::texts::PROMPT;
 use longhaul_inject::{Terminal, TypeWhen, TypingDecision, UnsafeScreen, WaitReason};
 
 use crate::typing::{Order, Submitted, Typist, shows_another_session, submit_patiently};
@@ -33,7 +33,7 @@ pub fn send_prompt(
     env: &Env,
     home: &Home,
     record: &SessionRecord,
-    text: &OneLineText,
+    text: &str,
     patience: Duration,
     waits: &dyn Fn(&str),
 ) -> Result<PromptOutcome, Error> {
@@ -50,7 +50,7 @@ pub fn send_prompt(
         session,
         terminal,
         client_pid: record.client_pid,
-        text: text.as_str().to_owned(),
+        text: text.to_owned(),
         want: TypeWhen::Idle,
         // A chord answers no dialog, so that it may also be pressed during a turn.
         want_by_chord: Some(TypeWhen::Either),
@@ -131,14 +131,13 @@ pub enum ContinueOutcome {
     NotPrompted(String),
 }
 
-/// Clears a session when it is idle, and sends `prompt` to the new session in its place.
+/// Clears a session when it is idle, and sends the prompt of a continuation to the new session in its place.
 ///
 /// Waits for at most `patience` until the session is idle, and for at most `step` until the new one has started.
 pub fn continue_session(
     env: &Env,
     home: &Home,
     record: &SessionRecord,
-    prompt: &OneLineText,
     (patience, step): (Duration, Duration),
     waits: &dyn Fn(&str),
 ) -> Result<ContinueOutcome, Error> {
@@ -165,7 +164,7 @@ pub fn continue_session(
         return Ok(ContinueOutcome::NotCleared("/clear was typed, but no new session has started".to_owned()));
     };
     let env = clock_and_env::env();
-    Ok(match send_prompt(&env, home, &new, prompt, step, waits)? {
+    Ok(match send_prompt(&env, home, &new, PROMPT, step, waits)? {
         PromptOutcome::Received => ContinueOutcome::Continued(new.session),
         PromptOutcome::NotSent(why) => ContinueOutcome::NotPrompted(why),
         PromptOutcome::NotConfirmed => ContinueOutcome::NotPrompted("Claude Code has not confirmed it".to_owned()),

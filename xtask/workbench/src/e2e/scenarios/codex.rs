@@ -195,17 +195,21 @@ pub(crate) fn limit(cast: &Cast, home: &Path) -> Result<()> {
     check_shown(&world, "a second jar", &["the jar is nearly full"])
 }
 
+/// How the first prompt of a session that continues begins.
+const PROMPT: &str = "Continue from the handoff";
+
 /// The same with `continuation.enabled`: `/clear` and the first prompt are typed.
 pub(crate) fn continuation(cast: &Cast, home: &Path) -> Result<()> {
-    let config = json!({ "memory": { "enabled": false }, "continuation": { "enabled": true, "prompt": "SAY:on with the second jar" } });
-    let world = World::new(cast, home, &config, Vec::new())?;
+    let config = json!({ "memory": { "enabled": false }, "continuation": { "enabled": true } });
+    let rule = Rule { after: PROMPT.to_owned(), say: "on with the second jar".to_owned() };
+    let world = World::new(cast, home, &config, vec![rule])?;
     let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
     let window = codex.open(&[])?;
     let stops = world.events("Stop").len();
     window.submit("USAGE:240000 SAY:the first jar is nearly full")?;
     world.wait("the turn of the new session", || Ok(world.events("Stop").len() > stops + 1))?;
-    check_shown(&world, "on with the second jar", &["the first jar is nearly full"])?;
-    let shown = world.shown("on with the second jar").context("the prompt has not reached the model")?;
+    check_shown(&world, PROMPT, &["the first jar is nearly full"])?;
+    let shown = world.shown(PROMPT).context("the prompt has not reached the model")?;
     let fresh = shown.messages().iter().all(|message| message["role"] != "assistant");
     ensure!(fresh, "the old conversation was not cleared");
     ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
