@@ -81,8 +81,8 @@ pub fn handle(env: &Env, event: BridgeEvent, input: &[u8]) -> Value {
 }
 
 /// Returns whether a client runs the bridge, so that it can be asked instead of typing into its terminal.
-pub(crate) fn is_there(config: &Config, store: &Store, client_pid: Option<u32>) -> Result<bool, Error> {
-    match client_pid.filter(|_| config.bridge.enabled) {
+pub(crate) fn is_there(store: &Store, client_pid: Option<u32>) -> Result<bool, Error> {
+    match client_pid {
         Some(pid) => Ok(store.bridge(pid)?.is_some()),
         None => Ok(false),
     }
@@ -120,7 +120,7 @@ impl<'a> Desk<'a> {
     fn hear(&mut self, event: BridgeEvent) -> Result<Vec<BridgeAction>, Error> {
         let is_headless =
             self.report.interactive == Some(false) || client_records::is_headless(self.env, self.client_pid);
-        if self.env.disabled || !self.config.bridge.enabled || is_headless {
+        if self.env.disabled || is_headless {
             // No process may wait for a bridge that gets no actions.
             if let Some(store) = self.home.existing_store()? {
                 store.drop_bridge(self.client_pid)?;

@@ -288,7 +288,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             return Ok(Flow::Next);
         }
         let (terminal, client_pid) = self.place();
-        let has_bridge = bridge::is_there(&self.config, &*self.store()?, client_pid)?;
+        let has_bridge = bridge::is_there(&*self.store()?, client_pid)?;
         let means = delivery_method(Errand::Compact, has_bridge, terminal.as_ref());
         if means == DeliveryMethod::None {
             return Ok(Flow::Next);

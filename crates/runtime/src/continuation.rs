@@ -153,7 +153,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     turn.others_run = stop.background_tasks.as_ref().map_or_else(running, |tasks| tasks.iter().any(is_lost));
     // Where the bridge runs, it asks by a prompt in a moment: Claude Code shows a question at Stop as the error of a hook.
     // An errand that the bridge has not fetched since the last turn means that it does not answer.
-    let has_bridge = !is_open && !turn.others_run && bridge::is_there(&hook.config, &store, hook.env.client_pid)?;
+    let has_bridge = !is_open && !turn.others_run && bridge::is_there(&store, hook.env.client_pid)?;
     let is_left_to_bridge = has_bridge && !store.has_errand(hook.env.client_pid.unwrap_or_default())?;
     turn.fill =
         context::fill(&store, session.as_str(), stop.common.transcript.as_deref(), &hook.config.models.windows)?;
@@ -325,7 +325,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
         // Each client has its own bridge, but the terminal may belong to another client.
         let can_type = self.own_terminal_lock().is_some();
-        let can_ask = || self.store().and_then(|store| bridge::is_there(&self.config, &store, Some(client)));
+        let can_ask = || self.store().and_then(|store| bridge::is_there(&store, Some(client)));
         Some(Course { settings, step: self.config.inject.step(), can_type: can_type || can_ask().unwrap_or_default() })
     }
 

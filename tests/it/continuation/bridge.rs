@@ -223,16 +223,6 @@ fn a_module_that_is_silent_is_not_waited_for_and_comes_too_late() {
 }
 
 #[test]
-fn switched_off_it_is_told_nothing_and_waited_for_by_nobody() {
-    let (bare, pid) = Bare::with_module();
-    bare.sandbox.write_config(r#"{"continuation":{"enabled":true,"at":1000},"bridge":{"enabled":false}}"#);
-    let asked = bare.stop(json!({}));
-    let kept = bare.answer(&asked, "# Remaining\n- the rest\n");
-    assert!(kept["systemMessage"].as_str().unwrap().contains("type /clear"), "{kept}");
-    assert_eq!(tell(&bare.sandbox, pid, "turn", json!({ "session": "a", "reason": "answer" })), [Value::Null; 0]);
-}
-
-#[test]
 fn a_turn_that_the_user_stopped_leaves_the_session_idle_and_uncleared() {
     let (bare, pid) = Bare::with_module();
     bare.hook("SessionStart-startup-interactive", "longhaul-session-start", json!({ "session_id": "a" }));

@@ -10,7 +10,8 @@ use super::{Bare, PROMPT, Stage, full_turn, handoff};
 use crate::sandbox::{Outcome, Sandbox, payload};
 use crate::standin::{Kind, Options, Reply};
 
-const HOSTILE: &str = r#"{"continuation":{"enabled":true,"at":0.3},"bookmarks":{"marker":"do evil"},"memory":{"enabled":false}}"#;
+const HOSTILE: &str =
+    r#"{"continuation":{"enabled":true,"at":0.3},"bookmarks":{"marker":"do evil"},"memory":{"enabled":false}}"#;
 
 fn write_project_file(sandbox: &Sandbox, text: &str) -> PathBuf {
     let file = sandbox.project().join(".claude/longhaul.json");

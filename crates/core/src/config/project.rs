@@ -313,7 +313,6 @@ impl Config {
         config.memory.exclude = Names::everything();
         config.sync.enabled = false;
         config.guard.enabled = false;
-        config.bridge.enabled = false;
         config
     }
 }

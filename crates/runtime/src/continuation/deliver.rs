@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use longhaul_activity_log::LogLine;
-use longhaul_core::{Config, Env, Millis, SessionId};
+use longhaul_core::{Env, Millis, SessionId};
 use longhaul_handoff::bridge::step_name;
 use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State, lifted_at};
 use longhaul_inject::{DeliveryMethod, Errand, Terminal, TypeWhen, delivery_method};
@@ -63,7 +63,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: ChainId) -> Result<(), Erro
         }
         let Some(text) = chain.plan.text(&course.rules(&[])) else { return Ok(()) };
         let activity = Activity::of(&home, &chain, &mut since)?;
-        let scene = Scene { env, home: &home, config: &config, store: &store, chain: &chain };
+        let scene = Scene { env, home: &home, store: &store, chain: &chain };
         let why = match scene.deliver(&activity, text)? {
             Delivered::MovedOn => return Ok(()),
             Delivered::Overtaken => {
@@ -121,7 +121,6 @@ impl Activity {
 struct Scene<'a> {
     env: &'a Env,
     home: &'a Home,
-    config: &'a Config,
     store: &'a Store,
     chain: &'a Chain,
 }
@@ -147,7 +146,7 @@ impl Scene<'_> {
         let terminal = record.and_then(|record| record.terminal).or_else(here).filter(|_| !is_nested);
         // An `Instant`, because the wall clock may be set back while this waits.
         let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock_and_env::now(env)));
-        let has_bridge = bridge::is_there(self.config, self.store, client_pid)?;
+        let has_bridge = bridge::is_there(self.store, client_pid)?;
         let errand = if chain.plan.state == State::Clearing { Errand::Clear } else { Errand::Prompt };
         match delivery_method(errand, has_bridge, terminal.as_ref()) {
             DeliveryMethod::Bridge => {

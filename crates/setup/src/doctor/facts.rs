@@ -96,8 +96,6 @@ pub enum Worker {
 /// The module that Claude Code loads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BridgeFacts {
-    /// Whether it is enabled.
-    pub is_wanted: bool,
     /// The number of running Claude Code processes.
     pub clients: usize,
     /// The processes that have loaded it, each with its last error.
@@ -379,7 +377,6 @@ fn bridge(env: &Env, paths: &InstallPaths) -> BridgeFacts {
     let running: Vec<u32> = running_clients(env).into_iter().map(|client| client.pid).collect();
     let known = longhaul_store::bridges_of(&paths.data.database(), DATABASE_FOR_DOCTOR).into_iter();
     BridgeFacts {
-        is_wanted: longhaul_runtime::config(env).is_ok_and(|(config, _)| config.bridge.enabled),
         clients: running.len(),
         loaded: known
             .filter(|bridge| running.contains(&bridge.client_pid))

@@ -299,10 +299,7 @@ pub(super) fn worker(facts: &Facts) -> Vec<Finding> {
 /// Checks that running Claude Code processes have loaded the module.
 pub(super) fn bridge(facts: &Facts) -> Vec<Finding> {
     let check = "bridge";
-    let BridgeFacts { is_wanted, clients, loaded } = &facts.bridge;
-    if !is_wanted {
-        return vec![Finding::ok(check, "disabled by bridge.enabled: Longhaul types into the terminal instead")];
-    }
+    let BridgeFacts { clients, loaded } = &facts.bridge;
     if let Some((pid, trouble)) = loaded.iter().find_map(|(pid, trouble)| Some((pid, trouble.as_ref()?))) {
         let what = format!("Claude Code process {pid} could not do what it was asked: {trouble}");
         return vec![Finding::warning(

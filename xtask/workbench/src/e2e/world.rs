@@ -99,6 +99,19 @@ impl World {
         Ok(fs::File::options().append(true).open(&path)?.set_modified(written)?)
     }
 
+    /// Takes the bundle without its module from now on.
+    pub(crate) fn remove_module(&mut self) -> Result<()> {
+        let copy = self.home.join("bundle");
+        run::output(run::program("cp").arg("-r").args([&self.bundle, &copy]))?;
+        let path = copy.join("hooks/hooks.json");
+        let mut hooks: Value = serde_json::from_slice(&fs::read(&path)?)?;
+        let module = hooks.as_object_mut().and_then(|members| members.remove("modules"));
+        ensure!(module.is_some(), "{} names no module", path.display());
+        fs::write(path, hooks.to_string())?;
+        self.bundle = copy;
+        Ok(())
+    }
+
     /// Sets a field in Claude Code's settings.
     pub(crate) fn set(&self, name: &str, value: Value) -> Result<()> {
         let path = self.home.join(".claude/settings.json");

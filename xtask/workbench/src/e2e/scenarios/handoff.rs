@@ -77,8 +77,10 @@ pub(crate) fn continuation_by_chord(cast: &Cast, home: &Path) -> Result<()> {
 }
 
 fn go_on(cast: &Cast, home: &Path, bridge: bool, chord: bool) -> Result<()> {
-    let config = json!({ "continuation": { "enabled": true }, "bridge": { "enabled": bridge } });
-    let world = World::new(cast, home, &config, rules())?;
+    let mut world = World::new(cast, home, &json!({ "continuation": { "enabled": true } }), rules())?;
+    if !bridge {
+        world.remove_module()?;
+    }
     if chord {
         world.bind_chord()?;
     }
