@@ -26,7 +26,7 @@ fn subagents_are_denied_when_the_context_is_nearly_full() {
         sandbox.hook("longhaul-pre-tool-use", input).json()
     };
     assert_eq!(launch(190_000), json!({ "continue": true }), "off by default");
-    sandbox.write_config(r#"{"guard":{"enabled":true}}"#);
+    sandbox.write_config(r#"{"guard":{"compact_percent":0.76,"deny_percent":0.85}}"#);
     assert_eq!(launch(160_000), json!({ "continue": true }));
     let denied = launch(171_000);
     assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny");
@@ -38,7 +38,7 @@ fn subagents_are_denied_when_the_context_is_nearly_full() {
 fn a_full_context_is_compacted_once_after_the_turn() {
     let sandbox = Sandbox::new();
     sandbox.write_config(
-        r#"{"guard":{"enabled":true},"bookmarks":{"enabled":"turn_end","thresholds":{"min_tool_calls":1}}}"#,
+        r#"{"guard":{"compact_percent":0.76},"bookmarks":{"enabled":"turn_end","thresholds":{"min_tool_calls":1}}}"#,
     );
     let tmux = Tmux::start(&sandbox);
     let options = Options { session: Some("guard".to_owned()), ..Options::default() };
@@ -59,7 +59,7 @@ fn a_full_context_is_compacted_once_after_the_turn() {
 #[test]
 fn compact_is_submitted_by_the_chord_although_commands_open_a_menu() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"guard":{"enabled":true},"bookmarks":{"enabled":false}}"#);
+    sandbox.write_config(r#"{"guard":{"compact_percent":0.76},"bookmarks":{"enabled":false}}"#);
     bind(&sandbox);
     let tmux = Tmux::start(&sandbox);
     let options = Options { session: Some("guard".to_owned()), ..Options::default() };
@@ -77,7 +77,7 @@ fn compact_is_submitted_by_the_chord_although_commands_open_a_menu() {
 #[test]
 fn a_client_that_ignores_the_chord_gets_compact_by_enter_and_keeps_nothing_of_the_first_try() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"guard":{"enabled":true},"bookmarks":{"enabled":false}}"#);
+    sandbox.write_config(r#"{"guard":{"compact_percent":0.76},"bookmarks":{"enabled":false}}"#);
     bind(&sandbox);
     let tmux = Tmux::start(&sandbox);
     let options = Options { session: Some("guard".to_owned()), ..Options::default() };

@@ -247,8 +247,8 @@ fn settings_and_bookmarks_of_tav_come_over() {
     let report = &import(&sandbox, &[])[0];
     assert_eq!(report["imported"], json!({ "bookmarks": 2 }), "{report}");
     let settings = json!({
-        "bookmarks.marker": "\"§\"", "bookmarks.thresholds.min_tokens": "9000", "guard.enabled": "true",
-        "guard.compact_percent": "0.8",
+        "bookmarks.marker": "\"§\"", "bookmarks.thresholds.min_tokens": "9000", "guard.compact_percent": "0.8",
+        "guard.deny_percent": "0.85",
     });
     assert_eq!(report["settings"], settings, "{report}");
     let left = report["skipped"].to_string();

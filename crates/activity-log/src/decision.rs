@@ -221,14 +221,8 @@ pub(crate) fn is_agent_burst(metrics: &Metrics) -> bool {
 pub fn should_compact(config: &Guard, pressure: Pressure, metrics: &Metrics, now: Millis) -> bool {
     let factor = if is_agent_burst(metrics) { BURST_FACTOR } else { 1.0 };
     let newest = metrics.last_compaction.max(metrics.last_injection);
-    config.enabled
-        && pressure.0 >= config.compact_percent.0 * factor
+    config.compact_percent.is_some_and(|limit| pressure.0 >= limit.0 * factor)
         && time_left(newest, COMPACT_COOLDOWN_MS, now).is_none()
-}
-
-/// Returns whether new subagents must be denied.
-pub fn should_deny_agents(config: &Guard, pressure: Pressure) -> bool {
-    config.enabled && pressure.0 >= config.deny_percent.0
 }
 
 /// Returns whether `tool` starts a subagent.
@@ -236,12 +230,13 @@ pub fn starts_subagent(tool: &str) -> bool {
     matches!(tool, "Agent" | "Task")
 }
 
-/// Returns the text for the model by which a new subagent is denied.
-pub fn denial(config: &Guard, pressure: Pressure) -> String {
-    format!(
+/// Returns the text for the model by which a new subagent is denied; `None` if it may start.
+pub fn denial(config: &Guard, pressure: Pressure) -> Option<String> {
+    let limit = config.deny_percent.filter(|limit| pressure.0 >= limit.0)?;
+    Some(format!(
         "The context window is {:.0} % full, above the limit of {:.0} % for new subagents: what they bring back may not \
          fit. Finishing in the main conversation or compacting first makes room.",
         pressure.0 * 100.0,
-        config.deny_percent.0 * 100.0
-    )
+        limit.0 * 100.0
+    ))
 }

@@ -8,7 +8,7 @@ mod window;
 
 pub use crate::decision::{
     BookmarkVerdict, Pressure, RECEIPT_MS, Situation, SkipReason, ThresholdMet, decide, denial, meets_any_threshold,
-    should_compact, should_deny_agents, starts_subagent,
+    should_compact, starts_subagent,
 };
 pub use crate::log_line::LogLine;
 pub use crate::window::{

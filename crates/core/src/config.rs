@@ -138,9 +138,8 @@ settings! {
 settings! {
     /// When the context guard acts.
     pub struct Guard {
-        enabled: bool = false, "Compact the context at `guard.compact_percent`, and deny new subagents from `guard.deny_percent` on";
-        compact_percent: Share = Share(0.76), "Share of the context window (0 to 1) at which `/compact` is typed when a turn ends";
-        deny_percent: Share = Share(0.85), "Share of the context window (0 to 1) at which new subagents are denied";
+        compact_percent: Option<Share> = None, "Share of the context window, such as 0.76, at which `/compact` is typed when a turn ends; `off` never does it";
+        deny_percent: Option<Share> = None, "Share of the context window, such as 0.85, at which new subagents are denied; `off` denies none";
     }
 }
 
@@ -224,6 +223,13 @@ impl Bookmarks {
     /// Returns whether bookmarks are set.
     pub fn is_on(&self) -> bool {
         self.enabled != BookmarksOn::Never
+    }
+}
+
+impl Guard {
+    /// Returns whether it does anything.
+    pub fn is_on(&self) -> bool {
+        self.compact_percent.is_some() || self.deny_percent.is_some()
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use longhaul_activity_log::{
-    BookmarkVerdict, Pressure, SkipReason, ThresholdMet, denial, should_compact, should_deny_agents, starts_subagent,
+    BookmarkVerdict, Pressure, SkipReason, ThresholdMet, denial, should_compact, starts_subagent,
 };
 use longhaul_core::event::predicates::{is_compaction, stopped_by_user};
 use longhaul_core::event::{HookEvent, PreToolUse, Stop, SubagentStop};
@@ -251,12 +251,12 @@ pub fn agent_json(agent: &Agent, used: Option<f64>, bridges: &[Bridge], now: u64
 
 /// Denies a new subagent if the context is nearly full.
 pub fn on_agent_launch(hook: &mut Hook<PreToolUse<'static>>) -> Result<Flow, Error> {
-    if !hook.config.guard.enabled || !starts_subagent(&hook.event.tool_name) {
+    if hook.config.guard.deny_percent.is_none() || !starts_subagent(&hook.event.tool_name) {
         return Ok(Flow::Next);
     }
     let pressure = hook.pressure()?;
-    if should_deny_agents(&hook.config.guard, pressure) {
-        hook.answer(Reply::deny(denial(&hook.config.guard, pressure)));
+    if let Some(why) = denial(&hook.config.guard, pressure) {
+        hook.answer(Reply::deny(why));
     }
     Ok(Flow::Next)
 }
@@ -284,9 +284,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     }
 
     fn compact_when_full(&self) -> Result<Flow, Error> {
-        if !self.config.guard.enabled {
-            return Ok(Flow::Next);
-        }
+        let Some(limit) = self.config.guard.compact_percent else { return Ok(Flow::Next) };
         let (terminal, client_pid) = self.place();
         let has_bridge = bridge::is_there(&*self.store()?, client_pid)?;
         let means = delivery_method(Errand::Compact, has_bridge, terminal.as_ref());
@@ -297,8 +295,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let claim = self.activity()?.claim(self.env.now, |metrics| {
             if should_compact(&self.config.guard, pressure, metrics, self.env.now) {
                 let actual = (pressure.0 * 100.0) as u64;
-                let limit = self.config.guard.compact_percent.0 * 100.0;
-                BookmarkVerdict::Inject(ThresholdMet::new("percent of the context", actual, limit))
+                BookmarkVerdict::Inject(ThresholdMet::new("percent of the context", actual, limit.0 * 100.0))
             } else {
                 BookmarkVerdict::Skip(SkipReason::BelowThresholds)
             }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use longhaul_activity_log::{LogLine, Metrics};
 use longhaul_core::catalog::{self, Job};
-use longhaul_core::config::{BookmarksOn, Limits, Loops};
+use longhaul_core::config::{BookmarksOn, Guard, Limits, Loops};
 use longhaul_core::event::{self, EventName, HookEvent};
 use longhaul_core::text::CONTEXT_CHARS;
 use longhaul_core::{Config, Env, Reply, SessionId, reply};
@@ -388,8 +388,8 @@ pub(crate) fn only_jobs(mut config: Config, names: &[String]) -> Config {
     let named = |job: Job| serves(names, job);
     if !named(Job::Bookmarks) {
         config.bookmarks.enabled = BookmarksOn::Never;
+        config.guard = Guard::default();
     }
-    config.guard.enabled &= named(Job::Bookmarks);
     config.snapshots.enabled &= named(Job::Bookmarks);
     config.tracker.enabled &= named(Job::Tracker);
     config.handoff.enabled &= named(Job::Handoff);

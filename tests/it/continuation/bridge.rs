@@ -252,7 +252,7 @@ fn the_clients_own_figures_are_kept_and_shown() {
 #[test]
 fn the_guard_leaves_compacting_to_the_module() {
     let (bare, pid) = Bare::with_module();
-    bare.sandbox.write_config(r#"{"guard":{"enabled":true,"compact_percent":0.004}}"#);
+    bare.sandbox.write_config(r#"{"guard":{"compact_percent":0.004}}"#);
     bare.stop(json!({}));
     assert_eq!(bare.turn(pid, "a"), [json!({ "do": "compact" })]);
     assert_eq!(bare.turn(pid, "a"), [Value::Null; 0], "once");
@@ -262,7 +262,7 @@ fn the_guard_leaves_compacting_to_the_module() {
 fn what_was_to_be_compacted_is_gone_with_its_session() {
     for event in ["end", "cleared"] {
         let (bare, pid) = Bare::with_module();
-        bare.sandbox.write_config(r#"{"guard":{"enabled":true,"compact_percent":0.004}}"#);
+        bare.sandbox.write_config(r#"{"guard":{"compact_percent":0.004}}"#);
         bare.stop(json!({}));
         let told = tell(&bare.sandbox, pid, event, json!({ "session": "a", "reason": "clear" }));
         assert_eq!(deeds(&told), [Value::Null; 0], "{event}");

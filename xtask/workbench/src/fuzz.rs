@@ -159,7 +159,10 @@ const TARGETS: [Target; 13] = [
         &["S 1000 idle\nP 1000\nT 1000 4\nA 1000 2\nI 1000\nG 1000\nC 1000\nB 1000\nS 1000 completed\n"],
     ),
     recorded("agent_payload", &["payloads/gemini", "payloads/opencode", "payloads/qwen"], "json"),
-    written("config", &[CONFIG, r#"{"guard":{"enabled":true},"memory":{"exclude":["/x"]}}"#]),
+    written(
+        "config",
+        &[CONFIG, r#"{"guard":{"compact_percent":0.76,"deny_percent":0.85},"memory":{"exclude":["/x"]}}"#],
+    ),
     written(
         "front_matter",
         &["Sure:\n```md\n---\ncontinue: true\nnonce: lh-1\nmood: [a, b]\n---\n# Task\nx\n# Remaining\n- [ ] y\n```\n"],

@@ -1,11 +1,11 @@
-use longhaul_core::config::{Bookmarks, BookmarksOn, Count, Guard, Seconds};
+use longhaul_core::config::{Bookmarks, BookmarksOn, Count, Guard, Seconds, Share};
 use longhaul_core::event::{HookEvent, Stop, parse};
 use longhaul_core::{Config, Millis};
 use proptest::prelude::*;
 
 use crate::{
     BookmarkVerdict, LogLine, Metrics, Pressure, Situation, SkipReason, TailStart, ThresholdMet, decide, denial,
-    measure, meets_any_threshold, should_compact, should_deny_agents, starts_subagent,
+    measure, meets_any_threshold, should_compact, starts_subagent,
 };
 
 const NOW: Millis = Millis(1_000_000);
@@ -162,7 +162,7 @@ fn every_reason_has_words() {
 
 fn guard() -> Guard {
     let mut guard = Guard::default();
-    guard.enabled = true;
+    (guard.compact_percent, guard.deny_percent) = (Some(Share(0.76)), Some(Share(0.85)));
     guard
 }
 
@@ -225,16 +225,16 @@ fn compaction_waits_for_the_cooldown_after_a_compaction_and_after_an_injection()
 #[test]
 fn subagents_are_denied_from_the_threshold_on() {
     for (pressure, expected) in [(0.0, false), (0.84, false), (0.85, true), (1.0, true)] {
-        assert_eq!(should_deny_agents(&guard(), Pressure(pressure)), expected, "{pressure}");
+        assert_eq!(denial(&guard(), Pressure(pressure)).is_some(), expected, "{pressure}");
     }
-    assert!(!should_deny_agents(&Guard::default(), Pressure(1.0)));
+    assert!(denial(&Guard::default(), Pressure(1.0)).is_none());
 }
 
 #[test]
 fn only_tools_that_start_a_subagent_are_denied_and_the_text_has_both_figures() {
     assert!(starts_subagent("Agent") && starts_subagent("Task"));
     assert!(!starts_subagent("Bash") && !starts_subagent("TaskList"));
-    let text = denial(&guard(), Pressure(0.9));
+    let text = denial(&guard(), Pressure(0.9)).unwrap();
     assert!(text.starts_with("The context window is 90 % full, above the limit of 85 % for new subagents: "), "{text}");
 }
 

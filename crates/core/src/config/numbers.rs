@@ -96,23 +96,35 @@ fn number_schema(range: Range, default: &impl Setting, about: &str) -> Value {
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Share(pub f64);
 
-impl Setting for Share {
+/// `off` is no share, and so is 0.
+impl Setting for Option<Share> {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        number(json).filter(|share| *share <= 1.0).map(Self).unwrap_or_else(|| {
-            let wanted = format!("a share from 0 to 1{}", percent_hint(json));
+        if json.as_str().is_some_and(|text| text.trim() == OFF) {
+            return None;
+        }
+        let share = number(json).filter(|share| *share <= 1.0);
+        share.map(|share| (share > 0.0).then_some(Share(share))).unwrap_or_else(|| {
+            let wanted = format!("a share from 0 to 1, or \"{OFF}\"{}", percent_hint(json));
             warnings.push(Warning::value(path, json, &wanted, &default));
             default
         })
     }
 
     fn schema(&self, about: &str) -> Value {
-        json!({ "type": "number", "minimum": 0, "maximum": 1, "description": about, "default": self.to_json() })
+        json!({
+            "description": about,
+            "oneOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "const": OFF }],
+            "default": self.to_json(),
+        })
     }
 
     fn to_json(&self) -> Value {
-        whole_or_fraction(self.0)
+        self.map_or_else(|| json!(OFF), |Share(share)| whole_or_fraction(share))
     }
 }
+
+/// The text that switches off what a number switches on.
+const OFF: &str = "off";
 
 /// One limit or several, each a share of a whole up to 1, and a number above.
 #[derive(Debug, Clone, PartialEq)]

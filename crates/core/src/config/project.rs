@@ -312,7 +312,6 @@ impl Config {
         config.memory.enabled = false;
         config.memory.exclude = Names::everything();
         config.sync.enabled = false;
-        config.guard.enabled = false;
         config
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::Config;
-use crate::config::{Count, Days, ModelPrice, Port, Seconds, Setting, Trust, with_setting, without_setting};
+use crate::config::{Count, Days, ModelPrice, Port, Seconds, Setting, Share, Trust, with_setting, without_setting};
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) -> Config {
@@ -200,7 +200,7 @@ fn a_value_outside_its_range_is_named_with_the_range() {
             "continuation.at: 75 is not a share from 0.01 to 1, a number from 1000 to 1000000000, or a list of such \
              (did you mean 0.75?): the default 0.75 is in force",
             "worker.port: 80000 is not a whole number from 0 to 65535: the default 37777 is in force",
-            "guard.deny_percent: 85 is not a share from 0 to 1 (did you mean 0.85?): the default 0.85 is in force",
+            r#"guard.deny_percent: 85 is not a share from 0 to 1, or "off" (did you mean 0.85?): the default "off" is in force"#,
         ],
     );
     check(
@@ -208,6 +208,18 @@ fn a_value_outside_its_range_is_named_with_the_range() {
         &["worker.port: 1.5 is not a whole number from 0 to 65535: the default 37777 is in force"],
     );
     check(r#"{"worker":{"port":65535},"continuation":{"at":[0.01,1,1000]}}"#, &[]);
+}
+
+#[test]
+fn the_guard_is_off_until_a_share_is_set() {
+    assert!(!check("{}", &[]).guard.is_on());
+    for off in ["0", r#""off""#] {
+        assert!(!check(&format!(r#"{{"guard":{{"compact_percent":{off},"deny_percent":{off}}}}}"#), &[]).guard.is_on());
+    }
+    let guard = check(r#"{"guard":{"compact_percent":0.76}}"#, &[]).guard;
+    assert_eq!((guard.compact_percent, guard.deny_percent, guard.is_on()), (Some(Share(0.76)), None, true));
+    let guard = check(r#"{"guard":{"deny_percent":"1"}}"#, &[]).guard;
+    assert_eq!((guard.compact_percent, guard.deny_percent, guard.is_on()), (None, Some(Share(1.0)), true));
 }
 
 #[test]
@@ -270,7 +282,7 @@ fn every_number_declares_a_range_that_has_its_default_and_stands_in_the_schema()
     for key in Config::keys() {
         let Some(number) = key.default.as_f64() else { continue };
         // A share of a whole has the range of every share.
-        if key.path == "continuation.at" || key.path.ends_with("_percent") {
+        if key.path == "continuation.at" {
             continue;
         }
         let range = key.range.unwrap_or_else(|| panic!("{} declares no range", key.path));

@@ -16,7 +16,7 @@ use longhaul_runtime::{Error, bounded_read};
 const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// Keys of tav, and ours.
-const KEYS: [(&str, &str); 10] = [
+const KEYS: [(&str, &str); 7] = [
     ("bookmarks.enabled", "bookmarks.enabled"),
     ("bookmarks.marker", "bookmarks.marker"),
     ("bookmarks.thresholds.minTokens", "bookmarks.thresholds.min_tokens"),
@@ -24,15 +24,15 @@ const KEYS: [(&str, &str); 10] = [
     ("bookmarks.thresholds.minSeconds", "bookmarks.thresholds.min_seconds"),
     ("bookmarks.thresholds.agentBurstThreshold", "bookmarks.thresholds.agent_burst_threshold"),
     ("bookmarks.thresholds.cooldownSeconds", "bookmarks.thresholds.cooldown_seconds"),
-    ("contextGuard.enabled", "guard.enabled"),
-    ("contextGuard.compactPercent", "guard.compact_percent"),
-    ("contextGuard.denyPercent", "guard.deny_percent"),
 ];
 
-/// Older keys with a number of tokens, the newer ones with a share, and ours.
-const SHARES: [(&str, &str, &str); 2] = [
-    ("contextGuard.compactThreshold", "contextGuard.compactPercent", "guard.compact_percent"),
-    ("contextGuard.denyThreshold", "contextGuard.denyPercent", "guard.deny_percent"),
+/// The key that switches its guard on.
+const GUARD: &str = "contextGuard.enabled";
+
+/// The shares of its guard: older keys with a number of tokens, the newer ones with a share, its default, and our keys.
+const SHARES: [(&str, &str, f64, &str); 2] = [
+    ("contextGuard.compactThreshold", "contextGuard.compactPercent", 0.76, "guard.compact_percent"),
+    ("contextGuard.denyThreshold", "contextGuard.denyPercent", 0.85, "guard.deny_percent"),
 ];
 
 /// Defaults for computing a share: the size of the window, and the part of it that tav counted.
@@ -82,24 +82,30 @@ fn settings(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
 fn wanted(config: &Value) -> Vec<Wanted> {
     let mut leaves = Vec::new();
     collect(config, String::new(), &mut leaves);
-    let number = |key: &str| leaves.iter().find(|(known, _)| known == key).and_then(|(_, value)| value.as_f64());
+    let set = |key: &str| leaves.iter().find(|(known, _)| known == key).map(|(_, value)| value);
+    let number = |key: &str| set(key).and_then(Value::as_f64);
     let whole = number("contextGuard.contextWindowTokens").unwrap_or(WINDOW)
         * number("contextGuard.responseRatio").unwrap_or(RATIO);
-    let is_set = |key: &str| leaves.iter().any(|(known, _)| known == key);
-    leaves
-        .iter()
-        .map(|(key, value)| {
-            let same =
-                KEYS.iter().find(|(theirs, _)| theirs == key).map(|(_, ours)| ((*ours).to_owned(), value.clone()));
-            let share = SHARES.iter().find(|(old, new, _)| old == key && !is_set(new));
-            let share = share.and_then(|(.., ours)| {
-                let share = (value.as_f64()? / whole).min(1.0);
-                (share.is_finite() && share > 0.0).then(|| ((*ours).to_owned(), json!(share)))
-            });
-            let (ours, value) = same.or(share).map_or((None, value.clone()), |(ours, value)| (Some(ours), value));
-            Wanted { theirs: key.clone(), ours, value }
-        })
-        .collect()
+    // Ours has no switch: what is off has no share.
+    let is_on = set(GUARD) == Some(&Value::Bool(true));
+    let shares = SHARES.into_iter().filter(|_| is_on).map(|(old, new, default, ours)| {
+        let of_tokens = number(old).map(|tokens| (tokens / whole).min(1.0));
+        let of_tokens = of_tokens.filter(|share| share.is_finite() && *share > 0.0);
+        let (theirs, value) = match (set(new), of_tokens) {
+            (Some(share), _) => (new, share.clone()),
+            (None, Some(share)) => (old, json!(share)),
+            (None, None) => (GUARD, json!(default)),
+        };
+        Wanted { theirs: theirs.to_owned(), ours: Some(ours.to_owned()), value }
+    });
+    let mut wanted: Vec<Wanted> = shares.collect();
+    for (key, value) in leaves.iter().filter(|(key, _)| key != GUARD) {
+        if !wanted.iter().any(|one| one.theirs == *key) {
+            let ours = KEYS.iter().find(|(theirs, _)| theirs == key).map(|(_, ours)| (*ours).to_owned());
+            wanted.push(Wanted { theirs: key.clone(), ours, value: value.clone() });
+        }
+    }
+    wanted
 }
 
 /// Collects all values that are not objects, with their paths.

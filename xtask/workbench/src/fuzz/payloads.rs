@@ -106,7 +106,10 @@ fn one_home(bin: &Path, recorded: &[Recorded], failures: &Path, seed: u64, count
     let home = tempfile::Builder::new().prefix("longhaul-fuzz-").tempdir()?;
     let data = home.path().join("data");
     fs::create_dir_all(&data)?;
-    fs::write(data.join("config.json"), r#"{"continuation":{"enabled":true},"guard":{"enabled":true}}"#)?;
+    fs::write(
+        data.join("config.json"),
+        r#"{"continuation":{"enabled":true},"guard":{"compact_percent":0.76,"deny_percent":0.85}}"#,
+    )?;
     let mut dice = Dice(seed);
     let targets = targets();
     for number in 0..count {

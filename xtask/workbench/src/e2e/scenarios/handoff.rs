@@ -211,7 +211,7 @@ pub(crate) fn long(cast: &Cast, home: &Path) -> Result<()> {
     let config = json!({
         "bookmarks": { "thresholds": { "cooldown_seconds": 2 } },
         "continuation": { "enabled": true },
-        "guard": { "enabled": true, "compact_percent": 0.95, "deny_percent": 0.97 },
+        "guard": { "compact_percent": 0.95, "deny_percent": 0.97 },
     });
     let world = World::new(cast, home, &config, rules())?;
     let session = world.open(&[])?;
