@@ -147,7 +147,7 @@ fn terminals_are_known_by_what_they_report_or_by_their_term() {
 
 const AT: Millis = Millis(1_000_000);
 const NOON: u16 = 12 * 60;
-const BOTH: &str = r#"{"blocked": ["desktop", "ntfy"], "completed": ["ntfy"], "failed": ["ntfy"]}"#;
+const BOTH: &str = r#"{"blocked": ["desktop", "ntfy"], "completed": ["ntfy"]}"#;
 
 /// Returns a session that is as it was, after a turn of a minute.
 fn session(status: Status) -> SessionNow {

@@ -84,7 +84,7 @@ fn a_process_that_is_killed_never_sends_twice_and_is_in_the_log() {
 
 #[test]
 fn a_turn_that_failed_and_a_limit_have_rules_of_their_own() {
-    let stage = Stage::new(r#"{"failed": ["command"], "limit": ["command"], "command": ["COMMAND"]}"#);
+    let stage = Stage::new(r#"{"completed": ["command"], "limit": ["command"], "command": ["COMMAND"]}"#);
     for (session, error) in [("s1", "server_error"), ("s2", "rate_limit")] {
         stage.fire(session, "UserPromptSubmit", json!({ "prompt": "go on" }));
         stage.fire(session, "StopFailure", json!({ "error": error }));

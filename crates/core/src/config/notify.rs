@@ -108,10 +108,9 @@ settings! {
     /// Notifications about sessions that wait or have ended.
     pub struct Notify {
         blocked: ChoiceList<NotifyWay> = ChoiceList::default(), "How you are notified when a session waits for you: `terminal`, `desktop`, `ntfy`, `webhook`, `command`; an empty list reports nothing";
-        completed: ChoiceList<NotifyWay> = ChoiceList::default(), "How you are notified when a turn has ended";
-        failed: ChoiceList<NotifyWay> = ChoiceList::default(), "How you are notified when a turn has ended in an error";
+        completed: ChoiceList<NotifyWay> = ChoiceList::default(), "How you are notified when a turn has ended, also in an error";
         limit: ChoiceList<NotifyWay> = ChoiceList::default(), "How you are notified when a turn has ended because a usage limit or one of your own limits is reached, when one of yours is near, and when a session turns in circles";
-        min_seconds: Seconds = Seconds::new(30), "Minimum duration in seconds of a turn whose end is reported (`completed`)";
+        min_seconds: Seconds = Seconds::new(30), "Minimum duration in seconds of a turn whose end is reported (`completed`); the end in an error is always reported";
         quiet_hours: QuietHours = QuietHours::default(), "A part of the day without notifications, in local time, such as `22:00-07:00`; empty for none";
         also: ChoiceList<OtherSession> = ChoiceList::default(), "Sessions that are reported besides your own: `subagent`, `teammate`, `print` (`claude -p`)";
         ntfy: Topic = Topic::default(), "The way `ntfy`: the topic on ntfy.sh, or its address on another server, such as `https://ntfy.example.com/topic`; a token is in `ntfy.token` beside this file. On a public server, anybody who knows the topic can read it";
@@ -125,8 +124,7 @@ impl Notify {
     pub fn ways_of(&self, state: NotifyState) -> &[NotifyWay] {
         match state {
             NotifyState::Blocked => &self.blocked.0,
-            NotifyState::Completed => &self.completed.0,
-            NotifyState::Failed => &self.failed.0,
+            NotifyState::Completed | NotifyState::Failed => &self.completed.0,
             NotifyState::Limit => &self.limit.0,
         }
     }
@@ -283,7 +281,7 @@ mod tests {
         let config = Config::default().notify;
         assert_eq!(config.ways().count(), 0);
         assert_eq!(config.least_ms(NotifyState::Completed), 30_000);
-        assert_eq!(config.least_ms(NotifyState::Blocked), 0);
+        assert_eq!([NotifyState::Blocked, NotifyState::Failed].map(|state| config.least_ms(state)), [0, 0]);
     }
 
     #[test]
@@ -304,15 +302,15 @@ mod tests {
 
     #[test]
     fn ways_are_named_for_each_state_once() {
-        let text = r#"{"notify": {"blocked": ["desktop", "ntfy", "desktop"], "limit": ["ntfy"],
+        let text = r#"{"notify": {"blocked": ["desktop", "ntfy", "desktop"], "completed": ["command"], "limit": ["ntfy"],
                        "also": ["print"], "ntfy": "mine"}}"#;
         let (config, warnings) = Config::from_json(text);
         assert_eq!(warnings, []);
         let notify = config.notify;
         assert_eq!(notify.ways_of(NotifyState::Blocked), [NotifyWay::Desktop, NotifyWay::Ntfy]);
         assert_eq!(notify.ways_of(NotifyState::Limit), [NotifyWay::Ntfy]);
-        assert!(notify.ways_of(NotifyState::Failed).is_empty());
-        assert_eq!(notify.ways().collect::<Vec<_>>(), [NotifyWay::Desktop, NotifyWay::Ntfy]);
+        assert_eq!(notify.ways_of(NotifyState::Failed), [NotifyWay::Command], "it is the end of a turn, too");
+        assert_eq!(notify.ways().collect::<Vec<_>>(), [NotifyWay::Desktop, NotifyWay::Ntfy, NotifyWay::Command]);
         assert!(notify.also.contains(OtherSession::Print) && !notify.also.contains(OtherSession::Teammate));
         assert_eq!(notify.ntfy.get(), Some(("https://ntfy.sh", "mine")));
     }
