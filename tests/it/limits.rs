@@ -423,11 +423,12 @@ fn an_account_that_was_cut_off_is_made_again_from_the_transcript() {
 
 #[test]
 fn the_status_line_shows_the_limit_on_request() {
-    let session = Session::new(&json!({ "limits": { "session": 5 }, "cost": { "status_line": true } }));
+    let session = Session::new(&json!({ "limits": { "session": 5 } }));
     session.prompt("work");
     session.spend(205_000);
     session.use_tool();
     let input = json!({ "session_id": session.id, "cost": { "total_cost_usd": 4.1 } }).to_string();
-    let line = Outcome::of(session.sandbox.executable("longhaul").arg("statusline"), input.as_bytes()).stdout;
+    let mut command = session.sandbox.executable("longhaul");
+    let line = Outcome::of(command.args(["statusline", "--cost"]), input.as_bytes()).stdout;
     assert!(line.contains("$4.10 of $5") && line.matches("$4.10").count() == 1, "{line}");
 }

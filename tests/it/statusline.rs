@@ -133,9 +133,8 @@ fn bad_input_is_a_short_line() {
 }
 
 #[test]
-fn the_cost_is_shown_if_the_configuration_says_so() {
+fn the_cost_is_shown_on_request() {
     let sandbox = Sandbox::new().at(1_000_000).with_env("NO_COLOR", "1");
     assert!(!render(&sandbox, report(json!({})), &[]).contains('$'));
-    sandbox.write_config(r#"{ "cost": { "status_line": true } }"#);
-    assert!(render(&sandbox, report(json!({})), &[]).contains("  $0.73"));
+    assert!(render(&sandbox, report(json!({})), &["--cost"]).contains("  $0.73"));
 }

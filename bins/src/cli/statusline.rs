@@ -20,6 +20,9 @@ use crate::cli::rate_limits::RateLimit;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Also show what the session cost so far, and the limit of which most is spent
+    #[arg(long)]
+    cost: bool,
     /// Your own status line command; it gets the same input, and its output is shown
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -44,7 +47,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         }
         None => None,
     };
-    let bytes = printed.unwrap_or_else(|| own(env, &report).into_bytes());
+    let bytes = printed.unwrap_or_else(|| own(env, &report, args.cost).into_bytes());
     // If the output cannot be written, there is nothing left to do.
     let _ = io::stdout().lock().write_all(&bytes);
     Ok(Exit::Success)
@@ -56,10 +59,9 @@ fn record(env: &Env, report: &Report) -> Result<(), Error> {
     Ok(())
 }
 
-fn own(env: &Env, report: &Report) -> String {
+fn own(env: &Env, report: &Report, shows_cost: bool) -> String {
     let session = report.session.as_deref().and_then(SessionId::new);
     let found = Home::of(env).ok().zip(session);
-    let shows_cost = longhaul_runtime::config(env).is_ok_and(|(config, _)| config.cost.status_line);
     let context = LineContext {
         branch: report.dir.as_deref().and_then(|dir| git_branch(Path::new(dir))),
         bookmarks: found.as_ref().map_or(0, |(home, session)| ActivityLog::bookmarks_since_prompt(home, session)),

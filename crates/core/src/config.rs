@@ -46,7 +46,6 @@ settings! {
         guard: Guard = Guard::default(), "Compacts the context and denies subagents before the context is full";
         inject: Inject = Inject::default(), "How text is typed into the terminal";
         models: Models = Models::default(), "What is known of a model, by its id or the beginning of one, such as `{ \"my-model\": { \"window\": 200000, \"input\": 3, \"output\": 15 } }`: the tokens of its context window, and its prices in dollars per million tokens; it replaces what is built in; `cache_read`, `cache_write_5m` and `cache_write_1h` may be set too";
-        cost: Cost = Cost::default(), "What sessions cost, as an estimate";
         limits: Limits = Limits::default(), "What sessions may spend, how many subagents they may start, and whether it is noticed that they repeat themselves";
         view: View = View::default(), "The view of all sessions, `longhaul` without a command";
     }
@@ -147,13 +146,6 @@ settings! {
     /// How text is typed.
     pub struct Inject {
         patience_seconds: Seconds = Seconds::new(30), "How long to wait for an open dialog to close, a turn to end or a draft to be finished; after that, nothing is typed; a step of a continuation may take twice as long, and is then tried once more", Range::new(0.0, 3_600.0);
-    }
-}
-
-settings! {
-    /// What is shown of the cost.
-    pub struct Cost {
-        status_line: bool = false, "Show what the session cost so far, and the limit that is nearest, in Claude Code's status line, `longhaul statusline`";
     }
 }
 

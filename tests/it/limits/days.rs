@@ -99,13 +99,13 @@ fn a_request_before_midnight_that_is_read_after_it_is_of_yesterday() {
 
 #[test]
 fn a_session_that_was_idle_overnight_shows_today() {
-    let config = json!({ "limits": { "day": 5, "project_day": 5 }, "cost": { "status_line": true } });
+    let config = json!({ "limits": { "day": 5, "project_day": 5 } });
     let session = session(&config, "Europe/Berlin", "2026-11-15T21:00:00Z");
     spend(&session, "2026-11-15T20:59:00Z");
     goes_on(&session.use_tool());
     let line = |session: &Session| {
         let input = json!({ "session_id": session.id }).to_string();
-        Outcome::of(session.sandbox.executable("longhaul").arg("statusline"), input.as_bytes()).stdout
+        Outcome::of(session.sandbox.executable("longhaul").args(["statusline", "--cost"]), input.as_bytes()).stdout
     };
     assert!(line(&session).contains("$2.00 of $5 today"), "{}", line(&session));
     let session = clock(session, "2026-11-15T23:01:00Z");

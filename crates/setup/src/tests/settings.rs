@@ -106,6 +106,8 @@ fn the_status_line_is_put_around_the_users_own_and_taken_away_again() {
     let around = r"~/.local/bin/longhaul statusline -- sh -c 'echo '\''a b'\'' | cat'";
     assert_eq!(with["statusLine"]["command"], around);
     assert_eq!(with["statusLine"]["padding"], 0);
+    let with_cost = r#"{"statusLine":{"command":"~/.local/bin/longhaul statusline --cost"}}"#;
+    assert_eq!(with_status_line(Some(with_cost), PROGRAM), Ok(None), "an option that the user has added stays");
     line_there_and_back("{\n  \"statusLine\": { \"command\":\"command\", \"type\": \"command\" }\n}\n");
     assert_eq!(without_status_line("{\"statusLine\":{\"command\":\"mine\"}}"), Ok(None));
 }
