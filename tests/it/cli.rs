@@ -157,14 +157,14 @@ fn a_value_is_set_and_unset_and_the_rest_of_the_file_stays() {
 fn a_bad_value_is_named_with_its_range_and_a_mistyped_key_with_the_right_one() {
     let sandbox = Sandbox::new();
     sandbox.write_config("\u{feff}{\"continuation\":{\"at\":75,\"max_round\":3},\"worker\":{\"port\":80000}}");
-    assert_snapshot!(show(&sandbox, &["config", "check"]), @r"
+    assert_snapshot!(show(&sandbox, &["config", "check"]), @r#"
     exit 1
     continuation.max_round: no such key (did you mean continuation.max_rounds?): ignored
-    continuation.at: 75 is not a share from 0.01 to 1, a number from 1000 to 1000000000, or a list of such (did you mean 0.75?): the default 0.75 is in force
+    continuation.at: 75 is not on, off, a share from 0.01 to 1, a number from 1000 to 1000000000, or a list of such (did you mean 0.75?): the default "off" is in force
     worker.port: 80000 is not a whole number from 0 to 65535: the default 37777 is in force
     --
     ~/data/config.json: 3 problems
-    ");
+    "#);
     // The mark alone is no problem.
     sandbox.write_config("\u{feff}{\"memory\":{\"enabled\":false}}");
     assert_eq!(sandbox.longhaul(&["config", "check"]).status, Some(0));

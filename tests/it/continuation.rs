@@ -37,14 +37,14 @@ impl Stage {
     }
 
     fn with_config(options: Options, continuation: Value) -> Self {
-        let mut config = json!({ "enabled": true });
+        let mut config = json!({ "at": "on" });
         config.as_object_mut().unwrap().extend(continuation.as_object().unwrap().clone());
         Self::with_settings(options, &json!({ "continuation": config, "bookmarks": EAGER.clone() }))
     }
 
     /// A client whose steps may take this long.
     fn with_step(options: Options, seconds: f64) -> Self {
-        let (on, inject) = (json!({ "enabled": true }), json!({ "patience_seconds": seconds / 2.0 }));
+        let (on, inject) = (json!({ "at": "on" }), json!({ "patience_seconds": seconds / 2.0 }));
         Self::with_settings(options, &json!({ "continuation": on, "bookmarks": EAGER.clone(), "inject": inject }))
     }
 
@@ -140,7 +140,7 @@ struct Bare {
 impl Bare {
     fn new() -> Self {
         let sandbox = Sandbox::new();
-        sandbox.write_config(r#"{"continuation":{"enabled":true,"at":1000}}"#);
+        sandbox.write_config(r#"{"continuation":{"at":1000}}"#);
         let transcript = sandbox.path("a.jsonl");
         let usage = json!({ "input_tokens": 5_000, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0 });
         let entry = json!({ "type": "assistant", "uuid": "u", "message": { "model": MODEL, "usage": usage } });

@@ -33,7 +33,7 @@ impl<'a> Session<'a> {
     fn new(sandbox: &'a Sandbox, id: &str) -> Self {
         if !sandbox.data_dir().join("config.json").exists() {
             // A snapshot is taken by another process, which would write to the folders that a test replaces.
-            let config = r#"{"continuation":{"enabled":true},"guard":{"compact_percent":0.76,"deny_percent":0.85},"snapshots":{"enabled":false}}"#;
+            let config = r#"{"continuation":{"at":"on"},"guard":{"compact_percent":0.76,"deny_percent":0.85},"snapshots":{"enabled":false}}"#;
             sandbox.write_config(config);
         }
         Self { sandbox, id: id.to_owned() }

@@ -222,7 +222,7 @@ fn payloads() -> Vec<String> {
 
 fn nothing_runs(disguise: Disguise) {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"continuation":{"enabled":true},"guard":{"compact_percent":0.76,"deny_percent":0.85}}"#);
+    sandbox.write_config(r#"{"continuation":{"at":"on"},"guard":{"compact_percent":0.76,"deny_percent":0.85}}"#);
     let transcript = "{\"type\":\"assistant\",\"message\":{\"usage\":{\"input_tokens\":41500}}}\n";
     fs::write(sandbox.path("t.jsonl"), transcript).unwrap();
     let is_bare = matches!(disguise, Disguise::Bare);

@@ -101,8 +101,7 @@ fn repository(sandbox: &Sandbox) -> PathBuf {
 fn check(file: impl Fn(&Sandbox) -> PathBuf) {
     for trap in TRAPS {
         let sandbox = Sandbox::new().impatient();
-        sandbox
-            .write_config(r#"{"continuation":{"enabled":true},"guard":{"compact_percent":0.76,"deny_percent":0.85}}"#);
+        sandbox.write_config(r#"{"continuation":{"at":"on"},"guard":{"compact_percent":0.76,"deny_percent":0.85}}"#);
         let git = repository(&sandbox);
         let path = file(&sandbox);
         if path == git {

@@ -98,8 +98,7 @@ settings! {
 settings! {
     /// When a session is cleared and continued automatically.
     pub struct Continuation {
-        enabled: bool = false, "When the context is nearly full, ask Claude for a handoff, clear the session, and continue; a project's `.claude/longhaul.json` can switch this on only if you trust it";
-        at: ContextLimits = ContextLimits(vec![0.75]), "How full the context may get before Claude is asked for a handoff, once per session for each limit: a share of the context window (0.01 to 1), a list of limits, or a number of tokens", Range::new(1_000.0, 1e9);
+        at: ContextLimits = ContextLimits::off(), "When the context is this full, Claude is asked for a handoff, and the session is cleared and continues; a project's `.claude/longhaul.json` can switch this on only if you trust it: `off`, `on` (0.75), a share of the context window (0.01 to 1), a list of limits, each of which is used once per session, or a number of tokens", Range::new(1_000.0, 1e9);
         max_rounds: Count = Count(10), "How many times in a row a session may continue automatically without a prompt from you", Range::whole(0, 1_000_000);
         after_rate_limit: bool = false, "Continue automatically when the rate limit that stopped the session has ended";
     }

@@ -259,7 +259,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether a job that is switched on needs the activity log.
     pub(crate) fn wants_activity(&self) -> bool {
         let Config { bookmarks, guard, tracker, continuation, limits, .. } = &self.config;
-        bookmarks.is_on() || guard.is_on() || tracker.enabled || continuation.enabled || limits.loops != Loops::Off
+        bookmarks.is_on() || guard.is_on() || tracker.enabled || continuation.at.is_on || limits.loops != Loops::Off
     }
 
     pub(crate) fn activity(&self) -> Result<ActivityLog, Error> {

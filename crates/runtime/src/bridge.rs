@@ -288,7 +288,7 @@ impl<'a> Desk<'a> {
 
     fn course(&self) -> Option<Course> {
         let settings = settings(&self.config, &self.home, Some(Path::new(&self.project().path)));
-        let is_wanted = settings.enabled && hook::serves(&self.only, Job::Continuation);
+        let is_wanted = settings.at.is_on && hook::serves(&self.only, Job::Continuation);
         is_wanted.then_some(Course { settings, step: self.config.inject.step(), can_type: true })
     }
 

@@ -315,7 +315,8 @@ impl<E: HookEvent<'static>> Hook<E> {
 // Near the limit of Codex's context: writes the baton, informs the user, and perhaps continues in a new session. The
 // message is in `handoff/src/continuation/texts.rs`.
 
-/// Writes a baton once the rollout's token count has passed `continuation.at`, so that the next session goes on.
+/// Writes a baton once the rollout's token count has passed `continuation.at`, or 0.75 where that is off, so that the next session
+/// goes on.
 ///
 /// The user is informed once for each session. Every later turn renews the baton, which expires otherwise.
 pub fn near_limit(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
@@ -327,7 +328,7 @@ pub fn near_limit(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     let session = common.session.as_str();
     let fill = context::fill(&store, session, common.transcript.as_deref(), &hook.config.models.windows)?;
-    let Some(fill) = fill.filter(|fill| settings.at.0.iter().any(|limit| fill.reaches(*limit))) else {
+    let Some(fill) = fill.filter(|fill| settings.at.limits.iter().any(|limit| fill.reaches(*limit))) else {
         return Ok(Flow::Next);
     };
     let project = Project::of(&hook.env, common.cwd.as_deref());
@@ -342,7 +343,7 @@ pub fn near_limit(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if !is_new {
         return Ok(Flow::Next);
     }
-    let goes_on = settings.enabled && start_continuation(hook)?;
+    let goes_on = settings.at.is_on && start_continuation(hook)?;
     hook.notify(&format!("longhaul: {}", texts::near_limit_of_codex(fill.share(), goes_on)));
     Ok(Flow::Next)
 }

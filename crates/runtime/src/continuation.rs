@@ -51,7 +51,7 @@ impl Course {
     /// Returns the rules for a plan. `remaining` lists what was left to do after each round so far.
     pub(crate) fn rules<'a>(&'a self, remaining: &'a [String]) -> PlanRules<'a> {
         let mut rules = PlanRules::new(texts::PROMPT);
-        rules.limits = &self.settings.at.0;
+        rules.limits = &self.settings.at.limits;
         rules.max_rounds = u32::try_from(self.settings.max_rounds.0).unwrap_or(u32::MAX);
         rules.step_ms = self.step.as_millis() as u64;
         rules.can_type = self.can_type;
@@ -309,7 +309,7 @@ impl Hook<Stop> {
 impl<E: HookEvent<'static>> Hook<E> {
     /// Returns whether continuation is enabled here.
     pub(crate) fn continues_by_itself(&mut self) -> bool {
-        self.serves(Job::Continuation) && settings(&self.config, &self.home, self.project_dir().as_deref()).enabled
+        self.serves(Job::Continuation) && settings(&self.config, &self.home, self.project_dir().as_deref()).at.is_on
     }
 
     /// Returns the settings of the continuation; `None` if it is switched off.
@@ -320,7 +320,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let client = self.env.client_pid.unwrap_or_default();
         let settings = settings(&self.config, &self.home, self.project_dir().as_deref());
         // A program that runs Claude Code headless needs its answer, not a handoff.
-        if !settings.enabled || (client != 0 && client_records::is_headless(&self.env, client)) {
+        if !settings.at.is_on || (client != 0 && client_records::is_headless(&self.env, client)) {
             return None;
         }
         // Each client has its own bridge, but the terminal may belong to another client.

@@ -393,7 +393,7 @@ pub(crate) fn only_jobs(mut config: Config, names: &[String]) -> Config {
     config.snapshots.enabled &= named(Job::Bookmarks);
     config.tracker.enabled &= named(Job::Tracker);
     config.handoff.enabled &= named(Job::Handoff);
-    config.continuation.enabled &= named(Job::Continuation);
+    config.continuation.at.is_on &= named(Job::Continuation);
     config.memory.enabled &= named(Job::Memory);
     if !named(Job::Tracker) {
         config.limits = Limits::default();

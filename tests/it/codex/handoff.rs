@@ -138,7 +138,7 @@ fn a_rollback_in_the_rollout_takes_turns_back() {
 #[test]
 fn near_the_limit_the_baton_is_written_and_the_user_is_informed_once() {
     let codex = Codex::new().at(BEGIN);
-    codex.sandbox.write_config(r#"{ "continuation": { "at": 0.75 } }"#);
+    codex.sandbox.write_config(r#"{ "continuation": { "at": "off" } }"#);
     fs::write(&codex.rollout, rollout(1)).unwrap();
     codex.hook("SessionStart", "session-start", json!({ "source": "startup" }));
     codex.prompt(0, "What does hello.txt say?");

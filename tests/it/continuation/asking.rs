@@ -109,7 +109,7 @@ fn nothing_is_asked_while_others_run_or_when_nobody_knows() {
 #[test]
 fn the_status_line_knows_better_than_the_transcript() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"continuation":{"enabled":true}}"#);
+    sandbox.write_config(r#"{"continuation":{"at":"on"}}"#);
     let session = "5f0c7b5e-0000-4000-8000-000000000001";
     let report = json!({
         "session_id": session,

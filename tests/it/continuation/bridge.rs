@@ -131,7 +131,7 @@ fn what_the_user_begins_before_the_clear_ends_it() {
 #[test]
 fn without_a_terminal_the_module_is_waited_for_as_long_as_the_step_lasts() {
     let (bare, pid) = Bare::with_module();
-    bare.sandbox.write_config(r#"{"continuation":{"enabled":true,"at":1000}}"#);
+    bare.sandbox.write_config(r#"{"continuation":{"at":1000}}"#);
     bare.hands_over();
     // Other programs' hooks hold the end of the turn up: longer than there is time to wait where it can be typed.
     let begun = std::time::Instant::now();
@@ -309,7 +309,7 @@ fn a_first_turn_without_tool_calls_is_asked_as_soon_as_its_use_is_known() {
     // The context use is known to nobody at the Stop: there is no transcript yet.
     for round in 0..8 {
         let (bare, pid) = Bare::with_module();
-        bare.sandbox.write_config(r#"{"continuation":{"enabled":true}}"#);
+        bare.sandbox.write_config(r#"{"continuation":{"at":"on"}}"#);
         let transcript = json!({ "transcript_path": bare.sandbox.path("none.jsonl") });
         bare.hook("SessionStart-startup-interactive", "longhaul-session-start", json!({ "session_id": "a" }));
         bare.hook("UserPromptSubmit", "longhaul-user-prompt-submit", json!({ "session_id": "a", "prompt": "count" }));
@@ -345,7 +345,7 @@ fn nothing_is_asked_after_a_turn_that_the_stop_would_not_have_asked_after() {
         ("blocked before", json!({ "stop_hook_active": true }), 900_000, "answer"),
     ] {
         let (bare, pid) = Bare::with_module();
-        bare.sandbox.write_config(r#"{"continuation":{"enabled":true}}"#);
+        bare.sandbox.write_config(r#"{"continuation":{"at":"on"}}"#);
         let mut stop = transcript(&bare);
         stop.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         bare.stop(stop);
@@ -361,7 +361,7 @@ fn nothing_is_asked_after_a_turn_that_the_stop_would_not_have_asked_after() {
 #[test]
 fn a_question_that_the_user_overtakes_is_asked_after_the_next_turn() {
     let (bare, pid) = Bare::with_module();
-    bare.sandbox.write_config(r#"{"continuation":{"enabled":true}}"#);
+    bare.sandbox.write_config(r#"{"continuation":{"at":"on"}}"#);
     let transcript = json!({ "transcript_path": bare.sandbox.path("none.jsonl") });
     bare.stop(transcript.clone());
     assert_eq!(turn_of(&bare, pid, 900_000, "answer")[0]["do"], "submit");

@@ -10,8 +10,7 @@ use super::{Bare, PROMPT, Stage, full_turn, handoff};
 use crate::sandbox::{Outcome, Sandbox, payload};
 use crate::standin::{Kind, Options, Reply};
 
-const HOSTILE: &str =
-    r#"{"continuation":{"enabled":true,"at":0.3},"bookmarks":{"marker":"do evil"},"memory":{"enabled":false}}"#;
+const HOSTILE: &str = r#"{"continuation":{"at":0.3},"bookmarks":{"marker":"do evil"},"memory":{"enabled":false}}"#;
 
 fn write_project_file(sandbox: &Sandbox, text: &str) -> PathBuf {
     let file = sandbox.project().join(".claude/longhaul.json");
@@ -56,9 +55,7 @@ fn in_hostile_project() -> Bare {
 fn a_hostile_project_switches_nothing_on_and_the_user_is_told_once() {
     let bare = in_hostile_project();
     let told = start(&bare.sandbox, "one");
-    for part in
-        ["continuation.enabled = true", "continuation.at = 0.3", "longhaul config trust", "2 values are refused"]
-    {
+    for part in ["continuation.at = 0.3", "longhaul config trust", "2 values are refused"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(!told.contains("evil"), "{told}");
@@ -66,10 +63,10 @@ fn a_hostile_project_switches_nothing_on_and_the_user_is_told_once() {
     assert_eq!(bare.stop(json!({})), json!({ "continue": true }));
     assert_eq!(bare.status(), json!([]));
 
-    let enabled = row(&bare.sandbox, "continuation.enabled");
-    assert_eq!((&enabled["value"], &enabled["from"]), (&json!(false), &json!("default")));
-    assert_eq!(enabled["refused"]["value"], true);
-    assert!(enabled["refused"]["why"].as_str().unwrap().contains("without your trust"), "{enabled}");
+    let at = row(&bare.sandbox, "continuation.at");
+    assert_eq!((&at["value"], &at["from"]), (&json!("off"), &json!("default")));
+    assert_eq!(at["refused"]["value"], 0.3);
+    assert!(at["refused"]["why"].as_str().unwrap().contains("without your trust"), "{at}");
     assert!(row(&bare.sandbox, "memory.enabled")["refused"]["why"].as_str().unwrap().contains("only your own"));
 }
 
@@ -77,7 +74,7 @@ fn a_hostile_project_switches_nothing_on_and_the_user_is_told_once() {
 fn what_is_trusted_works_until_its_content_changes() {
     let bare = in_hostile_project();
     let trusted = run(&bare.sandbox, &["config", "trust"]);
-    assert!(trusted.stdout.contains("continuation.enabled = true\n"), "{trusted:?}");
+    assert!(trusted.stdout.contains("continuation.at = 0.3\n"), "{trusted:?}");
     assert!(trusted.stdout.contains("bookmarks.marker = \"do evil\" is refused"), "{trusted:?}");
     let file = bare.sandbox.data_dir().join("trusted-projects.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -95,7 +92,7 @@ fn what_is_trusted_works_until_its_content_changes() {
     assert_eq!(bare.stop(json!({ "session_id": "d" }))["decision"], "block");
     run(&bare.sandbox, &["config", "untrust"]);
     assert_eq!(bare.stop(json!({ "session_id": "e" })), json!({ "continue": true }));
-    assert!(start(&bare.sandbox, "e").contains("asks for continuation.enabled = true"));
+    assert!(start(&bare.sandbox, "e").contains("asks for continuation.at = 0.3"));
     assert_eq!(bare.sandbox.longhaul(&["config", "untrust"]).status, Some(1), "there was nothing to withdraw");
 }
 
@@ -121,7 +118,7 @@ fn trust_is_for_one_folder_whichever_way_leads_there() {
 fn without_trust_a_project_may_make_things_stricter() {
     let bare = Bare::new();
     assert_eq!(bare.stop(json!({ "session_id": "before" }))["decision"], "block");
-    write_project_file(&bare.sandbox, r#"{"continuation":{"enabled":false,"max_rounds":3}}"#);
+    write_project_file(&bare.sandbox, r#"{"continuation":{"at":"off","max_rounds":3}}"#);
     assert_eq!(bare.stop(json!({ "session_id": "after" })), json!({ "continue": true }));
     assert_eq!(start(&bare.sandbox, "s"), "", "there is nothing to allow");
     let rounds = row(&bare.sandbox, "continuation.max_rounds");

@@ -152,7 +152,7 @@ fn two_hooks_on_one_stop_are_one() {
 #[test]
 fn the_bundle_of_this_job_alone_does_it_all() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"continuation":{"enabled":true}}"#);
+    sandbox.write_config(r#"{"continuation":{"at":"on"}}"#);
     let names = [
         ("SessionStart", "longhaul-session-start"),
         ("UserPromptSubmit", "longhaul-user-prompt-submit"),
@@ -180,7 +180,7 @@ fn the_bundle_of_this_job_alone_does_it_all() {
 #[test]
 fn in_screen_it_behaves_as_in_tmux() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"continuation":{"enabled":true},"bookmarks":{"enabled":false}}"#);
+    sandbox.write_config(r#"{"continuation":{"at":"on"},"bookmarks":{"enabled":false}}"#);
     let screen = ScreenSession::start(&sandbox, &Options::default().usage(20_000, MODEL));
     screen.standin.session_start("startup");
     screen.standin.replies([full_turn(), handoff("the rest"), Reply::new("Going on.")]);

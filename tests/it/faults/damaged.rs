@@ -134,7 +134,7 @@ fn a_plan_with_anything_in_its_row_holds_nothing_up() {
         "stuck_in = 'nowhere', nonce = ''",
     ] {
         let sandbox = Sandbox::new();
-        sandbox.write_config(r#"{"continuation":{"enabled":true,"at":1000}}"#);
+        sandbox.write_config(r#"{"continuation":{"at":1000}}"#);
         let session = Session::new(&sandbox, "s");
         let usage = json!({ "input_tokens": 5_000, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0 });
         let entry = json!({ "type": "assistant", "uuid": "u",

@@ -13,7 +13,7 @@ const PER_EXECUTABLE: usize = 40;
 #[test]
 fn every_executable_answers_all_of_them() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"continuation":{"enabled":true},"guard":{"compact_percent":0.76,"deny_percent":0.85}}"#);
+    sandbox.write_config(r#"{"continuation":{"at":"on"},"guard":{"compact_percent":0.76,"deny_percent":0.85}}"#);
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/payloads");
     let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.is_file());

@@ -56,7 +56,7 @@ fn a_handoff_and_the_page_below_it_share_one_frame() {
 #[test]
 fn a_continuations_handoff_is_framed() {
     let sandbox = Sandbox::new();
-    sandbox.write_config(r#"{"memory":{"enabled":false},"continuation":{"enabled":true,"at":1000}}"#);
+    sandbox.write_config(r#"{"memory":{"enabled":false},"continuation":{"at":1000}}"#);
     let client = Client::new(&sandbox);
     let old = Session::new(&sandbox, "old", client.pid());
     old.start("startup");

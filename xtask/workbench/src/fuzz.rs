@@ -150,7 +150,7 @@ enum Seeds {
     Written(&'static [&'static str]),
 }
 
-const CONFIG: &str = r#"{"bookmarks":{"thresholds":{"min_tokens":100}},"continuation":{"enabled":true,"at":1000}}"#;
+const CONFIG: &str = r#"{"bookmarks":{"thresholds":{"min_tokens":100}},"continuation":{"at":1000}}"#;
 
 /// Every target, sorted by name.
 const TARGETS: [Target; 13] = [

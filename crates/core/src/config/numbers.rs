@@ -123,12 +123,25 @@ impl Setting for Option<Share> {
     }
 }
 
-/// The text that switches off what a number switches on.
+/// The texts that switch off what a number switches on, and on without one.
 const OFF: &str = "off";
+const ON: &str = "on";
 
-/// One limit or several, each a share of a whole up to 1, and a number above.
+/// One limit or several, each a share of a whole up to 1, and a number above; or `off`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ContextLimits(pub Vec<f64>);
+pub struct ContextLimits {
+    /// Whether a session is continued at the limits.
+    pub is_on: bool,
+    /// The limits; of `off`, those of `on`.
+    pub limits: Vec<f64>,
+}
+
+impl ContextLimits {
+    /// Returns the value `off`.
+    pub fn off() -> Self {
+        Self { is_on: false, limits: vec![0.75] }
+    }
+}
 
 impl Setting for ContextLimits {
     fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
@@ -137,6 +150,11 @@ impl Setting for ContextLimits {
 
     /// `range` is for the numbers above 1; shares have a range of their own.
     fn read_in(range: Range, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        match json.as_str().map(str::trim) {
+            Some(OFF) => return Self::off(),
+            Some(ON) => return Self { is_on: true, ..Self::off() },
+            Some(_) | None => {}
+        }
         let is_limit = |limit: &f64| Range::SHARES.contains(*limit) || (*limit > 1.0 && range.contains(*limit));
         let limit = |json: &Value| number(json).filter(is_limit);
         let (limits, bad) = match json {
@@ -145,9 +163,11 @@ impl Setting for ContextLimits {
             }
             single => (limit(single).map(|limit| vec![limit]), Some(single)),
         };
-        limits.filter(|limits| !limits.is_empty()).map(Self).unwrap_or_else(|| {
+        let limits = limits.filter(|limits| !limits.is_empty());
+        limits.map(|limits| Self { is_on: true, limits }).unwrap_or_else(|| {
             let hint = bad.map(percent_hint).unwrap_or_default();
-            let wanted = format!("a share from {}, a number from {range}, or a list of such{hint}", Range::SHARES);
+            let wanted =
+                format!("on, off, a share from {}, a number from {range}, or a list of such{hint}", Range::SHARES);
             warnings.push(Warning::value(path, json, &wanted, &default));
             default
         })
@@ -161,13 +181,14 @@ impl Setting for ContextLimits {
         let limit = json!({ "anyOf": [Range::SHARES.schema(), range.schema()] });
         json!({
             "description": about,
-            "oneOf": [limit, { "type": "array", "items": limit, "minItems": 1 }],
+            "oneOf": [{ "enum": [ON, OFF] }, limit, { "type": "array", "items": limit, "minItems": 1 }],
             "default": self.to_json(),
         })
     }
 
     fn to_json(&self) -> Value {
-        match self.0.as_slice() {
+        match self.limits.as_slice() {
+            _ if !self.is_on => json!(OFF),
             [single] => whole_or_fraction(*single),
             several => several.iter().copied().map(whole_or_fraction).collect(),
         }

@@ -6,7 +6,9 @@
 
 use serde_json::Value;
 
-use crate::config::{BookmarksOn, Config, Count, Key, Limits, Names, Setting, SpendLimit, Warning, setting};
+use crate::config::{
+    BookmarksOn, Config, ContextLimits, Count, Key, Limits, Names, Setting, SpendLimit, Warning, setting,
+};
 use crate::json_text::without_byte_order_mark;
 
 /// Whether the user has allowed a project's file with exactly this content.
@@ -33,7 +35,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ProjectValue {
-    /// The key, such as `continuation.enabled`.
+    /// The key, such as `continuation.at`.
     pub key: String,
     /// What the file sets it to.
     pub asked: Value,
@@ -99,21 +101,17 @@ const LEAST_TOKENS: f64 = 20_000.0;
 /// Every key that a project's file may set.
 const PROJECT_KEYS: &[ProjectKey] = &[
     ProjectKey {
-        path: "continuation.enabled",
-        stricter: Rule { holds: |_, asked| !asked.continuation.enabled, words: "only false" },
-        trusted: Rule { holds: |_, _| true, words: "true or false" },
-    },
-    ProjectKey {
         path: "continuation.at",
         stricter: Rule {
-            holds: |own, asked| is_later(&own.continuation.at.0, &asked.continuation.at.0),
-            words: "only your own value or higher",
+            holds: |own, asked| is_later(&own.continuation.at, &asked.continuation.at),
+            words: "only off, or your own value or higher",
         },
         trusted: Rule {
             holds: |_, asked| {
-                asked.continuation.at.0.iter().all(|at| *at >= if *at > 1.0 { LEAST_TOKENS } else { LEAST_SHARE })
+                let limits = &asked.continuation.at.limits;
+                limits.iter().all(|at| *at >= if *at > 1.0 { LEAST_TOKENS } else { LEAST_SHARE })
             },
-            words: "0.2 of the window or more, or 20000 tokens or more",
+            words: "on or off, 0.2 of the window or more, or 20000 tokens or more",
         },
     },
     ProjectKey {
@@ -158,7 +156,11 @@ fn is_fewer(own: &Config, asked: &Config, limit: fn(&Limits) -> Count) -> bool {
 /// Returns whether the limits `asked` are reached no more often and no earlier than `own`.
 ///
 /// A share and a number of tokens cannot be compared without the size of the window. Such a pair does not count as later.
-fn is_later(own: &[f64], asked: &[f64]) -> bool {
+fn is_later(own: &ContextLimits, asked: &ContextLimits) -> bool {
+    if !asked.is_on || !own.is_on {
+        return !asked.is_on;
+    }
+    let (own, asked) = (&own.limits, &asked.limits);
     let is_share = |limit: f64| limit <= 1.0;
     let no_earlier = |asked: &f64| {
         let same_kind = own.iter().copied().filter(|own| is_share(*own) == is_share(*asked));
@@ -308,7 +310,6 @@ impl Config {
         config.tracker.enabled = false;
         config.snapshots.enabled = false;
         config.handoff.enabled = false;
-        config.continuation.enabled = false;
         config.memory.enabled = false;
         config.memory.exclude = Names::everything();
         config.sync.enabled = false;

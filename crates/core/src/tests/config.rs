@@ -182,13 +182,15 @@ fn the_schema_describes_every_key() {
 fn a_limit_is_a_number_or_a_list() {
     let at = |json: &str| {
         let (config, warnings) = Config::from_json(&format!(r#"{{"continuation":{{"at":{json}}}}}"#));
-        (config.continuation.at.0, warnings.len())
+        (config.continuation.at.is_on, config.continuation.at.limits, warnings.len())
     };
-    assert_eq!(at("0.6"), (vec![0.6], 0));
-    assert_eq!(at("150000"), (vec![150_000.0], 0));
-    assert_eq!(at("[0.6, 0.9]"), (vec![0.6, 0.9], 0));
-    for bad in ["0", "[]", "[0.5, \"x\"]", "null", "{}", "75", "[0.5, 2]", "999"] {
-        assert_eq!(at(bad), (vec![0.75], 1), "{bad}");
+    assert_eq!(at("0.6"), (true, vec![0.6], 0));
+    assert_eq!(at("150000"), (true, vec![150_000.0], 0));
+    assert_eq!(at("[0.6, 0.9]"), (true, vec![0.6, 0.9], 0));
+    assert_eq!(at(r#""on""#), (true, vec![0.75], 0));
+    assert_eq!(at(r#""off""#), (false, vec![0.75], 0));
+    for bad in ["0", "[]", "[0.5, \"x\"]", "null", "{}", "75", "[0.5, 2]", "999", "true"] {
+        assert_eq!(at(bad), (false, vec![0.75], 1), "{bad}");
     }
 }
 
@@ -197,8 +199,8 @@ fn a_value_outside_its_range_is_named_with_the_range() {
     check(
         r#"{"continuation":{"at":75},"guard":{"deny_percent":85},"worker":{"port":80000}}"#,
         &[
-            "continuation.at: 75 is not a share from 0.01 to 1, a number from 1000 to 1000000000, or a list of such \
-             (did you mean 0.75?): the default 0.75 is in force",
+            "continuation.at: 75 is not on, off, a share from 0.01 to 1, a number from 1000 to 1000000000, or a list of \
+             such (did you mean 0.75?): the default \"off\" is in force",
             "worker.port: 80000 is not a whole number from 0 to 65535: the default 37777 is in force",
             r#"guard.deny_percent: 85 is not a share from 0 to 1, or "off" (did you mean 0.85?): the default "off" is in force"#,
         ],
@@ -281,10 +283,6 @@ fn every_number_declares_a_range_that_has_its_default_and_stands_in_the_schema()
     let schema = Config::json_schema();
     for key in Config::keys() {
         let Some(number) = key.default.as_f64() else { continue };
-        // A share of a whole has the range of every share.
-        if key.path == "continuation.at" {
-            continue;
-        }
         let range = key.range.unwrap_or_else(|| panic!("{} declares no range", key.path));
         assert!(range.contains(number), "{}", key.path);
         let found = key.path.split('.').try_fold(&schema, |at: &Value, part| at.get("properties")?.get(part)).unwrap();
@@ -298,7 +296,7 @@ fn a_mistyped_key_gets_a_suggestion() {
     for (text, meant) in [
         (r#"{"bookmark":{}}"#, Some("bookmarks")),
         (r#"{"continuation":{"maxRounds":3}}"#, Some("continuation.max_rounds")),
-        (r#"{"continuation":{"enabeld":true}}"#, Some("continuation.enabled")),
+        (r#"{"tracker":{"enabeld":true}}"#, Some("tracker.enabled")),
         (r#"{"worker":{"prot":1}}"#, Some("worker.port")),
         (r#"{"marker":"x"}"#, Some("bookmarks.marker")),
         (r#"{"bookmarks":{"cooldown_seconds":3}}"#, Some("bookmarks.thresholds.cooldown_seconds")),

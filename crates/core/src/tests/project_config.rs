@@ -3,7 +3,8 @@ use serde_json::json;
 use crate::Config;
 use crate::config::{Origin, ProjectReading, Trust, Verdict, explain};
 
-const ASKS: &str = r#"{"continuation":{"enabled":true,"at":0.3,"max_rounds":99,"after_rate_limit":true},"memory":{"enabled":false},"x":1}"#;
+const ASKS: &str =
+    r#"{"continuation":{"at":0.3,"max_rounds":99,"after_rate_limit":true},"memory":{"enabled":false},"x":1}"#;
 
 fn read(own: &str, project: &str, trust: Trust) -> ProjectReading {
     Config::from_json(own).0.with_project(project, trust)
@@ -26,7 +27,6 @@ fn without_trust_nothing_is_switched_on() {
     assert_eq!(
         verdicts(&reading),
         [
-            ("continuation.enabled", 'w'),
             ("continuation.at", 'w'),
             ("continuation.max_rounds", 'r'),
             ("continuation.after_rate_limit", 'r'),
@@ -48,8 +48,7 @@ fn a_project_cannot_name_hosts() {
 fn with_trust_a_project_says_whether_and_when_and_no_more() {
     let reading = read("{}", ASKS, Trust::Trusted);
     let mut expected = Config::default();
-    expected.continuation.enabled = true;
-    expected.continuation.at.0 = vec![0.3];
+    (expected.continuation.at.is_on, expected.continuation.at.limits) = (true, vec![0.3]);
     assert_eq!(reading.config, expected);
     assert_eq!(reading.waiting().count(), 0);
     assert_eq!(reading.refused().count(), 4);
@@ -57,13 +56,28 @@ fn with_trust_a_project_says_whether_and_when_and_no_more() {
 
 #[test]
 fn without_trust_things_may_become_stricter() {
-    let own = r#"{"continuation":{"enabled":true,"at":[0.6,0.9],"after_rate_limit":true}}"#;
-    let stricter = r#"{"continuation":{"enabled":false,"at":0.7,"max_rounds":2,"after_rate_limit":false}}"#;
+    let own = r#"{"continuation":{"at":[0.6,0.9],"after_rate_limit":true}}"#;
+    let stricter = r#"{"continuation":{"at":0.7,"max_rounds":2,"after_rate_limit":false}}"#;
     let reading = read(own, stricter, Trust::Untrusted);
     assert!(verdicts(&reading).iter().all(|(_, verdict)| *verdict == 'f'), "{reading:?}");
     let continuation = reading.config.continuation;
-    assert_eq!((continuation.enabled, continuation.after_rate_limit), (false, false));
-    assert_eq!((continuation.at.0, continuation.max_rounds.0), (vec![0.7], 2));
+    assert_eq!((continuation.at.is_on, continuation.at.limits, continuation.max_rounds.0), (true, vec![0.7], 2));
+    assert!(!continuation.after_rate_limit);
+    let off = read(own, r#"{"continuation":{"at":"off"}}"#, Trust::Untrusted);
+    assert!(!off.config.continuation.at.is_on, "{off:?}");
+}
+
+#[test]
+fn whatever_switches_a_continuation_on_needs_trust() {
+    for at in [json!("on"), json!(0.75), json!(1), json!([0.8, 0.9]), json!(900_000)] {
+        let project = json!({ "continuation": { "at": at } }).to_string();
+        for own in ["{}", r#"{"continuation":{"at":"off"}}"#] {
+            let reading = read(own, &project, Trust::Untrusted);
+            assert_eq!(verdicts(&reading), [("continuation.at", 'w')], "{at}");
+            assert!(!reading.config.continuation.at.is_on, "{at}");
+            assert!(read(own, &project, Trust::Trusted).config.continuation.at.is_on, "{at}");
+        }
+    }
 }
 
 #[test]
@@ -73,6 +87,7 @@ fn what_is_not_surely_later_is_not_stricter() {
         (json!([0.6, 0.9]), 'f'),
         (json!(1), 'f'),
         (json!(0.59), 'w'),
+        (json!("on"), 'f'),
         (json!([0.7, 0.8, 0.9]), 'w'),
         (json!([0.7, 900_000]), 'w'),
         (json!(900_000), 'w'),
@@ -127,8 +142,8 @@ fn every_key_without_a_rule_is_refused_even_with_trust() {
 #[test]
 fn a_file_that_cannot_be_read_is_named_and_changes_nothing() {
     for text in ["no json", "[]", "{"] {
-        let reading = read(r#"{"continuation":{"enabled":true}}"#, text, Trust::Trusted);
-        assert!(reading.problem.is_some() && reading.config.continuation.enabled, "{text}");
+        let reading = read(r#"{"continuation":{"at":"on"}}"#, text, Trust::Trusted);
+        assert!(reading.problem.is_some() && reading.config.continuation.at.is_on, "{text}");
     }
     let marked = read("{}", "\u{feff}{\"continuation\":{\"max_rounds\":1}}", Trust::Untrusted);
     assert_eq!(marked.config.continuation.max_rounds.0, 1);
@@ -137,7 +152,7 @@ fn a_file_that_cannot_be_read_is_named_and_changes_nothing() {
 #[test]
 fn every_value_says_where_it_comes_from() {
     let own = r#"{"continuation":{"max_rounds":5},"worker":{"port":80000},"memory":{"show":[]}}"#;
-    let project = r#"{"continuation":{"max_rounds":2,"enabled":true}}"#;
+    let project = r#"{"continuation":{"max_rounds":2,"at":"on"}}"#;
     let explanation = explain(Some(own), Some((project, Trust::Untrusted)));
     let of = |key: &str| explanation.values.iter().find(|value| value.key == key).unwrap();
     assert_eq!(
@@ -147,9 +162,9 @@ fn every_value_says_where_it_comes_from() {
     assert_eq!(of("memory.show").origin, Origin::User);
     assert_eq!(of("worker.port").origin, Origin::Default);
     assert!(of("worker.port").problem.as_ref().unwrap().contains("80000"));
-    let enabled = of("continuation.enabled");
-    assert_eq!((enabled.origin, &enabled.value), (Origin::Default, &json!(false)));
-    assert_eq!(enabled.refused.as_ref().unwrap().0, json!(true));
+    let at = of("continuation.at");
+    assert_eq!((at.origin, &at.value), (Origin::Default, &json!("off")));
+    assert_eq!(at.refused.as_ref().unwrap().0, json!("on"));
     assert!(explain(None, None).values.iter().all(|value| value.origin == Origin::Default));
 }
 

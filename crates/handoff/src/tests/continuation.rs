@@ -69,7 +69,7 @@ impl Story {
 fn the_rules_of_a_program_without_settings_are_those_of_the_default_configuration() {
     let Config { continuation: defaults, inject, .. } = Config::default();
     let rules = PlanRules::new(texts::PROMPT);
-    assert_eq!(rules.limits, defaults.at.0);
+    assert_eq!(rules.limits, defaults.at.limits);
     assert_eq!(u64::from(rules.max_rounds), defaults.max_rounds.0);
     assert_eq!(u128::from(rules.step_ms), inject.step().as_millis());
 }

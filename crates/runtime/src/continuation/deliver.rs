@@ -52,7 +52,7 @@ pub(crate) fn deliver(env: &Env, log: &ErrorLog, id: ChainId) -> Result<(), Erro
             let now = clock_and_env::now(env);
             store.meet(id, now, |plan, remaining| course.meet(plan, occasion, remaining, now))
         };
-        if env.disabled || !course.settings.enabled {
+        if env.disabled || !course.settings.at.is_on {
             return update(&Occasion::SwitchedOff).map(drop).map_err(Error::from);
         }
         if chain.plan.paused {

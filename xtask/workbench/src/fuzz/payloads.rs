@@ -108,7 +108,7 @@ fn one_home(bin: &Path, recorded: &[Recorded], failures: &Path, seed: u64, count
     fs::create_dir_all(&data)?;
     fs::write(
         data.join("config.json"),
-        r#"{"continuation":{"enabled":true},"guard":{"compact_percent":0.76,"deny_percent":0.85}}"#,
+        r#"{"continuation":{"at":"on"},"guard":{"compact_percent":0.76,"deny_percent":0.85}}"#,
     )?;
     let mut dice = Dice(seed);
     let targets = targets();

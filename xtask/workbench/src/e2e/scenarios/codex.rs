@@ -198,9 +198,9 @@ pub(crate) fn limit(cast: &Cast, home: &Path) -> Result<()> {
 /// How the first prompt of a session that continues begins.
 const PROMPT: &str = "Continue from the handoff";
 
-/// The same with `continuation.enabled`: `/clear` and the first prompt are typed.
+/// The same with `continuation.at`: `/clear` and the first prompt are typed.
 pub(crate) fn continuation(cast: &Cast, home: &Path) -> Result<()> {
-    let config = json!({ "memory": { "enabled": false }, "continuation": { "enabled": true } });
+    let config = json!({ "memory": { "enabled": false }, "continuation": { "at": "on" } });
     let rule = Rule { after: PROMPT.to_owned(), say: "on with the second jar".to_owned() };
     let world = World::new(cast, home, &config, vec![rule])?;
     let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };

@@ -59,7 +59,7 @@ pub(crate) fn continuation_typed(cast: &Cast, home: &Path) -> Result<()> {
 
 /// A context that is full after the first turn, which used no tool: its use is known only after Stop.
 pub(crate) fn continuation_first_turn(cast: &Cast, home: &Path) -> Result<()> {
-    let world = World::new(cast, home, &json!({ "continuation": { "enabled": true } }), rules())?;
+    let world = World::new(cast, home, &json!({ "continuation": { "at": "on" } }), rules())?;
     let session = world.open(&[])?;
     let old = session.id()?;
     session.submit("USAGE:900000 SAY:the first bean")?;
@@ -77,7 +77,7 @@ pub(crate) fn continuation_by_chord(cast: &Cast, home: &Path) -> Result<()> {
 }
 
 fn go_on(cast: &Cast, home: &Path, bridge: bool, chord: bool) -> Result<()> {
-    let mut world = World::new(cast, home, &json!({ "continuation": { "enabled": true } }), rules())?;
+    let mut world = World::new(cast, home, &json!({ "continuation": { "at": "on" } }), rules())?;
     if !bridge {
         world.remove_module()?;
     }
@@ -210,7 +210,7 @@ const FULL: usize = 25;
 pub(crate) fn long(cast: &Cast, home: &Path) -> Result<()> {
     let config = json!({
         "bookmarks": { "thresholds": { "cooldown_seconds": 2 } },
-        "continuation": { "enabled": true },
+        "continuation": { "at": "on" },
         "guard": { "compact_percent": 0.95, "deny_percent": 0.97 },
     });
     let world = World::new(cast, home, &config, rules())?;
