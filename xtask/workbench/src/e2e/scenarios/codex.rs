@@ -201,8 +201,7 @@ const PROMPT: &str = "Continue from the handoff";
 /// The same with `continuation.at`: `/clear` and the first prompt are typed.
 pub(crate) fn continuation(cast: &Cast, home: &Path) -> Result<()> {
     let config = json!({ "memory": { "enabled": false }, "continuation": { "at": "on" } });
-    let rule = Rule { after: PROMPT.to_owned(), say: "on with the second jar".to_owned() };
-    let world = World::new(cast, home, &config, vec![rule])?;
+    let world = World::new(cast, home, &config, Vec::new())?;
     let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
     let window = codex.open(&[])?;
     let stops = world.events("Stop").len();
