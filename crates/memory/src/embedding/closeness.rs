@@ -1,7 +1,7 @@
 //! How close a whole text is to a question, sentence by sentence: the mean over a longer text, which is what is stored of it, says
 //! little about each of its sentences.
 
-use super::{Model, Vector};
+use super::Model;
 
 /// How many sentences in a row are compared as one, at most.
 const SENTENCES: usize = 3;
@@ -13,7 +13,8 @@ const FEW_TOKENS: usize = 3;
 #[derive(Debug)]
 pub struct Question<'a> {
     model: &'a Model,
-    sum: Vec<f32>,
+    /// Its vector, of length 1.
+    unit: Vec<f32>,
 }
 
 impl<'a> Question<'a> {
@@ -21,8 +22,9 @@ impl<'a> Question<'a> {
     pub fn new(model: &'a Model, text: &str) -> Option<Self> {
         let mut sum = vec![0.0; model.dims()];
         model.vocabulary.tokens(text).iter().for_each(|token| model.add(*token, &mut sum));
-        Vector::new(&sum)?;
-        Some(Self { model, sum })
+        let length = length(&sum);
+        let is_usable = length > 0.0 && length.is_finite();
+        is_usable.then(|| Self { model, unit: sum.iter().map(|value| (f64::from(*value) / length) as f32).collect() })
     }
 
     /// Returns the similarity of the sentences in a row that are closest: 1 the same, 0 unrelated.
@@ -36,7 +38,7 @@ impl<'a> Question<'a> {
             let mut sum = vec![0.0; self.model.dims()];
             for tokens in sentences[first..].iter().take(SENTENCES) {
                 tokens.iter().for_each(|token| self.model.add(*token, &mut sum));
-                best = best.max(cosine(&self.sum, &sum));
+                best = best.max(cosine(&self.unit, &sum));
             }
         }
         best
@@ -60,8 +62,13 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn cosine(one: &[f32], other: &[f32]) -> f32 {
-    let dot = |one: &[f32], other: &[f32]| one.iter().zip(other).map(|(a, b)| a * b).sum::<f32>();
-    let lengths = (dot(one, one) * dot(other, other)).sqrt();
-    if lengths > 0.0 { dot(one, other) / lengths } else { 0.0 }
+/// Returns the similarity of a sum to a vector of length 1.
+fn cosine(unit: &[f32], sum: &[f32]) -> f32 {
+    let length = length(sum);
+    let dot: f64 = unit.iter().zip(sum).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+    if length > 0.0 { (dot / length) as f32 } else { 0.0 }
+}
+
+fn length(values: &[f32]) -> f64 {
+    values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt()
 }

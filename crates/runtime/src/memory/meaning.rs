@@ -2,7 +2,8 @@
 //! `store/src/vectors/record_parts.rs`.
 //!
 //! Commands and the worker call [`search`], which combines words and meaning. Opening the model reads the head of its
-//! file, about 350 KB, and a query reads a few of its rows.
+//! file, about 350 KB, and the vector of a query needs a few of its rows. A question of one line reads the whole file, about
+//! 4 MB, because the sentences of the nearest records are compared with it.
 
 mod model_file;
 mod models_state;
@@ -124,7 +125,7 @@ impl Meaning {
         Ok(store.nearest(&model, project_key, &query, most)?)
     }
 
-    /// Returns how close the whole texts of records are to a question; empty if an endpoint has computed their vectors.
+    /// Returns how close the closest sentences of records are to a question; empty if an endpoint has computed their vectors.
     fn closeness(&self, store: &Store, text: &str, records: &[(RecordId, f32)]) -> Result<Vec<f32>, Error> {
         let Some(file) = self.file.as_ref().filter(|_| self.endpoint.is_none() && !records.is_empty()) else {
             return Ok(Vec::new());

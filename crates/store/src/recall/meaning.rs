@@ -20,7 +20,7 @@ pub const NEAREST: usize = 50;
 pub struct NearRecords {
     /// The records with their similarities, the most similar first.
     pub records: Vec<(RecordId, f32)>,
-    /// How close their whole texts are to the query, in the same order; empty where only vectors were compared.
+    /// How close their closest sentences are to the query, in the same order; empty where only vectors were compared.
     pub closeness: Vec<f32>,
     /// Whether they are results even if words find nothing. Otherwise they only add to what words find.
     pub are_enough: bool,
@@ -73,7 +73,7 @@ pub(super) fn join(
     for one in &mut all {
         one.similarity = similarities.get(&record(one)).copied();
         // Neighbouring passages get no share of this part, because they need not have the same meaning.
-        let close = closeness.get(&record(one)).copied().unwrap_or_default();
+        let close = one.similarity.and_then(|_| closeness.get(&record(one)).copied()).unwrap_or_default();
         one.meant = scale.above(close);
         one.parts.meaning = scale.part(close) * one.one.weight();
         one.score = one.own + one.parts.meaning;
