@@ -159,7 +159,7 @@ fn a_bad_value_is_named_with_its_range_and_a_mistyped_key_with_the_right_one() {
     sandbox.write_config("\u{feff}{\"continuation\":{\"at\":75,\"max_round\":3},\"worker\":{\"port\":80000}}");
     assert_snapshot!(show(&sandbox, &["config", "check"]), @r#"
     exit 1
-    continuation.max_round: no such key (did you mean continuation.max_rounds?): ignored
+    continuation.max_round: no such key (did you mean continuation.max_rounds?): `continuation.at` is off until it is corrected
     continuation.at: 75 is not on, off, a share from 0.01 to 1, a number from 1000 to 1000000000, or a list of such (did you mean 0.75?): the default "off" is in force
     worker.port: 80000 is not a whole number from 0 to 65535: the default 37777 is in force
     --

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use crate::config::{
-    BookmarksOn, Config, ContextLimits, Count, Key, Limits, Names, Setting, SpendLimit, Warning, setting,
+    BookmarksOn, Config, ContextLimits, Count, Guard, Key, Limits, Names, Setting, SpendLimit, Warning, setting,
 };
 use crate::json_text::without_byte_order_mark;
 
@@ -180,7 +180,9 @@ impl Config {
         let mut reading = ProjectReading { config: self.clone(), values: Vec::new(), problem: None };
         match serde_json::from_str::<Value>(without_byte_order_mark(text)) {
             Ok(file @ Value::Object(_)) => {
-                read_section(self, &file, "", trust, &Self::keys(), &mut reading);
+                let keys = Self::keys();
+                read_section(self, &file, "", trust, &keys, &mut reading);
+                heed_unknown(&mut reading, &keys);
             }
             Ok(_) => reading.problem = Some("is not a JSON object".to_owned()),
             Err(error) => reading.problem = Some(format!("is not JSON ({error})")),
@@ -199,9 +201,7 @@ fn read_section(own: &Config, json: &Value, path: &str, trust: Trust, keys: &[Ke
         }
         let verdict = match PROJECT_KEYS.iter().find(|key| key.path == path) {
             Some(key) => read_value(own, key, value, trust, &mut reading.config),
-            None if keys.iter().any(|key| key.path == path || key.path.starts_with(&below)) => {
-                Verdict::Refused("only your own configuration may set it".to_owned())
-            }
+            None if is_known(&path, keys) => Verdict::Refused("only your own configuration may set it".to_owned()),
             None => Verdict::Refused(unknown(name, &path, keys)),
         };
         reading.values.push(ProjectValue { key: path, asked: value.clone(), verdict });
@@ -213,7 +213,34 @@ fn unknown(name: &str, path: &str, keys: &[Key]) -> String {
     let section = &path[..path.len() - name.len()];
     let siblings = keys.iter().filter_map(|key| key.path.strip_prefix(section)?.split('.').next());
     let meant = setting::nearest_key(name, &siblings.collect::<Vec<_>>(), section.trim_end_matches('.'));
-    setting::Warning::unknown(path, meant.as_deref()).problem
+    let mut warning = Warning::unknown(path, meant.as_deref());
+    if is_of_continuation(path) {
+        warning.set_instead(NOT_CONTINUED.1);
+    }
+    warning.problem
+}
+
+/// Returns whether `path` is a key, or a section of keys.
+fn is_known(path: &str, keys: &[Key]) -> bool {
+    let below = format!("{path}.");
+    keys.iter().any(|key| key.path == path || key.path.starts_with(&below))
+}
+
+/// Returns whether a key that does not exist was probably to be in `continuation`.
+fn is_of_continuation(path: &str) -> bool {
+    section_meant(path).is_some_and(|section| section == "continuation")
+}
+
+/// Switches continuation off if the file has a key that does not exist and was probably to be in `continuation`: it may have been
+/// to forbid it.
+fn heed_unknown(reading: &mut ProjectReading, keys: &[Key]) {
+    let is_unknown = |value: &ProjectValue| !is_known(&value.key, keys) && is_of_continuation(&value.key);
+    let Some(unknown) = reading.values.iter().find(|value| is_unknown(value)) else { return };
+    let why = format!("{} is no key: {}", unknown.key, NOT_CONTINUED.1);
+    (NOT_CONTINUED.0)(&mut reading.config);
+    for value in reading.values.iter_mut().filter(|value| value.key == "continuation.at" && value.asked != "off") {
+        value.verdict = Verdict::Refused(why.clone());
+    }
 }
 
 /// Decides about one value, and writes it into `config` if it is in force.
@@ -252,9 +279,16 @@ const NO_SNAPSHOTS: Stricter =
     (|config| config.snapshots.enabled = false, "no snapshot is taken until it is corrected");
 const NO_HANDOFF: Stricter = (|config| config.handoff.enabled = false, "no handoff is recorded until it is corrected");
 const NO_EXCHANGE: Stricter = (|config| config.sync.enabled = false, "nothing is exchanged until it is corrected");
+const NOT_CONTINUED: Stricter =
+    (|config| config.continuation.at.is_on = false, "`continuation.at` is off until it is corrected");
+const NOT_GUARDED: Stricter = (
+    |config| config.guard = Guard::default(),
+    "`guard.compact_percent` and `guard.deny_percent` are off until it is corrected",
+);
 
-/// The values that decide what is recorded or sent. The default of `memory.redact_secrets` is the stricter side already.
-const PRIVATE: [(&str, Stricter); 11] = [
+/// The values that decide what is recorded or sent, and the sections that decide whether something is done in a session by itself.
+/// The default of `memory.redact_secrets` is the stricter side already.
+const PRIVATE: [(&str, Stricter); 13] = [
     ("memory", NOT_REMEMBERED),
     ("memory.enabled", NOT_REMEMBERED),
     ("memory.exclude", ALL_EXCLUDED),
@@ -266,6 +300,8 @@ const PRIVATE: [(&str, Stricter); 11] = [
     ("handoff.enabled", NO_HANDOFF),
     ("sync", NO_EXCHANGE),
     ("sync.enabled", NO_EXCHANGE),
+    ("continuation", NOT_CONTINUED),
+    ("guard", NOT_GUARDED),
 ];
 
 /// Puts the stricter side in force for every value that a warning calls unusable, and for every key that does not exist and may
@@ -284,8 +320,8 @@ pub(super) fn apply(config: &mut Config, warnings: &mut [Warning]) {
     }
 }
 
-/// Returns the private section that a key which does not exist was probably to be in: it is in one, or has nearly the name of one
-/// or of a value in one.
+/// Returns the section in [`PRIVATE`] that a key which does not exist was probably to be in: it is in one, or has nearly the name
+/// of one or of a value in one.
 fn section_meant(key: &str) -> Option<String> {
     let meant = match key.split_once('.') {
         // Several sections have an `exclude`; without any, it was to keep something from being recorded.

@@ -48,7 +48,7 @@ fn each_bad_value_is_named_and_the_others_stand() {
             "bookmarks.typo: no such key: ignored",
             r#"bookmarks.enabled: "yes" is not true, false or "turn_end": the default true is in force"#,
             r#"bookmarks.marker: "/x" is not a text without control characters that does not start with /, !, #, @ or ?: the default "·" is in force"#,
-            "guard: is not a JSON object: its defaults are in force",
+            "guard: is not a JSON object: `guard.compact_percent` and `guard.deny_percent` are off until it is corrected",
             r#"models.m: {"window":0} is not an object with `window`, a number of tokens, or the prices `input` and `output`, and perhaps `cache_read`, `cache_write_5m` and `cache_write_1h`, in dollars per million tokens: left out"#,
         ],
     );
@@ -151,6 +151,33 @@ fn a_mistyped_key_that_was_to_protect_privacy_counts_as_set() {
     let (config, warnings) = Config::from_json(text);
     assert_eq!(warnings.len(), 5, "{warnings:?}");
     assert!(!config.snapshots.enabled && !config.handoff.enabled && !config.sync.enabled && config.memory.enabled);
+}
+
+#[test]
+fn a_key_that_does_not_exist_switches_continuation_or_the_guard_off() {
+    let continuation = "`continuation.at` is off until it is corrected";
+    for (text, problem) in [
+        (r#"{"continuation":{"enabled":false,"at":0.6}}"#, "continuation.enabled: no such key"),
+        (
+            r#"{"continuation":{"at":0.6,"maxRounds":3}}"#,
+            "continuation.maxRounds: no such key (did you mean continuation.max_rounds?)",
+        ),
+        (r#"{"continuation":{"at":0.6},"continuaton":{}}"#, "continuaton: no such key (did you mean continuation?)"),
+    ] {
+        assert!(!check(text, &[&format!("{problem}: {continuation}")]).continuation.at.is_on, "{text}");
+    }
+    let guard = check(
+        r#"{"guard":{"enabled":false,"compact_percent":0.7,"deny_percent":0.8}}"#,
+        &["guard.enabled: no such key: `guard.compact_percent` and `guard.deny_percent` are off until it is corrected"],
+    )
+    .guard;
+    assert!(!guard.is_on(), "{guard:?}");
+    assert!(
+        !check(r#"{"continuation":false}"#, &[&format!("continuation: is not a JSON object: {continuation}")])
+            .continuation
+            .at
+            .is_on
+    );
 }
 
 #[test]
@@ -295,7 +322,7 @@ fn every_number_declares_a_range_that_has_its_default_and_stands_in_the_schema()
 fn a_mistyped_key_gets_a_suggestion() {
     for (text, meant) in [
         (r#"{"bookmark":{}}"#, Some("bookmarks")),
-        (r#"{"continuation":{"maxRounds":3}}"#, Some("continuation.max_rounds")),
+        (r#"{"limits":{"projectDay":3}}"#, Some("limits.project_day")),
         (r#"{"tracker":{"enabeld":true}}"#, Some("tracker.enabled")),
         (r#"{"worker":{"prot":1}}"#, Some("worker.port")),
         (r#"{"marker":"x"}"#, Some("bookmarks.marker")),

@@ -184,12 +184,31 @@ fn a_refusal_says_why() {
     assert_eq!(why(r#"{"x":{"y":1}}"#), "x: no such key: ignored");
     assert_eq!(
         why(r#"{"continuation":{"max_ronds":1}}"#),
-        "continuation.max_ronds: no such key (did you mean continuation.max_rounds?): ignored"
+        "continuation.max_ronds: no such key (did you mean continuation.max_rounds?): `continuation.at` is off until it is \
+         corrected"
     );
     assert_eq!(
         why(r#"{"continuation":{"after_rate_limit":true}}"#),
         "continuation.after_rate_limit: in a project it may be only false"
     );
+}
+
+#[test]
+fn a_key_that_does_not_exist_switches_continuation_off_in_a_project() {
+    for trust in [Trust::Untrusted, Trust::Trusted] {
+        for project in [
+            r#"{"continuation":{"enabled":false}}"#,
+            r#"{"continuation":{"enabled":false,"at":0.9}}"#,
+            r#"{"continuaton":{"at":"off"}}"#,
+        ] {
+            let reading = read(r#"{"continuation":{"at":0.6}}"#, project, trust);
+            assert!(!reading.config.continuation.at.is_on, "{project}");
+            assert!(verdicts(&reading).iter().all(|(_, verdict)| *verdict == 'r'), "{project}: {reading:?}");
+        }
+    }
+    let other =
+        read(r#"{"continuation":{"at":0.6}}"#, r#"{"memory":{"enable":false},"guard":{"x":1}}"#, Trust::Trusted);
+    assert!(other.config.continuation.at.is_on && other.config.memory.enabled, "{other:?}");
 }
 
 #[test]
