@@ -113,12 +113,13 @@ fn command(settings: &Path) -> Option<String> {
     Some(settings.get("statusLine")?.get("command")?.as_str()?.to_owned())
 }
 
-/// Returns whether a command is Longhaul's status line only. With a command after `--`, that command's output is shown
-/// instead.
+/// Returns whether a command is Longhaul's status line only, with or without options. With a command after `--`, that command's
+/// output is shown instead.
 fn is_ours(command: &str) -> bool {
     let Some((program, rest)) = command.trim().split_once(" statusline") else { return false };
     let name = program.rsplit('/').next().unwrap_or(program).trim_end_matches(['\'', '"']);
-    name == "longhaul" && rest.trim().is_empty()
+    let is_whole_word = rest.is_empty() || rest.starts_with(char::is_whitespace);
+    name == "longhaul" && is_whole_word && rest.split_whitespace().all(|word| word != "--")
 }
 
 #[cfg(test)]
@@ -127,10 +128,21 @@ mod tests {
 
     #[test]
     fn only_our_line_alone_is_ours() {
-        for ours in ["longhaul statusline", "~/.local/bin/longhaul statusline", "'/a b/longhaul' statusline "] {
+        for ours in [
+            "longhaul statusline",
+            "~/.local/bin/longhaul statusline",
+            "'/a b/longhaul' statusline ",
+            "longhaul statusline --cost",
+        ] {
             assert!(is_ours(ours), "{ours}");
         }
-        for other in ["my-line", "longhaul statusline -- sh -c 'x'", "/bin/other statusline", "longhaul statuslines"] {
+        for other in [
+            "my-line",
+            "longhaul statusline -- sh -c 'x'",
+            "longhaul statusline --cost -- sh -c 'x'",
+            "/bin/other statusline --cost",
+            "longhaul statuslines",
+        ] {
             assert!(!is_ours(other), "{other}");
         }
     }
