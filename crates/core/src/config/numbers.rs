@@ -132,7 +132,7 @@ const ON: &str = "on";
 pub struct ContextLimits {
     /// Whether a session is continued at the limits.
     pub is_on: bool,
-    /// The limits; of `off`, those of `on`.
+    /// The limits; of `off`, those that `off` replaces, or else those of `on`.
     pub limits: Vec<f64>,
 }
 
@@ -151,7 +151,7 @@ impl Setting for ContextLimits {
     /// `range` is for the numbers above 1; shares have a range of their own.
     fn read_in(range: Range, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
         match json.as_str().map(str::trim) {
-            Some(OFF) => return Self::off(),
+            Some(OFF) => return Self { is_on: false, ..default },
             Some(ON) => return Self { is_on: true, ..Self::off() },
             Some(_) | None => {}
         }

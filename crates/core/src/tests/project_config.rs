@@ -64,7 +64,8 @@ fn without_trust_things_may_become_stricter() {
     assert_eq!((continuation.at.is_on, continuation.at.limits, continuation.max_rounds.0), (true, vec![0.7], 2));
     assert!(!continuation.after_rate_limit);
     let off = read(own, r#"{"continuation":{"at":"off"}}"#, Trust::Untrusted);
-    assert!(!off.config.continuation.at.is_on, "{off:?}");
+    let at = off.config.continuation.at;
+    assert_eq!((at.is_on, at.limits), (false, vec![0.6, 0.9]), "Codex is still warned at the user's own limits");
 }
 
 #[test]
