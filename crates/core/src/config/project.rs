@@ -104,7 +104,7 @@ const PROJECT_KEYS: &[ProjectKey] = &[
         path: "continuation.at",
         stricter: Rule {
             holds: |own, asked| is_later(&own.continuation.at, &asked.continuation.at),
-            words: "only off, or your own value or higher",
+            words: "only off, or, where your own is on, that value or higher",
         },
         trusted: Rule {
             holds: |_, asked| {
