@@ -384,18 +384,26 @@ pub(crate) fn deliver_continuation(
     let [socket, pane, pid] = args else { return Ok(()) };
     let Ok(pid) = pid.parse() else { return Ok(()) };
     let home = Home::of(env)?;
-    // If it cannot be read, it may have been written to forbid this.
-    home::config(env)?;
     let typist = Typist { pane: TmuxPane { socket: socket.clone(), pane: pane.clone() }, pid };
     let Some(_lock) = typist.lock(&home)? else { return Ok(()) };
     let store = home.store(waiting_times::DATABASE)?;
-    let rollout = store.session(session.as_str())?.and_then(|session| session.transcript);
+    let known = store.session(session.as_str())?;
+    let folder = known.as_ref().map(|known| PathBuf::from(&known.project_path));
+    let rollout = known.and_then(|known| known.transcript);
+    // The user may switch it off meanwhile. A configuration that cannot be read may have been written to forbid this.
+    let may_type = || -> Result<(), String> {
+        let (config, _) = home::config(env).map_err(|error| error.chain())?;
+        match env.disabled || !settings(&config, &home, folder.as_deref()).at.is_on {
+            true => Err("continuation was switched off".to_owned()),
+            false => Ok(()),
+        }
+    };
     let until = Instant::now() + CODEX_SHOWS;
     // Codex refuses commands until the turn is over, and the Stop hook is a part of it.
     while rollout.as_deref().is_some_and(|path| !context::is_turn_over(Path::new(path))) && Instant::now() < until {
         std::thread::sleep(BETWEEN_LOOKS);
     }
-    if let Err(why) = typist.go_on() {
+    if let Err(why) = typist.go_on(may_type) {
         log.write(&format!("session {session}: not continued: {why}; type /new in Codex, the new session goes on"));
         return Ok(());
     }
@@ -423,7 +431,8 @@ impl Typist {
         Ok(file.try_lock_exclusive().is_ok().then_some(file))
     }
 
-    fn go_on(&self) -> Result<(), String> {
+    /// Types the command and the prompt, each only if `may_type` allows it at that moment.
+    fn go_on(&self, may_type: impl Fn() -> Result<(), String>) -> Result<(), String> {
         let is_free = |state: &ScreenState, _: &str| {
             matches!(state, ScreenState::Input { draft: None, turn: TurnSign::Idle, .. })
         };
@@ -432,6 +441,7 @@ impl Typist {
         // The window may get to know a moment later that the turn is over.
         for _ in 0..ATTEMPTS {
             self.wait("the input is not empty, or not shown", CODEX_INPUT_FREE, is_free)?;
+            may_type()?;
             self.submit(COMMAND)?;
             cleared = self.wait("Codex has not started a new session", CODEX_CLEARS, is_fresh);
             if cleared.is_ok() {
@@ -439,6 +449,7 @@ impl Typist {
             }
         }
         cleared?;
+        may_type()?;
         self.submit(texts::PROMPT)
     }
 
