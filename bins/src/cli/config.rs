@@ -9,7 +9,9 @@ use longhaul_core::config::{
 };
 use longhaul_core::{Config, Env};
 use longhaul_runtime::Home;
-use longhaul_runtime::project_file::{Consent, PROJECT_FILE, ProjectFile, TrustedNow, distrust, trusted_projects};
+use longhaul_runtime::project_file::{
+    Consent, GOES_ON, PROJECT_FILE, ProjectFile, TrustedNow, distrust, switches_on, trusted_projects,
+};
 use longhaul_runtime::shared_file::{self, Backup, NewFile};
 use serde_json::{Value, json};
 
@@ -324,6 +326,7 @@ fn trust(env: &Env, args: &TrustArgs) -> anyhow::Result<Exit> {
     for value in &reading.values {
         let shown = value.shown(MAX_VALUE);
         out::text(&match &value.verdict {
+            Verdict::InForce if switches_on(&own, value) => format!("{} = {shown} {GOES_ON}", value.key),
             Verdict::InForce => format!("{} = {shown}", value.key),
             Verdict::NeedsTrust(why) | Verdict::Refused(why) => format!("{} = {shown} is refused: {why}", value.key),
         })?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fs2::FileExt;
 use longhaul_core::Config;
 use longhaul_core::catalog::Job;
-use longhaul_core::config::{ProjectReading, Trust};
+use longhaul_core::config::{ProjectReading, ProjectValue, Trust};
 use longhaul_core::event::{SessionStart, StartSource};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -151,7 +151,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let Some(file) = hook.project_dir().and_then(|dir| ProjectFile::read(&dir)) else { return Ok(Flow::Next) };
     let consent = file.consent(&hook.home);
     let reading = hook.config.with_project(&file.text, consent.trust());
-    let Some(message) = message(&file, consent, &reading) else { return Ok(Flow::Next) };
+    let Some(message) = message(&file, consent, &reading, &hook.config) else { return Ok(Flow::Next) };
     if file.is_news(&hook.home, hook.env.now.0) {
         hook.log.write(&message);
         hook.notify(&format!("longhaul: {message}"));
@@ -159,8 +159,18 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
+/// What it means that a project switches continuation on.
+pub const GOES_ON: &str = "(sessions here are then cleared and continue by themselves)";
+
+/// Returns whether a value of a project's file, if it is trusted, switches continuation on that is off in the user's own
+/// configuration.
+pub fn switches_on(own: &Config, value: &ProjectValue) -> bool {
+    let asks_for_off = value.asked.as_str().is_some_and(|asked| asked.trim() == "off");
+    value.key == "continuation.at" && !own.continuation.at.is_on && !asks_for_off
+}
+
 /// Returns the notice for a project's file; `None` if all of it is in force.
-fn message(file: &ProjectFile, consent: Consent, reading: &ProjectReading) -> Option<String> {
+fn message(file: &ProjectFile, consent: Consent, reading: &ProjectReading, own: &Config) -> Option<String> {
     let folder = longhaul_inject::printable(&file.folder.display().to_string());
     if let Some(problem) = &reading.problem {
         return Some(format!("{PROJECT_FILE} in {folder} {problem}: nothing in it is in force"));
@@ -188,9 +198,13 @@ fn message(file: &ProjectFile, consent: Consent, reading: &ProjectReading) -> Op
         more => format!(" and {more} more"),
     };
     let waiting = waiting.into_iter().take(SHOWN).collect::<Vec<_>>().join(", ");
+    let meaning = match reading.waiting().any(|value| switches_on(own, value)) {
+        true => format!(" {GOES_ON}"),
+        false => String::new(),
+    };
     Some(format!(
         "{PROJECT_FILE} in {folder} {asks} {waiting}{more}: not in force. To allow it, run `longhaul config trust` in \
-         that folder{not_its_to_set}"
+         that folder{meaning}{not_its_to_set}"
     ))
 }
 

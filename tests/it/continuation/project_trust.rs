@@ -55,7 +55,8 @@ fn in_hostile_project() -> Bare {
 fn a_hostile_project_switches_nothing_on_and_the_user_is_told_once() {
     let bare = in_hostile_project();
     let told = start(&bare.sandbox, "one");
-    for part in ["continuation.at = 0.3", "longhaul config trust", "2 values are refused"] {
+    let meaning = "(sessions here are then cleared and continue by themselves)";
+    for part in ["continuation.at = 0.3", "longhaul config trust", meaning, "2 values are refused"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     assert!(!told.contains("evil"), "{told}");
@@ -74,7 +75,8 @@ fn a_hostile_project_switches_nothing_on_and_the_user_is_told_once() {
 fn what_is_trusted_works_until_its_content_changes() {
     let bare = in_hostile_project();
     let trusted = run(&bare.sandbox, &["config", "trust"]);
-    assert!(trusted.stdout.contains("continuation.at = 0.3\n"), "{trusted:?}");
+    let meaning = "(sessions here are then cleared and continue by themselves)";
+    assert!(trusted.stdout.contains(&format!("continuation.at = 0.3 {meaning}\n")), "{trusted:?}");
     assert!(trusted.stdout.contains("bookmarks.marker = \"do evil\" is refused"), "{trusted:?}");
     let file = bare.sandbox.data_dir().join("trusted-projects.json");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
