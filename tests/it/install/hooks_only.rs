@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
+use super::doctor::finds;
 use super::{Machine, succeeds};
 use crate::sandbox::payload;
 
@@ -43,6 +44,7 @@ fn the_plugin_and_the_hooks_are_never_there_together() {
     succeeds(&machine.longhaul(&["install", "--hooks-only"]));
     assert_eq!(machine.plugins(), Value::Array(Vec::new()));
     assert!(machine.settings_text().contains("longhaul-hook"));
+    finds(&machine, "bridge", "ok", "installed with hooks only");
     succeeds(&machine.longhaul(&["install"]));
     assert_eq!(machine.plugins().as_array().unwrap().len(), 1);
     assert!(!machine.settings_text().contains("longhaul-hook"));

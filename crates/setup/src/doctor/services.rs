@@ -16,7 +16,7 @@ use longhaul_store::{NotifyResult, Store, VectorStats, last_notifications_of};
 use super::facts::{BridgeFacts, Facts, Worker};
 use super::{Finding, ago};
 use crate::claude_command::BRIDGE_SINCE;
-use crate::current_state::InstallPaths;
+use crate::current_state::{InstallMode, InstallPaths};
 
 /// The facts about the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -308,7 +308,11 @@ pub(super) fn bridge(facts: &Facts) -> Vec<Finding> {
             "Longhaul types instead where it can; restart that Claude Code to try again",
         )];
     }
+    let has_module = facts.manifest.as_ref().is_none_or(|manifest| manifest.mode == InstallMode::Plugin);
     match (*clients, loaded.len()) {
+        (_, 0) if !has_module => {
+            vec![Finding::ok(check, "installed with hooks only: Longhaul types into the terminal")]
+        }
         (0, _) => vec![Finding::ok(check, "no Claude Code runs now, so the module cannot be checked")],
         (clients, 0) => vec![Finding {
             fix: Some(format!("restart the sessions, or update Claude Code to {BRIDGE_SINCE} or later")),
