@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Do not change keybindings.json, now or in later updates: Longhaul then submits text with Enter
     #[arg(long)]
     no_keybinding: bool,
-    /// Notify you when a session waits for you, and when a long turn has ended
+    /// Notify you when a session waits for you, and when a turn takes long or ends in an error
     #[arg(long, conflicts_with = "no_notify")]
     notify: bool,
     /// Do not enable notifications
@@ -146,7 +146,8 @@ fn notifications(state: &CurrentState, args: &Args) -> anyhow::Result<NotifyChoi
     let (way, place) =
         if has_desktop { (NotifyWay::Desktop, "on the desktop") } else { (NotifyWay::Terminal, "in the terminal") };
     let question = format!(
-        "Notify you {place} when a session waits for you, and when a turn of 30 seconds or more ends? ({})",
+        "Notify you {place} when a session waits for you, and when a turn takes 30 seconds or more or ends in an \
+         error? ({})",
         state.paths.config.display()
     );
     let answer = match wanted(args.notify, args.no_notify) {

@@ -298,7 +298,8 @@ pub enum NotifyChoice {
     By(NotifyWay),
 }
 
-/// Returns the configuration with notifications by `way`: when a session waits, and when a long turn has ended.
+/// Returns the configuration with notifications by `way`: when a session waits, and when a turn takes long or ends
+/// in an error.
 ///
 /// `None` if the file has a section `notify` already: it is the user's own.
 pub fn with_notifications(text: Option<&str>, way: NotifyWay) -> Change {
