@@ -269,6 +269,20 @@ fn settings_and_bookmarks_of_tav_come_over() {
 }
 
 #[test]
+fn shares_of_tav_are_left_while_its_guard_is_off() {
+    let sandbox = Sandbox::new();
+    let tav = sandbox.home().join(".claude/tav");
+    fs::create_dir_all(tav.join("state")).unwrap();
+    let config = json!({ "bookmarks": { "marker": "§" }, "contextGuard": { "enabled": false, "compactPercent": 0.7 } });
+    fs::write(tav.join("config.json"), config.to_string()).unwrap();
+    let report = &import(&sandbox, &[])[0];
+    assert_eq!(report["settings"], json!({ "bookmarks.marker": "\"§\"" }), "{report}");
+    let left = report["skipped"].to_string();
+    assert!(left.contains("compactPercent has no effect: tav's guard is off"), "{left}");
+    assert!(!left.contains("no counterpart"), "{left}");
+}
+
+#[test]
 fn what_another_was_told_to_leave_out_is_left_out_from_the_start() {
     let sandbox = Sandbox::new();
     let theirs = ClaudeMem::new(&sandbox);

@@ -70,12 +70,29 @@ fn settings(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
         Err(source) => return Err(theirs(Error::Read { path, source })),
     };
     match json_text::from_file::<Value>(text.as_bytes()) {
-        Ok(config) if config.is_object() => bring(mover, report, wanted(&config)).map(drop),
+        Ok(config) if config.is_object() => {
+            let is_on = is_guarded(&config);
+            let is_idle = |one: &Wanted| !is_on && is_share(&one.theirs);
+            let (idle, wanted): (Vec<Wanted>, Vec<Wanted>) = wanted(&config).into_iter().partition(is_idle);
+            for one in idle {
+                report.leaves("settings", 1, &format!("{} has no effect: tav's guard is off", one.theirs));
+            }
+            bring(mover, report, wanted).map(drop)
+        }
         Ok(_) | Err(_) => {
             report.leaves("settings files", 1, "config.json is not a JSON object");
             Ok(())
         }
     }
+}
+
+fn is_guarded(config: &Value) -> bool {
+    config.pointer("/contextGuard/enabled") == Some(&Value::Bool(true))
+}
+
+/// Returns whether a key of tav is a share of its guard.
+fn is_share(key: &str) -> bool {
+    SHARES.iter().any(|(old, new, ..)| key == *old || key == *new)
 }
 
 /// Returns all values that are set, each with our key for it.
@@ -87,8 +104,7 @@ fn wanted(config: &Value) -> Vec<Wanted> {
     let whole = number("contextGuard.contextWindowTokens").unwrap_or(WINDOW)
         * number("contextGuard.responseRatio").unwrap_or(RATIO);
     // Ours has no switch: what is off has no share.
-    let is_on = set(GUARD) == Some(&Value::Bool(true));
-    let shares = SHARES.into_iter().filter(|_| is_on).map(|(old, new, default, ours)| {
+    let shares = SHARES.into_iter().filter(|_| is_guarded(config)).map(|(old, new, default, ours)| {
         let of_tokens = number(old).map(|tokens| (tokens / whole).min(1.0));
         let of_tokens = of_tokens.filter(|share| share.is_finite() && *share > 0.0);
         let (theirs, value) = match (set(new), of_tokens) {
