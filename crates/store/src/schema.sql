@@ -372,7 +372,8 @@ CREATE TABLE known_ids (
     PRIMARY KEY (scope, id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX known_ids_by_call ON known_ids (same_as) WHERE same_as IS NOT NULL;
+-- Without the constant, its rows would have the form of those of the table, which a salvage may have to tell apart by that.
+CREATE INDEX known_ids_by_call ON known_ids (same_as, 0) WHERE same_as IS NOT NULL;
 
 -- Numbers are never given twice, and `mark` is as in turns.
 CREATE TABLE observations (

@@ -163,6 +163,30 @@ fn a_whole_file_comes_back_once_beside_what_is_new() {
 }
 
 #[test]
+fn ids_come_back_although_the_schema_names_neither_their_table_nor_its_index() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = full(dir.path());
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA writable_schema = ON;
+             DELETE FROM sqlite_schema WHERE tbl_name = 'known_ids';
+             PRAGMA wal_checkpoint(TRUNCATE);",
+        )
+        .unwrap();
+    drop(connection);
+    // Trees are looked through in no fixed order.
+    for _ in 0..4 {
+        let shelf = Shelf::new();
+        let salvaged = salvage(&shelf, &path, "key").unwrap();
+        assert_eq!((salvaged.damaged_rows, salvaged.missing_tables), (0, 0));
+        assert_eq!(shelf.count("SELECT count(*) FROM known_ids WHERE scope = 'old1' AND id = 'private'"), 1);
+        let repeats = "SELECT count(*) FROM known_ids WHERE scope = 'a call' AND id = 'repeat' AND same_as = 'call1'";
+        assert_eq!(shelf.count(repeats), 1);
+    }
+}
+
+#[test]
 fn a_salvage_that_was_killed_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let full = full(dir.path());
