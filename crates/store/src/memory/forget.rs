@@ -1,7 +1,7 @@
 //! Forgetting: deleting records so that nothing of their text is left in the file.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Params};
 
 use super::session_row::{project_row, session_row};
 use super::upkeep::give_back;
@@ -51,7 +51,7 @@ impl Store {
             }
             if let Some(project) = project_row(connection, project_key)? {
                 index::forget_project(connection, project.0)?;
-                connection.execute("DELETE FROM observations WHERE project_id = ?1", [project])?;
+                delete_observations(connection, "project_id = ?1", [project])?;
             }
             // What other hosts add to their sessions later is not part of what was deleted.
             let sql = "UPDATE sessions SET forgotten_at = NULL WHERE project_key = ?1 AND host_id IS NOT NULL";
@@ -79,7 +79,7 @@ impl Store {
             for project in projects {
                 index::forget_project(connection, project.0)?;
             }
-            connection.execute("DELETE FROM observations", [])?;
+            delete_observations(connection, "TRUE", ())?;
             connection.execute("UPDATE sessions SET forgotten_at = NULL WHERE host_id IS NOT NULL", [])?;
             // Those of sessions that the memory does not know.
             connection.execute("DELETE FROM snapshots", [])?;
@@ -254,6 +254,13 @@ fn drop_raw(connection: &Connection, session: SessionRow, call: &str) -> rusqlit
     Ok(())
 }
 
+/// Deletes observations, and the ids of the calls that were counted as repeats of them.
+fn delete_observations(connection: &Connection, condition: &str, values: impl Params + Copy) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM known_ids WHERE same_as IN (SELECT tool_use_id FROM observations WHERE";
+    connection.execute(&format!("{sql} {condition})"), values)?;
+    connection.execute(&format!("DELETE FROM observations WHERE {condition}"), values).map(drop)
+}
+
 fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite::Result<bool> {
     let mut is_known = connection
         .execute("UPDATE agents SET prompt_summary = NULL, wants = NULL WHERE session_id = ?1", [session])?
@@ -272,7 +279,8 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
     blame::forget(connection, session, None)?;
     let Some(row) = session_row(connection, session)? else { return Ok(is_known) };
     index::forget_session(connection, row.0)?;
-    for table in ["turns", "details", "observations", "session_summaries"] {
+    delete_observations(connection, "session_id = ?1", [row])?;
+    for table in ["turns", "details", "session_summaries"] {
         connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
     }
     let sql = "UPDATE handoff_log SET project_path = NULL WHERE project_path IS NOT NULL AND predecessor = ?1";

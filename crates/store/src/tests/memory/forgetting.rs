@@ -95,9 +95,11 @@ fn a_forgotten_session_stays_forgotten_and_goes_on() {
     shelf.store.add_bookmark(&bookmark).unwrap();
     shelf.take("s1", &[secret("a", 6), secret("b", 7)]);
     shelf.take("s2", &[call("c", Kind::Change, "Edited", 6)]);
+    assert_eq!(shelf.count("SELECT count(*) FROM known_ids WHERE id = 'b' AND same_as = 'a'"), 1);
     assert!(shelf.store.forget_session("s1", Millis(10)).unwrap());
     assert!(!shelf.store.forget_session("nobody", Millis(10)).unwrap());
     assert!(!shelf.has_secret());
+    assert_eq!(shelf.count("SELECT count(*) FROM known_ids"), 0);
     // An import brings the past, a hook the present.
     assert_eq!(shelf.take("s1", &[secret("a", 6)]).known, 1);
     assert_eq!(shelf.store.remember_prompt("s1", Some("p"), &prompt, Millis(5)).unwrap(), None);
@@ -117,9 +119,15 @@ fn a_forgotten_project_takes_its_notes_along() {
     for (session, id) in [("s1", "a"), ("s2", "b")] {
         shelf.take(session, &[secret(id, 6)]);
     }
+    for (session, id) in [("s1", "a again"), ("s2", "b again")] {
+        assert_eq!(shelf.take(session, &[secret(id, 7)]).folded, 1);
+    }
     shelf.take("s3", &[call("c", Kind::Change, "Edited", 6)]);
+    // A call that is to be forgotten.
+    shelf.store.connection.execute("INSERT INTO known_ids (scope, id) VALUES ('a call', 'd')", []).unwrap();
     assert_eq!(shelf.store.forget_project("/p", Millis(10)).unwrap(), 2);
     assert!(!shelf.has_secret());
+    assert_eq!(shelf.count("SELECT count(*) FROM known_ids"), 1, "what is to be forgotten stays so");
     assert_eq!(shelf.count("SELECT count(*) FROM observations"), 1);
     assert_eq!(shelf.count("SELECT count(*) FROM details"), 2);
     shelf.is_sound();
