@@ -249,7 +249,7 @@ CREATE UNIQUE INDEX turns_by_answered ON turns (passage, part) WHERE passage IS 
 -- Replies that the transcript has not brought yet: at most a few, in however long a session.
 CREATE INDEX turns_provisional ON turns (session_id) WHERE provisional > 0;
 -- A search leaves out what a rewind took back, and every end of a turn looks for a rewind that was not reported.
-CREATE INDEX turns_taken_back ON turns (session_id, replaced) WHERE replaced > 0;
+CREATE INDEX turns_taken_back ON turns (session_id, replaced) WHERE replaced <> 0;
 CREATE INDEX turns_forgotten ON turns (session_id, created_at) WHERE forgotten > 0;
 CREATE INDEX turns_by_project ON turns (project_id, created_at) WHERE prompt_number IS NOT NULL;
 -- A prompt is looked for by its id with every prompt that is imported: without an index each look reads all prompts of the

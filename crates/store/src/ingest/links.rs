@@ -84,7 +84,7 @@ pub(super) fn mark_replaced(connection: &Connection, session: &str, row: Session
     // A private turn is not stored: if there is one before it, the user may have gone back to that one.
     let is_sure = |at: &usize| at.checked_sub(1).is_none_or(|before| marks.contains_key(replaced[before]));
     let target = first.filter(is_sure).map(|at| replaced[at]);
-    let sql = "UPDATE turns SET replaced = 0 WHERE session_id = ?1 AND replaced > 0 AND replaced <= ?2";
+    let sql = "UPDATE turns SET replaced = 0 WHERE session_id = ?1 AND replaced <> 0 AND replaced <= ?2";
     connection.execute(sql, (row, UNREPORTED))?;
     let sql = "UPDATE turns SET replaced = ?3 WHERE session_id = ?1 AND turn_id = ?2";
     let mut statement = connection.prepare(sql)?;
