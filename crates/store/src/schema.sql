@@ -306,6 +306,7 @@ CREATE TABLE handoff_log (
     remaining       TEXT              -- what was left to do, in a form that can be compared
 ) STRICT;
 
+CREATE INDEX handoff_injected ON handoff_log (session_id) WHERE event = 'injected';
 CREATE UNIQUE INDEX handoff_batons ON handoff_log (project_path, client_pid) WHERE project_path IS NOT NULL;
 CREATE INDEX continuation_handoffs ON handoff_log (continuation_id, id) WHERE body IS NOT NULL;
 
