@@ -73,7 +73,7 @@ impl Store {
                 empty_session(connection, session, at)?;
             }
             let projects: Vec<ProjectRow> = connection
-                .prepare("SELECT id FROM projects")?
+                .prepare("SELECT id FROM projects WHERE project_key IS NOT NULL")?
                 .query_map([], |row| row.get(0))?
                 .collect::<Result<_, _>>()?;
             for project in projects {

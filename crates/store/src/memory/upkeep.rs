@@ -215,7 +215,8 @@ fn count(connection: &Connection) -> rusqlite::Result<Stats> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
     let (oldest, newest): (Option<i64>, Option<i64>) = connection.query_row(
         "SELECT min((SELECT min(created_at) FROM observations WHERE project_id = p.id)),
-                max((SELECT max(created_at) FROM observations WHERE project_id = p.id)) FROM projects p",
+                max((SELECT max(created_at) FROM observations WHERE project_id = p.id))
+         FROM projects p WHERE p.project_key IS NOT NULL",
         [],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;

@@ -227,7 +227,7 @@ impl<'a> Strict<'a> {
         let sql = format!(
             "SELECT min((SELECT min(created_at) FROM {table} WHERE project_id = p.id)),
                     max((SELECT max(created_at) FROM {table} WHERE project_id = p.id))
-             FROM projects p WHERE ?1 IS NULL OR p.id = ?1"
+             FROM projects p WHERE p.project_key IS NOT NULL AND (?1 IS NULL OR p.id = ?1)"
         );
         let (first, last): (Option<i64>, Option<i64>) =
             connection.query_row(&sql, [self.project], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -33,6 +33,9 @@ pub(crate) const LIST: &str =
         WHERE state > 0 AND state IN (1, 5) AND project IS NOT NULL GROUP BY project) w ON w.project = p.sync_id
     WHERE p.sync_id IS NOT NULL ORDER BY p.is_shared DESC, p.sync_name, p.id";
 
+/// How many projects are listed that only other hosts share. Any member of the circle can make up names.
+const MOST_NAMED: i64 = 1000;
+
 /// Marks the records that have waited for a project.
 pub(crate) const MAKE_READY: &str = "UPDATE sync_log SET state = ?1 WHERE state > 0 AND state = ?2 AND project = ?3";
 
@@ -93,8 +96,8 @@ pub(super) fn shared_as(connection: &Connection, project: ProjectId) -> rusqlite
 /// Records the name of a project that another host shares, for the list.
 pub(super) fn note_project(connection: &Connection, project: ProjectId, name: &str) -> rusqlite::Result<()> {
     let name: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
-    // However many others name, there must be numbers left for those that have records.
     let sql = "INSERT INTO projects (sync_id, name, sync_name) SELECT ?1, ?2, ?2
-               WHERE NOT EXISTS (SELECT 1 FROM projects WHERE sync_id = ?1 OR id > 100000)";
-    connection.prepare_cached(sql)?.execute((project.as_bytes(), name)).map(drop)
+               WHERE NOT EXISTS (SELECT 1 FROM projects WHERE sync_id = ?1)
+                 AND (SELECT count(*) FROM projects WHERE project_key IS NULL) < ?3";
+    connection.prepare_cached(sql)?.execute((project.as_bytes(), name, MOST_NAMED)).map(drop)
 }

@@ -33,17 +33,17 @@ const SOURCES: [&str; 5] = [
      WHERE t.created_at >= ?3 AND ?1 IS ?1 AND (?2 IS NULL OR t.project_key = ?2) GROUP BY 1",
     "SELECT (t.created_at - ?3) / ?4, count(*), sum(octet_length(t.prompt))
      FROM projects p CROSS JOIN prompts t ON t.project_id = p.id AND t.created_at >= ?3
-     WHERE (?1 IS NULL OR p.id = ?1) AND ?2 IS ?2 GROUP BY 1",
+     WHERE p.project_key IS NOT NULL AND (?1 IS NULL OR p.id = ?1) AND ?2 IS ?2 GROUP BY 1",
     "SELECT (t.created_at - ?3) / ?4, count(*),
             sum(octet_length(t.title) + octet_length(t.narrative) + octet_length(t.facts)
                 + octet_length(t.files_read) + octet_length(t.files_modified))
      FROM projects p CROSS JOIN observations t ON t.project_id = p.id AND t.created_at >= ?3
-     WHERE (?1 IS NULL OR p.id = ?1) AND ?2 IS ?2 GROUP BY 1",
+     WHERE p.project_key IS NOT NULL AND (?1 IS NULL OR p.id = ?1) AND ?2 IS ?2 GROUP BY 1",
     "SELECT (t.created_at - ?3) / ?4, count(*),
             sum(octet_length(t.request) + octet_length(t.investigated) + octet_length(t.learned)
                 + octet_length(t.completed) + octet_length(t.next_steps))
      FROM projects p CROSS JOIN session_summaries t ON t.project_id = p.id AND t.created_at >= ?3
-     WHERE (?1 IS NULL OR p.id = ?1) AND ?2 IS ?2 GROUP BY 1",
+     WHERE p.project_key IS NOT NULL AND (?1 IS NULL OR p.id = ?1) AND ?2 IS ?2 GROUP BY 1",
 ];
 
 impl Store {

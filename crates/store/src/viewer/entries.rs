@@ -76,7 +76,7 @@ impl Store {
             // Project by project: the index by time begins with the project.
             What::Summary => (
                 "SELECT t.id FROM projects p CROSS JOIN session_summaries t ON t.project_id = p.id
-                 AND t.created_at > ?1 ORDER BY t.created_at DESC LIMIT ?2"
+                 AND t.created_at > ?1 WHERE p.project_key IS NOT NULL ORDER BY t.created_at DESC LIMIT ?2"
                     .to_owned(),
                 vec![after(i64::try_from(since.summary_at.0).unwrap_or(i64::MAX)), most],
             ),
@@ -139,7 +139,8 @@ fn newest(connection: &Connection) -> rusqlite::Result<Newest> {
         summary: number("SELECT max(id) FROM session_summaries")?,
         summary_at: Millis(
             number(
-                "SELECT max((SELECT max(created_at) FROM session_summaries WHERE project_id = p.id)) FROM projects p",
+                "SELECT max((SELECT max(created_at) FROM session_summaries WHERE project_id = p.id))
+                 FROM projects p WHERE p.project_key IS NOT NULL",
             )?
             .unsigned_abs(),
         ),

@@ -186,6 +186,27 @@ fn a_call_of_another_session_or_project_is_not_overwritten() {
     assert_eq!(a.dump(), before);
 }
 
+#[test]
+fn however_many_projects_a_member_names_few_are_noted() {
+    let (mut a, mut engine) = (Machine::sharing("a"), Engine::default());
+    let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+               INSERT INTO projects (sync_id, name, sync_name) SELECT randomblob(16), 'made up', 'made up' FROM n";
+    a.store.connection.execute(sql, []).unwrap();
+    for name in ["last", "too many"] {
+        let mut made = entry(new_entity(name), "s-m", Body::Note(observation(name, None)));
+        (made.project, made.project_name) = (ProjectId::of_name(name), name.to_owned());
+        engine.forge(mallory(), record(made));
+    }
+    a.exchange(&mut engine);
+    assert_eq!(a.count("SELECT count(*) FROM projects WHERE project_key IS NULL"), 1000);
+    assert_eq!(a.count("SELECT count(*) FROM projects WHERE name = 'too many'"), 0);
+    assert_eq!(a.store.sync_counts().unwrap().waiting, 2);
+    // It can be shared all the same.
+    a.store.share_project(ProjectId::of_name("too many"), "/q", "q", Millis(0)).unwrap();
+    a.exchange(&mut engine);
+    assert_eq!(a.store.sync_counts().unwrap().waiting, 1);
+}
+
 /// The rows of two tables have the same numbers.
 #[test]
 fn an_entity_stays_in_its_table() {
