@@ -65,7 +65,7 @@ pub struct StoredBaton {
     pub client_pid: u32,
     /// What wrote it, by its stored name.
     pub trigger: String,
-    /// When it was written.
+    /// When it was written last.
     pub at: Millis,
 }
 
@@ -73,7 +73,7 @@ impl Store {
     /// Writes a baton; the last one of a project and client wins.
     ///
     /// `session_end` does not replace the trigger of a baton that names the same session: the earlier trigger says why the
-    /// session ended.
+    /// session ended. The baton is as new as the last of them, and its line in the log stays as it was.
     pub fn write_baton(
         &self,
         project_path: &str,
@@ -83,7 +83,7 @@ impl Store {
         at: Millis,
     ) -> Result<(), StoreError> {
         let write = |tx: &Connection| {
-            let sql = "UPDATE handoff_log SET created_at = ?5
+            let sql = "UPDATE handoff_log SET laid_at = ?5
                        WHERE project_path = ?1 AND client_pid = ?2 AND predecessor = ?3 AND ?4 = 'session_end'";
             if tx.execute(sql, (project_path, client_pid, session, trigger, Time(at)))? > 0 {
                 return Ok(());
@@ -113,7 +113,10 @@ impl Store {
         let failed = cannot("read the batons");
         let mut statement = self
             .connection
-            .prepare("SELECT predecessor, client_pid, reason, created_at FROM handoff_log WHERE project_path = ?1")
+            .prepare(
+                "SELECT predecessor, client_pid, reason, coalesce(laid_at, created_at) AS laid_at
+                 FROM handoff_log WHERE project_path = ?1",
+            )
             .map_err(&failed)?;
         let rows = statement
             .query_map([project_path], |row| {
@@ -121,7 +124,7 @@ impl Store {
                     session: row.get("predecessor")?,
                     client_pid: row.get("client_pid")?,
                     trigger: row.get("reason")?,
-                    at: row.get::<_, Time>("created_at")?.into(),
+                    at: row.get::<_, Time>("laid_at")?.into(),
                 })
             })
             .map_err(&failed)?;

@@ -295,6 +295,7 @@ CREATE TABLE handoff_log (
     -- trigger.
     project_path    TEXT,
     client_pid      INTEGER,          -- 0 where unknown
+    laid_at         INTEGER,          -- when its session ended, if that was after its trigger; its age counts from then
     -- Of a step of a chain:
     continuation_id INTEGER REFERENCES continuations (id),
     round           INTEGER,

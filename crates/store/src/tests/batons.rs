@@ -29,6 +29,19 @@ fn the_last_baton_of_a_project_and_client_counts() {
 }
 
 #[test]
+fn the_end_of_its_session_renews_a_baton_and_leaves_the_log_alone() {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    store.write_baton("/p", 1, "a", "clear", Millis(1)).unwrap();
+    let log = store.injections(10).unwrap();
+    store.write_baton("/p", 1, "a", "session_end", Millis(5)).unwrap();
+    let batons = store.batons("/p").unwrap();
+    assert_eq!((batons.len(), batons[0].trigger.as_str(), batons[0].at), (1, "clear", Millis(5)));
+    assert_eq!((log.len(), log[0].at), (1, Millis(1)));
+    assert_eq!(store.injections(10).unwrap(), log);
+}
+
+#[test]
 fn of_two_heirs_one_gets_the_predecessor() {
     let folder = folder();
     let path = folder.path().join("l.db");
