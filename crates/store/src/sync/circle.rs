@@ -87,7 +87,8 @@ impl Store {
         self.write("leave the circle", |tx| {
             tx.execute_batch(
                 "DELETE FROM sync_log; DELETE FROM projects WHERE project_key IS NULL;
-                 UPDATE projects SET sync_id = NULL, sync_name = NULL, is_shared = 0;
+                 UPDATE projects SET sync_id = NULL, sync_name = NULL, is_shared = 0, since = 0, seen_prompts = 0,
+                     seen_observations = 0, seen_summaries = 0, seen_bookmarks = 0;
                  -- In another circle, own records are new; in the same one, they must not be stored a second time. Tombstones
                  -- stay: what was forgotten must not come back.
                  UPDATE sync_entities SET version = 0, digest = NULL

@@ -146,6 +146,9 @@ fn leaving_keeps_what_was_fetched_and_shares_nothing_more() {
     b.store.leave_circle().unwrap();
     assert_eq!(b.store.sync_self().unwrap(), None);
     assert_eq!((b.dump().len(), b.store.sync_projects().unwrap().len()), (2, 0));
+    let known = "SELECT count(*) FROM projects
+                 WHERE since + seen_prompts + seen_observations + seen_summaries + seen_bookmarks > 0";
+    assert_eq!(b.count(known), 0, "nothing is known of the circle any more");
     let other = ProjectId::of_name("other circle");
     let host = b.new_host();
     b.store.join_circle(longhaul_sync::CircleId::random([8; 16]), host, "b", "b", Millis(b.now)).unwrap();
