@@ -207,7 +207,7 @@ pub(crate) fn share(env: &Env, args: &ShareArgs) -> anyhow::Result<Exit> {
         ProjectOrigin::Name(name) => (ProjectId::of_name(name), name.trim().to_owned()),
     };
     let since = if args.past { Millis(0) } else { now(env) };
-    store.share_project(id, &project.key, &name, since)?;
+    store.share_project(id, &name, &project.key, &project.name, since)?;
     // A folder can claim any address, so the user is shown it, without a user name or a password.
     let claimed = match &origin {
         ProjectOrigin::Remote { url, .. } => format!(" as {}", normalised_url(url)),

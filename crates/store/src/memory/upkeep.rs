@@ -24,7 +24,7 @@ const REBUILT_AT_ONCE: usize = 1_000;
 pub struct Stats {
     /// Sessions.
     pub sessions: u64,
-    /// Projects.
+    /// Projects, as [`Store::projects`] lists them.
     pub projects: u64,
     /// Prompts.
     pub prompts: u64,
@@ -223,7 +223,10 @@ fn count(connection: &Connection) -> rusqlite::Result<Stats> {
     let page = number("PRAGMA page_size")?;
     Ok(Stats {
         sessions: number("SELECT count(*) FROM sessions")?,
-        projects: number("SELECT count(project_key) FROM projects")?,
+        projects: number(
+            "SELECT count(*) FROM (SELECT project_key FROM sessions
+                                   UNION SELECT project_key FROM projects WHERE observations > 0)",
+        )?,
         prompts: number("SELECT count(*) FROM prompts")?,
         observations: number("SELECT coalesce(sum(observations), 0) FROM projects")?,
         summaries: number("SELECT count(*) FROM session_summaries")?,

@@ -41,9 +41,12 @@ pub(crate) const MAKE_READY: &str = "UPDATE sync_log SET state = ?1 WHERE state 
 
 impl Store {
     /// Shares a project: what is made from `since` on becomes records, and what other hosts have shared is taken in.
+    ///
+    /// `shared_as` is the name that the other hosts are told, `name` its own, in case that nothing is recorded of it yet.
     pub fn share_project(
         &self,
         project: ProjectId,
+        shared_as: &str,
         project_key: &str,
         name: &str,
         since: Millis,
@@ -52,11 +55,11 @@ impl Store {
             tx.execute("DELETE FROM projects WHERE sync_id = ?1 AND project_key IS NULL", [project.as_bytes()])?;
             // Sharing it again, with more of the past: everything is looked at again. What is in the log already stays.
             tx.execute(
-                "INSERT INTO projects (sync_id, project_key, name, sync_name, is_shared, since) VALUES (?1, ?2, ?3, ?3, 1, ?4)
+                "INSERT INTO projects (sync_id, project_key, name, sync_name, is_shared, since) VALUES (?1, ?2, ?3, ?4, 1, ?5)
                  ON CONFLICT (project_key) DO UPDATE SET
-                     sync_id = ?1, sync_name = ?3, since = iif(is_shared, min(since, ?4), ?4), is_shared = 1,
+                     sync_id = ?1, sync_name = ?4, since = iif(is_shared, min(since, ?5), ?5), is_shared = 1,
                      seen_prompts = 0, seen_observations = 0, seen_summaries = 0, seen_bookmarks = 0",
-                (project.as_bytes(), project_key, name, Time(since)),
+                (project.as_bytes(), project_key, name, shared_as, Time(since)),
             )?;
             tx.execute(MAKE_READY, (READY, WAITS, project.as_bytes())).map(drop)
         })
@@ -88,7 +91,7 @@ impl Store {
 
 /// Returns the key and the name that a shared project has here; `None` if it is not shared here.
 pub(super) fn shared_as(connection: &Connection, project: ProjectId) -> rusqlite::Result<Option<(String, String)>> {
-    let sql = "SELECT project_key, sync_name FROM projects
+    let sql = "SELECT project_key, name FROM projects
                WHERE sync_id = ?1 AND is_shared = 1 AND project_key IS NOT NULL ORDER BY id LIMIT 1";
     connection.prepare_cached(sql)?.query_row([project.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }

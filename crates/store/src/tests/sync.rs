@@ -136,7 +136,7 @@ impl Machine {
     }
 
     fn share(&self) {
-        self.store.share_project(project(), "/p", "p", Millis(0)).unwrap();
+        self.store.share_project(project(), "p", "/p", "p", Millis(0)).unwrap();
     }
 
     fn new_host(&mut self) -> HostId {

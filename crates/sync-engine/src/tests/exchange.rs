@@ -27,7 +27,7 @@ impl Machine {
         let machine = Self { store, name, now: 1_000_000_000, _dir: dir };
         let host = HostId::random([number; 16]);
         machine.store.join_circle(header().circle, host, name, name, Millis(machine.now)).unwrap();
-        machine.store.share_project(ProjectId::of_name("p"), "/p", "p", Millis(0)).unwrap();
+        machine.store.share_project(ProjectId::of_name("p"), "p", "/p", "p", Millis(0)).unwrap();
         machine
     }
 

@@ -174,11 +174,11 @@ fn a_session_that_runs_here_gets_nothing_from_others() {
 #[test]
 fn a_call_of_another_session_or_project_is_not_overwritten() {
     let (mut a, mut engine) = (Machine::sharing("a"), Engine::default());
-    a.store.share_project(ProjectId::of_name("private"), "/p", "p", Millis(0)).unwrap();
+    a.store.share_project(ProjectId::of_name("private"), "p", "/p", "p", Millis(0)).unwrap();
     a.call("s-a", "Ran make");
     let call: String =
         a.store.connection.query_row("SELECT tool_use_id FROM observations", [], |row| row.get(0)).unwrap();
-    a.store.share_project(project(), "/elsewhere", "q", Millis(0)).unwrap();
+    a.store.share_project(project(), "q", "/elsewhere", "q", Millis(0)).unwrap();
     let before = a.dump();
     let body = Body::Observation(observation("hacked", Some(&call)));
     engine.forge(mallory(), record(entry(new_entity("call"), "s-m", body)));
@@ -202,7 +202,7 @@ fn however_many_projects_a_member_names_few_are_noted() {
     assert_eq!(a.count("SELECT count(*) FROM projects WHERE name = 'too many'"), 0);
     assert_eq!(a.store.sync_counts().unwrap().waiting, 2);
     // It can be shared all the same.
-    a.store.share_project(ProjectId::of_name("too many"), "/q", "q", Millis(0)).unwrap();
+    a.store.share_project(ProjectId::of_name("too many"), "q", "/q", "q", Millis(0)).unwrap();
     a.exchange(&mut engine);
     assert_eq!(a.store.sync_counts().unwrap().waiting, 1);
 }

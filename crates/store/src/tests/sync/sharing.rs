@@ -16,11 +16,11 @@ fn sharing_begins_now_unless_the_past_is_asked_for() {
     let (mut a, mut engine) = (Machine::new("a"), Engine::default());
     a.prompt("s-a", "before", "reply");
     let now = a.tick();
-    a.store.share_project(project(), "/p", "p", now).unwrap();
+    a.store.share_project(project(), "p", "/p", "p", now).unwrap();
     a.prompt("s-a", "after", "reply");
     a.exchange(&mut engine);
     assert_eq!(engine.records.len(), 1);
-    a.store.share_project(project(), "/p", "p", Millis(0)).unwrap();
+    a.store.share_project(project(), "p", "/p", "p", Millis(0)).unwrap();
     a.exchange(&mut engine);
     assert_eq!(engine.records.len(), 2, "the past is added, and what was sent is not sent again");
 }
@@ -66,11 +66,15 @@ fn records_of_a_project_that_is_not_shared_here_wait_encrypted() {
 #[test]
 fn a_project_has_another_folder_on_every_machine() {
     let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::new("b"), Engine::default());
-    b.store.share_project(project(), "/elsewhere", "other-name", Millis(0)).unwrap();
+    b.store.share_project(project(), "p", "/elsewhere", "other-name", Millis(0)).unwrap();
+    assert_eq!((b.store.projects().unwrap().len(), b.store.stats().unwrap().projects), (0, 0), "nothing is recorded");
     a.prompt("s-a", "go", "done");
     settle(&mut [&mut a, &mut b], &mut engine);
-    let key: String = b.store.connection.query_row("SELECT project_key FROM sessions", [], |row| row.get(0)).unwrap();
-    assert_eq!(key, "/elsewhere");
+    let known = b.store.projects().unwrap();
+    assert_eq!((known[0].key.as_str(), known[0].name.as_str()), ("/elsewhere", "other-name"));
+    assert_eq!((known.len(), b.store.stats().unwrap().projects), (1, 1));
+    assert_eq!(b.count("SELECT count(*) FROM sessions WHERE project = 'other-name'"), 1);
+    assert_eq!(b.store.sync_projects().unwrap()[0].name, "p", "as the others know it");
 }
 
 #[test]
@@ -152,7 +156,7 @@ fn leaving_keeps_what_was_fetched_and_shares_nothing_more() {
     let other = ProjectId::of_name("other circle");
     let host = b.new_host();
     b.store.join_circle(longhaul_sync::CircleId::random([8; 16]), host, "b", "b", Millis(b.now)).unwrap();
-    b.store.share_project(other, "/p", "p", Millis(0)).unwrap();
+    b.store.share_project(other, "p", "/p", "p", Millis(0)).unwrap();
     let mut second = Engine::default();
     b.exchange(&mut second);
     assert_eq!(second.records.len(), 1, "what a has made is not b's to share elsewhere");
@@ -185,7 +189,7 @@ fn a_summary_of_a_session_from_before_the_sharing_is_not_sent() {
     a.prompt("s-old", "before", "reply");
     a.call("s-calls", "before");
     let now = a.tick();
-    a.store.share_project(project(), "/p", "p", now).unwrap();
+    a.store.share_project(project(), "p", "/p", "p", now).unwrap();
     a.summary("s-old", "about what was before");
     a.summary("s-calls", "about what was before");
     a.exchange(&mut engine);
