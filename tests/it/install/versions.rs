@@ -82,7 +82,8 @@ fn the_copy_of_the_client_takes_no_space() {
     let space = space["what"].as_str().unwrap();
     let size = installed.metadata().unwrap().blocks() as f64 * 512.0 / 1e6;
     let all: f64 = space.split("Longhaul takes ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    assert!(all >= size && all < size * 2.0, "{size}: {space}");
+    // It says tenths.
+    assert!(all >= size - 0.1 && all < size * 2.0, "{size}: {space}");
     for part in ["installed versions", "copies of Claude Code", ".local/lib/longhaul"] {
         assert!(space.contains(part), "{part}: {space}");
     }
