@@ -4,11 +4,17 @@ use std::path::Path;
 
 use super::machine::Machine;
 use super::postgres_server::PostgresServer;
+use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::{Sandbox, tool};
 
 fn copy(from: &Path, to: &Path) {
     let _ = std::fs::remove_dir_all(to);
     assert!(tool("cp").args(["-a", "--"]).args([from, to]).status().unwrap().success());
+}
+
+/// Waits for what hooks have started: it would write into a folder that is being copied or replaced.
+fn let_rest(machine: &Machine) {
+    wait_until(DEADLINE, "the end of what hooks have started", || machine.sandbox.processes(None).is_empty());
 }
 
 /// Copies the files that are in `from` only.
@@ -33,6 +39,7 @@ fn a_copied_home_gets_an_id_of_its_own() {
     c.join(&a);
     a.work("before the copy", "x");
     a.done(&["now"]);
+    let_rest(&a);
     copy(&a.sandbox.data_dir(), &b.sandbox.data_dir());
     a.work("on the original", "x");
     a.done(&["now"]);
@@ -62,9 +69,11 @@ fn a_restored_backup_gets_back_what_it_had_sent() {
     a.work("before the backup", "x");
     a.done(&["now"]);
     let backup = a.sandbox.path("backup");
+    let_rest(&a);
     copy(&a.sandbox.data_dir(), &backup);
     a.work("after the backup", "x");
     a.done(&["now"]);
+    let_rest(&a);
     copy(&backup, &a.sandbox.data_dir());
     assert!(!a.remembers("after the backup"));
     a.work("after the restore", "x");
@@ -106,6 +115,8 @@ fn two_clones_that_wrote_to_a_folder_at_once_lose_nothing() {
     a.done(&["now"]);
     // B becomes a clone: with A's memory, in a data folder that counts as the same one.
     b.join(&a);
+    let_rest(&a);
+    let_rest(&b);
     let machine = b.rows("SELECT machine FROM sync_hosts WHERE circle IS NOT NULL").remove(0);
     for file in std::fs::read_dir(b.sandbox.data_dir()).unwrap().flatten().filter(|file| file.path().is_file()) {
         std::fs::remove_file(file.path()).unwrap();
