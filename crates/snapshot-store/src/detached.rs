@@ -376,7 +376,14 @@ fn request(place: &Place, event: &Event) -> Result<(), Error> {
     };
     let json = serde_json::to_vec(&request).map_err(|_| Error::Output)?;
     let name = format!("{}{}", event.created_at, request_suffix());
-    Ok(files::replace(&place.dir.join("requests").join(name), &json)?)
+    let file = place.dir.join("requests").join(name);
+    match files::replace(&file, &json) {
+        // Upkeep has just removed the store, which had no snapshot yet.
+        Err(longhaul_runtime::Error::Write { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(files::replace(&file, &json)?)
+        }
+        written => Ok(written?),
+    }
 }
 
 /// Returns how the names of the requests of this process end.
