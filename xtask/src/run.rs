@@ -30,9 +30,20 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
     Command::new(name)
 }
 
-/// Returns a command for the cargo that started xtask.
+/// Returns a command for the cargo that started xtask, without what that one has told xtask about its package: some build scripts
+/// look at these variables, so that their crates, and all that need them, would be built again after each `cargo xtask`.
+#[expect(clippy::disallowed_methods, reason = "xtask is a build tool: it has no Env to be passed")]
 pub fn cargo() -> Command {
-    program(var("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut cargo = program(var("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        if ["CARGO_PKG_", "CARGO_MANIFEST_"]
+            .iter()
+            .any(|of_package| name.as_encoded_bytes().starts_with(of_package.as_bytes()))
+        {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
 }
 
 /// Returns an environment variable that is set and not empty.
