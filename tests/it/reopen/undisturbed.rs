@@ -116,6 +116,8 @@ fn codex_is_resumed_by_its_own_command() {
     fs::set_permissions(&codex, fs::Permissions::from_mode(0o755)).unwrap();
     scene.tmux.run(&["new-session", "-d", "-s", "other", "-n", "codex", "env", "codex", "--first"]);
     wait_until(DEADLINE, "the session", || scene.longhaul(&["status"]).stdout.contains("idle"));
+    // Stores the window, if the hook's own process has not yet.
+    assert_eq!(scene.longhaul_inside(&["tmux", "refresh"]).status, Some(0));
     scene.kill_server();
     wait_until(DEADLINE, "the list", || listed(&scene).len() == 1);
     let outcome = scene.longhaul(&["reopen", "--yes"]);
