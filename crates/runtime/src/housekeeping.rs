@@ -1,15 +1,19 @@
 //! Tasks of no other job: configuration warnings, a word in the first session, and removing old files.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fs2::FileExt;
 use longhaul_core::Millis;
-use longhaul_core::catalog::{Job, MARKETPLACE};
+use longhaul_core::catalog::{COMMAND_LINE, Job, MARKETPLACE};
 use longhaul_core::event::{SessionStart, StartSource};
+use longhaul_inject::shell_single_quote;
 
+use crate::clock_and_env::patient;
 use crate::memory::salvage;
+use crate::tmux::{COMMAND, PATIENCE_IN_HOOK, Server, words};
 use crate::{Error, Flow, Hook, bounded_read, client_records, files, home, process};
 
 /// Session files that were not changed for this long are removed.
@@ -131,7 +135,8 @@ pub fn remove_old_versions(hook: &mut Hook<SessionStart>) -> Result<Flow, Error>
     }
     // A session with another configuration folder has its record there.
     let runs = |pid: Option<u32>| pid.is_some_and(|pid| env.client_pid != Some(pid) && process::is_alive(pid));
-    if hook.store()?.agents()?.iter().any(|agent| runs(agent.pid)) {
+    let agents = hook.store()?.agents()?;
+    if agents.iter().any(|agent| runs(agent.pid)) {
         return Ok(Flow::Next);
     }
     // A running `longhaul install` holds this lock: it records its version after it has copied it.
@@ -139,6 +144,9 @@ pub fn remove_old_versions(hook: &mut Hook<SessionStart>) -> Result<Flow, Error>
     if lock.try_lock_exclusive().is_err() || home::installed_id(user_home) != current {
         return Ok(Flow::Next);
     }
+    let own = Server::of(env).map(|server| server.socket);
+    let sockets = agents.into_iter().filter_map(|agent| agent.pane).map(|pane| pane.socket).chain(own);
+    replace_in_tmux(&sockets.collect(), &old, &exe);
     for folder in old {
         // Hidden first: what is left of it when this process is killed must not look like a version.
         let hidden =
@@ -148,6 +156,29 @@ pub fn remove_old_versions(hook: &mut Hook<SessionStart>) -> Result<Flow, Error>
         let _ = fs::rename(&folder, &hidden).and_then(|()| fs::remove_dir_all(&hidden));
     }
     Ok(Flow::Next)
+}
+
+/// Gives the tmux servers that call Longhaul in a version that is about to be removed the current one instead.
+fn replace_in_tmux(sockets: &BTreeSet<String>, old: &[PathBuf], exe: &Path) {
+    let in_hook = |socket: &String| Server::at(socket).within(patient(PATIENCE_IN_HOOK));
+    for server in sockets.iter().map(in_hook).filter(Server::answers) {
+        let Some(command) = server.globals(&[COMMAND]).ok().and_then(|mut values| values.pop()) else { continue };
+        for (folder, current) in old.iter().filter_map(|folder| Some((folder, beside(folder, exe)?))) {
+            let quoted = shell_single_quote(&folder.to_string_lossy());
+            if let Some(begins) = command.rfind(&format!("{}/", quoted.trim_end_matches('\''))) {
+                let exe = shell_single_quote(&current.join("bin").join(COMMAND_LINE).to_string_lossy());
+                // A server that does not take it goes on until `longhaul tmux setup` runs again.
+                let _ = server.run(&[words(["set-option", "-g", COMMAND, &format!("{}{exe}", &command[..begins])])]);
+            }
+        }
+    }
+}
+
+/// Returns the version beside `old` that contains `exe`.
+fn beside(old: &Path, exe: &Path) -> Option<PathBuf> {
+    let versions = old.parent()?;
+    let within = exe.strip_prefix(versions.canonicalize().ok()?).ok()?;
+    Some(versions.join(within.components().next()?))
 }
 
 /// Returns the folders in a folder. Hidden ones are left out: a copy is hidden until it is complete.

@@ -31,6 +31,9 @@ pub(crate) const PATIENCE_IN_HOOK: Duration = Duration::from_millis(800);
 /// How long to wait for a tmux server, where no hook waits. A loaded machine needs more than [`PATIENCE_IN_HOOK`] now and then.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The option with the command by which a server calls Longhaul.
+pub const COMMAND: &str = "@longhaul-command";
+
 /// Separates two values in the output of tmux. A control character is not possible: newer versions print it as `\037`.
 const SEPARATOR: &str = "=-longhaul-=";
 

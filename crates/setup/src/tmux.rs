@@ -8,7 +8,7 @@ use std::path::Path;
 
 use longhaul_core::Env;
 use longhaul_inject::shell_single_quote;
-use longhaul_runtime::tmux::{Server, words};
+use longhaul_runtime::tmux::{COMMAND, Server, words};
 use longhaul_runtime::{Error, Home};
 use longhaul_tracker::Options;
 
@@ -47,14 +47,14 @@ const OURS: [&str; 7] = [
     "@longhaul-saved-length",
     "@longhaul-saved-binding",
     "@longhaul-bound-key",
-    "@longhaul-command",
+    COMMAND,
     "@longhaul-status",
     "@longhaul-to-reopen",
 ];
 
 /// Returns the command by which tmux calls Longhaul: the executable with the current home, quoted for a shell.
 ///
-/// It is stored in the option `@longhaul-command`, which tmux expands in commands for a shell.
+/// It is stored in the option [`COMMAND`], which tmux expands in commands for a shell.
 pub fn command(exe: &Path, home: &Home, env: &Env) -> String {
     let quoted = |path: &Path| shell_single_quote(&path.to_string_lossy());
     // tmux runs in another folder, and with the environment of its own start.
@@ -74,7 +74,7 @@ pub fn command(exe: &Path, home: &Home, env: &Env) -> String {
 /// `command` is the result of [`command`]. Starts tmux three times.
 pub fn set_up(server: &Server, command: &str, options: &Options) -> Result<(), Error> {
     let [right, left, interval, length, old_interval, old_length, old_binding, bound_key] = state(server)?;
-    let mut commands = vec![set("@longhaul-command", command), set("status-right", &with_status(&right, &left))];
+    let mut commands = vec![set(COMMAND, command), set("status-right", &with_status(&right, &left))];
     for hook in FOCUS_HOOKS {
         commands.push(words(["set-hook", "-g", &format!("{hook}[{INDEX}]"), ON_FOCUS]));
     }
@@ -203,7 +203,7 @@ pub struct SetupState {
 
 /// Returns the state of the server's setup.
 pub fn setup_state(server: &Server) -> Result<SetupState, Error> {
-    let mut values = server.globals(&["@longhaul-command", PROBLEM])?.into_iter();
+    let mut values = server.globals(&[COMMAND, PROBLEM])?.into_iter();
     let mut next = || values.next().unwrap_or_default();
     Ok(SetupState { command: next(), problem: next() })
 }
@@ -218,7 +218,7 @@ pub fn show_setup_problem(server: &Server, reason: &str) -> Result<(), Error> {
 /// [`command`].
 pub fn set_up_with_first_session(server: &Server, command: &str) -> Result<(), Error> {
     let hook = format!("{RETRY_HOOK}[{INDEX}]");
-    let commands = [set("@longhaul-command", command), set(PROBLEM, WAITS), words(["set-hook", "-g", &hook, RETRY])];
+    let commands = [set(COMMAND, command), set(PROBLEM, WAITS), words(["set-hook", "-g", &hook, RETRY])];
     server.run(&commands).map(drop)
 }
 

@@ -2,10 +2,12 @@
 
 use std::fs;
 
+use longhaul_core::catalog::HOOK_EXECUTABLE;
 use serde_json::json;
 
-use super::{Machine, copy_folder, succeeds};
-use crate::sandbox::{Outcome, payload};
+use super::{Machine, copy_folder, fill, succeeds};
+use crate::sandbox::{Outcome, bin_dir, payload};
+use crate::tmux::Tmux;
 
 #[test]
 fn a_session_that_runs_keeps_its_version_and_there_is_one_registration() {
@@ -61,6 +63,34 @@ fn a_session_that_runs_alone_removes_what_an_update_has_replaced() {
     assert_eq!(machine.versions(), ["1.1.0"]);
     assert_eq!([".new", "1.0.0", "1.1.0"].map(|copy| copies.join(copy).exists()), [true, false, true]);
     succeeds(&machine.longhaul(&["--version"]));
+}
+
+#[test]
+fn tmux_calls_the_version_that_stays() {
+    let machine = Machine::new();
+    machine.start_session();
+    let copies = machine.sandbox.home().join(".claude/plugins/cache/longhaul/longhaul");
+    for version in ["1.0.0", "1.1.0"] {
+        fs::create_dir_all(copies.join(version).join("bin")).unwrap();
+        fill(&copies.join(version).join("bin"), None);
+    }
+    let hook = copies.join("1.1.0/bin").join(HOOK_EXECUTABLE);
+    fs::copy(bin_dir().join(HOOK_EXECUTABLE), &hook).unwrap();
+    let tmux = Tmux::start(&machine.sandbox);
+    let pane = tmux.pane(&["sleep", "600"], &[]);
+    let mut setup = machine.sandbox.program(copies.join("1.0.0/bin/longhaul"));
+    succeeds(&Outcome::of(setup.args(["tmux", "setup"]).envs(tmux.variables(&pane)), b""));
+    let command = || tmux.run(&["show-options", "-gv", "@longhaul-command"]);
+    let old = copies.join("1.0.0/bin/longhaul").display().to_string();
+    let before = command();
+    assert!(before.contains(&old), "{before}");
+    fs::write(copies.join("1.0.0/.orphaned_at"), "1").unwrap();
+    let mut start = machine.sandbox.program(&hook);
+    start.arg("session-start").envs(tmux.variables(&pane)).env("CLAUDE_PID", std::process::id().to_string());
+    let payload = payload("SessionStart", json!({ "session_id": "new" }));
+    assert_eq!(Outcome::of(&mut start, payload.as_bytes()).status, Some(0));
+    assert!(!copies.join("1.0.0").exists());
+    assert_eq!(command(), before.replace(&old, &copies.join("1.1.0/bin/longhaul").display().to_string()));
 }
 
 #[test]
