@@ -1,32 +1,32 @@
 //! Imports past sessions from the transcripts of Claude Code and Codex.
 //!
 //! Everything is stored under the ids in the transcript, so that reading it again changes nothing, whether an earlier
-//! import was interrupted or hooks have stored the same before.
+//! import was interrupted or hooks have stored the same before. The list of transcripts that were read completely only
+//! saves time: a transcript that is missing in it is read again, without changing anything.
 
-mod head;
-mod ledger;
 mod reading;
-pub(crate) mod turns_to_records;
 mod writing;
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-use longhaul_core::{Config, Env, SessionId};
-use longhaul_store::{Bulk, NewSession, Session, Store};
-use longhaul_transcript::RolloutName;
-
-use self::head::Head;
-use self::ledger::Ledger;
-use self::reading::{ReaderMessage, WAITING, read_all};
-pub(crate) use self::turns_to_records::{Part, RecordBuilder};
-use self::writing::Writer;
-pub(crate) use self::writing::past_turn;
+use longhaul_core::{Config, Env, Millis, SessionId};
 use longhaul_runtime::handoff::Project;
-use longhaul_runtime::{Error, Home, files};
+use longhaul_runtime::{Error, Home, TranscriptFile, bounded_read, files};
+use longhaul_store::{Bulk, NewSession, Session, Store};
+use longhaul_transcript::{RolloutName, SessionMeta, parse_timestamp};
+use serde::{Deserialize, Serialize};
+
+use self::reading::{ReaderMessage, WAITING, read_all};
+use self::writing::Writer;
+
+pub(crate) use self::reading::{Part, RecordBuilder};
+pub(crate) use self::writing::past_turn;
 
 /// The prefix of transcripts of subagents, which older versions of Claude Code write beside those of the sessions.
 const SIDECHAIN: &str = "agent-";
@@ -281,4 +281,109 @@ fn register(store: &Store, id: &SessionId, head: &Head, transcript: &Path) -> Re
         path: PathBuf::from(&*transcript),
         source: std::io::Error::other("its session was deleted meanwhile"),
     })
+}
+
+/// Maximum number of bytes read. Claude Code's own entries come first and take a few kilobytes.
+const MOST_OF_HEAD: u64 = 16 * 1024 * 1024;
+
+/// The folder and the time at which a session was started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Head {
+    cwd: PathBuf,
+    at: Option<Millis>,
+}
+
+#[derive(Deserialize)]
+struct HeadWire {
+    uuid: Option<String>,
+    cwd: Option<String>,
+    timestamp: Option<String>,
+}
+
+impl Head {
+    /// Reads a transcript up to its first entry; `None` if there is none.
+    ///
+    /// If the entry names no folder, it is the folder that contains the transcript.
+    fn read(path: &Path) -> Result<Option<Self>, Error> {
+        let failed = |source| Error::Read { path: path.to_owned(), source };
+        let mut lines = BufReader::new(TranscriptFile::open(path).map_err(failed)?.take(MOST_OF_HEAD));
+        let mut line = Vec::new();
+        let mut first: Option<Self> = None;
+        loop {
+            line.clear();
+            if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 {
+                return Ok(first);
+            }
+            if let Some(SessionMeta { cwd, at, is_subagent, .. }) = SessionMeta::parse(&line) {
+                // The work of a subagent is recorded in the session that started it.
+                let cwd = cwd.map_or_else(|| path.parent().unwrap_or(path).to_owned(), PathBuf::from);
+                return Ok((!is_subagent).then_some(Self { cwd, at }));
+            }
+            let Ok(HeadWire { uuid: Some(_), cwd, timestamp }) = serde_json::from_slice(&line) else { continue };
+            let at = first.as_ref().and_then(|first| first.at).or_else(|| parse_timestamp(timestamp.as_deref()?));
+            if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
+                return Ok(Some(Self { cwd: PathBuf::from(cwd), at }));
+            }
+            first.get_or_insert_with(|| Self { cwd: path.parent().unwrap_or(path).to_owned(), at });
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct LedgerWire {
+    path: String,
+    bytes: u64,
+    modified: u64,
+    /// The inode of the database into which it was read. The entry does not apply to another one.
+    database: u64,
+}
+
+/// Maximum size of the list, which has a line for each transcript.
+const MOST_OF_LEDGER: u64 = 256 << 20;
+
+/// The list of transcripts that were read.
+struct Ledger {
+    path: PathBuf,
+    file: File,
+    database: u64,
+    read: BTreeMap<String, (u64, u64)>,
+}
+
+impl Ledger {
+    fn open(home: &Home) -> Result<Self, Error> {
+        let path = home.dir().join("imported.jsonl");
+        let database = fs::metadata(home.database()).map_or(0, |metadata| metadata.ino());
+        let lines = bounded_read::text(&path, MOST_OF_LEDGER).unwrap_or_default();
+        let lines = lines.lines().filter_map(|line| serde_json::from_str::<LedgerWire>(line).ok());
+        let read = lines
+            .filter(|line| line.database == database)
+            .map(|line| (line.path, (line.bytes, line.modified)))
+            .collect();
+        Ok(Self { file: files::open_append(&path)?, path, database, read })
+    }
+
+    /// Returns whether a transcript is unchanged since it was read.
+    fn has(&self, source: &Source) -> bool {
+        self.read.get(&*source.path.to_string_lossy()) == Some(&(source.bytes, source.modified))
+    }
+
+    /// Records that a transcript was read. Must be called after its last commit.
+    fn add(&mut self, source: &Source) -> Result<(), Error> {
+        let path = source.path.to_string_lossy().into_owned();
+        let line = self.line(&path, source.bytes, source.modified);
+        self.file.write_all(line.as_bytes()).map_err(|source| Error::Write { path: self.path.clone(), source })?;
+        self.read.insert(path, (source.bytes, source.modified));
+        Ok(())
+    }
+
+    /// Writes the list again, with each transcript once.
+    fn tidy(&self) -> Result<(), Error> {
+        let lines = self.read.iter().map(|(path, (bytes, modified))| self.line(path, *bytes, *modified));
+        files::replace(&self.path, lines.collect::<String>().as_bytes())
+    }
+
+    fn line(&self, path: &str, bytes: u64, modified: u64) -> String {
+        let line = LedgerWire { path: path.to_owned(), bytes, modified, database: self.database };
+        serde_json::to_string(&line).map_or_else(|_| String::new(), |line| line + "\n")
+    }
 }

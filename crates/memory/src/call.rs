@@ -1,4 +1,6 @@
-//! A tool call in the form of the spool: one line, with limited length, without private or secret text.
+//! A tool call in the form of the spool: one line, with limited length, without private or secret text. Also which
+//! tools' calls are not remembered, and the maximum lengths of all that is stored: longer texts are cut in the middle
+//! (`core/src/text.rs`).
 
 use std::borrow::Cow;
 
@@ -7,10 +9,27 @@ use longhaul_core::hash::fnv1a;
 use longhaul_core::text::cut_middle;
 use serde::{Deserialize, Serialize};
 
-use crate::kept_chars::{RESPONSE_CHARS, input_chars};
-use crate::redact::{redact, redact_input_commands};
-use crate::redacted_ends::redacted_ends;
+use crate::redact::{redact, redact_input_commands, redacted_ends};
 use crate::strip::strip_json;
+
+/// The number of characters that are kept of a tool's input.
+pub const INPUT_CHARS: usize = 4_096;
+
+/// Returns the number of characters that are kept of the input of `tool`: of a task list all of it, unless it is endless.
+pub fn input_chars(tool: &str) -> usize {
+    if tool == "TodoWrite" { RESPONSE_CHARS } else { INPUT_CHARS }
+}
+
+/// The number of characters that are kept of a tool's response.
+pub const RESPONSE_CHARS: usize = 16_384;
+
+/// The number of characters that are kept of a prompt, wherever it is stored. Where a reply is shown to a model or
+/// summarized, no more of it is used either.
+pub const SAID_CHARS: usize = 16_384;
+
+/// The number of characters that are kept of the replies of a turn. They are searched in full, so the limit is far above
+/// the length of replies that are written to be read.
+pub const REPLY_CHARS: usize = 262_144;
 
 /// Maximum length of a text whose content could be guessed from its hash.
 const GUESSABLE: usize = 64 * 1024;
@@ -173,4 +192,52 @@ mod millis {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Error> {
         u64::deserialize(deserializer).map(Millis)
     }
+}
+
+/// Tools that are skipped by default: they keep lists, ask the user, or load something.
+pub(crate) const DEFAULT_SKIPPED: [&str; 14] = [
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ListMcpResources",
+    "ListMcpResourcesTool",
+    "Skill",
+    "SlashCommand",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+    "WaitForMcpServers",
+];
+
+/// Longhaul's own tools, under any name of the server: reading the memory must not be remembered.
+const OWN: &str = "mcp__*longhaul*";
+
+/// Returns whether calls of `tool` are skipped.
+///
+/// These are the `configured` tools, or the default ones if none are configured. A `*` in an entry matches any
+/// characters. Longhaul's own tools, and calls without a tool name, are always skipped.
+pub fn is_skipped(tool: &str, configured: &[String]) -> bool {
+    let listed = match configured {
+        [] => DEFAULT_SKIPPED.contains(&tool),
+        patterns => patterns.iter().any(|pattern| matches(pattern, tool)),
+    };
+    tool.is_empty() || listed || matches(OWN, tool)
+}
+
+/// Returns whether `name` matches `pattern`, in which a `*` matches any characters.
+///
+/// Each part between two stars is matched at its first occurrence.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let Some((first, others)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = others.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
 }

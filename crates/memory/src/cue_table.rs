@@ -1,6 +1,5 @@
-//! Finds which of many words a text has at a position. Whole replies are read, and there are a hundred words.
-
-use crate::beginning_set::Beginnings;
+//! Finds which of many words a text has at a position. Whole replies are read, and there are a hundred words, so a set
+//! of their beginnings excludes most texts without comparing them.
 
 /// Words, each with what it stands for.
 pub(crate) struct CueTable<K> {
@@ -39,6 +38,26 @@ impl<K: Copy> CueTable<K> {
             .iter()
             .filter(move |(cue, _)| text[at..].starts_with(cue))
             .map(|(_, kind)| *kind)
+    }
+}
+
+/// A set of 16-bit numbers, with a bit for each.
+#[derive(Debug, Clone)]
+pub(crate) struct Beginnings(Box<[u64; 1024]>);
+
+impl Default for Beginnings {
+    fn default() -> Self {
+        Self(Box::new([0; 1024]))
+    }
+}
+
+impl Beginnings {
+    pub(crate) fn insert(&mut self, number: u16) {
+        self.0[usize::from(number / 64)] |= 1 << (number % 64);
+    }
+
+    pub(crate) fn contains(&self, number: u16) -> bool {
+        self.0[usize::from(number / 64)] & 1 << (number % 64) != 0
     }
 }
 

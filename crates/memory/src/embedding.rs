@@ -1,17 +1,19 @@
 //! Sentence vectors from a static model: a table of token vectors, which are averaged. Two texts that mean the same in
 //! different words get similar vectors, in microseconds and without another process.
 //!
-//! The model is a file of about 4 MB, with one byte per dimension, which `cargo xtask model` trains with a model of the kind
-//! that model2vec distils. Its bytes are an argument.
-
-mod closeness;
+//! The model is a file of about 4 MB, with one byte per dimension, which `cargo xtask model` trains with a model of the
+//! kind that model2vec distils. Its bytes are an argument.
+//!
+//! How close a whole text is to a question is compared sentence by sentence: the mean over a longer text, which is what
+//! is stored of it, says little about each of its sentences.
 
 use std::iter;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-pub use self::closeness::Question;
+#[cfg(test)]
+mod tests;
 
 /// The largest scale of a token's vector. With it, the sum over the most tokens that a text can have is still finite.
 const MAX_SCALE: f32 = 1e30;
@@ -208,7 +210,7 @@ const MAX_CHARS: usize = 8_192;
 ///
 /// The reference implementation keeps symbols that are not ASCII inside their word. A vocabulary has few such words:
 /// taken apart, `a→b` still counts as `a` and `b`.
-pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
+fn words(text: &str) -> impl Iterator<Item = String> {
     let mut chars = text.chars().take(MAX_CHARS).flat_map(char::to_lowercase).nfd().filter(|c| !is_combining_mark(*c));
     let mut next: Option<char> = None;
     iter::from_fn(move || {
@@ -304,8 +306,8 @@ pub struct Shape {
     pub dims: usize,
     /// Number of tokens.
     pub tokens: usize,
-    pub(crate) id_bytes: usize,
-    pub(crate) text_bytes: usize,
+    id_bytes: usize,
+    text_bytes: usize,
 }
 
 impl Shape {
@@ -347,11 +349,11 @@ impl Shape {
         self.scale_offset(self.tokens) + self.dims * token
     }
 
-    pub(crate) fn id_start(&self) -> usize {
+    fn id_start(&self) -> usize {
         Self::BYTES
     }
 
-    pub(crate) fn offsets_start(&self) -> usize {
+    fn offsets_start(&self) -> usize {
         self.id_start() + self.id_bytes
     }
 
@@ -361,7 +363,7 @@ impl Shape {
 }
 
 /// Reads a number; `None` where the bytes end before.
-pub(crate) fn read_u32(bytes: &[u8], at: usize) -> Option<usize> {
+fn read_u32(bytes: &[u8], at: usize) -> Option<usize> {
     let four = bytes.get(at..)?.first_chunk::<4>()?;
     usize::try_from(u32::from_le_bytes(*four)).ok()
 }
@@ -467,5 +469,72 @@ impl Mean {
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// How many sentences in a row are compared as one, at most.
+const SENTENCES: usize = 3;
+
+/// A sentence with fewer tokens is no sentence.
+const FEW_TOKENS: usize = 3;
+
+/// A question that texts are compared with.
+#[derive(Debug)]
+pub struct Question<'a> {
+    model: &'a Model,
+    /// Its vector, of length 1.
+    unit: Vec<f32>,
+}
+
+impl<'a> Question<'a> {
+    /// Begins with the question's text; `None` where it has no known token.
+    pub fn new(model: &'a Model, text: &str) -> Option<Self> {
+        let mut sum = vec![0.0; model.dims()];
+        model.vocabulary.tokens(text).iter().for_each(|token| model.add(*token, &mut sum));
+        let length = length(&sum);
+        let is_usable = length > 0.0 && length.is_finite();
+        is_usable.then(|| Self { model, unit: sum.iter().map(|value| (f64::from(*value) / length) as f32).collect() })
+    }
+
+    /// Returns the similarity of the sentences in a row that are closest: 1 the same, 0 unrelated.
+    pub fn closeness(&self, text: &str) -> f32 {
+        let sentences: Vec<Vec<usize>> = sentences(text)
+            .map(|sentence| self.model.vocabulary.tokens(sentence))
+            .filter(|tokens| tokens.len() >= FEW_TOKENS)
+            .collect();
+        let mut best = 0.0_f32;
+        for first in 0..sentences.len() {
+            let mut sum = vec![0.0; self.model.dims()];
+            for tokens in sentences[first..].iter().take(SENTENCES) {
+                tokens.iter().for_each(|token| self.model.add(*token, &mut sum));
+                best = best.max(cosine(&self.unit, &sum));
+            }
+        }
+        best
+    }
+}
+
+/// Returns the sentences of a text.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let is_end = |c: char| matches!(c, '.' | '!' | '?' | ';' | ':' | '。' | '！' | '？');
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut ends = rest.char_indices().zip(rest.chars().skip(1).chain(['\n']));
+        let end = ends.find(|((_, c), next)| *c == '\n' || (is_end(*c) && next.is_whitespace()));
+        let end = end.map_or(rest.len(), |((at, c), _)| at + c.len_utf8());
+        let (sentence, others) = rest.split_at(end);
+        rest = others;
+        Some(sentence)
+    })
+}
+
+/// Returns the similarity of a sum to a vector of length 1.
+fn cosine(unit: &[f32], sum: &[f32]) -> f32 {
+    let length = length(sum);
+    let dot: f64 = unit.iter().zip(sum).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+    if length > 0.0 { (dot / length) as f32 } else { 0.0 }
+}
+
+fn length(values: &[f32]) -> f64 {
+    values.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt()
+}

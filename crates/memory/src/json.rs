@@ -1,5 +1,6 @@
-//! Reads JSON text that may have been cut, without building a tree.
+//! Reads JSON text that may have been cut, without building a tree; and single fields of a tool's input or response.
 
+use longhaul_core::text::NOTE_START;
 use memchr::memchr;
 
 /// Returns the position of the closing quote of the string whose content begins at `start`.
@@ -66,4 +67,112 @@ fn unescape_unicode<'a>(rest: &'a str, text: &mut String) -> &'a str {
 fn hex(text: &str) -> Option<u32> {
     let digits = text.get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
     u32::from_str_radix(digits, 16).ok()
+}
+
+/// JSON text whose fields are read one by one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields<'a>(pub(crate) &'a str);
+
+/// A string of the document.
+struct Token<'a> {
+    inside: &'a str,
+    /// The text after its closing quote.
+    after: &'a str,
+    depth: usize,
+    is_key: bool,
+}
+
+impl<'a> Fields<'a> {
+    /// Returns the text of a field; `None` for a number or a list.
+    pub(crate) fn text(self, key: &str) -> Option<String> {
+        self.value(key)?.strip_prefix('"').map(|value| unescape(inside(value))).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Returns the text of the first of these fields that has one.
+    pub(crate) fn first_text(self, keys: &[&str]) -> Option<String> {
+        keys.iter().find_map(|key| self.text(key))
+    }
+
+    /// Returns the number in a field.
+    pub(crate) fn number(self, key: &str) -> Option<u64> {
+        let value = self.value(key)?;
+        let digits = value.bytes().take_while(u8::is_ascii_digit).count();
+        value[..digits].parse().ok()
+    }
+
+    /// Returns whether a field is `true`.
+    pub(crate) fn flag(self, key: &str) -> bool {
+        self.value(key).is_some_and(|value| value.starts_with("true"))
+    }
+
+    /// Returns the object in a field; an empty one if there is none.
+    pub(crate) fn object(self, key: &str) -> Self {
+        Self(self.value(key).filter(|value| value.starts_with('{')).unwrap_or("{}"))
+    }
+
+    /// Returns the strings of a list.
+    pub(crate) fn list(self, key: &str) -> Vec<String> {
+        let Some(list) = self.value(key).filter(|value| value.starts_with('[')) else { return Vec::new() };
+        tokens(list).take_while(|token| token.depth > 0).map(|token| unescape(token.inside)).collect()
+    }
+
+    /// Returns the text of every field of this name, at any depth.
+    pub(crate) fn every(self, key: &str) -> Vec<String> {
+        let values = tokens(self.0).filter(|token| token.is_key && token.inside == key).map(|token| value(token.after));
+        values.filter_map(|value| value.strip_prefix('"').map(|value| unescape(inside(value)))).collect()
+    }
+
+    /// Returns the readable text of a response of any shape.
+    pub(crate) fn said(self) -> String {
+        let raw = self.0.trim();
+        if let Some(text) = raw.strip_prefix('"') {
+            return unescape(inside(text));
+        }
+        let text = self.first_text(&["result", "content", "text", "message", "output", "stdout", "error"]);
+        let text = text.unwrap_or_else(|| self.every("text").join("\n"));
+        if text.is_empty() && !matches!(raw, "{}" | "[]" | "null") { raw.to_owned() } else { text }
+    }
+
+    /// Returns the value of a field and everything after it.
+    fn value(self, key: &str) -> Option<&'a str> {
+        let is_it = |token: &Token<'_>| token.is_key && token.inside == key;
+        let found = tokens(self.0).find(|token| token.depth == 1 && is_it(token));
+        // After a cut, the depth is not known.
+        let behind = || tokens(self.0).filter(|token| is_it(token)).last().filter(|token| self.is_behind_cut(token));
+        found.or_else(behind).map(|token| value(token.after))
+    }
+
+    fn is_behind_cut(self, token: &Token<'_>) -> bool {
+        self.0[..self.0.len() - token.after.len()].contains(NOTE_START)
+    }
+}
+
+/// Returns the text after a key and its colon.
+fn value(after: &str) -> &str {
+    after.trim_start().trim_start_matches(':').trim_start()
+}
+
+/// Returns a string up to its end, or all of it if the end was cut.
+fn inside(text: &str) -> &str {
+    string_end(text, 0).map_or(text, |end| &text[..end])
+}
+
+/// Returns the strings of a document, in order.
+fn tokens(json: &str) -> impl Iterator<Item = Token<'_>> {
+    let mut rest = json;
+    let mut depth = 0_usize;
+    std::iter::from_fn(move || {
+        let quote = rest.find('"')?;
+        for byte in rest[..quote].bytes() {
+            match byte {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        let inside = inside(&rest[quote + 1..]);
+        let after = rest.get(quote + inside.len() + 2..).unwrap_or_default();
+        rest = after;
+        Some(Token { inside, after, depth, is_key: is_key(after) })
+    })
 }

@@ -1,15 +1,12 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
-mod beginning_set;
 mod call;
 mod conclusions;
 mod cue_table;
 pub mod embedding;
 mod exchanges;
 mod json;
-mod json_fields;
-mod kept_chars;
 mod key_block;
 mod left_to_do;
 mod observation;
@@ -18,16 +15,16 @@ mod page;
 mod query;
 mod recall;
 mod redact;
-mod redacted_ends;
-mod skip;
 mod strip;
 mod summarize;
 mod terms;
 mod text;
 
-pub use crate::call::{Call, RawCall, Secrets, fold_key};
+pub use crate::call::{
+    Call, INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, RawCall, SAID_CHARS, Secrets, fold_key, input_chars, is_skipped,
+    matches,
+};
 pub use crate::exchanges::Exchange;
-pub use crate::kept_chars::{INPUT_CHARS, REPLY_CHARS, RESPONSE_CHARS, SAID_CHARS, input_chars};
 pub use crate::observation::{Kind, MadeBy, Observation, Summary};
 pub use crate::observe::{NARRATIVE_CHARS, TITLE_CHARS, command_key, decisions, fix_of, observe};
 pub use crate::page::{
@@ -45,9 +42,7 @@ pub use crate::recall::{
     bring, choose, common_terms, dates_in, decide, decides, is_said_already, is_short, keep_among_first,
     recalled_message, said_parts, spelled_like, wanted_terms,
 };
-pub use crate::redact::{redact, redact_command, redact_input_commands};
-pub use crate::redacted_ends::redacted_ends;
-pub use crate::skip::{is_skipped, matches};
+pub use crate::redact::{redact, redact_command, redact_input_commands, redacted_ends};
 pub use crate::strip::strip_json;
 pub use crate::summarize::{PART_CHARS, REQUEST_CHARS, SUMMED_UP, TurnText, summarize};
 pub use crate::terms::{Form, Language, Piece, TERMS_VERSION, Terms, fold, forms, is_stop_word, split};

@@ -1,26 +1,52 @@
 //! The page that a new session is shown of its project's memory, within a number of characters.
 //!
-//! One line per session, newest first: requests, each with its result, decisions first. Then what is left to do, the
-//! checks that failed when they were last run, and decisions and notes. It states facts only.
+//! One line per session, newest first: requests, each with its result, decisions first. Then what is left to do, which
+//! `left_to_do.rs` finds in replies, the checks that failed when they were last run, and decisions and notes. It states
+//! facts only.
 
-mod failing;
-mod limits;
-mod session_line;
-mod still_to_do;
+use std::collections::HashSet;
 
 use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::record::{CLOSE, OPEN, defuse};
 use longhaul_core::text::tokens;
 use longhaul_core::{Millis, counted, grouped};
 
-use self::failing::failing;
-use self::limits::{FAILING_LINES, HOST_CHARS, KEPT_LINES, LEFT_LINES, NAME_CHARS};
-pub use self::limits::{PAGE_MIN_CHARS, PAGE_NEW_SUMMARIES, PAGE_NOTES, PAGE_RECORDS, PAGE_SESSIONS};
-use self::session_line::{SessionLine, session_line};
-use self::still_to_do::still_to_do;
+use crate::exchanges::is_telling;
 use crate::observation::{Kind, MadeBy, Summary};
-use crate::observe::TITLE_CHARS;
-use crate::text::one_line;
+use crate::observe::{TITLE_CHARS, is_check};
+use crate::summarize::{without_commands, without_failures};
+use crate::terms::is_stop_word;
+use crate::text::{first_lines, one_line};
+
+/// Maximum number of sessions on a page: the project's newest ones.
+pub const PAGE_SESSIONS: usize = 24;
+
+/// Number of the project's newest records that are searched for failed checks, decisions and notes.
+pub const PAGE_RECORDS: usize = 300;
+
+/// Maximum number of older notes.
+pub const PAGE_NOTES: usize = 12;
+
+/// Maximum number of sessions that are summarized for a page, because their summary is missing.
+pub const PAGE_NEW_SUMMARIES: usize = 3;
+
+/// A page is not shown if there is room for fewer characters than this.
+pub const PAGE_MIN_CHARS: usize = 600;
+
+/// Maximum length of a project's name, in characters.
+const NAME_CHARS: usize = 100;
+
+/// Maximum length of the name of a host, in characters.
+const HOST_CHARS: usize = 40;
+
+/// Maximum number of lines of what is left to do.
+const LEFT_LINES: usize = 5;
+
+/// Maximum number of lines of failed checks.
+const FAILING_LINES: usize = 5;
+
+/// Maximum number of lines of decisions and notes.
+const KEPT_LINES: usize = 12;
 
 /// The content of a page.
 #[derive(Debug, Clone, Copy, Default)]
@@ -270,4 +296,220 @@ fn name(text: &str) -> String {
 
 fn count(text: &str) -> usize {
     text.chars().count()
+}
+
+/// Maximum length of one request, in characters.
+const REQUEST_CHARS: usize = 160;
+
+/// Minimum space for another request with its result, and for the changes, in characters.
+const EXCHANGE_CHARS: usize = 120;
+const DONE_CHARS: usize = 40;
+
+/// The separator between the requests of a session.
+const SEPARATOR: &str = " | ";
+
+/// The result of a session that has none.
+const NO_RESULT: &str = "(no result recorded)";
+
+/// The line of a session.
+struct SessionLine {
+    text: String,
+    /// Whether it contains a result.
+    has_result: bool,
+}
+
+/// Returns the line of a session, of at most about `chars` characters; `None` if it has neither a request nor a result.
+fn session_line(session: &PageSession, input: &PageInput<'_>, chars: usize) -> Option<SessionLine> {
+    let (text, has_result) = match session.made_by {
+        MadeBy::Rule if session.summary.exchanges.is_empty() => whole(session, "", chars)?,
+        MadeBy::Rule => (paired(session, chars), true),
+        MadeBy::Model | MadeBy::Person => whole(session, session.summary.learned.trim(), chars)?,
+    };
+    let reader = if session.is_reader { "(this session) " } else { "" };
+    let (record, text) = (defuse(&session.record), defuse(&text));
+    let host = shown_host(session.host.as_deref());
+    let text = format!("- {record} {} {host}{reader}{text}\n", moment(session.at, input.offset_seconds));
+    Some(SessionLine { text, has_result })
+}
+
+/// Returns requests with the results of their own turns, as many as fit, and the changes of the session.
+fn paired(session: &PageSession, chars: usize) -> String {
+    let mut text = String::new();
+    for exchange in &session.summary.exchanges {
+        let separator = if text.is_empty() { "" } else { SEPARATOR };
+        let room = chars.saturating_sub(text.chars().count() + separator.len());
+        if !text.is_empty() && room < EXCHANGE_CHARS {
+            break;
+        }
+        let asked = one_line(&exchange.asked, REQUEST_CHARS.min(room / 2));
+        let outcome = one_line(&exchange.outcome, room.saturating_sub(asked.chars().count() + 3));
+        text = format!("{text}{separator}{asked} → {outcome}");
+    }
+    let room = chars.saturating_sub(text.chars().count() + SEPARATOR.len());
+    let done = unsaid(without_commands(&session.summary.completed), &text);
+    if done.is_empty() || room < DONE_CHARS {
+        return text;
+    }
+    let done = one_line(&done, room);
+    // The changes belong to the session. After several requests they must not look like the result of the last one.
+    if text.contains(SEPARATOR) { format!("{text}{SEPARATOR}{done}") } else { joined(&text, &done) }
+}
+
+/// Returns the first request of the session with the results of the whole session, and whether there are any; `None` if
+/// the line would be empty.
+fn whole(session: &PageSession, learned: &str, chars: usize) -> Option<(String, bool)> {
+    let request = request(session);
+    let outcome = joined(learned, without_commands(&session.summary.completed));
+    if outcome.is_empty() && session.summary.next_steps.trim().is_empty() && !is_telling(&request) {
+        return None;
+    }
+    let request = one_line(&request, REQUEST_CHARS.min(chars / 2));
+    let room = chars.saturating_sub(request.chars().count());
+    let (outcome, has_result) = match one_line(&outcome, room) {
+        outcome if outcome.is_empty() => (NO_RESULT.to_owned(), false),
+        outcome => (outcome, true),
+    };
+    Some((format!("{request} → {outcome}"), has_result))
+}
+
+fn request(session: &PageSession) -> String {
+    let first = first_lines(&session.first_prompt, 2);
+    let request = first_lines(&session.summary.request, 2);
+    // The request in a model's summary is that of the whole session.
+    let is_whole = session.made_by != MadeBy::Rule && is_telling(&request);
+    if !is_whole && (is_telling(&first) || request.is_empty()) { first } else { request }
+}
+
+/// Returns the parts of `done` that are not in the line yet.
+fn unsaid(done: &str, line: &str) -> String {
+    let parts = done.split_inclusive(". ");
+    let is_new = |part: &&str| !line.contains(part.trim().trim_end_matches('.'));
+    // The parts were joined by full stops, but some scripts have their own.
+    parts.filter(is_new).collect::<String>().trim().replace("。.", "。")
+}
+
+/// Joins two texts as sentences.
+fn joined(first: &str, second: &str) -> String {
+    match (first.is_empty(), second.is_empty()) {
+        (true, _) => second.to_owned(),
+        (false, true) => first.to_owned(),
+        (false, false) if first.ends_with(['.', '!', '?', '…', '。']) => format!("{first} {second}"),
+        (false, false) => format!("{first}. {second}"),
+    }
+}
+
+/// Maximum length of one session's list, in characters.
+const LIST_CHARS: usize = 400;
+
+/// Number of the newest sessions that are checked. The items of older ones are done or given up.
+const SESSIONS: usize = 10;
+
+/// An item counts as continued if a later session has this share of its words, in percent.
+const TAKEN_UP: usize = 70;
+
+/// Returns a line for each session with open items, newest first, at most `most`.
+///
+/// Items that a later session was asked for, or has done, are left out.
+fn still_to_do(sessions: &[PageSession], most: usize) -> Vec<String> {
+    let mut later: Vec<HashSet<String>> = Vec::new();
+    let mut lines = Vec::new();
+    for session in sessions.iter().take(SESSIONS) {
+        let summary = &session.summary;
+        let items = without_failures(&summary.next_steps).split("; ").map(str::trim);
+        let open: Vec<&str> = items.filter(|item| !item.is_empty() && !is_taken_up(item, &later)).collect();
+        if !open.is_empty() && lines.len() < most {
+            let list = defuse(&one_line(&open.join("; "), LIST_CHARS));
+            lines.push(format!("- {}: {list}\n", defuse(&session.record)));
+        }
+        let done = [&session.first_prompt, &summary.request, &summary.completed];
+        later.push(done.into_iter().flat_map(|text| words(text)).collect());
+    }
+    lines
+}
+
+/// Returns whether one of the later sessions, each given as its words, is about an item. A single word is not enough.
+fn is_taken_up(item: &str, later: &[HashSet<String>]) -> bool {
+    let words: Vec<String> = words(item).filter(|word| !is_stop_word(word)).collect();
+    let known = |session: &HashSet<String>| words.iter().filter(|word| session.contains(*word)).count();
+    words.len() > 1 && later.iter().any(|session| known(session) * 100 >= words.len() * TAKEN_UP)
+}
+
+/// Returns the words of a text in lower case.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
+/// Returns the failures after which no run of the same command succeeded in any session. `records` and the result are
+/// ordered from new to old.
+///
+/// Only a run that ended has a `command_key`, and a run that is not a problem has succeeded. A later run without the
+/// last arguments, such as `cargo test` after `cargo test parser`, counts for both.
+fn failing(records: &[PageRecord]) -> Vec<&PageRecord> {
+    let mut later: Vec<&str> = Vec::new();
+    let mut open = Vec::new();
+    for record in records {
+        let Some(key) = record.command_key.as_deref() else { continue };
+        if record.kind == Kind::Problem && !later.iter().any(|run| *run == key || covers(run, key)) {
+            open.push(record);
+        }
+        later.push(key);
+    }
+    open
+}
+
+/// Returns whether a check runs everything that `key` runs, which is the same check with additional names.
+fn covers(run: &str, key: &str) -> bool {
+    let Some(names) = key.strip_prefix(run).and_then(|rest| rest.strip_prefix(' ')) else { return false };
+    let are_names = names.split(' ').all(|name| !name.starts_with(['-', '&', '|', ';']));
+    // `make` alone does not run `make test`.
+    are_names && run.contains(' ') && is_check(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_core::Millis;
+
+    use super::{DONE_CHARS, EXCHANGE_CHARS, PageSession, paired, whole};
+    use crate::{Exchange, Summary};
+
+    fn session(exchanges: &[(&str, &str)], completed: &str) -> PageSession {
+        let exchange = |(asked, outcome): &(&str, &str)| Exchange {
+            asked: (*asked).to_owned(),
+            outcome: (*outcome).to_owned(),
+            is_decision: false,
+        };
+        let exchanges = exchanges.iter().map(exchange).collect();
+        PageSession::new("S1", Millis(0), Summary { exchanges, completed: completed.to_owned(), ..Summary::default() })
+    }
+
+    #[test]
+    fn another_request_needs_space_for_a_result() {
+        let two = session(&[("why?", "a lock"), ("and now?", "none")], "");
+        let first = "why? → a lock";
+        let enough = first.chars().count() + " | ".len() + EXCHANGE_CHARS;
+        assert_eq!(paired(&two, enough), "why? → a lock | and now? → none");
+        assert_eq!(paired(&two, enough - 1), first);
+    }
+
+    #[test]
+    fn the_changes_of_a_session_need_space_too() {
+        let one = session(&[("why?", "a lock")], "Changed src/a.rs");
+        let first = "why? → a lock";
+        let enough = first.chars().count() + " | ".len() + DONE_CHARS;
+        assert_eq!(paired(&one, enough), "why? → a lock. Changed src/a.rs");
+        assert_eq!(paired(&one, enough - 1), first);
+        assert_eq!(paired(&session(&[("why?", "a lock")], ""), 500), first);
+    }
+
+    #[test]
+    fn a_request_gets_at_most_half_of_the_line() {
+        let long = "w".repeat(300);
+        let line = paired(&session(&[(&long, &long)], ""), 100);
+        assert_eq!(line.chars().position(|c| c == '→'), Some(51), "{line}");
+        assert_eq!(line.chars().count(), 100, "{line}");
+        let mut unpaired = session(&[], "Changed src/a.rs");
+        unpaired.first_prompt = format!("please {long}");
+        let (line, has_result) = whole(&unpaired, "", 100).unwrap();
+        assert_eq!((line.chars().position(|c| c == '→'), has_result), (Some(51), true), "{line}");
+    }
 }

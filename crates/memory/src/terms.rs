@@ -4,19 +4,18 @@
 //! version gives its parts and the whole; text in a script without spaces, such as Chinese, Japanese, Korean, Thai or Khmer,
 //! gives pairs of characters.
 
-mod common_table;
 mod common_words;
-mod irregular;
 mod language;
 mod split;
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::call::REPLY_CHARS;
+
 pub(crate) use self::language::WordHasher;
 pub use self::language::{Language, is_stop_word};
 pub(crate) use self::split::is_without_spaces;
 pub use self::split::{Form, Piece, split};
-use crate::kept_chars::REPLY_CHARS;
 
 /// Maximum number of bytes of a text that are indexed: all of the longest reply, whose characters have up to four bytes.
 const INDEXED_BYTES: usize = 4 * REPLY_CHARS;
@@ -106,7 +105,7 @@ pub(crate) fn forms_in(languages: &[Language], word: &str) -> Vec<String> {
             forms.push(stem.into_owned());
         }
     }
-    for other in irregular::other_forms(word) {
+    for other in language::other_forms(word) {
         if !forms.iter().any(|form| form == other) {
             forms.push((*other).to_owned());
         }

@@ -10,10 +10,10 @@ use longhaul_core::{Env, SessionId, catalog, reply};
 use longhaul_store::ContextUse;
 use longhaul_tracker::client_name;
 
-use crate::clock_and_env::patient;
+use crate::clock_and_env::{self, patient};
 use crate::hook::{JobFn, answer, answer_even_after_a_panic};
-use crate::jobs::privacy::is_wholly_private;
-use crate::{Deadline, Error, ErrorLog, Home, Hook, bounded_read, clock_and_env, files, process, stdin};
+use crate::private_turns::is_wholly_private;
+use crate::{Deadline, Error, ErrorLog, Home, Hook, bounded_read, files, process, stdin};
 
 /// How long to wait for the database, while another agent waits for the context use to be stored.
 const DATABASE_FOR_AGENT: Duration = Duration::from_millis(500);

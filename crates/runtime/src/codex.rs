@@ -214,7 +214,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         let kept = clean_prompt(&prompt.text, self.sanitizer());
         let prompt_id = turn.prompt_id.as_deref().unwrap_or(&turn.id);
         let is_private =
-            SessionId::new(id).is_some_and(|id| super::jobs::privacy::is_marked(&self.home, &id, prompt_id));
+            SessionId::new(id).is_some_and(|id| crate::private_turns::is_marked(&self.home, &id, prompt_id));
         let Some(kept) = kept.filter(|_| !is_private) else { return Ok(false) };
         if store.prompt_number(id, prompt_id)?.is_none() {
             // The prompt hook did not run, for example because the user has not trusted it.

@@ -17,12 +17,11 @@ use longhaul_core::{Config, Env, Reply, SessionId, reply};
 use longhaul_store::{ChainId, Store, StoreError};
 
 use crate::agents::AgentCall;
-use crate::clock_and_env::patient;
-use crate::jobs::privacy;
-use crate::jobs::prompt_recall::SearchedPrompt;
+use crate::clock_and_env::{self, patient};
+use crate::memory::prompt_recall::SearchedPrompt;
 use crate::memory::upkeep;
 use crate::storage::SharedStore;
-use crate::{ActivityLog, Error, ErrorLog, Home, Sanitizer, clock_and_env, codex, files, home, stdin};
+use crate::{ActivityLog, Error, ErrorLog, Home, Sanitizer, codex, files, home, private_turns, stdin};
 
 /// What `/longhaul:restore` and `/longhaul:bookmarks` leave for the answer, after the command line has done its work.
 pub(crate) const ANSWER_AFTER_COMMAND: Duration = Duration::from_millis(300);
@@ -221,7 +220,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             Ok(read) => read,
             Err(error) => {
                 // The transcript is read when the configuration can be.
-                if let Err(error) = privacy::note(&home, &event) {
+                if let Err(error) = private_turns::note(&home, &event) {
                     log.write(&error.chain());
                 }
                 refuse(E::NAME, &error, log);

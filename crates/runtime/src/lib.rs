@@ -20,13 +20,12 @@ mod home;
 mod hook;
 pub mod housekeeping;
 pub mod injector;
-pub mod jobs;
 pub mod limits;
 pub mod memory;
 pub mod model;
 pub mod native_links;
 mod notifications;
-mod private_turns;
+pub mod private_turns;
 mod process;
 mod program_output;
 pub mod project_file;
@@ -46,6 +45,11 @@ pub mod tracker;
 mod typing;
 pub mod waiting_times;
 pub mod worker;
+
+use std::io;
+use std::path::PathBuf;
+
+use longhaul_core::text::error_chain;
 
 pub use crate::activity::{ActivityLog, Ticket};
 pub use crate::agents::AgentCall;
@@ -80,11 +84,6 @@ pub use longhaul_store::Sanitizer;
 
 #[cfg(test)]
 mod tests;
-
-use std::io;
-use std::path::PathBuf;
-
-use longhaul_core::text::error_chain;
 
 /// The errors of this crate.
 #[derive(Debug, thiserror::Error)]

@@ -1,16 +1,13 @@
 //! The memory: hooks write tool calls to a spool, which is stored in the database before anything is read.
 
-mod find;
+mod events;
 mod http_sessions;
-mod marked_hits;
 pub mod meaning;
 mod named_project;
-mod note;
 mod page_input;
-mod recall;
-pub(crate) mod recalled_text;
-mod recorded_call;
+pub mod prompt_recall;
 pub mod salvage;
+mod search;
 mod spool;
 pub mod upkeep;
 
@@ -23,23 +20,23 @@ use longhaul_memory::{
 };
 use longhaul_store::{NewBookmark, NewObservation, Reading, Session, Store};
 
-pub use self::find::{BadFilter, Wanted};
-pub use self::http_sessions::{Host, HostPrompt, Noted};
-pub use self::marked_hits::{marked_hits, marker};
-pub use self::named_project::{NamedError, folder_of, named_project};
-pub use self::note::ReportedCall;
-pub(crate) use self::note::{keep_last_reply, note};
-pub use self::page_input::{Reader, render_page};
-pub use longhaul_memory::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE};
-
-pub use self::recall::{NoWords, Recall, answer_json, question};
-pub use self::recorded_call::recorded_call;
 use self::spool::Notes;
-pub(crate) use self::spool::Spool;
 use crate::handoff::Project;
 use crate::model::is_model_dir;
 use crate::private_turns::PrivateTurns;
 use crate::{Deadline, Error, Home, Sanitizer, waiting_times};
+
+pub use self::events::{
+    ReportedCall, drop_old_text, on_prompt, on_session_end, on_session_start, on_tool_failure, on_tool_use,
+    on_turn_end, recorded_call,
+};
+pub(crate) use self::events::{keep_last_reply, note};
+pub use self::http_sessions::{Host, HostPrompt, Noted};
+pub use self::named_project::{NamedError, folder_of, named_project};
+pub use self::page_input::{Reader, render_page};
+pub use self::search::{BadFilter, NoWords, Recall, Wanted, answer_json, marked_hits, marker, question};
+pub(crate) use self::spool::Spool;
+pub use longhaul_memory::{ANSWER_TOKENS, ANSWER_TOKENS_RANGE};
 
 /// The tool name of a prompt in the spool.
 const PROMPT: &str = "prompt:";

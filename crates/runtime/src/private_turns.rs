@@ -4,11 +4,12 @@
 //! private passage began the turn `id`), `@ id` (a subagent of a private turn) and `-` (a prompt began a public turn). It
 //! contains ids only. Most sessions have no such file.
 
-use longhaul_core::SessionId;
-use longhaul_core::event::Common;
+use longhaul_core::event::predicates::{in_subagent, is_task_notification};
+use longhaul_core::event::{Common, EventName, HookEvent, SubagentStart, UserPromptSubmit};
+use longhaul_core::{SessionId, private_tags};
 
-use crate::files::word;
-use crate::{Error, Home, bounded_read, files};
+use crate::files::{self, word};
+use crate::{Error, Flow, Home, Hook, bounded_read};
 
 /// The private turns of a session.
 #[derive(Debug, Default)]
@@ -56,7 +57,7 @@ impl PrivateTurns {
     /// Returns whether the work for a prompt is private: by its id, or without an id if a private turn is running.
     ///
     /// The running turn alone does not decide, because an event may arrive late, while a later turn is running.
-    pub(crate) fn include_prompt(&self, prompt_id: Option<&str>) -> bool {
+    fn include_prompt(&self, prompt_id: Option<&str>) -> bool {
         match prompt_id.filter(|id| !id.is_empty()) {
             // A private prompt without an id could be any unknown one.
             Some(id) => self.has_prompt(id) || self.running.as_deref() == Some(""),
@@ -65,12 +66,12 @@ impl PrivateTurns {
     }
 
     /// Returns whether the turn with that id is private.
-    pub(crate) fn has_prompt(&self, id: &str) -> bool {
+    fn has_prompt(&self, id: &str) -> bool {
         !id.is_empty() && self.prompts.iter().any(|listed| listed == id)
     }
 
     /// Returns whether a text names a subagent of a private turn, as Claude Code's notification of its return does.
-    pub(crate) fn are_named_in(&self, text: &str) -> bool {
+    fn are_named_in(&self, text: &str) -> bool {
         self.agents.iter().any(|id| !id.is_empty() && text.contains(id.as_str()))
     }
 
@@ -81,7 +82,7 @@ impl PrivateTurns {
 
     /// Returns whether nothing of the tool calls of an event's turn may leave the machine: the turn is private, or its
     /// prompt contains a private passage, which a call may repeat.
-    pub(crate) fn hide_calls(&self, common: &Common) -> bool {
+    fn hide_calls(&self, common: &Common) -> bool {
         let is_partly = match common.prompt_id.as_deref().filter(|id| !id.is_empty()) {
             Some(id) => self.has_partly(id) || self.partly_running.as_deref() == Some(""),
             None => self.partly_running.is_some(),
@@ -95,7 +96,7 @@ impl PrivateTurns {
     }
 
     /// Returns whether a public prompt with that id ends the newest turn and its privacy.
-    pub(crate) fn end_with(&self, prompt_id: Option<&str>) -> bool {
+    fn end_with(&self, prompt_id: Option<&str>) -> bool {
         let ends = |is_running: bool, has: &dyn Fn(&str) -> bool| is_running && !prompt_id.is_some_and(has);
         ends(self.is_running(), &|id| self.has_prompt(id))
             || ends(self.partly_running.is_some(), &|id| self.has_partly(id))
@@ -103,22 +104,22 @@ impl PrivateTurns {
 }
 
 /// Records that a private turn begins.
-pub(crate) fn begin(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
+fn begin(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
     append(home, session, &format!("+ {}", word(prompt_id.unwrap_or_default())))
 }
 
 /// Records that a turn begins whose prompt contains a private passage.
-pub(crate) fn begin_partly(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
+fn begin_partly(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
     append(home, session, &format!("~ {}", word(prompt_id.unwrap_or_default())))
 }
 
 /// Records that a subagent runs in a private turn.
-pub(crate) fn add_agent(home: &Home, session: &SessionId, agent: &str) -> Result<(), Error> {
+fn add_agent(home: &Home, session: &SessionId, agent: &str) -> Result<(), Error> {
     append(home, session, &format!("@ {}", word(agent)))
 }
 
 /// Records that a public turn begins.
-pub(crate) fn end(home: &Home, session: &SessionId) -> Result<(), Error> {
+fn end(home: &Home, session: &SessionId) -> Result<(), Error> {
     append(home, session, "-")
 }
 
@@ -128,4 +129,96 @@ fn path(home: &Home, session: &SessionId) -> std::path::PathBuf {
 
 fn append(home: &Home, session: &SessionId, line: &str) -> Result<(), Error> {
     files::append_line(&path(home, session), line)
+}
+
+/// Records whether the prompt starts a private turn.
+///
+/// This job runs before all others, because tools may run while they still write. A public prompt during a private turn
+/// has the id of that turn and does not make it public. A private prompt during a public turn makes the rest of it
+/// private.
+pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
+    note_prompt(&hook.home, &hook.event.common, &hook.event.prompt)?;
+    Ok(Flow::Next)
+}
+
+/// Records what an event says about private turns, where no job runs.
+pub(crate) fn note<E: HookEvent<'static>>(home: &Home, event: &E) -> Result<(), Error> {
+    match event.prompt() {
+        Some(prompt) => note_prompt(home, event.common(), prompt),
+        None if E::NAME == EventName::SubagentStart => note_subagent(home, event.common()),
+        None => Ok(()),
+    }
+}
+
+fn note_prompt(home: &Home, common: &Common, prompt: &str) -> Result<(), Error> {
+    if in_subagent(common) {
+        return Ok(());
+    }
+    let known = PrivateTurns::load(home, &common.session);
+    let is_private = if is_task_notification(prompt) {
+        // The result of a subagent of a private turn is private as well.
+        known.are_named_in(prompt)
+    } else {
+        is_wholly_private(prompt)
+    };
+    mark(home, &common.session, common.prompt_id.as_deref(), is_private)?;
+    if !is_private && private_tags::hold_passage(prompt) {
+        begin_partly(home, &common.session, common.prompt_id.as_deref())?;
+    }
+    Ok(())
+}
+
+/// Records a subagent of a private turn, which it may outlive.
+pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
+    note_subagent(&hook.home, &hook.event.common)?;
+    Ok(Flow::Next)
+}
+
+fn note_subagent(home: &Home, common: &Common) -> Result<(), Error> {
+    let is_private = || PrivateTurns::load(home, &common.session).include(common);
+    match common.agent_id.as_deref().filter(|_| is_private()) {
+        Some(agent) => add_agent(home, &common.session, agent),
+        None => Ok(()),
+    }
+}
+
+impl<E: HookEvent<'static>> Hook<E> {
+    /// Returns whether nothing of this event's turn may be stored.
+    pub(crate) fn is_private(&self) -> bool {
+        let common = self.event.common();
+        PrivateTurns::load(&self.home, &common.session).include(common)
+    }
+
+    /// Returns whether only the name of a tool may be said of the calls of this event's turn.
+    pub(crate) fn hides_calls(&self) -> bool {
+        let common = self.event.common();
+        PrivateTurns::load(&self.home, &common.session).hide_calls(common)
+    }
+}
+
+/// Returns whether nothing of a prompt may be stored.
+pub(crate) fn is_wholly_private(prompt: &str) -> bool {
+    !prompt.trim().is_empty() && private_tags::strip(prompt).trim().is_empty()
+}
+
+/// Records whether the turn that a prompt starts, or is typed into, is private.
+pub(crate) fn mark(home: &Home, session: &SessionId, prompt_id: Option<&str>, is_private: bool) -> Result<(), Error> {
+    let known = PrivateTurns::load(home, session);
+    if is_private {
+        return begin(home, session, prompt_id);
+    }
+    if known.end_with(prompt_id) {
+        return end(home, session);
+    }
+    Ok(())
+}
+
+/// Returns whether nothing may be stored of the work for a prompt, which need not be the running one.
+pub(crate) fn is_private(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> bool {
+    PrivateTurns::load(home, session).include_prompt(prompt_id)
+}
+
+/// Returns whether this prompt itself is recorded as private.
+pub(crate) fn is_marked(home: &Home, session: &SessionId, prompt_id: &str) -> bool {
+    PrivateTurns::load(home, session).has_prompt(prompt_id)
 }

@@ -27,11 +27,11 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::files::FileIdentity;
+use crate::files::{self, FileIdentity};
 use crate::memory::meaning::{Meaning, near_prompt};
-use crate::memory::recalled_text::{Prompt, RecalledText, recall_for_prompt};
+use crate::memory::prompt_recall::{Prompt, RecalledText, recall_for_prompt};
 use crate::shown_records::ShownRecords;
-use crate::{Error, Home, files, home, process, utc_offset_seconds};
+use crate::{Error, Home, home, process, utc_offset_seconds};
 
 /// How long hooks start no search process, after one that could not listen on its socket.
 const SEARCH_PROCESS_AGAIN: Duration = Duration::from_secs(10 * 60);

@@ -77,7 +77,7 @@ fn started_file(home: &Home) -> PathBuf {
 }
 
 // Starts the exchange with other machines in the background, at the events of a session. Nothing waits for it. How often at
-// most is in `sync/src/automatic_exchange.rs`.
+// most is in `sync/src/exchange_plan.rs`.
 
 /// Before the page of the session is made: what other machines did since may be on it the next time.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -108,7 +108,7 @@ impl<E: HookEvent<'static>> Hook<E> {
 }
 
 // How the last exchange went, for `sync status`, the doctor and the viewer. How long to pause after one that has failed is
-// decided in `sync/src/automatic_exchange.rs`.
+// decided in `sync/src/exchange_plan.rs`.
 
 /// How much of a text is kept, in characters. A server can send more than the file may have.
 const TEXT: usize = 1_000;
@@ -249,7 +249,7 @@ pub fn host_name() -> String {
 }
 
 // Asks git for what identifies a project on every machine: remote and first commit. What is made of them is in
-// `sync/src/project_identity.rs`.
+// `sync/src/ids.rs`.
 
 /// What identifies a project. Never its path.
 #[derive(Debug, Clone, PartialEq, Eq)]

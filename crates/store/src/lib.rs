@@ -5,7 +5,6 @@ mod batons;
 mod blame;
 mod bookmarks;
 mod bridges;
-mod changed_files;
 mod checkpoint;
 mod compaction;
 mod context;
@@ -19,13 +18,11 @@ mod model;
 mod notifications;
 mod pending_replies;
 mod recall;
-mod rewinds;
 mod row_ids;
 mod salvage;
 mod same_turn;
 mod sanitizer;
 mod schema;
-mod second_reader;
 mod session_places;
 mod sessions;
 mod snapshots;
@@ -63,16 +60,14 @@ pub use crate::memory::{
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::notifications::{Notification, NotifyEvent, NotifyResult, last_notifications_of};
 pub use crate::recall::{IndexProgress, NEAREST, NearRecords, PromptPassage, PromptSearch, SearchQuery};
-pub use crate::rewinds::Rewind;
 pub use crate::row_ids::ChainId;
 pub use crate::salvage::Salvaged;
 pub use crate::sanitizer::Sanitizer;
 pub use crate::schema::{SCHEMA, Schema, copy_wal_back};
-pub use crate::second_reader::SecondReader;
 pub use crate::sessions::{NewSession, Session};
 pub use crate::snapshots::{Snapshot, SnapshotKind};
 pub use crate::sync::{Logged, OwnCheck, Scan, SyncCounts, SyncHost, SyncProject, SyncSelf, TakenIn, from_host};
-pub use crate::turns::{Detail, Turn, TurnWords, Within};
+pub use crate::turns::{Detail, Rewind, Turn, TurnWords, Within};
 pub use crate::vectors::{RecordParts, VectorModel, VectorStats, Waiting};
 pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, SessionOverview};
 
@@ -320,4 +315,42 @@ fn newest_last<T>(
 /// Names the operation in an error.
 fn cannot(action: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     move |error| StoreError::Statement { action, source: SqliteError(error) }
+}
+
+/// What a second thread needs to open the database that this one has opened.
+#[derive(Debug, Clone)]
+pub struct SecondReader {
+    path: PathBuf,
+    patience: Duration,
+    /// How much of the file is mapped, and the size of the cache, as SQLite counts it: both as in the first connection.
+    mmap_size: i64,
+    cache_size: i64,
+}
+
+impl Store {
+    /// Returns what a second thread needs to read the same database.
+    ///
+    /// Returns `None` if it would not see what this connection sees: in a transaction, or if the database is in memory.
+    pub fn second_reader(&self) -> Result<Option<SecondReader>, StoreError> {
+        let path = self.connection.path().filter(|path| !path.is_empty() && self.connection.is_autocommit());
+        let Some(path) = path.map(PathBuf::from) else { return Ok(None) };
+        let setting = |name: &str| {
+            let value = self.connection.pragma_query_value(None, name, |row| row.get(0));
+            value.map_err(cannot("read the settings of the database"))
+        };
+        let (mmap_size, cache_size) = (setting("mmap_size")?, setting("cache_size")?);
+        Ok(Some(SecondReader { path, patience: self.lock_queue.patience(), mmap_size, cache_size }))
+    }
+}
+
+impl SecondReader {
+    /// Opens the database for reading.
+    pub fn open(&self) -> Result<Store, StoreError> {
+        let store = Store::open_to_read(&self.path, self.patience)?;
+        for (name, value) in [("mmap_size", self.mmap_size), ("cache_size", self.cache_size)] {
+            let set = store.connection.pragma_update(None, name, value);
+            set.map_err(cannot("change the settings of the database"))?;
+        }
+        Ok(store)
+    }
 }

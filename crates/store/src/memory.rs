@@ -1,41 +1,32 @@
-//! The memory: storing and searching prompts, observations and summaries.
+//! The memory: storing and searching prompts, observations and summaries. Here is what every other part names: kinds
+//! and ids of records, and what a search returns.
 //!
-//! A record belongs to a project, and to a session unless it is a note that was made outside of any. The raw text of tool
-//! calls is stored once, in the `details` of the handoff, under the id of the call.
+//! A record belongs to a project, and to a session unless it is a note that was made outside of any. The raw text of
+//! tool calls is stored once, in the `details` of the handoff, under the id of the call.
 
-pub(crate) mod bulk;
 pub(crate) mod forget;
 mod import;
-mod import_from;
-mod notes;
+pub(crate) mod observations;
 mod page_queries;
-mod projects;
 pub(crate) mod prompts;
-mod record_id;
 pub(crate) mod records;
-mod search_order;
 pub(crate) mod session_row;
 mod summaries;
-mod timeline;
-pub(crate) mod tool_calls;
 pub(crate) mod upkeep;
+
+use std::fmt;
 
 use longhaul_core::Millis;
 use longhaul_core::text::tokens_of_chars;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 
-pub use self::bulk::Bulk;
-pub use self::import::{Past, PastPrompt, PastTurn};
-pub use self::import_from::{Moved, MovedCall, MovedIn, MovedTurn};
-pub use self::notes::NewNote;
+pub use self::import::{Bulk, Moved, MovedCall, MovedIn, MovedTurn, Past, PastPrompt, PastTurn};
+pub use self::observations::{NewNote, NewObservation, Reading, Taken};
 pub use self::page_queries::{PageRecord, PageSession};
-pub use self::projects::KnownProject;
-pub use self::record_id::RecordId;
 pub use self::records::{Content, Record};
 pub(crate) use self::records::{read_observation, read_summary};
-pub use self::search_order::Order;
-pub use self::tool_calls::{NewObservation, Reading, Taken};
+pub use self::session_row::KnownProject;
 pub use self::upkeep::{Pruned, Stats};
 
 /// The kind of a record.
@@ -187,4 +178,97 @@ impl Hit {
 /// Converts a stored time.
 pub(crate) fn millis(ms: i64) -> Millis {
     Millis(ms.unsigned_abs())
+}
+
+/// The name of a record. In each table a number is given once, and never again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RecordId {
+    /// The kind of the record.
+    pub what: What,
+    /// Its number in the table of that kind.
+    pub id: i64,
+}
+
+impl RecordId {
+    /// How a name is written, for error messages.
+    pub const EXAMPLES: &str = "write O345 or 345 (observation), P12 (prompt) or S6 (summary)";
+
+    /// Reads a name; a number alone is of the kind `what`. Returns `None` if the text is no name.
+    pub fn parse(text: &str, what: What) -> Option<Self> {
+        let name = text.trim().trim_start_matches('#');
+        let (what, number) = match name.as_bytes().first() {
+            Some(b'P' | b'p') => (What::Prompt, &name[1..]),
+            Some(b'O' | b'o') => (What::Observation, &name[1..]),
+            Some(b'S' | b's') => (What::Summary, &name[1..]),
+            _ => (what, name),
+        };
+        let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
+        number.parse().ok().filter(|id| *id > 0 && is_plain).map(|id| Self { what, id })
+    }
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letter = match self.what {
+            What::Prompt => 'P',
+            What::Observation => 'O',
+            What::Summary => 'S',
+        };
+        write!(f, "{letter}{}", self.id)
+    }
+}
+
+/// The order of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// The best match first; the newest first if the query has no words.
+    #[default]
+    Relevance,
+    /// The newest first.
+    Newest,
+    /// The oldest first.
+    Oldest,
+}
+
+impl Order {
+    /// Every order.
+    pub const ALL: [Self; 3] = [Self::Relevance, Self::Newest, Self::Oldest];
+
+    /// Returns its name: `relevance`, `newest` or `oldest`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Relevance => "relevance",
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+        }
+    }
+
+    /// Returns the order of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|order| order.as_str() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RecordId, What};
+
+    fn name(text: &str, what: What) -> Option<String> {
+        RecordId::parse(text, what).map(|record| record.to_string())
+    }
+
+    #[test]
+    fn a_name_says_what_a_record_is() {
+        for (text, expected) in [("345", "O345"), ("O345", "O345"), ("p12", "P12"), (" #S6 ", "S6"), ("#7", "O7")] {
+            assert_eq!(name(text, What::Observation).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(name("7", What::Prompt).as_deref(), Some("P7"));
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused() {
+        for text in ["", "O", "x1", "-3", "+3", "0", "O1x", "1.5", "99999999999999999999", "P", "é1", "O٣"] {
+            assert_eq!(name(text, What::Observation), None, "{text}");
+        }
+    }
 }

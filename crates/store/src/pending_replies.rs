@@ -3,7 +3,7 @@
 use longhaul_core::Millis;
 use rusqlite::Connection;
 
-use crate::ingest::turn_rows::{NEXT_NUMBER, ReplyText};
+use crate::ingest::{NEXT_NUMBER, ReplyText};
 use crate::memory::prompts::was_for_forgotten;
 use crate::memory::session_row::session_row;
 use crate::model::lines;

@@ -4,7 +4,6 @@
 //! forgotten here, is left out, and numbers that are taken here are replaced.
 
 mod pages;
-mod rows;
 mod tables;
 
 use std::collections::{HashMap, HashSet};

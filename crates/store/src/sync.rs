@@ -8,32 +8,18 @@
 //! small ones, and doing it again changes nothing.
 
 mod apply;
-mod apply_observation;
-mod apply_prompt;
-mod apply_summary;
-mod circle;
+pub(crate) mod circle;
 mod content;
 mod entities;
-mod foreign_text;
 mod intake_transaction;
-mod log;
-mod log_writer;
-mod origin;
-pub(crate) mod projects;
-mod renew;
+pub(crate) mod log;
 mod scan;
 pub(crate) mod send;
-mod table_rows;
 mod take_in;
-pub(crate) mod waiting;
 
-pub use self::circle::{SyncHost, SyncSelf};
+pub use self::circle::{OwnCheck, SyncHost, SyncProject, SyncSelf};
+pub use self::entities::from_host;
+pub(crate) use self::entities::{BOOKMARK, HostFilter, host_of, host_of_bookmark, host_row_of, row_is_forgotten};
 pub use self::log::SyncCounts;
-pub use self::origin::from_host;
-pub use self::projects::SyncProject;
-pub use self::renew::OwnCheck;
 pub use self::scan::{Logged, Scan};
 pub use self::take_in::TakenIn;
-
-pub(crate) use self::entities::{BOOKMARK, row_is_forgotten};
-pub(crate) use self::origin::{HostFilter, host_of, host_of_bookmark, host_row_of};

@@ -2,24 +2,27 @@
 //!
 //! Vectors are stored in blocks of 128, so that a scan reads one row per block. `vector_slots` has the position of each
 //! record's vectors, which are overwritten when the record is deleted.
+//!
+//! While a person waits for a prompt, only the vectors of a project's newest records are compared. A block may have
+//! vectors of several projects, in the order in which they were computed. So those records are looked up first, and
+//! only the blocks that have their vectors are read.
 
 mod blocks;
-mod newest;
-mod record_parts;
-mod scan;
 mod storing;
-mod waiting;
+
+use std::collections::HashSet;
 
 use longhaul_core::Millis;
 use longhaul_memory::embedding::Vector;
 use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
 
+use self::blocks::{Comparison, SLOTS, has_project, records_in};
 use crate::memory::session_row::project_number;
-use crate::{RecordId, Store, StoreError, What, cannot};
+use crate::{RecordId, Store, StoreError, What, cannot, recall};
 
-pub use self::record_parts::RecordParts;
+pub use self::storing::{RecordParts, Waiting};
 pub(crate) use self::storing::{delete, have_changed};
-pub use self::waiting::Waiting;
 
 /// The largest part of the database's file that vectors may take.
 const SHARE: f64 = 0.15;
@@ -146,7 +149,7 @@ impl Store {
         if query.dims() != model.dims {
             return Ok(Vec::new());
         }
-        scan::nearest(&self.connection, model, project, query, most).map_err(failed)
+        nearest_of_all(&self.connection, model, project, query, most).map_err(failed)
     }
 
     /// Returns the same among the newest prompts, notes and decisions of a project, and records whose vectors were computed
@@ -163,7 +166,7 @@ impl Store {
         let failed = cannot("compare the vectors");
         match project_number(&self.connection, project).map_err(&failed)? {
             Some(project) if query.dims() == model.dims => {
-                newest::nearest(&self.connection, model, project, query, most).map_err(failed)
+                nearest_of_newest(&self.connection, model, project, query, most).map_err(failed)
             }
             Some(_) | None => Ok(Vec::new()),
         }
@@ -171,7 +174,7 @@ impl Store {
 
     /// Returns the text of a record of which there are vectors, in parts; `None` if there is no such record.
     pub fn parts_of(&self, record: RecordId) -> Result<Option<Vec<String>>, StoreError> {
-        let found = record_parts::read_parts(&self.connection, record, i64::MAX);
+        let found = storing::read_parts(&self.connection, record, i64::MAX);
         Ok(found.map_err(cannot("read a record"))?.map(|found| found.parts))
     }
 
@@ -187,8 +190,8 @@ impl Store {
             Ok(VectorStats {
                 vectors: number(slots, model.id)?,
                 bytes: blocks::bytes(&self.connection, &model).map_err(&failed)?,
-                looked_at: number(waiting::LOOKED_AT, model.id)?,
-                records: number(waiting::RECORDS, model.id)?,
+                looked_at: number(storing::LOOKED_AT, model.id)?,
+                records: number(storing::RECORDS, model.id)?,
                 model: model.name,
             })
         };
@@ -238,5 +241,110 @@ pub(crate) fn number_of(what: What) -> u8 {
         What::Prompt => 0,
         What::Observation => 1,
         What::Summary => 2,
+    }
+}
+
+/// Compares the vectors of a model with `query`, of one project or of all.
+fn nearest_of_all(
+    connection: &Connection,
+    model: &VectorModel,
+    project: Option<i64>,
+    query: &Vector,
+    most: usize,
+) -> rusqlite::Result<Vec<(RecordId, f32)>> {
+    let mut comparison = Comparison::new(model, project, query, most);
+    let vectors = match project {
+        Some(project) => {
+            connection.create_scalar_function("has_project", 1, FunctionFlags::SQLITE_UTF8, move |arguments| {
+                Ok(has_project(arguments.get_raw(0).as_blob()?, project))
+            })?;
+            "CASE WHEN has_project(keys) THEN vectors ELSE x'' END"
+        }
+        None => "vectors",
+    };
+    // In the order of the rows, because looking each of them up by an index takes longer.
+    let sql = format!("SELECT keys, {vectors} FROM vector_blocks NOT INDEXED WHERE model_id = ?1");
+    let mut statement = connection.prepare(&sql)?;
+    let mut found = statement.query([model.id])?;
+    while let Some(row) = found.next()? {
+        comparison.add(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
+    }
+    Ok(comparison.finish())
+}
+
+/// The most blocks that are read: up to 8,192 vectors.
+const BLOCKS: usize = 64;
+
+/// The most prompts that are looked up, and the most notes and decisions, of which there are few.
+const PROMPTS: i64 = 4_096;
+const NOTES: usize = 64;
+
+/// Compares the vectors of the newest records of a project with `query`.
+fn nearest_of_newest(
+    connection: &Connection,
+    model: &VectorModel,
+    project: i64,
+    query: &Vector,
+    most: usize,
+) -> rusqlite::Result<Vec<(RecordId, f32)>> {
+    let comparison = Comparison::new(model, Some(project), query, most);
+    let mut newest =
+        Newest { connection, model, project, comparison, blocks: HashSet::new(), compared: HashSet::new() };
+    // The search, which follows, reports a damaged index.
+    for id in recall::newest_notes(connection, project, NOTES).unwrap_or_default() {
+        newest.add(RecordId { what: What::Observation, id })?;
+    }
+    let sql = "SELECT id FROM prompts WHERE project_id = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query((project, PROMPTS))?;
+    while newest.blocks.len() < BLOCKS
+        && let Some(row) = rows.next()?
+    {
+        newest.add(RecordId { what: What::Prompt, id: row.get(0)? })?;
+    }
+    Ok(newest.comparison.finish())
+}
+
+struct Newest<'a> {
+    connection: &'a Connection,
+    model: &'a VectorModel,
+    project: i64,
+    comparison: Comparison<'a>,
+    /// The blocks that were read.
+    blocks: HashSet<i64>,
+    /// The records of the project in them.
+    compared: HashSet<RecordId>,
+}
+
+impl Newest<'_> {
+    /// Reads the blocks with the vectors of a record, unless they were read.
+    fn add(&mut self, record: RecordId) -> rusqlite::Result<()> {
+        if self.compared.contains(&record) {
+            return Ok(());
+        }
+        let sql = "SELECT slot FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3 AND part >= 0";
+        let slots: Vec<i64> = self
+            .connection
+            .prepare_cached(sql)?
+            .query_map((number_of(record.what), record.id, self.model.id), |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        for block in slots.into_iter().map(|slot| slot / SLOTS as i64) {
+            if self.blocks.insert(block) {
+                self.read(block)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, block: i64) -> rusqlite::Result<()> {
+        let sql = "SELECT keys, vectors FROM vector_blocks WHERE model_id = ?1 AND block = ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query((self.model.id, block))?;
+        if let Some(row) = rows.next()? {
+            let (keys, vectors) = (row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
+            self.comparison.add(keys, vectors);
+            self.compared.extend(records_in(keys, self.project));
+        }
+        Ok(())
     }
 }

@@ -2,22 +2,23 @@
 //!
 //! Everything here only reads, through connections that stay open for long and use little memory.
 
-mod days;
-mod entries;
-mod moments;
-mod sessions;
-
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use longhaul_core::Millis;
+use longhaul_core::clock::DAY_MS;
+use longhaul_memory::Kind;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params_from_iter};
 
-pub use self::days::Day;
-pub use self::entries::{Entry, Newest, Only};
-pub use self::moments::{Moment, MomentId};
-pub use self::sessions::{Counts, SessionOverview};
 use crate::lock_queue::LockQueue;
-use crate::{Store, StoreError, cannot};
+use crate::memory::records::{RawText, raw_chars, record, texts};
+use crate::memory::session_row::project_row;
+use crate::recall::Candidate;
+use crate::recall::key::Key;
+use crate::row_ids::{ProjectRow, Time};
+use crate::sync::{host_of, host_of_bookmark};
+use crate::{Record, RecordId, Store, StoreError, What, cannot};
 
 impl Store {
     /// Opens an existing database for reading, over a long time and with little memory.
@@ -58,4 +59,511 @@ impl Store {
             .pragma_update(None, "cache_size", -i64::from(kibibytes))
             .map_err(cannot("set the size of the cache"))
     }
+}
+
+/// A record and its size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The record.
+    pub record: Record,
+    /// Bytes of the whole record, raw tool text included.
+    pub bytes: u64,
+}
+
+/// Which records a page has.
+#[derive(Debug, Clone, Default)]
+pub struct Only<'a> {
+    /// Of this project.
+    pub project_key: Option<&'a str>,
+    /// Of this session.
+    pub session: Option<&'a str>,
+    /// Observations of these kinds; empty for all.
+    pub kinds: &'a [Kind],
+    /// Stored before the one with this number.
+    pub before: Option<i64>,
+    /// How many at most.
+    pub limit: usize,
+}
+
+/// The newest of the stored records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Newest {
+    /// The newest prompt's number; 0 where there is none.
+    pub prompt: i64,
+    /// The newest observation's number.
+    pub observation: i64,
+    /// The newest summary's number.
+    pub summary: i64,
+    /// When a summary was last written. An old summary may be rewritten.
+    pub summary_at: Millis,
+}
+
+impl Store {
+    /// Returns a page of records without their raw text, the last stored first.
+    pub fn entries(&self, what: What, only: &Only<'_>) -> Result<Vec<Entry>, StoreError> {
+        let failed = cannot("list the records");
+        let (sql, values) = page(what, only);
+        self.list_entries(what, &sql, values).map_err(failed)
+    }
+
+    /// Returns records with their raw text, in the order asked for; those that are not there are left out.
+    pub fn whole_entries(&self, ids: &[RecordId]) -> Result<Vec<Entry>, StoreError> {
+        let read = |id: &RecordId| entry(&self.connection, *id, RawText::With).transpose();
+        ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
+    }
+
+    /// Returns the newest of the stored records.
+    pub fn newest(&self) -> Result<Newest, StoreError> {
+        newest(&self.connection).map_err(cannot("look for the newest records"))
+    }
+
+    /// Returns the last `most` records that were stored after `since`, the oldest first.
+    pub fn entries_since(&self, what: What, since: &Newest, most: usize) -> Result<Vec<Entry>, StoreError> {
+        let (most, after) = (Value::from(most as i64), |id: i64| Value::from(id));
+        let by_number = |table: &str| format!("SELECT id FROM {table} WHERE id > ?1 ORDER BY id DESC LIMIT ?2");
+        let (sql, values) = match what {
+            What::Prompt => (by_number("prompts"), vec![after(since.prompt), most]),
+            What::Observation => (by_number("observations"), vec![after(since.observation), most]),
+            // Project by project: the index by time begins with the project.
+            What::Summary => (
+                "SELECT t.id FROM projects p CROSS JOIN session_summaries t ON t.project_id = p.id
+                 AND t.created_at > ?1 WHERE p.project_key IS NOT NULL ORDER BY t.created_at DESC LIMIT ?2"
+                    .to_owned(),
+                vec![after(i64::try_from(since.summary_at.0).unwrap_or(i64::MAX)), most],
+            ),
+        };
+        let mut found = self.list_entries(what, &sql, values).map_err(cannot("look for new records"))?;
+        found.reverse();
+        Ok(found)
+    }
+
+    fn list_entries(&self, what: What, sql: &str, values: Vec<Value>) -> rusqlite::Result<Vec<Entry>> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let ids: Vec<i64> =
+            statement.query_map(params_from_iter(values), |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let read = |id: i64| entry(&self.connection, RecordId { what, id }, RawText::Without).transpose();
+        ids.into_iter().filter_map(read).collect()
+    }
+}
+
+/// Returns the statement for a page. It has only the conditions that are asked for, so that SQLite uses the right index.
+fn page(what: What, only: &Only<'_>) -> (String, Vec<Value>) {
+    let mut terms = vec!["1".to_owned()];
+    let mut values: Vec<Value> = Vec::new();
+    let mut add = |term: &str, value: Value| {
+        values.push(value);
+        terms.push(term.replace('?', &format!("?{}", values.len())));
+    };
+    if let Some(before) = only.before {
+        add("t.id < ?", before.into());
+    }
+    if let Some(key) = only.project_key {
+        add("t.project_id = (SELECT id FROM projects WHERE project_key = ?)", key.to_owned().into());
+    }
+    if let Some(session) = only.session {
+        add("t.session_id = (SELECT id FROM sessions WHERE session_id = ?)", session.to_owned().into());
+    }
+    if what == What::Observation && !only.kinds.is_empty() {
+        let kinds: Vec<&str> = only.kinds.iter().map(|kind| kind.as_str()).collect();
+        // Names of our own: nothing in them needs quoting.
+        terms.push(format!("t.kind IN ('{}')", kinds.join("','")));
+    }
+    values.push((only.limit as i64).into());
+    // The plus keeps SQLite from using another index than that of the session's rows.
+    let order = if only.session.is_some() { "+t.id" } else { "t.id" };
+    let sql = format!(
+        "SELECT t.id FROM {} t WHERE {} ORDER BY {order} DESC LIMIT ?{}",
+        what.table(),
+        terms.join(" AND "),
+        values.len()
+    );
+    (sql, values)
+}
+
+fn newest(connection: &Connection) -> rusqlite::Result<Newest> {
+    let number = |sql: &str| -> rusqlite::Result<i64> {
+        Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
+    };
+    Ok(Newest {
+        prompt: number("SELECT max(id) FROM prompts")?,
+        observation: number("SELECT max(id) FROM observations")?,
+        summary: number("SELECT max(id) FROM session_summaries")?,
+        summary_at: Millis(
+            number(
+                "SELECT max((SELECT max(created_at) FROM session_summaries WHERE project_id = p.id))
+                 FROM projects p WHERE p.project_key IS NOT NULL",
+            )?
+            .unsigned_abs(),
+        ),
+    })
+}
+
+fn entry(connection: &Connection, id: RecordId, raw: RawText) -> rusqlite::Result<Option<Entry>> {
+    let Some(record) = record(connection, id, raw)? else { return Ok(None) };
+    let Some(stored) = Candidate::stored(connection, Key::new(0, id.what, id.id))? else { return Ok(None) };
+    Ok(Some(Entry { record, bytes: stored.line(connection)?.chars }))
+}
+
+/// A session, as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionOverview {
+    /// The number of its row.
+    pub id: i64,
+    /// Its id.
+    pub session: String,
+    /// The other host on which it ran; `None` for this one.
+    pub host: Option<String>,
+    /// The project's name.
+    pub project: String,
+    /// The key of the project.
+    pub project_key: String,
+    /// The project's folder.
+    pub project_path: String,
+    /// `initialized`, `active` or `completed`.
+    pub status: String,
+    /// Why it ended.
+    pub end_reason: Option<String>,
+    /// The first prompt.
+    pub first_prompt: Option<String>,
+    /// The last prompt.
+    pub last_prompt: Option<String>,
+    /// The session that has inherited it.
+    pub merged_into: Option<String>,
+    /// When it was first seen.
+    pub created_at: Millis,
+    /// When it ended.
+    pub completed_at: Option<Millis>,
+    /// When something of it was last stored.
+    pub last_at: Millis,
+    /// How many records it has.
+    pub counts: Counts,
+    /// Bytes of everything in its turns.
+    pub bytes: u64,
+}
+
+/// How many records a session has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Prompts.
+    pub prompts: u64,
+    /// Observations.
+    pub observations: u64,
+    /// Summaries.
+    pub summaries: u64,
+    /// Turns.
+    pub turns: u64,
+    /// Bookmarks.
+    pub bookmarks: u64,
+}
+
+const SESSION_COLUMNS: &str = "s.id, s.session_id, s.project, s.project_key, s.project_path, s.status, s.end_reason,
+    -- A first prompt that no hook has reported is taken from the memory, or from the turns.
+    coalesce(s.first_user_prompt,
+        (SELECT t.prompt FROM prompts t WHERE t.session_id = s.id ORDER BY t.prompt_number LIMIT 1),
+        (SELECT t.prompt FROM turns t WHERE t.session_id = s.id AND t.replaced = 0 AND t.number IS NOT NULL AND t.prompt IS NOT NULL
+         ORDER BY t.number LIMIT 1)),
+    coalesce(s.last_prompt,
+        (SELECT t.prompt FROM prompts t WHERE t.session_id = s.id ORDER BY t.prompt_number DESC LIMIT 1)),
+    s.merged_into, s.created_at, s.completed_at,
+    (SELECT count(*) FROM prompts t WHERE t.session_id = s.id),
+    (SELECT count(*) FROM observations t WHERE t.session_id = s.id),
+    (SELECT count(*) FROM session_summaries t WHERE t.session_id = s.id),
+    (SELECT count(*) FROM turns t WHERE t.session_id = s.id AND t.number IS NOT NULL AND t.replaced = 0 AND t.role <> 'bookmark'),
+    (SELECT count(*) FROM bookmarks t WHERE t.session_id = s.session_id),
+    (SELECT coalesce(sum(t.chars), 0) FROM turns t WHERE t.session_id = s.id AND t.replaced = 0),
+    max(s.created_at, coalesce(s.completed_at, 0),
+        coalesce((SELECT max(t.created_at) FROM observations t WHERE t.session_id = s.id), 0),
+        coalesce((SELECT max(t.created_at) FROM prompts t WHERE t.session_id = s.id), 0),
+        coalesce((SELECT max(t.created_at) FROM session_summaries t WHERE t.session_id = s.id), 0)),
+    (SELECT iif(h.name = '', 'host', h.name) FROM sync_hosts h WHERE h.id = s.host_id AND h.is_own = 0)";
+
+impl Store {
+    /// Returns a page of sessions, the newest first, of a project or of all; `before` is the time and number of a session.
+    pub fn session_overviews(
+        &self,
+        project_key: Option<&str>,
+        before: Option<(Millis, i64)>,
+        limit: usize,
+    ) -> Result<Vec<SessionOverview>, StoreError> {
+        let failed = cannot("list the sessions");
+        let (at, id) = before.map_or((i64::MAX, i64::MAX), |(at, id)| (at.0 as i64, id));
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM sessions s
+             WHERE (?1 IS NULL OR s.project_key = ?1) AND (s.created_at, s.id) < (?2, ?3)
+             ORDER BY s.created_at DESC, s.id DESC LIMIT ?4"
+        );
+        let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
+        let rows = statement.query_map((project_key, at, id, limit as i64), read_session).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(failed)
+    }
+
+    /// Returns one session.
+    pub fn session_overview(&self, session: &str) -> Result<Option<SessionOverview>, StoreError> {
+        overview(&self.connection, session).map_err(cannot("read the session"))
+    }
+}
+
+fn overview(connection: &Connection, session: &str) -> rusqlite::Result<Option<SessionOverview>> {
+    let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions s WHERE s.session_id = ?1");
+    connection.prepare_cached(&sql)?.query_row([session], read_session).optional()
+}
+
+fn read_session(row: &Row<'_>) -> rusqlite::Result<SessionOverview> {
+    let count = |column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
+    Ok(SessionOverview {
+        id: row.get(0)?,
+        session: row.get(1)?,
+        host: row.get(19)?,
+        project: row.get(2)?,
+        project_key: row.get(3)?,
+        project_path: row.get(4)?,
+        status: row.get(5)?,
+        end_reason: row.get(6)?,
+        first_prompt: row.get(7)?,
+        last_prompt: row.get(8)?,
+        merged_into: row.get(9)?,
+        created_at: Millis(count(10)?),
+        completed_at: row.get::<_, Option<Time>>(11)?.map(Millis::from),
+        counts: Counts {
+            prompts: count(12)?,
+            observations: count(13)?,
+            summaries: count(14)?,
+            turns: count(15)?,
+            bookmarks: count(16)?,
+        },
+        bytes: count(17)?,
+        last_at: Millis(count(18)?),
+    })
+}
+
+/// What an entry of the timeline is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MomentId {
+    /// A prompt, an observation or a summary.
+    Record(RecordId),
+    /// The turn with this number.
+    Turn(i64),
+    /// A bookmark.
+    Bookmark(i64),
+}
+
+/// An entry of the timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moment {
+    /// What it is.
+    pub id: MomentId,
+    /// When it happened, or began.
+    pub at: Millis,
+    /// When a turn's reply ended.
+    pub until: Option<Millis>,
+    /// It in one line.
+    pub title: String,
+    /// Further text.
+    pub text: String,
+    /// The kind of an observation.
+    pub kind: Option<Kind>,
+    /// The number of the prompt.
+    pub prompt_number: Option<i64>,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// Files that were read or changed.
+    pub files: Vec<String>,
+    /// Bytes of its whole text.
+    pub bytes: u64,
+    /// The other machine that a record or a bookmark comes from; `None` if it was made here.
+    pub host: Option<String>,
+}
+
+/// The statements that read the entries of each kind.
+///
+/// Each returns: number, time, end, title, text, kind, number of the prompt, whether it failed, two lists of files, bytes.
+/// Bytes are counted as a search counts them, including what joins two columns. `?1` is the session's id, `?2` the time
+/// before which entries are read, `?3` how many.
+const MOMENT_SOURCES: [&str; 5] = [
+    "SELECT t.id, t.created_at, NULL, t.prompt, '', '', t.prompt_number, 0, '[]', '[]', octet_length(t.prompt)
+     FROM prompts t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
+     ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
+    "SELECT t.number, t.began_at, t.replied_at, coalesce(nullif(t.model_line, ''), t.line, t.prompt, ''),
+            coalesce(t.reply, ''), '', NULL, t.interrupted OR t.failure IS NOT NULL, '[]', '[]',
+            max(t.chars, octet_length(coalesce(t.prompt, '')) + octet_length(coalesce(t.reply, '')))
+     FROM turns t
+     WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.replaced = 0 AND t.role <> 'bookmark'
+       AND t.began_at < ?2
+     ORDER BY t.began_at DESC, t.number DESC LIMIT ?3",
+    "SELECT t.id, t.created_at, NULL, t.title, t.narrative, t.kind, t.prompt_number, t.kind = 'problem',
+            t.files_modified, t.files_read,
+            octet_length(t.title) + octet_length(t.narrative) + octet_length(t.facts)
+            + octet_length(t.files_modified) + octet_length(t.files_read) + 2
+     FROM observations t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
+     ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
+    "SELECT t.id, t.created_at, NULL, coalesce(t.note, ''), coalesce(t.git_commit, ''), '', NULL, 0, '[]', '[]', 0
+     FROM bookmarks t WHERE t.session_id = ?1 AND t.created_at < ?2 ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
+    "SELECT t.id, t.created_at, NULL, t.request,
+            trim(t.investigated || char(10) || t.learned || char(10) || t.completed || char(10) || t.next_steps, char(10)),
+            '', t.prompt_number, 0, '[]', '[]', octet_length(t.request) + octet_length(t.investigated)
+            + octet_length(t.learned) + octet_length(t.completed) + octet_length(t.next_steps) + 3
+     FROM session_summaries t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
+     ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
+];
+
+impl Store {
+    /// Returns the last `most` entries of a session from before a time, the oldest first; and whether there are older ones.
+    ///
+    /// Entries of the same millisecond are never separated, so that the time of the first is where the next page ends.
+    pub fn moments(
+        &self,
+        session: &str,
+        before: Option<Millis>,
+        most: usize,
+    ) -> Result<(Vec<Moment>, bool), StoreError> {
+        let before = before.unwrap_or(Millis(u64::MAX));
+        gather(&self.connection, session, before, most).map_err(cannot("read the session's timeline"))
+    }
+}
+
+fn gather(
+    connection: &Connection,
+    session: &str,
+    before: Millis,
+    most: usize,
+) -> rusqlite::Result<(Vec<Moment>, bool)> {
+    let mut found: Vec<Moment> = Vec::new();
+    for (source, sql) in MOMENT_SOURCES.iter().enumerate() {
+        let mut statement = connection.prepare_cached(sql)?;
+        let rows = statement.query_map((session, Time(before), most as i64 + 1), |row| read_moment(source, row))?;
+        for row in rows {
+            found.push(row?);
+        }
+    }
+    found.sort_by_key(|moment| (moment.at, rank(moment.id), moment.id));
+    let more = found.len() > most;
+    if more {
+        let cut = found.len() - most;
+        let (torn, first) = (found[cut - 1].at, found[cut].at);
+        found.drain(..cut);
+        if torn == first && found.last().is_some_and(|last| last.at != first) {
+            found.retain(|moment| moment.at != first);
+        }
+    }
+    for moment in &mut found {
+        if let MomentId::Record(RecordId { what: What::Observation, id }) = moment.id {
+            moment.bytes += raw_chars(connection, id)?;
+        }
+        moment.host = match moment.id {
+            MomentId::Record(RecordId { what, id }) => host_of(connection, what, id)?,
+            MomentId::Bookmark(id) => host_of_bookmark(connection, id)?,
+            MomentId::Turn(_) => None,
+        };
+    }
+    Ok((found, more))
+}
+
+/// The order of entries of the same time: a turn begins with its prompt, and a summary comes last.
+fn rank(id: MomentId) -> u8 {
+    match id {
+        MomentId::Turn(_) => 0,
+        MomentId::Record(RecordId { what: What::Prompt, .. }) => 1,
+        MomentId::Record(RecordId { what: What::Observation, .. }) => 2,
+        MomentId::Bookmark(_) => 3,
+        MomentId::Record(RecordId { what: What::Summary, .. }) => 4,
+    }
+}
+
+fn read_moment(source: usize, row: &Row<'_>) -> rusqlite::Result<Moment> {
+    let id: i64 = row.get(0)?;
+    let record = |what: What| MomentId::Record(RecordId { what, id });
+    let (modified, read_moment): (String, String) = (row.get(8)?, row.get(9)?);
+    Ok(Moment {
+        id: match source {
+            0 => record(What::Prompt),
+            1 => MomentId::Turn(id),
+            2 => record(What::Observation),
+            3 => MomentId::Bookmark(id),
+            _ => record(What::Summary),
+        },
+        at: row.get::<_, Time>(1)?.into(),
+        until: row.get::<_, Option<Time>>(2)?.map(Millis::from),
+        title: row.get(3)?,
+        text: row.get(4)?,
+        kind: Kind::from_name(&row.get::<_, String>(5)?),
+        prompt_number: row.get(6)?,
+        is_error: row.get(7)?,
+        files: texts(&modified).into_iter().chain(texts(&read_moment)).collect(),
+        bytes: row.get::<_, i64>(10)?.unsigned_abs(),
+        host: None,
+    })
+}
+
+/// What was stored on a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Day {
+    /// Bytes of the turns that began.
+    pub turn_bytes: u64,
+    /// Sessions that began.
+    pub sessions: u64,
+    /// Prompts.
+    pub prompts: u64,
+    /// Observations.
+    pub observations: u64,
+    /// Bytes of prompts, observations and summaries.
+    pub record_bytes: u64,
+}
+
+/// Each returns the day, the number of rows, and their bytes. `?1` is a project's row, `?2` its key, both NULL for all
+/// projects; `?3` is the beginning of the first day, `?4` the length of a day.
+const DAY_SOURCES: [&str; 5] = [
+    "SELECT (t.began_at - ?3) / ?4, count(iif(t.role = 'bookmark', NULL, 1)), sum(t.chars) FROM turns t
+     WHERE t.began_at >= ?3 AND t.replaced = 0 AND ?1 IS ?1
+       AND (?2 IS NULL OR t.session_id IN (SELECT id FROM sessions WHERE project_key = ?2)) GROUP BY 1",
+    "SELECT (t.created_at - ?3) / ?4, count(*), 0 FROM sessions t
+     WHERE t.created_at >= ?3 AND ?1 IS ?1 AND (?2 IS NULL OR t.project_key = ?2) GROUP BY 1",
+    "SELECT (t.created_at - ?3) / ?4, count(*), sum(octet_length(t.prompt))
+     FROM projects p CROSS JOIN prompts t ON t.project_id = p.id AND t.created_at >= ?3
+     WHERE p.project_key IS NOT NULL AND (?1 IS NULL OR p.id = ?1) AND ?2 IS ?2 GROUP BY 1",
+    "SELECT (t.created_at - ?3) / ?4, count(*),
+            sum(octet_length(t.title) + octet_length(t.narrative) + octet_length(t.facts)
+                + octet_length(t.files_read) + octet_length(t.files_modified))
+     FROM projects p CROSS JOIN observations t ON t.project_id = p.id AND t.created_at >= ?3
+     WHERE p.project_key IS NOT NULL AND (?1 IS NULL OR p.id = ?1) AND ?2 IS ?2 GROUP BY 1",
+    "SELECT (t.created_at - ?3) / ?4, count(*),
+            sum(octet_length(t.request) + octet_length(t.investigated) + octet_length(t.learned)
+                + octet_length(t.completed) + octet_length(t.next_steps))
+     FROM projects p CROSS JOIN session_summaries t ON t.project_id = p.id AND t.created_at >= ?3
+     WHERE p.project_key IS NOT NULL AND (?1 IS NULL OR p.id = ?1) AND ?2 IS ?2 GROUP BY 1",
+];
+
+impl Store {
+    /// Returns what was stored on each of `days` days from `from` on, of a project or of all.
+    pub fn days(&self, project_key: Option<&str>, from: Millis, days: usize) -> Result<Vec<Day>, StoreError> {
+        count_days(&self.connection, project_key, from, days).map_err(cannot("count the days"))
+    }
+}
+
+fn count_days(connection: &Connection, key: Option<&str>, from: Millis, days: usize) -> rusqlite::Result<Vec<Day>> {
+    let mut counted = vec![Day::default(); days];
+    let project = match key {
+        // No project has the row 0.
+        Some(key) => Some(project_row(connection, key)?.unwrap_or(ProjectRow(0))),
+        None => None,
+    };
+    for (source, sql) in DAY_SOURCES.iter().enumerate() {
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query((project, key, Time(from), DAY_MS))?;
+        while let Some(row) = rows.next()? {
+            let number =
+                |column: usize| row.get::<_, Option<i64>>(column).map(|n| n.unwrap_or_default().unsigned_abs());
+            let Some(day) = usize::try_from(row.get::<_, i64>(0)?).ok().and_then(|day| counted.get_mut(day)) else {
+                continue;
+            };
+            let (rows, size) = (number(1)?, number(2)?);
+            match source {
+                0 => day.turn_bytes += size,
+                1 => day.sessions += rows,
+                2 => (day.prompts, day.record_bytes) = (day.prompts + rows, day.record_bytes + size),
+                3 => (day.observations, day.record_bytes) = (day.observations + rows, day.record_bytes + size),
+                _ => day.record_bytes += size,
+            }
+        }
+    }
+    Ok(counted)
 }

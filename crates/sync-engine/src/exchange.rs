@@ -1,18 +1,21 @@
 //! The exchange: compares what is here with what the engine has, fetches, applies, sends and erases.
 //!
 //! It may end anywhere, and be repeated: a page is one statement there and small transactions here.
+//!
+//! It first checks two things. Whether the records under the id of this host are this host's own: a copy of its memory
+//! has the same id. And whether the engine still has the records of other hosts that were fetched from it before: after
+//! a backup of the engine was restored, it has fewer of them, and if the database of the host that wrote them was
+//! restored too, the host writes other records under the same numbers.
 
 mod fetching;
-mod history;
-mod own_id;
-mod record_size;
 
 use longhaul_core::Millis;
-use longhaul_runtime::files::RandomBytes;
+use longhaul_runtime::files::{self, RandomBytes};
 use longhaul_runtime::waiting_times;
-use longhaul_store::{Scan, Store, SyncSelf};
+use longhaul_store::{OwnCheck, Scan, Store, SyncSelf};
 use longhaul_sync::{
-    CircleError, CircleKey, IdxRange, KeyRing, OwnRecordsAhead, SealedRecord, open_host_name, plan, seal_host_name,
+    CircleError, CircleKey, HostId, IdxRange, KeyRing, MAX_PAYLOAD, OwnRecords, OwnRecordsAhead, RecordId,
+    SealedRecord, open_host_name, own_records, plan, seal_host_name,
 };
 
 use crate::{Engine, EngineError, EngineHost, Overview, PageLimit, RecordPlace};
@@ -126,7 +129,7 @@ pub fn exchange(
         match done {
             Ok(()) => return Ok(exchanged),
             // Another copy of this host has written meanwhile.
-            Err(Interruption::SameId) => own_id::renew(participant, &mut exchanged)?,
+            Err(Interruption::SameId) => renew_id(participant, &mut exchanged)?,
             Err(Interruption::Failed(error)) => return Err(error),
         }
     }
@@ -184,7 +187,7 @@ impl Run<'_, '_> {
         let overview = overview.ok_or_else(|| EngineError::NoCircle(self.engine.shown_address()))?;
         let ring = unlock(&overview, own.circle, self.participant.key)?;
         self.check_epoch(&own, &ring)?;
-        own_id::check(self.engine, self.participant, &own, &overview)?;
+        check_id(self.engine, self.participant, &own, &overview)?;
         let ahead = self.clock_ahead(&own, &overview);
         self.has_clock = overview.time_ms.is_some();
         if ahead != own.clock_ahead || own.name != self.participant.name {
@@ -204,12 +207,12 @@ impl Run<'_, '_> {
         if is_due || !planned.fetch.is_empty() {
             self.note_hosts(&ring, &own)?;
         }
-        self.exchanged.remarks.extend(history::missing_in_engine(self.participant.store, &overview)?);
+        self.exchanged.remarks.extend(missing_in_engine(self.participant.store, &overview)?);
         // Fetching first: it works where nothing can be written.
         let total = planned.fetch_len();
         self.expect_writes(total)?;
         for range in &planned.fetch {
-            let range = history::behind_common_record(self.engine, self.participant.store, *range)?;
+            let range = behind_common_record(self.engine, self.participant.store, *range)?;
             self.fetch(&ring, range, total)?;
         }
         self.fetch_damaged(&ring)?;
@@ -233,7 +236,7 @@ impl Run<'_, '_> {
             for outgoing in store.records_to_send(range, 1, self.participant.scan)? {
                 let mut sealed = [outgoing.seal(ring, &self.random.take()?)];
                 // One that is too large was sent without its payload.
-                record_size::leave_out_large(&mut sealed);
+                leave_out_large(&mut sealed);
                 lost.extend(sealed.iter().filter(|record| record.payload.is_some()).map(|record| record.idx));
             }
         }
@@ -342,7 +345,7 @@ impl Run<'_, '_> {
             for outgoing in page {
                 sealed.push(outgoing.seal(ring, &self.random.take()?));
             }
-            self.exchanged.remarks.extend(record_size::leave_out_large(&mut sealed));
+            self.exchanged.remarks.extend(leave_out_large(&mut sealed));
             for page in pages(&sealed, PageLimit::EXCHANGE) {
                 match self.engine.insert(page) {
                     Err(EngineError::Clash { .. }) => return Err(Interruption::SameId),
@@ -386,4 +389,128 @@ fn pages(records: &[SealedRecord], limit: PageLimit) -> impl Iterator<Item = &[S
         rest = after;
         (!page.is_empty()).then_some(page)
     })
+}
+
+/// Returns a remark for each host of which the engine has fewer records than this machine.
+fn missing_in_engine(store: &Store, overview: &Overview) -> Result<Vec<String>, ExchangeError> {
+    let mut remarks = Vec::new();
+    for host in store.sync_hosts()?.iter().filter(|host| !host.is_own) {
+        let remote = overview.heads.get(&host.host).copied().unwrap_or_default();
+        if remote < host.head {
+            let (name, here) = (shown(&host.name), host.head);
+            remarks.push(format!(
+                "The engine has {remote} records of {name}, this machine has {here}: an older state of the engine was \
+                 restored. {name} sends the others when it exchanges."
+            ));
+        }
+    }
+    Ok(remarks)
+}
+
+/// Returns the part of `range` behind the last record that the engine and this machine have in common.
+///
+/// If the engine has other records under numbers that are known here, those are to be fetched too.
+fn behind_common_record(engine: &mut dyn Engine, store: &Store, range: IdxRange) -> Result<IdxRange, Interruption> {
+    if is_common(engine, store, range.host, range.after)? {
+        return Ok(range);
+    }
+    // The first different number is behind `common`, and not behind `different`.
+    let (mut common, mut different) = (0, range.after);
+    while different - common > 1 {
+        let middle = common + (different - common) / 2;
+        if is_common(engine, store, range.host, middle)? { common = middle } else { different = middle }
+    }
+    store.rewind_host(range.host, common)?;
+    Ok(IdxRange { after: common, ..range })
+}
+
+/// Returns whether both have the same record under a number. Where the engine has none, nothing is known to differ.
+fn is_common(engine: &mut dyn Engine, store: &Store, host: HostId, idx: u64) -> Result<bool, Interruption> {
+    if idx == 0 {
+        return Ok(true);
+    }
+    let range = IdxRange { host, after: idx - 1, through: idx };
+    let page = engine.fetch(range, PageLimit { records: 1, bytes: 1 })?;
+    page.first().map_or(Ok(true), |record| Ok(store.has_record(record)?))
+}
+
+/// Returns the name of a host as it is shown.
+fn name_of(store: &Store, host: HostId) -> Result<String, ExchangeError> {
+    let hosts = store.sync_hosts()?;
+    Ok(shown(hosts.iter().find(|known| known.host == host).map_or("", |known| &known.name)))
+}
+
+fn shown(name: &str) -> String {
+    if name.is_empty() { "another machine".to_owned() } else { longhaul_store::from_host(name) }
+}
+
+/// Fails if this host needs a new id: the database was copied to another machine or restored from a backup, or the engine has
+/// records under this id that another copy has written.
+fn check_id(
+    engine: &mut dyn Engine,
+    participant: &Participant<'_>,
+    own: &SyncSelf,
+    overview: &Overview,
+) -> Result<(), Interruption> {
+    if own.machine != participant.machine {
+        return Err(Interruption::SameId);
+    }
+    if let Some(double) = engine.first_double(own.host)? {
+        // From there on, other machines may have fetched either copy: everything is written again, under the new id.
+        participant.store.confirm_sent(own.confirmed.min(double - 1))?;
+        return Err(Interruption::SameId);
+    }
+    let remote = overview.heads.get(&own.host).copied().unwrap_or_default();
+    let OwnRecords::Compare(mut range) = own_records(own.host, own.confirmed, remote) else { return Ok(()) };
+    while !range.is_empty() {
+        let page = engine.fetch(range, PageLimit::EXCHANGE)?;
+        let Some(last) = page.last() else { break };
+        range.after = last.idx;
+        let ids: Vec<(u64, RecordId)> = page.iter().map(|record| (record.idx, record.id)).collect();
+        match participant.store.check_own_records(&ids)? {
+            OwnCheck::Same => participant.store.confirm_sent(range.after)?,
+            OwnCheck::Other => return Err(Interruption::SameId),
+        }
+    }
+    Ok(())
+}
+
+/// Gives this host a new id.
+fn renew_id(participant: &Participant<'_>, exchanged: &mut Exchanged) -> Result<(), ExchangeError> {
+    let host = HostId::random(files::random()?);
+    participant.store.renew_host(host, &participant.machine, participant.scan.now)?;
+    exchanged.remarks.push(
+        "This memory is a copy of another machine's, was restored from a backup, or exchanges as another user of the \
+         database: it got a new id. Nothing is lost."
+            .to_owned(),
+    );
+    Ok(())
+}
+
+/// Removes the payloads that no host would read and an engine may refuse. Returns a remark for each.
+fn leave_out_large(page: &mut [SealedRecord]) -> Vec<String> {
+    let is_large = |record: &&mut SealedRecord| record.payload.as_ref().is_some_and(|it| it.len() > MAX_PAYLOAD);
+    let remark = |record: &mut SealedRecord| {
+        record.payload = None;
+        format!("Record {} is larger than {} MB, and was not sent.", record.idx, MAX_PAYLOAD >> 20)
+    };
+    page.iter_mut().filter(is_large).map(remark).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_sync::{HostId, MAX_PAYLOAD, RecordId, SealedRecord};
+
+    use super::leave_out_large;
+
+    #[test]
+    fn a_record_that_no_host_could_read_is_sent_without_its_payload() {
+        let record = |idx: u64, length: usize| {
+            let id = RecordId::new(5, [idx as u8; 10]);
+            SealedRecord::new(id, HostId::random([1; 16]), idx, 5).with_payload(Some(vec![1; length]))
+        };
+        let mut page = [record(1, 10), record(2, MAX_PAYLOAD + 1), record(3, MAX_PAYLOAD)];
+        assert_eq!(leave_out_large(&mut page), ["Record 2 is larger than 4 MB, and was not sent."]);
+        assert_eq!(page.map(|record| record.payload.is_some()), [true, false, true]);
+    }
 }

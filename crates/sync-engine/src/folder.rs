@@ -9,18 +9,18 @@
 //! A file of records is never changed: it is replaced by another one with another name. So the files may arrive in any
 //! order, and what is not complete yet is recognised by its length and its checksum.
 
-mod durable_file;
-mod host_file;
 mod record_files;
-mod segment;
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use longhaul_runtime::{bounded_read, waiting_times};
+use longhaul_runtime::{bounded_read, files, waiting_times};
 use longhaul_sync::{CircleHeader, Heads, HostId, IdxRange, RecordId, SealedRecord};
+use rustix::fs::OFlags;
+use sha2::{Digest, Sha256};
 
 use self::record_files::RecordFiles;
 use crate::{Engine, EngineError, EngineHost, Overview, PageLimit, RecordPlace};
@@ -135,9 +135,9 @@ impl Engine for Folder {
         if self.header()?.is_some() || !self.list("records")?.is_empty() {
             return Err(EngineError::CircleExists(self.shown_address()));
         }
-        let written = durable_file::write(&self.header_file(header), &header.to_bytes())
+        let written = write_durably(&self.header_file(header), &header.to_bytes())
             // Last: without it, the folder counts as empty.
-            .and_then(|()| durable_file::write(&self.dir.join(SCHEMA_FILE), SCHEMA.to_string().as_bytes()));
+            .and_then(|()| write_durably(&self.dir.join(SCHEMA_FILE), SCHEMA.to_string().as_bytes()));
         written.map_err(|error| self.failed(&error))?;
         Ok(Vec::new())
     }
@@ -147,7 +147,7 @@ impl Engine for Folder {
         if found.circle != header.circle || found.epoch + 1 != header.epoch {
             return Err(EngineError::HeaderChanged);
         }
-        durable_file::write(&self.header_file(header), &header.to_bytes()).map_err(|error| self.failed(&error))
+        write_durably(&self.header_file(header), &header.to_bytes()).map_err(|error| self.failed(&error))
     }
 
     fn insert(&mut self, page: &[SealedRecord]) -> Result<(), EngineError> {
@@ -204,13 +204,13 @@ impl Engine for Folder {
 
     fn put_host(&mut self, host: &EngineHost) -> Result<(), EngineError> {
         let path = self.dir.join("hosts").join(host.host.to_string());
-        durable_file::write(&path, &host_file::encode(host)).map_err(|error| self.failed(&error))
+        write_durably(&path, &encode_host(host)).map_err(|error| self.failed(&error))
     }
 
     fn hosts(&mut self) -> Result<Vec<EngineHost>, EngineError> {
         let read = |(name, path): (String, PathBuf)| {
             let host = name.parse().ok()?;
-            host_file::decode(host, &bounded_read::bytes(&path, bounded_read::SMALL).ok()?)
+            decode_host(host, &bounded_read::bytes(&path, bounded_read::SMALL).ok()?)
         };
         Ok(self.list("hosts")?.into_iter().filter_map(read).collect())
     }
@@ -221,4 +221,53 @@ impl Engine for Folder {
             _ => Ok(()),
         }
     }
+}
+
+/// The length of the checksum at the end.
+const CHECKSUM: usize = 32;
+
+fn encode_host(host: &EngineHost) -> Vec<u8> {
+    let mut bytes = host.seen_ms.to_be_bytes().to_vec();
+    bytes.extend(&host.name);
+    let sum = Sha256::digest(&bytes);
+    bytes.extend(sum);
+    bytes
+}
+
+/// Returns `None` for a file that is incomplete or damaged.
+fn decode_host(host: HostId, bytes: &[u8]) -> Option<EngineHost> {
+    let (content, sum) = bytes.split_at(bytes.len().checked_sub(CHECKSUM)?);
+    let (seen, name) = content.split_first_chunk::<8>()?;
+    let is_complete = Sha256::digest(content).as_slice() == sum;
+    let seen_ms = u64::from_be_bytes(*seen);
+    // A folder has no clock of its own.
+    is_complete.then(|| EngineHost { host, name: name.to_vec(), seen_ms, clock_ahead_ms: 0 })
+}
+
+/// What the name of an unfinished file begins with. Other hosts ignore it.
+const UNFINISHED: &str = ".unfinished-";
+
+/// Writes a file under a temporary name, syncs it, renames it, and syncs its folder, which is created if missing.
+fn write_durably(path: &Path, content: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(path);
+    fs::create_dir_all(dir)?;
+    // Others may write to the folder: a name that they know could be a link to a file of this user.
+    let random = files::random::<8>().map_err(|error| io::Error::other(error.to_string()))?;
+    let temporary = dir.join(format!("{UNFINISHED}{:016x}", u64::from_be_bytes(random)));
+    // Fails if anything has this name, also a link.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+    let written = file.write_all(content).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written?;
+    // Some file systems cannot sync a folder. The file itself is synced.
+    let _ = bounded_read::open_dir(dir).and_then(|dir| dir.sync_all());
+    Ok(())
+}
+
+/// Opens a file in order to lock it, and creates it if it is missing. A link is not followed, and a pipe is not waited for.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags.bits() as i32).open(path)
 }

@@ -7,7 +7,6 @@ mod engine;
 mod engine_address;
 mod exchange;
 mod folder;
-mod memory_limit;
 mod postgres;
 
 pub use crate::commands::run;

@@ -1,10 +1,8 @@
-//! The engine for a team: a PostgreSQL database, or one that speaks its protocol.
+//! The engine for a team: a PostgreSQL database, or one that speaks its protocol. Here is also which error of the
+//! engine (`engine.rs`, with the texts) an error of the server or the connection is.
 
 mod address;
-mod failure;
-mod password_file;
 mod schema;
-mod statements;
 mod tls;
 
 use std::future::Future;
@@ -15,12 +13,15 @@ use futures_util::TryStreamExt;
 use longhaul_runtime::waiting_times;
 use longhaul_sync::{CircleHeader, Heads, HostId, IdxRange, RecordId, SealedRecord};
 use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::{Client, Error, Row};
 use uuid::Uuid;
 
-pub use self::address::{PostgresAddress, TlsMode};
+use self::address::chain;
 use crate::{Engine, EngineError, EngineHost, Overview, PageLimit, RecordPlace};
+
+pub use self::address::{PostgresAddress, TlsMode};
 
 /// The most bytes that are read of one answer. The largest, a page of records, has a little more than 8 MB.
 const MAX_ANSWER: usize = 32 << 20;
@@ -44,7 +45,7 @@ impl Postgres {
         let runtime = runtime.map_err(|error| other(error.to_string()))?;
         let mut config = address.config.clone();
         if let Some(file) = password_file {
-            password_file::apply(&mut config, file);
+            address::apply_password_file(&mut config, file);
         }
         let mode = address.tls.as_str();
         let connector = tls::connector(address);
@@ -53,7 +54,7 @@ impl Postgres {
             .block_on(async { tokio::time::timeout(waiting_times::POSTGRES_REQUEST, config.connect(connector)).await });
         let seconds = waiting_times::POSTGRES_REQUEST.as_secs();
         let connected = connected.map_err(|_| EngineError::TimedOut { engine: shown.clone(), seconds })?;
-        let (client, connection) = connected.map_err(|error| failure::of_connecting(&shown, mode, &error))?;
+        let (client, connection) = connected.map_err(|error| connecting_failed(&shown, mode, &error))?;
         // It ends with the client. Its errors reach the client's requests.
         runtime.spawn(async { drop(connection.await) });
         Ok(Self { runtime, client, shown })
@@ -65,7 +66,7 @@ impl Postgres {
             self.runtime.block_on(async { tokio::time::timeout(waiting_times::POSTGRES_REQUEST, request).await });
         let seconds = waiting_times::POSTGRES_REQUEST.as_secs();
         let answer = answer.map_err(|_| EngineError::TimedOut { engine: self.shown.clone(), seconds })?;
-        answer.map_err(|error| failure::of_request(&self.shown, &error))
+        answer.map_err(|error| request_failed(&self.shown, &error))
     }
 
     fn query(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>, EngineError> {
@@ -98,8 +99,8 @@ impl Postgres {
             tokio::time::timeout(waiting_times::POSTGRES_REQUEST, request).await
         });
         match rows {
-            Ok(Err(error)) if failure::is_missing_table(&error) => Ok(None),
-            Ok(Err(error)) => Err(failure::of_request(&self.shown, &error)),
+            Ok(Err(error)) if is_missing_table(&error) => Ok(None),
+            Ok(Err(error)) => Err(request_failed(&self.shown, &error)),
             Ok(Ok(rows)) => Ok(rows.first().and_then(|row| row.get(0))),
             Err(_) => Err(EngineError::TimedOut {
                 engine: self.shown.clone(),
@@ -114,7 +115,7 @@ impl Postgres {
             tokio::time::timeout(waiting_times::POSTGRES_REQUEST, schema::bring_up_to_date(&mut self.client)).await
         };
         match self.runtime.block_on(update) {
-            Ok(Err(error)) if !failure::is_refused(&error) => Err(failure::of_request(&self.shown, &error)),
+            Ok(Err(error)) if !is_refused(&error) => Err(request_failed(&self.shown, &error)),
             Ok(_) => Ok(()),
             Err(_) => Err(EngineError::TimedOut {
                 engine: self.shown.clone(),
@@ -139,7 +140,7 @@ impl Engine for Postgres {
     }
 
     fn overview(&mut self) -> Result<Option<Overview>, EngineError> {
-        let rows = match self.query(statements::OVERVIEW, &[]) {
+        let rows = match self.query(schema::OVERVIEW, &[]) {
             Ok(rows) => rows,
             // A newer version may have changed the tables so that the statement fails.
             Err(error) => {
@@ -169,7 +170,7 @@ impl Engine for Postgres {
             schema::bring_up_to_date(&mut self.client).await?;
             schema::grant_rights(&mut self.client).await
         });
-        let remark = prepared.map_err(|error| failure::of_request(&shown, &error))?;
+        let remark = prepared.map_err(|error| request_failed(&shown, &error))?;
         let (epoch, bytes) = (i64::from(header.epoch), header.to_bytes());
         let insert = "INSERT INTO longhaul.circle (epoch, header) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         match self.execute(insert, &[(&epoch, Type::INT8), (&bytes, Type::BYTEA)])? {
@@ -203,7 +204,7 @@ impl Engine for Postgres {
         ];
         // If another process has stored some of them meanwhile, the second attempt shows whether they are the same.
         for _ in 0..2 {
-            let rows = self.query(statements::INSERT, &parameters)?;
+            let rows = self.query(schema::INSERT, &parameters)?;
             let (clash, added) =
                 rows.first().map_or((None, 0), |row| (row.get::<_, Option<i64>>(0), row.get::<_, i64>(1)));
             if let Some(idx) = clash {
@@ -227,7 +228,7 @@ impl Engine for Postgres {
             (&records, Type::INT8),
             (&bytes, Type::INT8),
         ];
-        let rows = self.query(statements::FETCH, &parameters)?;
+        let rows = self.query(schema::FETCH, &parameters)?;
         let record = |row: &Row| {
             let id = RecordId::from_bytes(*row.get::<_, Uuid>(0).as_bytes());
             let (idx, time_ms) = (row.get::<_, i64>(1).unsigned_abs(), row.get::<_, i64>(2).unsigned_abs());
@@ -247,8 +248,8 @@ impl Engine for Postgres {
         let ids: Vec<Uuid> = places.iter().map(|place| Uuid::from_bytes(*place.id.as_bytes())).collect();
         let parameters: [(&(dyn ToSql + Sync), Type); 3] =
             [(&hosts, Type::UUID_ARRAY), (&idxs, Type::INT8_ARRAY), (&ids, Type::UUID_ARRAY)];
-        self.execute(statements::ERASE, &parameters)?;
-        let rows = self.query(statements::ERASED, &parameters)?;
+        self.execute(schema::ERASE, &parameters)?;
+        let rows = self.query(schema::ERASED, &parameters)?;
         Ok(rows.iter().map(|row| RecordId::from_bytes(*row.get::<_, Uuid>(0).as_bytes())).collect())
     }
 
@@ -256,14 +257,14 @@ impl Engine for Postgres {
         let (id, seen) = (Uuid::from_bytes(*host.host.as_bytes()), host.seen_ms as i64);
         let parameters: [(&(dyn ToSql + Sync), Type); 3] =
             [(&id, Type::UUID), (&host.name, Type::BYTEA), (&seen, Type::INT8)];
-        match self.execute(statements::PUT_HOST, &parameters)? {
+        match self.execute(schema::PUT_HOST, &parameters)? {
             0 => Err(EngineError::HostOfAnotherUser { engine: self.shown.clone(), host: host.host }),
             _ => Ok(()),
         }
     }
 
     fn hosts(&mut self) -> Result<Vec<EngineHost>, EngineError> {
-        let rows = self.query(statements::HOSTS, &[])?;
+        let rows = self.query(schema::HOSTS, &[])?;
         let host = |row: &Row| EngineHost {
             host: host_id(row.get(0)),
             name: row.get(1),
@@ -281,4 +282,63 @@ impl Engine for Postgres {
 
 fn host_id(uuid: Uuid) -> HostId {
     HostId::from_bytes(*uuid.as_bytes())
+}
+
+/// How the library begins the message about a failed TLS handshake. It has no other way to recognise one.
+const TLS_FAILED: &str = "error performing TLS handshake";
+
+/// How much of a message of the server is shown, in characters.
+const MESSAGE: usize = 500;
+
+/// Returns whether a statement failed because a table or the schema does not exist.
+fn is_missing_table(error: &Error) -> bool {
+    matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME))
+}
+
+/// Returns whether a statement failed because this user may not do it, or because nothing can be written at all.
+fn is_refused(error: &Error) -> bool {
+    matches!(error.code(), Some(&SqlState::INSUFFICIENT_PRIVILEGE | &SqlState::READ_ONLY_SQL_TRANSACTION))
+}
+
+/// Returns what an error while connecting means. `mode` is the value of `sslmode`.
+fn connecting_failed(engine: &str, mode: &'static str, error: &Error) -> EngineError {
+    let engine = engine.to_owned();
+    if error.to_string().starts_with(TLS_FAILED) {
+        return EngineError::Tls { engine, mode, problem: chain(error) };
+    }
+    match error.code() {
+        Some(_) => request_failed(&engine, error),
+        // Such as a missing password, which the library finds out.
+        None if error.to_string().starts_with("invalid configuration") => {
+            let problem = format!("{}: set it in the address, in PGPASSFILE or by a command in sync.url", chain(error));
+            EngineError::Login { engine, problem }
+        }
+        None if error.to_string().starts_with("authentication") => EngineError::Login { engine, problem: chain(error) },
+        None => EngineError::Unreachable { engine, problem: chain(error) },
+    }
+}
+
+/// Returns what an error of a request means.
+fn request_failed(engine: &str, error: &Error) -> EngineError {
+    let engine = engine.to_owned();
+    let Some(server) = error.as_db_error() else {
+        return EngineError::Unreachable { engine, problem: chain(error) };
+    };
+    let message = server.message().chars().take(MESSAGE);
+    let problem: String = message.map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match server.code() {
+        &SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            EngineError::Login { engine, problem }
+        }
+        &SqlState::INSUFFICIENT_PRIVILEGE => {
+            let problem = format!("{problem}; a member of the team needs the role {}", schema::MEMBER);
+            EngineError::NoPermission { engine, problem }
+        }
+        &SqlState::READ_ONLY_SQL_TRANSACTION => EngineError::NoPermission { engine, problem },
+        &SqlState::DISK_FULL => EngineError::Full { engine, problem },
+        &SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN | &SqlState::CANNOT_CONNECT_NOW => {
+            EngineError::Unreachable { engine, problem }
+        }
+        _ => EngineError::Other { engine, problem },
+    }
 }

@@ -5,7 +5,11 @@
 use longhaul_core::event::{
     PermissionRequest, PostToolUse, PreCompact, SessionEnd, SessionStart, Stop, UserPromptSubmit,
 };
-use longhaul_runtime::{Hook, activity, codex, housekeeping, jobs, limits, model, native_links, reopen, sync, tracker};
+use longhaul_runtime::memory::{self, prompt_recall};
+use longhaul_runtime::{
+    Hook, activity, codex, compaction, handoff, housekeeping, limits, model, native_links, private_turns, reopen, sync,
+    tracker,
+};
 
 pub(crate) fn run(event: Option<&str>) {
     match event {
@@ -14,16 +18,16 @@ pub(crate) fn run(event: Option<&str>) {
             &[
                 codex::leave_subagents,
                 codex::find_window_of_prompt,
-                jobs::privacy::on_prompt,
-                jobs::prompt_recall::begin_search, // it goes on while the prompt is stored
-                jobs::handoff::on_baton_command,   // costs no request and does not count as work
+                private_turns::on_prompt,
+                prompt_recall::begin_search, // it goes on while the prompt is stored
+                handoff::on_baton_command,   // costs no request and does not count as work
                 reopen::on_prompt,
                 tracker::on_prompt,
-                jobs::handoff::on_prompt,
-                jobs::memory::on_prompt,
-                jobs::prompt_recall::on_prompt,
+                handoff::on_prompt,
+                memory::on_prompt,
+                prompt_recall::on_prompt,
             ],
-            &[jobs::prompt_recall::start_search_process],
+            &[prompt_recall::start_search_process],
         ),
         Some("permission-request") => {
             Hook::<PermissionRequest<'static>>::run_codex(&[codex::find_window, tracker::on_permission], &[])
@@ -39,8 +43,8 @@ pub(crate) fn run(event: Option<&str>) {
                 codex::leave_subagents,
                 codex::find_window,
                 codex::remember_turns, // before the place moves from which the rollout is read
-                jobs::handoff::on_compact,
-                jobs::compaction::collect,
+                handoff::on_compact,
+                compaction::collect,
             ],
             &[],
         ),
@@ -48,8 +52,8 @@ pub(crate) fn run(event: Option<&str>) {
             &[
                 codex::leave_subagents,
                 codex::find_window,
-                jobs::handoff::on_session_end,
-                jobs::memory::on_session_end,
+                handoff::on_session_end,
+                memory::on_session_end,
                 reopen::on_session_end,
                 tracker::on_session_end,
             ],
@@ -72,13 +76,13 @@ fn session_start() {
             reopen::on_session_start,
             tracker::on_session_start,
             codex::follow_rewind, // before the new rollout is registered
-            jobs::compaction::on_codex_start,
-            jobs::handoff::on_session_start,
-            jobs::memory::on_session_start,
-            jobs::prompt_recall::on_session_start,
+            compaction::on_codex_start,
+            handoff::on_session_start,
+            memory::on_session_start,
+            prompt_recall::on_session_start,
             housekeeping::tell_of_replaced_database,
         ],
-        &[housekeeping::remove_old_files, native_links::on_session_start, jobs::prompt_recall::prepare_search],
+        &[housekeeping::remove_old_files, native_links::on_session_start, prompt_recall::prepare_search],
     );
 }
 
@@ -88,9 +92,9 @@ fn stop() {
             codex::leave_subagents,
             codex::find_window,
             codex::remember_turns, // before the place moves from which the rollout is read
-            jobs::handoff::on_turn_end,
+            handoff::on_turn_end,
             codex::near_limit,
-            jobs::memory::on_turn_end,
+            memory::on_turn_end,
             activity::on_turn_end,
             tracker::on_turn_end,
         ],

@@ -4,9 +4,10 @@ use longhaul_core::event::{
     Notification, PermissionRequest, PostToolUseFailure, PreCompact, PreToolUse, SessionEnd, SessionStart, Stop,
     StopFailure, SubagentStart, SubagentStop, TaskCompleted, TeammateIdle, UserPromptSubmit,
 };
+use longhaul_runtime::memory::{self, prompt_recall};
 use longhaul_runtime::{
-    Hook, activity, bookmarks, context, continuation, housekeeping, jobs, limits, model, native_links, project_file,
-    reopen, snapshots, sync, tracker,
+    Hook, activity, bookmarks, compaction, context, continuation, handoff, housekeeping, limits, model, native_links,
+    private_turns, project_file, reopen, snapshots, sync, tracker,
 };
 
 /// `SessionStart`: a session begins or is resumed. Records where it runs, shows it what came before, removes old files.
@@ -24,10 +25,10 @@ pub(crate) fn session_start() {
             limits::on_session_start,
             continuation::on_session_start,
             snapshots::on_resume,
-            jobs::compaction::on_session_start,
-            jobs::handoff::on_session_start, // the transcript of the old session comes after its handoff
-            jobs::memory::on_session_start,  // the page gets the space that is left
-            jobs::prompt_recall::on_session_start, // records what was shown, so that it is not shown again
+            compaction::on_session_start,
+            handoff::on_session_start, // the transcript of the old session comes after its handoff
+            memory::on_session_start,  // the page gets the space that is left
+            prompt_recall::on_session_start, // records what was shown, so that it is not shown again
             housekeeping::tell_of_replaced_database,
         ],
         &[
@@ -37,8 +38,8 @@ pub(crate) fn session_start() {
             native_links::on_session_start,
             continuation::carry_on,
             limits::count_others,
-            jobs::memory::drop_old_text,
-            jobs::prompt_recall::prepare_search,
+            memory::drop_old_text,
+            prompt_recall::prepare_search,
         ],
     );
 }
@@ -50,23 +51,18 @@ pub(crate) fn user_prompt_submit() {
             bookmarks::on_list_command,    // costs no request and is no prompt: no job below sees it
             bookmarks::on_prompt,          // a marker is not a prompt: no job below sees it
             snapshots::on_restore_command, // costs no request and does not count as work
-            jobs::privacy::on_prompt,
-            jobs::prompt_recall::begin_search, // it goes on while the prompt is stored
+            private_turns::on_prompt,
+            prompt_recall::begin_search, // it goes on while the prompt is stored
             continuation::on_prompt,
-            jobs::handoff::on_baton_command, // costs no request and does not count as work
-            limits::on_prompt,               // nor does a prompt that a limit refuses
+            handoff::on_baton_command, // costs no request and does not count as work
+            limits::on_prompt,         // nor does a prompt that a limit refuses
             reopen::on_prompt,
             tracker::on_prompt,
-            jobs::handoff::on_prompt,
-            jobs::memory::on_prompt,
-            jobs::prompt_recall::on_prompt, // last, so that the prompt is stored in any case
+            handoff::on_prompt,
+            memory::on_prompt,
+            prompt_recall::on_prompt, // last, so that the prompt is stored in any case
         ],
-        &[
-            snapshots::on_prompt,
-            bookmarks::add_git_state,
-            continuation::carry_on,
-            jobs::prompt_recall::start_search_process,
-        ],
+        &[snapshots::on_prompt, bookmarks::add_git_state, continuation::carry_on, prompt_recall::start_search_process],
     );
 }
 
@@ -79,7 +75,7 @@ pub(crate) fn pre_tool_use() {
 pub(crate) fn post_tool_use_failure() {
     Hook::<PostToolUseFailure<'static>>::run(&[
         tracker::on_tool_failure,
-        jobs::memory::on_tool_failure,
+        memory::on_tool_failure,
         limits::on_tool_failure,
     ]);
 }
@@ -97,7 +93,7 @@ pub(crate) fn notification() {
 /// `SubagentStart`: a subagent runs, so that a dialog may open at any time.
 pub(crate) fn subagent_start() {
     Hook::<SubagentStart>::run(&[
-        jobs::privacy::on_subagent_start,
+        private_turns::on_subagent_start,
         bookmarks::on_subagent_start,
         tracker::on_subagent_start,
         limits::on_subagent_start,
@@ -107,7 +103,7 @@ pub(crate) fn subagent_start() {
 /// `SubagentStop`: a subagent has returned. Counts it; may compact or set a bookmark.
 pub(crate) fn subagent_stop() {
     Hook::<SubagentStop>::run(&[
-        jobs::compaction::on_summary, // of a compaction; the others have nothing to do with that
+        compaction::on_summary, // of a compaction; the others have nothing to do with that
         activity::on_agent_return,
         bookmarks::on_agent_return,
         tracker::on_agent_return,
@@ -121,15 +117,15 @@ pub(crate) fn subagent_stop() {
 pub(crate) fn stop() {
     Hook::<Stop>::run_then(
         &[
-            jobs::handoff::before_continuation,
+            handoff::before_continuation,
             continuation::on_turn_end, // if it asks for a handoff, the turn is not over
             activity::on_turn_end,
             bookmarks::on_turn_end,
             tracker::on_turn_end,
             limits::on_turn_end,
             reopen::on_turn_end,
-            jobs::handoff::without_continuation,
-            jobs::memory::on_turn_end,
+            handoff::without_continuation,
+            memory::on_turn_end,
             snapshots::on_turn_end,
             tracker::show_turn_end, // before what may type for seconds
             continuation::carry_on, // if it clears, no bookmark is set
@@ -153,12 +149,7 @@ pub(crate) fn stop_failure() {
 /// `PreCompact`: stores the conversation before it is compacted, with what will be needed of it, and restarts the count of
 /// work.
 pub(crate) fn pre_compact() {
-    Hook::<PreCompact>::run(&[
-        activity::on_compact,
-        snapshots::on_compact,
-        jobs::handoff::on_compact,
-        jobs::compaction::collect,
-    ]);
+    Hook::<PreCompact>::run(&[activity::on_compact, snapshots::on_compact, handoff::on_compact, compaction::collect]);
 }
 
 /// `TeammateIdle`: a teammate has nothing to do.
@@ -176,8 +167,8 @@ pub(crate) fn session_end() {
     Hook::<SessionEnd>::run_then(
         &[
             limits::on_session_end, // the baton of a limit says why the session stopped
-            jobs::handoff::on_session_end,
-            jobs::memory::on_session_end,
+            handoff::on_session_end,
+            memory::on_session_end,
             reopen::on_session_end,
             tracker::on_session_end,
             continuation::on_session_end,

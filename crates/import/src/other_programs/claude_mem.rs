@@ -1,21 +1,20 @@
 //! claude-mem: prompts, observations and summaries of all sessions, the folder of each project, and its settings for
-//! exclusion.
+//! exclusion. A session is imported in pieces, because it may not fit into memory as a whole.
 
-mod arrival;
-mod settings;
 mod translate;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use longhaul_core::{Millis, SessionId};
-use longhaul_store::{ClaudeMem, ForeignHead, ForeignRecords, ForeignSession, Moved, MovedTurn};
-
-use self::arrival::Arrival;
-use self::translate::{Asked, Translator, key, note};
-use super::folders::Folders;
-use super::{Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
+use longhaul_core::{Config, Millis, SessionId, json_text};
+use longhaul_memory::Summary;
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::memory::is_excluded;
+use longhaul_runtime::{Error, bounded_read};
+use longhaul_store::{ClaudeMem, ForeignHead, ForeignRecords, ForeignSession, Moved, MovedCall, MovedTurn};
+use serde_json::{Value, json};
+
+use self::translate::{Asked, Translator, key, note};
+use super::{Folders, Move, Origin, Report, Sink, Step, Trouble, Wanted, bring_settings, ours, register, theirs};
 
 /// Maximum number of files that are checked to find the project of a session.
 const FILES: usize = 200;
@@ -31,7 +30,7 @@ const BY_HAND: &str = "manual-";
 
 pub(super) fn run(mover: &Move<'_>, report: &mut Report, progress: &mut dyn FnMut(Step)) -> Result<(), Trouble> {
     // The imported settings apply to this run.
-    let config = settings::run(mover, report)?;
+    let config = import_settings(mover, report)?;
     let mover = &Move { config: &config, ..*mover };
     let Some(path) = mover.database(report, "claude-mem.db") else { return Ok(()) };
     let theirs_db = ClaudeMem::open(&path).map_err(theirs)?;
@@ -351,4 +350,114 @@ impl House<'_, '_> {
 /// Returns the id of a session; `None` if there was no such session.
 fn id_of(session: &ForeignSession) -> Option<SessionId> {
     SessionId::new(&session.id).filter(|_| !session.id.starts_with(BY_HAND))
+}
+
+/// Maximum number of records per transaction: large enough for few commits, small enough that no hook waits long.
+const RECORDS_AT_ONCE: usize = 500;
+
+/// Maximum number of bytes of text per transaction.
+const BYTES_AT_ONCE: usize = 4 << 20;
+
+/// A session, and the part of it that was read but is not stored yet.
+struct Arrival<'a> {
+    session: &'a ForeignSession,
+    id: &'a SessionId,
+    project: &'a Project,
+    /// Time of the last observation.
+    ended: Option<Millis>,
+    /// Whether a part of it is stored.
+    is_begun: bool,
+    /// Number of the last stored prompt.
+    prompt_number: i64,
+    turns: Vec<MovedTurn>,
+    records: usize,
+    bytes: usize,
+}
+
+impl<'a> Arrival<'a> {
+    fn new(session: &'a ForeignSession, id: &'a SessionId, project: &'a Project, ended: Option<Millis>) -> Self {
+        let (turns, is_begun) = (Vec::new(), false);
+        Self { session, id, project, ended, is_begun, prompt_number: 0, turns, records: 0, bytes: 0 }
+    }
+
+    /// Adds a prompt, which starts a turn.
+    fn prompt(&mut self, prompt: Moved<String>) {
+        self.weigh(prompt.what.len());
+        self.turns.push(MovedTurn { prompt: Some(prompt), ..MovedTurn::default() });
+    }
+
+    /// Adds an observation to the newest turn.
+    fn call(&mut self, call: Moved<MovedCall>) {
+        let MovedCall { observation, input, response } = &call.what;
+        let lists = [&observation.facts, &observation.files_read, &observation.files_modified];
+        let listed: usize = lists.into_iter().flatten().map(String::len).sum();
+        self.weigh(input.len() + response.len() + observation.narrative.len() + listed);
+        self.newest().calls.push(call);
+    }
+
+    /// Adds a summary to the newest turn.
+    fn summary(&mut self, summary: Moved<Summary>) {
+        self.weigh(0);
+        self.newest().summaries.push(summary);
+    }
+
+    /// Returns whether the piece is large enough to be stored.
+    fn is_full(&self) -> bool {
+        self.records >= RECORDS_AT_ONCE || self.bytes >= BYTES_AT_ONCE
+    }
+
+    /// Takes the turns to store. None of them is empty.
+    fn take(&mut self) -> Vec<MovedTurn> {
+        (self.records, self.bytes) = (0, 0);
+        let mut turns = std::mem::take(&mut self.turns);
+        turns.retain(|turn| turn.prompt.is_some() || !turn.calls.is_empty() || !turn.summaries.is_empty());
+        turns
+    }
+
+    fn weigh(&mut self, bytes: usize) {
+        self.records += 1;
+        self.bytes += bytes;
+    }
+
+    /// Returns the turn that a record belongs to. After a piece was stored, it is a new one that continues the last.
+    fn newest(&mut self) -> &mut MovedTurn {
+        if self.turns.is_empty() {
+            self.turns.push(MovedTurn::default());
+        }
+        self.turns.last_mut().expect("there is one")
+    }
+}
+
+/// Their keys, each a list separated by commas, and ours.
+const KEYS: [(&str, &str); 2] =
+    [("CLAUDE_MEM_SKIP_TOOLS", "memory.skip_tools"), ("CLAUDE_MEM_EXCLUDED_PROJECTS", "memory.exclude")];
+
+/// Their default for skipped tools, which is also ours.
+const USUAL_TOOLS: &str = "ListMcpResourcesTool,SlashCommand,Skill,TodoWrite,AskUserQuestion";
+
+/// Imports the settings. Returns the configuration with them.
+fn import_settings(mover: &Move<'_>, report: &mut Report) -> Result<Config, Trouble> {
+    let path = report.place.join("settings.json");
+    let text = match bounded_read::text(&path, bounded_read::LARGE) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(mover.config.clone()),
+        Err(source) => return Err(theirs(Error::Read { path, source })),
+    };
+    let Ok(settings) = json_text::from_file::<Value>(text.as_bytes()) else {
+        report.leaves("settings files", 1, "settings.json is not JSON");
+        return Ok(mover.config.clone());
+    };
+    // Some versions have them below `env`.
+    let get = |key: &str| settings.get(key).or_else(|| settings.get("env")?.get(key)).and_then(Value::as_str);
+    let wanted = KEYS.iter().filter_map(|(theirs, ours)| {
+        let list = get(theirs)?;
+        let names: Vec<&str> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        let is_usual = names.is_empty() || list == USUAL_TOOLS;
+        (!is_usual).then(|| Wanted {
+            theirs: (*theirs).to_owned(),
+            ours: Some((*ours).to_owned()),
+            value: json!(names),
+        })
+    });
+    bring_settings(mover, report, wanted.collect())
 }

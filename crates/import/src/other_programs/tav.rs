@@ -5,12 +5,11 @@ use std::path::Path;
 
 use longhaul_activity_log::LogLine;
 use longhaul_core::{SessionId, json_text};
+use longhaul_runtime::{Error, bounded_read};
 use longhaul_store::{NewBookmark, Store};
 use serde_json::{Value, json};
 
-use super::keys::{Wanted, bring};
-use super::{Mode, Move, Origin, Report, Trouble, ours, theirs};
-use longhaul_runtime::{Error, bounded_read};
+use super::{Mode, Move, Origin, Report, Trouble, Wanted, bring_settings, ours, theirs};
 
 /// Maximum size of a log. A week of work is a few hundred kilobytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -77,7 +76,7 @@ fn settings(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
             for one in idle {
                 report.leaves("settings", 1, &format!("{} has no effect: tav's guard is off", one.theirs));
             }
-            bring(mover, report, wanted).map(drop)
+            bring_settings(mover, report, wanted).map(drop)
         }
         Ok(_) | Err(_) => {
             report.leaves("settings files", 1, "config.json is not a JSON object");

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included};
 
 use longhaul_core::SessionId;
+use longhaul_runtime::memory::is_excluded;
 use longhaul_store::{Bulk, OldDetail, OldSession, OldTurn, OldTurnSize, Session, Throughline};
 use longhaul_transcript::{Attachment, Batch, Cursor, SourcedText, ToolCall, Turn};
 
-use super::folders::Folders;
-use super::{Mode, Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
+use super::{Folders, Mode, Move, Origin, Report, Sink, Step, Trouble, ours, register, theirs};
 use crate::transcripts::{Part, RecordBuilder, past_turn};
-use longhaul_runtime::memory::is_excluded;
 
 /// The suffix of the id of a call's result.
 const RESULT: &str = ":result";

@@ -5,15 +5,14 @@ use std::path::Path;
 
 use longhaul_core::{Config, Env, Millis, SessionId};
 use longhaul_memory::Summary;
-use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Session, Store};
-use longhaul_transcript::{Batch, Cursor, RolloutName};
-
-use super::head::Head;
-use super::turns_to_records::{Done, Part};
-use super::{Imported, Task, register};
 use longhaul_runtime::handoff::catch_up;
 use longhaul_runtime::memory::new_observation;
 use longhaul_runtime::{Error, codex_turns_left_out};
+use longhaul_store::{Bulk, NewObservation, PastPrompt, PastTurn, Session, Store};
+use longhaul_transcript::{Batch, Cursor, RolloutName};
+
+use super::reading::{Done, Part};
+use super::{Head, Imported, Task, register};
 
 /// The import of one session.
 pub(super) struct Writer<'a> {

@@ -1,4 +1,9 @@
-//! Words by which the kind of a sentence is recognised, all in lower case.
+//! Words by which the kind of a sentence is recognised, all in lower case, and finding them in a sentence, all in one
+//! pass.
+
+use std::sync::LazyLock;
+
+use crate::cue_table::CueTable;
 
 /// The beginnings of sentences that state a decision.
 pub(super) const DECISION_START: [&str; 27] = [
@@ -32,7 +37,7 @@ pub(super) const DECISION_START: [&str; 27] = [
 ];
 
 /// Parts of sentences that state a decision.
-pub(super) const DECISION: [&str; 38] = [
+const DECISION: [&str; 38] = [
     "we decided",
     "is decided",
     "was decided",
@@ -74,7 +79,7 @@ pub(super) const DECISION: [&str; 38] = [
 ];
 
 /// Parts of sentences that give a cause, even in a report.
-pub(super) const CAUSE: [&str; 39] = [
+const CAUSE: [&str; 39] = [
     "because",
     "caused by",
     "the cause",
@@ -117,7 +122,7 @@ pub(super) const CAUSE: [&str; 39] = [
 ];
 
 /// Parts of sentences that give a consequence or a new state; a report that contains one stays a report.
-pub(super) const CONSEQUENCE: [&str; 6] = [", so ", "; so ", "instead of", " is now ", " are now ", "statt "];
+const CONSEQUENCE: [&str; 6] = [", so ", "; so ", "instead of", " is now ", " are now ", "statt "];
 
 /// The beginnings of sentences that plan, offer or address the reader.
 pub(super) const TALK_START: [&str; 58] = [
@@ -306,7 +311,7 @@ pub(super) const REPORT_VERBS: [&str; 63] = [
 ];
 
 /// Parts of sentences that report an edit without naming who made it.
-pub(super) const PASSIVE_REPORT: [&str; 16] = [
+const PASSIVE_REPORT: [&str; 16] = [
     "has been added",
     "has been created",
     "has been removed",
@@ -326,7 +331,7 @@ pub(super) const PASSIVE_REPORT: [&str; 16] = [
 ];
 
 /// Parts of sentences that only report that checks succeed.
-pub(super) const TEST_RESULT: [&str; 9] = [
+const TEST_RESULT: [&str; 9] = [
     "tests pass",
     "tests still pass",
     "tests are green",
@@ -341,3 +346,64 @@ pub(super) const TEST_RESULT: [&str; 9] = [
 /// The ends of reports, without the full stop, in languages whose verb comes last.
 pub(super) const REPORT_END: [&str; 6] =
     ["追加しました", "ようにしました", "変更しました", "修正しました", "更新しました", "已更新"];
+
+/// The kinds of cues that a sentence has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct CueKinds(u8);
+
+impl CueKinds {
+    pub(super) const DECISION: Self = Self(1);
+    pub(super) const CAUSE: Self = Self(2);
+    pub(super) const CONSEQUENCE: Self = Self(4);
+    pub(super) const REPORT: Self = Self(8);
+
+    /// Returns whether a cue of this kind was found.
+    pub(super) fn has(self, kind: Self) -> bool {
+        self.0 & kind.0 != 0
+    }
+
+    /// Returns the kinds of all cues in a sentence, which is in lower case.
+    pub(super) fn in_sentence(lower: &str) -> Self {
+        let (table, bytes) = (&*TABLE, lower.as_bytes());
+        let kinds = (0..bytes.len()).flat_map(|at| table.at(bytes, at));
+        Self(kinds.fold(0, |found, kind| found | kind.0))
+    }
+}
+
+static TABLE: LazyLock<CueTable<CueKinds>> = LazyLock::new(|| {
+    let kinds: [(&[&'static str], CueKinds); 5] = [
+        (&DECISION, CueKinds::DECISION),
+        (&CAUSE, CueKinds::CAUSE),
+        (&CONSEQUENCE, CueKinds::CONSEQUENCE),
+        (&PASSIVE_REPORT, CueKinds::REPORT),
+        (&TEST_RESULT, CueKinds::REPORT),
+    ];
+    CueTable::new(kinds.into_iter().flat_map(|(cues, kind)| cues.iter().map(move |cue| (*cue, kind))))
+});
+
+#[cfg(test)]
+mod tests {
+    use super::{CAUSE, CONSEQUENCE, CueKinds, DECISION, PASSIVE_REPORT, TEST_RESULT};
+
+    #[test]
+    fn every_cue_is_found_wherever_it_stands() {
+        for (cues, kind) in [
+            (&DECISION[..], CueKinds::DECISION),
+            (&CAUSE, CueKinds::CAUSE),
+            (&CONSEQUENCE, CueKinds::CONSEQUENCE),
+            (&PASSIVE_REPORT, CueKinds::REPORT),
+            (&TEST_RESULT, CueKinds::REPORT),
+        ] {
+            for cue in cues {
+                for sentence in [(*cue).to_owned(), format!("x{cue}x"), format!("wé {cue}")] {
+                    assert!(CueKinds::in_sentence(&sentence).has(kind), "{sentence:?}");
+                }
+                let cut = &cue[..cue.floor_char_boundary(cue.len() - 1)];
+                let is_other = cues.iter().any(|other| cut.contains(other));
+                assert!(is_other || !CueKinds::in_sentence(cut).has(kind), "{cut:?}");
+            }
+        }
+        assert_eq!(CueKinds::in_sentence("the importer holds the lock"), CueKinds::default());
+        assert_eq!(CueKinds::in_sentence(""), CueKinds::default());
+    }
+}

@@ -1,23 +1,47 @@
-//! The answer to a question: the best passages, cut around the words, grouped by session, within a budget.
+//! The answer to a question: the best passages, without those that a newer one has replaced, cut around the words,
+//! grouped by session, within a budget; and as lines of text, for a terminal and for a model.
 
-use longhaul_core::Millis;
+use std::ops::RangeInclusive;
 
-use super::amends::decides;
-use super::answer_choice::{choose, mark_older};
-use super::answer_limits::AnswerLimits;
-use super::answer_text;
-use super::excerpt::excerpt;
-use super::marked_text::MarkedText;
+use longhaul_core::{Millis, counted, short_session};
+
+use super::amends::{amends, decides};
+use super::excerpt::{MarkedText, excerpt};
 use super::matched_words::{WordMarker, WordMatch};
-use super::text_parts::{FIRST_PART, READ_ON};
+use super::normalised_text::{FIRST_PART, READ_ON};
+use super::weights::WEIGHTS;
 use crate::query::Query;
-use crate::text::clean;
+use crate::text::{clean, one_line};
+
+/// Default number of tokens of an answer.
+pub const ANSWER_TOKENS: usize = 1_500;
+
+/// The allowed numbers of tokens. Fewer are not enough for one passage.
+pub const ANSWER_TOKENS_RANGE: RangeInclusive<usize> = 100..=20_000;
+
+/// Maximum number of passages of an answer.
+pub const ANSWER_PASSAGES: usize = 12;
+
+/// Maximum number of passages of an answer of which none is good.
+const WEAK_ANSWER_PASSAGES: usize = 3;
+
+/// Number of search results that an answer is chosen from. More do not fit into it.
+pub const ANSWER_CANDIDATES: usize = 24;
+
+/// The limits of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerLimits {
+    /// Maximum number of characters of [`Answer::text`].
+    pub chars: usize,
+    /// Maximum number of passages.
+    pub passages: usize,
+}
 
 /// Minimum space for a passage, in characters. A shorter one would not be useful.
-pub(super) const LEAST_CHARS: usize = 350;
+const LEAST_CHARS: usize = 350;
 
 /// Passages with at least this share of the best score count as equally good answers.
-pub(super) const AS_GOOD: f64 = 0.6;
+const AS_GOOD: f64 = 0.6;
 
 /// A record that was found, with its text.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -195,7 +219,7 @@ impl Answer {
 
     /// Returns the answer as text.
     pub fn text(&self) -> String {
-        answer_text::text(self)
+        text_of(self)
     }
 }
 
@@ -293,6 +317,190 @@ fn group(passages: Vec<AnswerPassage>) -> Vec<AnswerSession> {
         session.date = session.passages.first().map(|first| first.found.date.clone()).unwrap_or_default();
     }
     sessions
+}
+
+/// Passages with a lower share of the best score are left out.
+const LEAST_SCORE: f64 = 0.12;
+
+/// Maximum distance in prompts at which a passage belongs to a good answer.
+const BESIDE: i64 = 2;
+
+/// Returns the passages that are worth showing.
+fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<FoundPassage> {
+    let is_weak = found.first().is_some_and(|best| best.is_weak);
+    let room = (limits.chars / LEAST_CHARS).clamp(1, limits.passages.max(1));
+    let most = if is_weak { room.min(WEAK_ANSWER_PASSAGES) } else { room };
+    let best = found.iter().map(|one| one.score).fold(0.0, f64::max);
+    // Where no score is known, all are 0.
+    found.retain(|one| one.score >= best * LEAST_SCORE);
+    // A prompt without a reply is the least useful.
+    found.sort_by_key(|one| one.kind == PassageKind::Exchange && one.answered.trim().is_empty());
+    let mut order: Vec<usize> = Vec::new();
+    for (index, one) in found.iter().enumerate() {
+        // A passage is more useful than a tool call for it or a summary of it.
+        let says_it = |other: &FoundPassage| {
+            let is_covered = match one.kind {
+                PassageKind::Work => other.prompt_number == one.prompt_number,
+                PassageKind::Summary => true,
+                PassageKind::Exchange | PassageKind::Note | PassageKind::Decision => false,
+            };
+            is_covered && other.session == one.session && other.kind == PassageKind::Exchange
+        };
+        let index = found.iter().position(says_it).unwrap_or(index);
+        if !order.contains(&index) && order.len() < most {
+            order.push(index);
+        }
+    }
+    let mut found: Vec<Option<FoundPassage>> = found.into_iter().map(Some).collect();
+    let mut chosen: Vec<FoundPassage> = order.into_iter().filter_map(|index| found[index].take()).collect();
+    let strong: Vec<(Option<String>, i64)> =
+        chosen.iter().filter(|one| !one.is_weak).map(|one| (one.session.clone(), one.prompt_number)).collect();
+    for one in &mut chosen {
+        // An answer is next to the words of its question, and need not have them itself.
+        let is_beside = |(session, number): &(Option<String>, i64)| {
+            *session == one.session && (number - one.prompt_number).abs() <= BESIDE
+        };
+        one.is_weak &= !strong.iter().any(is_beside);
+    }
+    chosen
+}
+
+/// Marks decisions that a newer session has replaced.
+fn mark_older(chosen: &mut [FoundPassage], matches: &[[Vec<WordMatch>; 2]], weights: &[f64]) {
+    let has = |words: &[Vec<WordMatch>; 2], term: usize| words.iter().flatten().any(|found| found.term == term);
+    let share = |a: usize, b: usize| {
+        let sum = |counts: &dyn Fn(bool, bool) -> bool| -> f64 {
+            let terms = weights.iter().enumerate();
+            terms.filter(|(term, _)| counts(has(&matches[a], *term), has(&matches[b], *term))).map(|(_, one)| one).sum()
+        };
+        let any = sum(&|a, b| a || b);
+        if any > 0.0 { sum(&|a, b| a && b) / any } else { 0.0 }
+    };
+    let is_overtaken = |older: usize| {
+        let one = &chosen[older];
+        (0..chosen.len()).any(|newer| {
+            let other = &chosen[newer];
+            let needed = if amends(&other.answered) { WEIGHTS.same_question } else { WEIGHTS.decided_again };
+            other.at > one.at
+                && other.session != one.session
+                && !other.is_weak
+                && other.score >= one.score * AS_GOOD
+                && one.decides()
+                && other.decides()
+                && share(older, newer) >= needed
+        })
+    };
+    let overtaken: Vec<usize> = (0..chosen.len()).filter(|older| is_overtaken(*older)).collect();
+    overtaken.into_iter().for_each(|older| chosen[older].is_older = true);
+}
+
+/// Maximum length of a project's name, in characters.
+const NAME_CHARS: usize = 60;
+
+/// The kind of a piece of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinePart {
+    /// Text of the record.
+    Text,
+    /// A word of the question in it.
+    Word,
+    /// The id of a record.
+    Id,
+    /// A label that Longhaul adds.
+    Label,
+}
+
+/// A line in pieces.
+pub type AnswerLine = Vec<(String, LinePart)>;
+
+impl Answer {
+    /// Returns the answer as lines.
+    pub fn lines(&self) -> Vec<AnswerLine> {
+        let mut lines = Vec::new();
+        if self.is_weak {
+            lines.push(vec![label("No passage has most of these words. The closest:")]);
+        }
+        let projects = self.sessions.iter().any(|session| session.project != self.sessions[0].project);
+        for session in &self.sessions {
+            lines.push(vec![label(&heading(session, projects))]);
+            for passage in &session.passages {
+                add_passage(&mut lines, session, passage, self.is_weak);
+            }
+        }
+        if self.left_out > 0 && !self.is_empty() {
+            let left = counted(self.left_out, "more result");
+            lines.push(vec![label(&format!("({left} not shown)"))]);
+        }
+        lines
+    }
+}
+
+/// Returns an answer as text.
+fn text_of(answer: &Answer) -> String {
+    let line = |line: AnswerLine| line.into_iter().map(|(text_of, _)| text_of).collect::<String>();
+    answer.lines().into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn label(text: &str) -> (String, LinePart) {
+    (text.to_owned(), LinePart::Label)
+}
+
+fn heading(session: &AnswerSession, projects: bool) -> String {
+    let name = session.session.as_deref().map(|session| format!(", session {}", short_session(session)));
+    let project =
+        if projects { format!(", project {}", one_line(&session.project, NAME_CHARS)) } else { String::new() };
+    format!("{}{}{project}:", session.date, name.unwrap_or_default())
+}
+
+fn add_passage(lines: &mut Vec<AnswerLine>, session: &AnswerSession, passage: &AnswerPassage, all_are_weak: bool) {
+    let found = &passage.found;
+    let mut signs = Vec::new();
+    if found.date != session.date {
+        signs.push(found.date.clone());
+    }
+    signs.push(found.time.clone());
+    signs.extend(found.host.as_ref().map(|host| format!("@{}", one_line(host, NAME_CHARS))));
+    if found.is_older {
+        signs.push("(older: a newer one answers the same question)".to_owned());
+    }
+    if found.is_weak && !all_are_weak {
+        signs.push("(weak)".to_owned());
+    }
+    let kind = match found.kind {
+        PassageKind::Exchange => "asked",
+        PassageKind::Note | PassageKind::Decision | PassageKind::Work | PassageKind::Summary => found.kind.as_str(),
+    };
+    let mut first = vec![(found.id.clone(), LinePart::Id), label(&format!("  {}  {kind}: ", signs.join(" ")))];
+    let mut rows = rows(&passage.asked).into_iter();
+    first.extend(rows.next().unwrap_or_default());
+    lines.push(first);
+    rows.for_each(|row| lines.push(indented(row, "    ")));
+    let mut lead = if found.kind == PassageKind::Exchange { "  answered: " } else { "  " };
+    for row in self::rows(&passage.answered) {
+        lines.push(indented(row, lead));
+        lead = "    ";
+    }
+}
+
+fn indented(row: AnswerLine, by: &str) -> AnswerLine {
+    std::iter::once(label(by)).chain(row).collect()
+}
+
+/// Returns the lines of a text; none for an empty one.
+fn rows(text: &MarkedText) -> Vec<AnswerLine> {
+    let mut rows: Vec<AnswerLine> = Vec::new();
+    for (piece, is_marked) in text.pieces() {
+        let part = if is_marked { LinePart::Word } else { LinePart::Text };
+        for (number, line) in piece.split('\n').enumerate() {
+            if number > 0 || rows.is_empty() {
+                rows.push(Vec::new());
+            }
+            if let Some(row) = rows.last_mut().filter(|_| !line.is_empty()) {
+                row.push((line.to_owned(), part));
+            }
+        }
+    }
+    rows
 }
 
 #[cfg(test)]

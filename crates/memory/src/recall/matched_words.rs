@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::looking::Looker;
-use super::normalised_text::NormalisedText;
-use super::text_parts::{READ_ON, first_part, part_after};
-use super::typing_errors::{MAX_CORRECTED_WORDS, MAX_WORDS_TO_CORRECT_ONE, MIN_BEGINNING_CHARS, spelled_like};
-use super::wanted::{WantedTerm, wanted_terms};
+use super::normalised_text::{NormalisedText, READ_ON, first_part, part_after};
+use super::wanted::{
+    MAX_CORRECTED_WORDS, MAX_WORDS_TO_CORRECT_ONE, MIN_BEGINNING_CHARS, WantedTerm, spelled_like, wanted_terms,
+};
 use crate::query::Query;
 use crate::terms::{Language, split};
 

@@ -1,8 +1,10 @@
-//! Finds secrets in decoded text: from one anchor byte to the next, in one pass.
+//! Finds secrets in decoded text: from one anchor byte to the next, in one pass. Also tokens whose first letter looks
+//! like an escape: in `\npm_…` the view of the text has a line break and `pm_…`.
 
-use super::address_password::address_password;
+use memchr::memchr;
+
 use super::assignments;
-use super::places;
+use super::places::{self, address_password};
 use super::shapes::{self, Body, SHAPES, Shape, may_match, shapes_at};
 use super::values::Makeup;
 use crate::key_block;
@@ -141,7 +143,7 @@ fn prefixed(bytes: &[u8], at: usize) -> Option<Run> {
 }
 
 /// Returns the end of the token of the table that begins at `start`.
-pub(crate) fn token_end(bytes: &[u8], start: usize) -> Option<usize> {
+fn token_end(bytes: &[u8], start: usize) -> Option<usize> {
     let fits = |shape: &&Shape| bytes[start..].starts_with(shape.prefix);
     SHAPES.iter().filter(fits).find_map(|shape| token(shape, bytes, start + shape.anchor)).map(|(_, end)| end)
 }
@@ -328,9 +330,51 @@ fn run(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| belongs(**byte)).count()
 }
 
+/// Returns the tokens in the original text that begin behind a backslash, the backslashes included: without them, what
+/// is left of JSON would be no escape.
+pub(super) fn escaped_secrets(bytes: &[u8]) -> Vec<Secret> {
+    let mut secrets = Vec::new();
+    let mut at = 0;
+    while let Some(found) = memchr(b'\\', &bytes[at..]) {
+        let start = at + found;
+        at = start + bytes[start..].iter().take_while(|byte| **byte == b'\\').count();
+        if may_begin_escaped(&bytes[at..])
+            && let Some(end) = token_end(bytes, at)
+        {
+            secrets.push(Secret { start, end, kind: SecretKind::Run });
+            at = end;
+        }
+    }
+    secrets
+}
+
+/// Returns whether a token may begin here whose first letter is that of an escape. Nearly every escape ends here: many
+/// lines begin with a `t` or an `f` behind a line break.
+#[inline]
+fn may_begin_escaped(bytes: &[u8]) -> bool {
+    matches!(
+        bytes,
+        [b'n', b'p', b'm', ..]
+            | [b'n', b'f', b'p', ..]
+            | [b'n', b't', b'n', ..]
+            | [b'n', b'v', b'a', ..]
+            | [b'r', b'k' | b'8', b'_', ..]
+            | [b'r', b'u', b'b', ..]
+            | [b'r', b'd', b'm', ..]
+            | [b't', b's', b'k', ..]
+            | [b't', b'k', b'-', ..]
+            | [b't', b'f', b'p', ..]
+            | [b't', b'1', b'.', ..]
+            | [b'f', b'i', b'g' | b'o', ..]
+            | [b'f', b'm', b'1' | b'2', ..]
+            | [b'f', b'o', b'1', ..]
+            | [b'b', b'e', b'd', ..]
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Body, SHAPES, scan};
+    use super::{Body, SHAPES, may_begin_escaped, scan};
     use crate::redact;
 
     #[track_caller]
@@ -440,6 +484,13 @@ mod tests {
         assert_eq!(found("a eyJhb.eyJzd.sig_-1 b"), ["eyJhb.eyJzd.sig_-1"]);
         for none in ["xeyJhb.eyJzd.sig", "_eyJhb.eyJzd.sig", "eyJhb.abJzd.sig", "eyJhb.eyJzd", "exJhb.eyJzd.sig"] {
             assert_eq!(found(none), [""; 0], "{none}");
+        }
+    }
+
+    #[test]
+    fn every_prefix_that_begins_like_an_escape_is_looked_for() {
+        for shape in SHAPES.iter().filter(|shape| b"bfnrtu".contains(&shape.prefix[0])) {
+            assert!(may_begin_escaped(shape.prefix), "{}", String::from_utf8_lossy(shape.prefix));
         }
     }
 }

@@ -1,6 +1,9 @@
-//! Words that are common in a language and say nothing about a subject, each list sorted.
+//! Words that are common in a language and say nothing about a subject, each list sorted; and all of them in one table,
+//! which the compiler makes: nothing is built when the program starts.
+//!
+//! One look-up instead of one for each language: every word of every text that is indexed or ranked is looked up.
 
-pub(super) const ENGLISH: &[&str] = &[
+const ENGLISH: &[&str] = &[
     "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "aren", "as", "at", "be",
     "because", "been", "before", "being", "but", "by", "can", "cannot", "could", "couldn", "did", "didn", "do", "does",
     "doesn", "doing", "don", "done", "down", "during", "each", "few", "for", "from", "further", "get", "gets", "got",
@@ -14,7 +17,7 @@ pub(super) const ENGLISH: &[&str] = &[
 ];
 
 /// Words with which somebody asks, rather than what is asked for.
-pub(super) const ASKING: &[&str] = &[
+const ASKING: &[&str] = &[
     "actually",
     "again",
     "anybody",
@@ -100,7 +103,7 @@ pub(super) const ASKING: &[&str] = &[
     "yet",
 ];
 
-pub(super) const GERMAN: &[&str] = &[
+const GERMAN: &[&str] = &[
     "aber", "alle", "als", "also", "am", "an", "auch", "auf", "aus", "bei", "beim", "bin", "bis", "bitte", "da",
     "damit", "danach", "dann", "das", "dass", "dein", "dem", "den", "denn", "der", "des", "die", "dies", "diese",
     "diesem", "diesen", "dieser", "dieses", "doch", "dort", "du", "durch", "ein", "eine", "einem", "einen", "einer",
@@ -113,7 +116,7 @@ pub(super) const GERMAN: &[&str] = &[
     "wie", "wieder", "wieso", "wir", "wird", "wo", "wurde", "wurden", "zu", "zum", "zur", "zwischen", "über",
 ];
 
-pub(super) const FRENCH: &[&str] = &[
+const FRENCH: &[&str] = &[
     "ai", "ainsi", "alors", "après", "au", "aussi", "autre", "aux", "avant", "avec", "avoir", "avons", "ce", "cela",
     "ces", "cette", "ceux", "chez", "comme", "comment", "dans", "de", "depuis", "des", "deux", "doit", "donc", "dont",
     "du", "elle", "en", "encore", "entre", "est", "et", "eu", "faire", "fait", "faut", "il", "ils", "je", "la", "le",
@@ -124,7 +127,7 @@ pub(super) const FRENCH: &[&str] = &[
     "était", "été", "être",
 ];
 
-pub(super) const SPANISH: &[&str] = &[
+const SPANISH: &[&str] = &[
     "al", "algo", "ante", "antes", "aquí", "así", "aún", "cada", "como", "con", "cual", "cuando", "cuál", "cuándo",
     "cómo", "de", "del", "desde", "donde", "dónde", "el", "ella", "ellos", "en", "entonces", "era", "eran", "es",
     "esa", "ese", "eso", "esta", "estaba", "este", "esto", "estos", "está", "están", "fue", "fueron", "ha", "había",
@@ -134,7 +137,7 @@ pub(super) const SPANISH: &[&str] = &[
     "también", "te", "tenemos", "tiene", "todo", "todos", "tu", "un", "una", "uno", "unos", "usted", "ya", "yo", "él",
 ];
 
-pub(super) const ITALIAN: &[&str] = &[
+const ITALIAN: &[&str] = &[
     "abbiamo", "ad", "agli", "ai", "al", "alla", "alle", "allo", "anche", "ancora", "avere", "aveva", "che", "chi",
     "ci", "come", "con", "cosa", "così", "cui", "da", "dal", "dalla", "dalle", "dei", "del", "della", "delle", "dello",
     "di", "dopo", "dove", "era", "erano", "essere", "fatto", "fra", "gli", "ha", "hai", "hanno", "ho", "il", "in",
@@ -145,7 +148,7 @@ pub(super) const ITALIAN: &[&str] = &[
     "uno", "vi", "voi", "è",
 ];
 
-pub(super) const PORTUGUESE: &[&str] = &[
+const PORTUGUESE: &[&str] = &[
     "ainda", "ao", "aos", "após", "aqui", "as", "até", "cada", "com", "como", "da", "das", "de", "dela", "dele",
     "depois", "desde", "do", "dos", "e", "ela", "ele", "eles", "em", "entre", "então", "era", "essa", "esse", "esta",
     "este", "está", "estão", "eu", "fazer", "foi", "foram", "há", "isso", "isto", "já", "lhe", "mais", "mas", "me",
@@ -155,7 +158,7 @@ pub(super) const PORTUGUESE: &[&str] = &[
     "ter", "todo", "todos", "tu", "tudo", "um", "uma", "você", "é",
 ];
 
-pub(super) const DUTCH: &[&str] = &[
+const DUTCH: &[&str] = &[
     "aan", "al", "alle", "alleen", "als", "altijd", "andere", "ben", "bij", "dan", "dat", "de", "deze", "die", "dit",
     "doch", "doen", "door", "dus", "een", "eens", "en", "er", "ge", "geen", "geweest", "haar", "had", "heb", "hebben",
     "heeft", "hem", "het", "hier", "hij", "hoe", "hun", "iemand", "iets", "ik", "in", "is", "ja", "je", "kan", "kon",
@@ -165,7 +168,7 @@ pub(super) const DUTCH: &[&str] = &[
     "wil", "worden", "wordt", "zal", "ze", "zei", "zelf", "zich", "zij", "zijn", "zo", "zonder", "zou",
 ];
 
-pub(super) const RUSSIAN: &[&str] = &[
+const RUSSIAN: &[&str] = &[
     "а",
     "без",
     "более",
@@ -270,8 +273,155 @@ pub(super) const RUSSIAN: &[&str] = &[
 ];
 
 /// Chinese words that ask or join.
-pub(super) const CHINESE: &[&str] = &[
+const CHINESE: &[&str] = &[
     "一下", "一个", "为什", "么样", "了什", "了吗", "什么", "他们", "以及", "但是", "何处", "何时", "你们", "可以",
     "哪个", "哪些", "因为", "多少", "如何", "如果", "定了", "就是", "怎么", "我们", "或者", "所以", "是什", "是否",
     "是怎", "有没", "没有", "的是", "请问", "还是", "这个", "那个",
 ];
+
+/// The languages' words, in the order of [`Language::ALL`](super::Language::ALL).
+const BY_LANGUAGE: [&[&str]; 8] = [ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH, RUSSIAN];
+
+/// Words of no language: those that only ask, or join.
+const OF_NONE: [&[&str]; 2] = [ASKING, CHINESE];
+
+/// Slots of the table, a power of two. About a third are used.
+const SLOTS: usize = 4_096;
+
+/// Bytes of all words, those of several languages counted again.
+const BYTES: usize = bytes_of(&BY_LANGUAGE) + bytes_of(&OF_NONE);
+
+static TABLE: Table = Table::new();
+
+/// Returns the languages that have a lower-case word among their common ones, a bit for each in the order of
+/// [`Language::ALL`](super::Language::ALL); `None` if it is not a common word.
+pub(super) fn languages(word: &str) -> Option<u8> {
+    let slot = &TABLE.slots[TABLE.place(word.as_bytes())];
+    (slot.length > 0).then_some(slot.languages)
+}
+
+/// A hash table of words. It has offsets instead of references, which the program would have to relocate when it starts.
+struct Table {
+    slots: [Slot; SLOTS],
+    text: [u8; BYTES],
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    /// Where the word begins in the text.
+    start: u16,
+    /// Its bytes; 0 for an empty slot.
+    length: u8,
+    languages: u8,
+}
+
+impl Table {
+    const fn new() -> Self {
+        let empty = Slot { start: 0, length: 0, languages: 0 };
+        let mut table = Self { slots: [empty; SLOTS], text: [0; BYTES] };
+        let mut used = 0;
+        let mut language = 0;
+        while language < BY_LANGUAGE.len() {
+            used = table.add(BY_LANGUAGE[language], 1 << language, used);
+            language += 1;
+        }
+        let mut list = 0;
+        while list < OF_NONE.len() {
+            used = table.add(OF_NONE[list], 0, used);
+            list += 1;
+        }
+        table
+    }
+
+    /// Adds words to a table whose text has `used` bytes; returns how many it has then.
+    const fn add(&mut self, words: &[&str], languages: u8, mut used: usize) -> usize {
+        let mut index = 0;
+        while index < words.len() {
+            let word = words[index].as_bytes();
+            let place = self.place(word);
+            if self.slots[place].length == 0 {
+                self.slots[place] = Slot { start: used as u16, length: word.len() as u8, languages: 0 };
+                let mut at = 0;
+                while at < word.len() {
+                    self.text[used + at] = word[at];
+                    at += 1;
+                }
+                used += word.len();
+            }
+            self.slots[place].languages |= languages;
+            index += 1;
+        }
+        used
+    }
+
+    /// Returns the slot that a word has, or would have.
+    const fn place(&self, word: &[u8]) -> usize {
+        let mut place = hash(word) as usize % SLOTS;
+        while self.slots[place].length > 0 && !self.is_at(place, word) {
+            place = (place + 1) % SLOTS;
+        }
+        place
+    }
+
+    const fn is_at(&self, place: usize, word: &[u8]) -> bool {
+        let slot = self.slots[place];
+        if slot.length as usize != word.len() {
+            return false;
+        }
+        let mut at = 0;
+        while at < word.len() {
+            if self.text[slot.start as usize + at] != word[at] {
+                return false;
+            }
+            at += 1;
+        }
+        true
+    }
+}
+
+/// FNV-1a with 32 bits.
+const fn hash(word: &[u8]) -> u32 {
+    let mut hash = 0x811c_9dc5_u32;
+    let mut at = 0;
+    while at < word.len() {
+        hash = (hash ^ word[at] as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    hash ^ hash >> 15
+}
+
+const fn bytes_of(lists: &[&[&str]]) -> usize {
+    let mut sum = 0;
+    let mut list = 0;
+    while list < lists.len() {
+        let mut index = 0;
+        while index < lists[list].len() {
+            sum += lists[list][index].len();
+            index += 1;
+        }
+        list += 1;
+    }
+    assert!(sum < u16::MAX as usize, "offsets have 16 bits");
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BY_LANGUAGE, OF_NONE, languages};
+
+    #[test]
+    fn every_word_is_found_with_every_language_that_has_it() {
+        for (bit, words) in BY_LANGUAGE.iter().enumerate() {
+            for word in *words {
+                assert_eq!(languages(word).map(|languages| languages >> bit & 1), Some(1), "{word}");
+            }
+        }
+        for word in OF_NONE.iter().copied().flatten() {
+            let having = BY_LANGUAGE.iter().enumerate().filter(|(_, words)| words.contains(word));
+            assert_eq!(languages(word), Some(having.map(|(bit, _)| 1 << bit).sum()), "{word}");
+        }
+        for other in ["", "importer", "thee", "wär", "\u{0}", &"long".repeat(100)] {
+            assert_eq!(languages(other), None, "{other}");
+        }
+    }
+}

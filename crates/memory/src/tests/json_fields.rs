@@ -1,8 +1,8 @@
+use longhaul_core::text::cut_middle;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::json_fields::Fields;
-use longhaul_core::text::cut_middle;
+use crate::json::Fields;
 
 #[test]
 fn fields_are_found_at_the_top_only() {

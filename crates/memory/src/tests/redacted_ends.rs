@@ -1,8 +1,7 @@
+use longhaul_core::text::cut_middle;
 use proptest::prelude::*;
 
-use crate::redact::redact;
-use crate::redacted_ends::redacted_ends;
-use longhaul_core::text::cut_middle;
+use crate::redact::{redact, redacted_ends};
 
 const KEY: &str = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
 

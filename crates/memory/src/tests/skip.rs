@@ -1,5 +1,5 @@
+use crate::call::DEFAULT_SKIPPED;
 use crate::is_skipped;
-use crate::skip::DEFAULT_SKIPPED;
 
 #[track_caller]
 fn check(tool: &str, configured: &[&str], expected: bool) {

@@ -9,11 +9,10 @@ use longhaul_core::{Config, Env, SessionId};
 use longhaul_memory::is_skipped;
 use longhaul_store::{Session, Store};
 
+use super::events::has_something_to_say;
 use super::{ReportedCall, clean_prompt, is_excluded, keep_last_reply, sum_up, take_in};
 use crate::handoff::register;
-use crate::jobs::memory::has_something_to_say;
-use crate::jobs::privacy;
-use crate::{Error, Home, Sanitizer};
+use crate::{Error, Home, Sanitizer, private_turns};
 
 /// The access of a host to the memory.
 #[derive(Debug)]
@@ -85,13 +84,13 @@ impl Host<'_> {
         if let Some(number) = store.prompt_number(session.as_str(), prompt.id)? {
             return Ok(Some(number));
         }
-        if privacy::is_marked(self.home, session, prompt.id) {
+        if private_turns::is_marked(self.home, session, prompt.id) {
             // The prompt is repeated, perhaps while a later turn is running, which must not become private by that.
             return Ok(None);
         }
-        let is_private = privacy::is_wholly_private(prompt.text);
+        let is_private = private_turns::is_wholly_private(prompt.text);
         // This is recorded first, because tools may run meanwhile.
-        privacy::mark(self.home, session, Some(prompt.id), is_private)?;
+        private_turns::mark(self.home, session, Some(prompt.id), is_private)?;
         let kept = clean_prompt(prompt.text, self.sanitizer()).filter(|_| !is_private);
         store.count_prompt(session.as_str(), kept.as_deref())?;
         match kept {
@@ -114,7 +113,7 @@ impl Host<'_> {
         if is_skipped(call.tool, &self.config.memory.skip_tools.0) {
             return Ok(Noted::Skipped);
         }
-        if privacy::is_private(self.home, session, call.prompt_id) {
+        if private_turns::is_private(self.home, session, call.prompt_id) {
             return Ok(Noted::Private);
         }
         if store.knows_call(call.id)? {
@@ -134,7 +133,7 @@ impl Host<'_> {
         reply: &str,
     ) -> Result<(), Error> {
         let Some(id) = SessionId::new(&session.session) else { return Ok(()) };
-        if privacy::is_private(self.home, &id, prompt_id) {
+        if private_turns::is_private(self.home, &id, prompt_id) {
             return self.settle(store, &id);
         }
         let asked = match prompt_id {

@@ -1,28 +1,30 @@
 //! Finds records by meaning: loads the model, computes missing vectors, compares. How a record is divided is in
-//! `store/src/vectors/record_parts.rs`.
+//! `store/src/vectors/storing.rs`.
 //!
-//! Commands and the worker call [`search`], which combines words and meaning. Opening the model reads the head of its
-//! file, about 350 KB, and the vector of a query needs a few of its rows. A question of one line reads the whole file, about
-//! 4 MB, because the sentences of the nearest records are compared with it.
+//! Commands and the worker call [`search`], which combines words and meaning: another thread compares the vectors
+//! meanwhile, unless an endpoint computes them. Opening the model reads the head of its file, about 350 KB, and the
+//! vector of a query needs a few of its rows. A question of one line reads the whole file, about 4 MB, because the
+//! sentences of the nearest records are compared with it.
 
-mod model_file;
-mod models_state;
-mod prompt;
-mod search;
-
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use longhaul_core::config::VectorSource;
 use longhaul_core::{Config, Env, Millis};
-use longhaul_memory::embedding::{Question, Vector};
-use longhaul_store::{RecordId, Store, VectorModel};
+use longhaul_memory::embedding::{MAX_BYTES, Mean, Model, Question, Shape, Vector, Vocabulary};
+use longhaul_memory::{Answer, Query, is_short};
+use longhaul_store::{Hit, NEAREST, NearRecords, Order, RecordId, Store, StoreError, VectorModel};
+use longhaul_universal_bundle::Location;
 
-use self::model_file::ModelFile;
-pub use self::models_state::{EndpointState, ModelsState};
-pub(crate) use self::prompt::{lacks_vectors, near_prompt};
-pub use self::search::{catch_up, recall, search};
+use super::search::{Recall, Wanted, find, recall_with};
+use crate::files::FileIdentity;
 use crate::waiting_times::{self, WORKER_ANSWER};
-use crate::{Error, Home, worker};
+use crate::worker::{self, EndpointTrouble};
+use crate::{Error, ErrorLog, Home, bounded_read};
 
 /// Maximum number of batches of 128 records for which upkeep computes vectors.
 const UPKEEP: usize = 2_000;
@@ -192,4 +194,292 @@ fn percent_encoded(text: &str) -> String {
         }
     }
     encoded
+}
+
+/// The path of the model inside a bundle, beside `bin/`.
+const IN_BUNDLE: &str = "model/static.lhvec";
+
+/// An open model file.
+#[derive(Debug)]
+struct ModelFile {
+    path: PathBuf,
+    file: File,
+    identity: FileIdentity,
+    vocabulary: Vocabulary,
+}
+
+impl ModelFile {
+    /// Opens the configured file, or otherwise that of the bundle; `None` if there is none.
+    fn find(env: &Env, source: &VectorSource) -> Result<Option<Self>, Error> {
+        match source.file(env.home_dir.as_deref()) {
+            Some(path) => Self::open(&path).map(Some),
+            None => match in_bundle() {
+                Some(path) => Self::open(&path).map(Some),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn open(path: &Path) -> Result<Self, Error> {
+        let unread = |source| Error::Read { path: path.to_owned(), source };
+        let unfit = |problem| Error::Model { path: path.to_owned(), problem };
+        // Before it is read: a change from now on is noticed.
+        let identity = FileIdentity::with_content(path);
+        let file = bounded_read::open(path).map_err(unread)?;
+        let mut beginning = [0; Shape::BYTES];
+        let read = file.read_at(&mut beginning, 0).map_err(unread)?;
+        let shape = Shape::parse(&beginning[..read]).map_err(unfit)?;
+        let mut head = vec![0; shape.head_bytes()];
+        file.read_exact_at(&mut head, 0).map_err(unread)?;
+        let vocabulary = Vocabulary::parse(head).map_err(unfit)?;
+        Ok(Self { path: path.to_owned(), file, identity, vocabulary })
+    }
+
+    /// Returns the id of the model.
+    fn id(&self) -> &str {
+        self.vocabulary.id()
+    }
+
+    /// Returns the dimensions of its vectors.
+    fn dims(&self) -> usize {
+        self.vocabulary.shape().dims
+    }
+
+    /// Returns whether the same file is still at its path, with the same content.
+    fn is_unchanged(&self) -> bool {
+        self.identity.is_unchanged()
+    }
+
+    /// Returns whether the model knows a whole word of a text, and not only pieces of words.
+    fn knows_any_word(&self, text: &str) -> bool {
+        self.vocabulary.knows_any_word(text)
+    }
+
+    /// Computes the vector of a short text, by reading only the rows that it needs.
+    fn embed(&self, text: &str) -> Result<Option<Vector>, Error> {
+        let shape = self.vocabulary.shape();
+        let mut mean = Mean::new(shape.dims);
+        let (mut row, mut scale) = (vec![0; shape.dims], [0; 4]);
+        for token in self.vocabulary.tokens(text) {
+            self.read_at(&mut scale, shape.scale_offset(token))?;
+            self.read_at(&mut row, shape.row_offset(token))?;
+            mean.add(&row, f32::from_le_bytes(scale));
+        }
+        Ok(mean.finish())
+    }
+
+    /// Reads the whole model, for many texts.
+    fn load(&self) -> Result<Model, Error> {
+        let length = self.file.metadata().map_err(|source| self.unread(source))?.len().min(MAX_BYTES);
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+        self.read_at(&mut bytes, 0)?;
+        Model::parse(bytes).map_err(|problem| Error::Model { path: self.path.clone(), problem })
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: usize) -> Result<(), Error> {
+        self.file.read_exact_at(bytes, offset as u64).map_err(|source| self.unread(source))
+    }
+
+    fn unread(&self, source: std::io::Error) -> Error {
+        Error::Read { path: self.path.clone(), source }
+    }
+}
+
+/// Returns the model of the bundle that contains this executable.
+fn in_bundle() -> Option<PathBuf> {
+    let executable = std::fs::canonicalize(std::env::current_exe().ok()?).ok()?;
+    Some(Location::of(&executable)?.bundle.join(IN_BUNDLE)).filter(|path| path.is_file())
+}
+
+/// Searches by words and, if there is a model, by meaning, in the project with this key or in all.
+///
+/// An unusable model is logged, and the search uses words only.
+pub fn search(
+    env: &Env,
+    home: &Home,
+    config: &Config,
+    store: &Store,
+    wanted: &Wanted,
+    project_key: Option<&str>,
+) -> Result<Vec<Hit>, StoreError> {
+    let question = SearchByMeaning { env, home, config, wanted, project_key };
+    question.compare_meanwhile(store, |near| find(store, wanted, project_key, near))
+}
+
+/// Answers a question with the best passages, found by words and, if there is a model, by meaning.
+///
+/// An unusable model is logged, and the search uses words only.
+pub fn recall(
+    env: &Env,
+    home: &Home,
+    config: &Config,
+    store: &Store,
+    recall: &Recall<'_>,
+) -> Result<Answer, StoreError> {
+    let question = SearchByMeaning { env, home, config, wanted: &recall.wanted, project_key: recall.project_key };
+    question.compare_meanwhile(store, |near| recall_with(store, recall, near))
+}
+
+/// Computes the newest missing vectors before a search, in a fraction of a second.
+///
+/// An error is logged, because the search works without them.
+pub fn catch_up(env: &Env, home: &Home, config: &Config, store: &Store) {
+    let computed = match Meaning::open(env, home, config) {
+        Ok(Some(meaning)) => meaning.catch_up(store, env.now, Effort::Search),
+        Ok(None) => return,
+        // The search reports the problem.
+        Err(_) => return,
+    };
+    if let Err(error) = computed {
+        ErrorLog::new(env, "search").write(&error.chain());
+    }
+}
+
+/// Returns the records that are near in meaning, when they are needed.
+type Near<'a> = Box<dyn FnOnce() -> NearRecords + 'a>;
+
+/// What is compared with the vectors.
+#[derive(Clone, Copy)]
+struct SearchByMeaning<'a> {
+    env: &'a Env,
+    home: &'a Home,
+    config: &'a Config,
+    wanted: &'a Wanted,
+    project_key: Option<&'a str>,
+}
+
+impl SearchByMeaning<'_> {
+    /// Runs a search by words while another thread compares the vectors; with an endpoint, after they were compared.
+    fn compare_meanwhile<T>(self, store: &Store, search: impl FnOnce(Near<'_>) -> T) -> T {
+        let text = wanted_text(&self.wanted.query);
+        // A query with another order, or without plain words, asks for a list, not for a meaning.
+        let asks_for_list = text.is_empty() || self.wanted.order != Order::Relevance;
+        let meaning = if asks_for_list { None } else { self.model() };
+        let Some(meaning) = meaning else { return search(Box::new(NearRecords::default)) };
+        let compare = |store: &Store| self.near(&meaning, store, &text);
+        // An endpoint may need seconds, for which the search must not keep its transaction open.
+        if meaning.endpoint.is_some() {
+            let near = compare(store);
+            return search(Box::new(|| near));
+        }
+        let Ok(Some(reader)) = store.second_reader() else { return search(Box::new(|| compare(store))) };
+        thread::scope(|scope| {
+            let started =
+                thread::Builder::new().spawn_scoped(scope, || reader.open().ok().map(|store| compare(&store)));
+            search(Box::new(|| match started.map(ScopedJoinHandle::join) {
+                Ok(Ok(Some(near))) => near,
+                Ok(Err(panic)) => resume_unwind(panic),
+                // The system allows no more threads or open files. Another problem of the database is reported by the search.
+                Ok(Ok(None)) | Err(_) => compare(store),
+            }))
+        })
+    }
+
+    /// Returns the model; `None` if there is none. An unusable one is logged.
+    fn model(self) -> Option<Meaning> {
+        let opened = Meaning::open(self.env, self.home, self.config);
+        opened.map_err(|error| self.log(&error)).ok().flatten()
+    }
+
+    /// Returns the records that are near in meaning to the words. An error is logged, because the search works without them.
+    fn near(self, meaning: &Meaning, store: &Store, text: &str) -> NearRecords {
+        // Of a word that the model does not know, such as a typing error, only pieces have vectors. They may change the
+        // order of what words find and add to it, but must not produce results if words find nothing.
+        let words: Vec<String> =
+            self.wanted.query.wanted_terms().into_iter().map(|mut term| term.forms.swap_remove(0)).collect();
+        let are_enough = meaning.knows_any_word(&words.join(" "));
+        let found = meaning.nearest(store, self.project_key, text, NEAREST);
+        let records = found.map_err(|error| self.log(&error)).unwrap_or_default();
+        // A longer text has many sentences itself.
+        let closeness = if is_short(text) { meaning.closeness(store, text, &records) } else { Ok(Vec::new()) };
+        let closeness = closeness.map_err(|error| self.log(&error)).unwrap_or_default();
+        NearRecords { records, closeness, are_enough }
+    }
+
+    fn log(self, error: &Error) {
+        ErrorLog::new(self.env, "search").write(&error.chain());
+    }
+}
+
+/// Returns the plain words of a query. A star, which matches everything, has no meaning.
+fn wanted_text(query: &Query) -> String {
+    let text = query.wanted();
+    if text.trim() == "*" { String::new() } else { text }
+}
+
+/// Maximum number of bytes of a prompt that are compared. The question is usually at the beginning.
+const COMPARED: usize = 1_000;
+
+/// Number of the most similar records that are added to those that words find.
+const COMPARED_RECORDS: usize = 50;
+
+/// Returns the records of a project that are near in meaning to a prompt, by the bundle's model; empty if there is only that
+/// of an endpoint.
+///
+/// Only the newest vectors are compared, and none is computed. An endpoint is not called, because that can take
+/// seconds.
+pub(crate) fn near_prompt(
+    meaning: &Meaning,
+    store: &Store,
+    project_key: &str,
+    prompt: &str,
+) -> Result<Vec<(RecordId, f32)>, Error> {
+    let Some(file) = &meaning.file else { return Ok(Vec::new()) };
+    let Some(model) = store.known_vector_model(file.id())? else { return Ok(Vec::new()) };
+    let text = &prompt[..prompt.floor_char_boundary(COMPARED)];
+    let Some(query) = file.embed(text)?.filter(|query| query.dims() == model.dims) else { return Ok(Vec::new()) };
+    Ok(store.nearest_of_newest(&model, project_key, &query, COMPARED_RECORDS)?)
+}
+
+/// Returns whether there are records without vectors of the bundle's model; `false` if there is no model.
+pub(crate) fn lacks_vectors(env: &Env, home: &Home, config: &Config, store: &Store) -> Result<bool, Error> {
+    let Some(meaning) = Meaning::open(env, home, config)? else { return Ok(false) };
+    let Some(file) = &meaning.file else { return Ok(false) };
+    match store.known_vector_model(file.id())? {
+        Some(model) => Ok(store.has_new_without_vectors(&model, &meaning.models_in_use())?),
+        None => Ok(true),
+    }
+}
+
+/// The models that compute vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelsState {
+    /// The id of the model file, or why it cannot be used; `None` if there is none.
+    pub file: Option<Result<String, String>>,
+    /// The endpoint; `None` if none is configured.
+    pub endpoint: Option<EndpointState>,
+}
+
+/// An endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointState {
+    /// The name under which its vectors are stored.
+    pub model: String,
+    /// Its last failure, if it has not answered since.
+    pub trouble: Option<EndpointTrouble>,
+}
+
+impl ModelsState {
+    /// Reads the whole model file, and what the worker has recorded; `None` if the search by meaning is switched off.
+    pub fn read(env: &Env, home: &Home, config: &Config) -> Option<Self> {
+        let source = &config.memory.embeddings;
+        if !config.memory.enabled || *source == VectorSource::Off {
+            return None;
+        }
+        let file = ModelFile::find(env, source).transpose();
+        let file =
+            file.map(|file| file.and_then(|file| Ok(file.load()?.id().to_owned())).map_err(|error| error.chain()));
+        let endpoint = source
+            .endpoint()
+            .map(|(_, model)| EndpointState { model: endpoint_model(model), trouble: EndpointTrouble::read(home) });
+        Some(Self { file, endpoint })
+    }
+
+    /// Returns what is wrong, one line each.
+    pub fn problems(&self) -> Vec<String> {
+        let file = self.file.iter().filter_map(|file| file.as_ref().err().cloned());
+        let trouble = self.endpoint.iter().filter_map(|endpoint| endpoint.trouble.as_ref());
+        let endpoint = trouble.map(|trouble| format!("the embeddings endpoint fails: {}", trouble.error));
+        file.chain(endpoint).collect()
+    }
 }

@@ -1,5 +1,4 @@
-//! Reads what the page of a project is made of. Its text is in `memory/src/page.rs`, its limits are in
-//! `page/limits.rs` there.
+//! Reads what the page of a project is made of. Its text and its limits are in `memory/src/page.rs`.
 
 use longhaul_core::Millis;
 use longhaul_memory::{

@@ -1,14 +1,13 @@
-//! Builds the index of passages again from the records, a few at a time.
+//! The upkeep of the index of passages: builds it again from the records, a few at a time, and merges its segments.
 //!
 //! The index does not store the text: a row is removed by the terms that it was added with. If those are of another
-//! version, or the index is damaged, it is not written until upkeep replaces it by a new one. Until then, searches use it
-//! as it is.
+//! version, or the index is damaged, it is not written until upkeep replaces it by a new one. Until then, searches use
+//! it as it is.
 
 use longhaul_memory::TERMS_VERSION;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::index::add_queued;
-use super::index_tables;
 use super::key::{LAST_PART, PART_BITS};
 use super::replies::{self, Reply};
 use crate::memory::upkeep::{Check, rebuild_damaged};
@@ -140,7 +139,7 @@ fn last_todo(connection: &Connection) -> rusqlite::Result<i64> {
 
 /// Begins to build the index in a new table, with all records queued for it. Instant at any size.
 pub(crate) fn begin_again(connection: &Connection) -> rusqlite::Result<()> {
-    index_tables::replace(connection)?;
+    replace_table(connection)?;
     for source in What::ALL.map(What::table) {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {source}");
         queue(connection, source, connection.query_row(&sql, [], |row| row.get(0))?)?;
@@ -201,7 +200,7 @@ pub(crate) fn build(connection: &Connection, most: usize) -> rusqlite::Result<bo
             return Ok(true);
         }
     }
-    Ok(build_replies(connection, most)? || index_tables::drop_some(connection)?)
+    Ok(build_replies(connection, most)? || drop_some(connection)?)
 }
 
 /// Adds some records of a type. Returns whether there were any.
@@ -246,4 +245,107 @@ fn newest(connection: &Connection, source: &str, last: i64, most: usize) -> rusq
 fn set_todo(connection: &Connection, source: &str, todo: i64) -> rusqlite::Result<()> {
     let sql = format!("UPDATE indexes SET ranges = json_set(ranges, '$.{source}[0]', ?1) WHERE id = 0");
     connection.prepare_cached(&sql)?.execute([todo]).map(drop)
+}
+
+/// The name of an index that is deleted.
+const DROPPED: &str = "dropped_passage_terms";
+
+/// Number of pages of an index that are deleted in one transaction.
+const DROPPED_PAGES: usize = 2_000;
+
+/// Creates an empty index; the same as in the schema.
+const CREATE_TABLE: &str = "CREATE VIRTUAL TABLE passage_terms USING fts5 (
+                          terms, content = '', columnsize = 0, detail = none, tokenize = \"ascii tokenchars '.='\"
+                      );
+                      INSERT INTO passage_terms (passage_terms, rank) VALUES ('secure-delete', 1);";
+
+/// Puts a new, empty index in the place of the current one, which is deleted later: renaming is instant, deleting is not.
+fn replace_table(connection: &Connection) -> rusqlite::Result<()> {
+    let aside = match has_dropped(connection)? {
+        true => "DROP TABLE passage_terms;".to_owned(),
+        false => format!("ALTER TABLE passage_terms RENAME TO {DROPPED};"),
+    };
+    connection.execute_batch(&format!("{aside} {CREATE_TABLE}"))
+}
+
+/// Deletes some pages of an index that was replaced. Returns whether there was one.
+fn drop_some(connection: &Connection) -> rusqlite::Result<bool> {
+    if !has_dropped(connection)? {
+        return Ok(false);
+    }
+    // Deleting all of it at once would hold the lock for seconds. The first pages describe the others.
+    let sql = format!(
+        "DELETE FROM {DROPPED}_data WHERE id IN (SELECT id FROM {DROPPED}_data WHERE id > 10 LIMIT {DROPPED_PAGES})"
+    );
+    if connection.execute(&sql, [])? < DROPPED_PAGES {
+        connection.execute_batch(&format!("DROP TABLE {DROPPED};"))?;
+    }
+    Ok(true)
+}
+
+fn has_dropped(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?.exists([DROPPED])
+}
+
+impl Store {
+    /// Deletes an index that was replaced: it has everything that was not deleted before.
+    pub(crate) fn drop_replaced_index(&self) -> Result<(), StoreError> {
+        // Usually there is none, and asking does not take the write lock.
+        while has_dropped(&self.connection).map_err(cannot("forget"))? {
+            self.write("forget", drop_some)?;
+        }
+        Ok(())
+    }
+}
+
+/// With fewer segments than this, merging them is not worth writing the index again.
+pub(crate) const FEW_SEGMENTS: i64 = 8;
+
+/// Number of pages of the index that one transaction writes, so that hooks can write in between.
+const MERGED_PAGES: i64 = 50;
+
+/// Maximum number of transactions of one call. An index of gigabytes is merged over several days.
+const MOST_STEPS: usize = 4_000;
+
+impl Store {
+    /// Merges the segments of the index of passages in small transactions, if there are many. Calls `between` after
+    /// each of them.
+    ///
+    /// May be interrupted at any time. The next call merges the rest.
+    pub fn merge_index(&self, mut between: impl FnMut()) -> Result<(), StoreError> {
+        if self.index_segments()? < FEW_SEGMENTS || !self.may_merge()? {
+            return Ok(());
+        }
+        // A negative number begins a merge of all segments; positive ones continue it.
+        let mut pages = -MERGED_PAGES;
+        for _ in 0..MOST_STEPS {
+            if !self.may_merge()? || !self.merge_some(pages)? {
+                break;
+            }
+            pages = MERGED_PAGES;
+            between();
+        }
+        Ok(())
+    }
+
+    /// Returns whether the index is in use. An index that is to be built again is damaged or about to be emptied.
+    fn may_merge(&self) -> Result<bool, StoreError> {
+        is_current(&self.connection).map_err(cannot("read the state of the search index"))
+    }
+
+    fn index_segments(&self) -> Result<i64, StoreError> {
+        let sql = "SELECT count(DISTINCT segid) FROM passage_terms_idx";
+        self.connection.query_row(sql, [], |row| row.get(0)).map_err(cannot("count the segments of the search index"))
+    }
+
+    /// Merges about this many pages. Returns whether there is more to merge.
+    fn merge_some(&self, pages: i64) -> Result<bool, StoreError> {
+        self.write("merge the search index", |transaction| {
+            let before = transaction.total_changes();
+            transaction.execute("INSERT INTO passage_terms (passage_terms, rank) VALUES ('merge', ?1)", [pages])?;
+            // According to the documentation of FTS5, only the statement itself counts as a change if nothing is left
+            // to merge.
+            Ok(transaction.total_changes() - before >= 2)
+        })
+    }
 }

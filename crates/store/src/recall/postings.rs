@@ -12,11 +12,10 @@ use longhaul_memory::{
 };
 use rusqlite::Connection;
 
-use super::beginnings::any_of;
-use super::effort::Effort;
-use super::expression::Strict;
+use super::expression::{Strict, any_of};
 use super::index::rows;
 use super::key::{Key, range, range_of_others};
+use super::search::Effort;
 use crate::What;
 
 /// Percentage of candidates that need not be passages. They weigh less, and there are many more of them.

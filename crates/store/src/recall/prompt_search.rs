@@ -6,11 +6,9 @@ use longhaul_core::Millis;
 use longhaul_memory::{Evidence, Looker, PromptQuestion, PromptRank, Spot, WEIGHTS};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::candidate::Candidate;
-use super::effort::PROMPT;
+use super::candidate::{Candidate, Ranked};
 use super::expression::Strict;
-use super::ranked::Ranked;
-use super::search::Searcher;
+use super::search::{PROMPT, Searcher};
 use super::{NearRecords, SearchQuery, backlog, postings};
 use crate::memory::millis;
 use crate::sync::host_of;

@@ -1,4 +1,5 @@
-//! Searches the memory.
+//! Searches the memory: by wanted words, or, without any, by filters and required words, the newest first. Here is also
+//! how much a search reads.
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
@@ -8,15 +9,13 @@ use longhaul_core::Millis;
 use longhaul_memory::{Field, Kind, Look, Looker, Query, WantedTerm, are_names, common_terms, dates_in, wanted_terms};
 use rusqlite::Connection;
 
-use super::beginnings::any_of;
-use super::candidate::Candidate;
-use super::effort::{Effort, SEARCH};
-use super::expression::Strict;
+use super::candidate::{Candidate, Ranked};
+use super::expression::{Strict, any_of};
 use super::index::rows;
 use super::key::{Key, range};
-use super::order::{Asked, rank};
-use super::ranked::Ranked;
-use super::{NearRecords, meaning, postings, strict, trigrams};
+use super::order::{self, Asked, rank};
+use super::trigrams::{self, files_like};
+use super::{NearRecords, postings};
 use crate::{Hit, Order, Score, ScoreParts, Store, StoreError, What};
 
 /// Maximum number of bytes of passages that are read and ranked.
@@ -201,7 +200,7 @@ impl Searcher<'_> {
         if ranked.is_empty() && !self.near().are_enough {
             return Ok((ranked, looker));
         }
-        let mut ranked = meaning::join(self.connection, &mut looker, ranked, self.near(), self.strict, how)?;
+        let mut ranked = order::join_by_meaning(self.connection, &mut looker, ranked, self.near(), self.strict, how)?;
         let rarest = postings::rarity(1.0, records);
         ranked.iter_mut().for_each(|one| one.evidence = (one.score - one.parts.meaning).max(0.0) / rarest);
         if self.query.order != Order::Relevance {
@@ -255,7 +254,7 @@ impl Searcher<'_> {
     fn gather(&self, words: &str) -> rusqlite::Result<Vec<Candidate>> {
         let mut all = Vec::new();
         for what in What::ALL.into_iter().filter(|what| self.strict.takes(*what)) {
-            all.extend(strict::gather(self.connection, self.strict, self.query, what, words)?);
+            all.extend(gather(self.connection, self.strict, self.query, what, words)?);
         }
         Ok(all)
     }
@@ -354,3 +353,190 @@ fn hit(
         ..one.line(connection)?
     })
 }
+
+/// Maximum number of records of a type that are read, the newest first.
+const MOST_OF_TYPE: usize = 1_000;
+
+/// Number of rows of the index that few records exceed: a prompt has one, and one for the replies of each of its turns.
+const ROWS_PER_RECORD: usize = 4;
+
+/// Returns the records of a type that match. `words` is an additional FTS5 expression.
+fn gather(
+    connection: &Connection,
+    strict: &Strict<'_>,
+    query: &SearchQuery<'_>,
+    what: What,
+    words: &str,
+) -> rusqlite::Result<Vec<Candidate>> {
+    let files = match &strict.file {
+        Some(file) => files_like(connection, strict.project, file)?,
+        None => None,
+    };
+    let gatherer = Gatherer { connection, strict, what, words, files };
+    let by_time = query.order != Order::Relevance || words.is_empty();
+    if !by_time || !gatherer.finds_many()? {
+        let found = gatherer.month(None)?;
+        if found.len() < MOST_OF_TYPE || !by_time {
+            return Ok(found);
+        }
+    }
+    // The records that were stored last need not be the most recent ones, so each month is searched separately.
+    let Some((first, last)) = strict.months(connection, what.table())? else { return Ok(Vec::new()) };
+    let months: Vec<i64> = match query.order {
+        Order::Oldest => (first..=last).collect(),
+        Order::Relevance | Order::Newest => (first..=last).rev().collect(),
+    };
+    let wanted = query.limit.saturating_add(query.offset);
+    let mut found = Vec::new();
+    for month in months {
+        found.extend(gatherer.month(Some(month))?);
+        if found.len() >= wanted {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+struct Gatherer<'a> {
+    connection: &'a Connection,
+    strict: &'a Strict<'a>,
+    what: What,
+    words: &'a str,
+    /// Observations whose files may match.
+    files: Option<Vec<i64>>,
+}
+
+impl Gatherer<'_> {
+    /// Returns whether the index alone shows that there are as many matches as are read, so that none need be read to know it.
+    fn finds_many(&self) -> rusqlite::Result<bool> {
+        let expression = self.expression(None);
+        if expression.is_empty() || !self.strict.is_decided_by_index() {
+            return Ok(false);
+        }
+        let rows =
+            rows(self.connection, &expression, &range(self.strict.project, self.what), MOST_OF_TYPE * ROWS_PER_RECORD)?;
+        let mut keys: Vec<Key> = rows.into_iter().map(Key::of_row).filter(|key| key.what() == self.what).collect();
+        keys.dedup();
+        Ok(keys.len() >= MOST_OF_TYPE)
+    }
+
+    fn expression(&self, month: Option<i64>) -> String {
+        let scope = self.strict.expression(Some(self.what), month);
+        self.strict.without_session(super::postings::and(self.words, &scope))
+    }
+
+    /// Returns the matches of a month, or of all time.
+    fn month(&self, month: Option<i64>) -> rusqlite::Result<Vec<Candidate>> {
+        let expression = self.expression(month);
+        let mut found = Vec::new();
+        match (&self.files, expression.as_str()) {
+            (Some(files), expression) if files.len() < MOST_OF_TYPE || expression.is_empty() => {
+                for id in files {
+                    self.take(*id, &mut found)?;
+                }
+            }
+            (None, "") => {
+                let sql = format!("SELECT id FROM {} ORDER BY id DESC", self.what.table());
+                let mut statement = self.connection.prepare_cached(&sql)?;
+                let mut all = statement.query([])?;
+                while found.len() < MOST_OF_TYPE
+                    && let Some(row) = all.next()?
+                {
+                    self.take(row.get(0)?, &mut found)?;
+                }
+            }
+            (files, expression) => {
+                let files: Option<HashSet<&i64>> = files.as_ref().map(|files| files.iter().collect());
+                let range = range(self.strict.project, self.what);
+                // More rows than needed, because some may not match.
+                for row in rows(self.connection, expression, &range, MOST_OF_TYPE * 20)? {
+                    let key = Key::of_row(row);
+                    let is_known = found.last().is_some_and(|last: &Candidate| last.key() == key);
+                    if key.what() != self.what || is_known || files.as_ref().is_some_and(|all| !all.contains(&key.id()))
+                    {
+                        continue;
+                    }
+                    self.take(key.id(), &mut found)?;
+                    if found.len() >= MOST_OF_TYPE {
+                        break;
+                    }
+                }
+            }
+        }
+        // The condition on files does not depend on the month.
+        Ok(found)
+    }
+
+    /// Reads a record. A list without words has what a rewind took back, too: it shows what happened.
+    fn read(&self, key: Key) -> rusqlite::Result<Option<Candidate>> {
+        let is_list = self.words.is_empty() && !self.strict.has_required();
+        if is_list { Candidate::stored(self.connection, key) } else { Candidate::read(self.connection, key) }
+    }
+
+    fn take(&self, id: i64, found: &mut Vec<Candidate>) -> rusqlite::Result<()> {
+        if found.len() < MOST_OF_TYPE
+            && let Some(one) = self.read(Key::new(0, self.what, id))?
+            && self.strict.passes(&one)
+        {
+            found.push(one);
+        }
+        Ok(())
+    }
+}
+
+/// The limits of a search.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effort {
+    /// Number of rows of the index that are read for all terms together.
+    pub(super) rows: usize,
+    /// Minimum and maximum number of rows that are read for one term.
+    pub(super) rows_of_term: (usize, usize),
+    /// Maximum number of prompts of a project that are counted. With more, the rarity of a word hardly changes.
+    pub(super) counted: usize,
+    /// Number of records that are read and ranked.
+    pub(super) candidates: usize,
+    /// Whether every tool call with a term is a candidate. Otherwise, only calls with an identifier are, notes and decisions.
+    pub(super) takes_calls: bool,
+    /// Whether unknown words are corrected.
+    pub(super) corrects: bool,
+    /// Number of the best passages whose neighbours are read.
+    pub(super) with_neighbours: usize,
+    /// How far before and after a passage they are.
+    pub(super) distances: &'static [i64],
+    /// Number of the best passages that are compared for which is newer.
+    pub(super) compared: usize,
+    /// Number of the nearest records by meaning that are read.
+    pub(super) nearest: usize,
+    /// Number of bytes that are read of long passages after their beginnings, of all together.
+    read_on: usize,
+}
+
+/// A search that was asked for.
+const SEARCH: Effort = Effort {
+    rows: 24_000,
+    rows_of_term: (300, 3_000),
+    counted: 20_000,
+    candidates: 200,
+    takes_calls: true,
+    corrects: true,
+    with_neighbours: 16,
+    distances: &[-1, 1, -2, 2],
+    compared: 16,
+    nearest: 50,
+    read_on: 2 * 1024 * 1024,
+};
+
+/// A search for a prompt, which waits for it.
+pub(super) const PROMPT: Effort = Effort {
+    rows: 1_500,
+    rows_of_term: (100, 250),
+    counted: 4_000,
+    candidates: 12,
+    takes_calls: false,
+    corrects: false,
+    with_neighbours: 2,
+    distances: &[-1, 1],
+    compared: 5,
+    nearest: 8,
+    read_on: 128 * 1024,
+};

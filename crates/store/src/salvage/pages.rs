@@ -1,7 +1,11 @@
-//! The pages of a damaged database, with those of its write-ahead log.
+//! The pages of a damaged database, with those of its write-ahead log, and the rows on them.
 //!
-//! SQLite refuses a database whose schema is damaged, and trusts what it can read of one. So the file is read here, as its
-//! format is documented (<https://www.sqlite.org/fileformat2.html>): nothing in it is executed, and it is not changed.
+//! SQLite refuses a database whose schema is damaged, and trusts what it can read of one. So the file is read here, as
+//! its format is documented (<https://www.sqlite.org/fileformat2.html>): nothing in it is executed, and it is not
+//! changed.
+//!
+//! A page belongs to the table from whose root it is reached. Where a page on that way is damaged, the pointer map
+//! still says which page refers to which. Free pages are left out: they may have text that was forgotten.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -9,7 +13,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::foreign::open::{beside, open_regular};
+use rusqlite::types::Value;
+
+use crate::foreign::{beside, open_regular};
 
 /// The page size of every database of Longhaul, for a file whose header is damaged.
 const PAGE_SIZE: usize = 4096;
@@ -22,7 +28,7 @@ const FRAME_HEADER: usize = 24;
 
 /// What the pointer map says about a page: the page that refers to it, and as what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+enum Use {
     Root,
     Free,
     /// The first page of the rest of a row, and the page of the row.
@@ -95,7 +101,7 @@ impl Pages {
     }
 
     /// Returns what a page is used for; `None` where that cannot be read.
-    pub(super) fn use_of(&self, number: u32) -> Option<Use> {
+    fn use_of(&self, number: u32) -> Option<Use> {
         if number == 1 {
             return Some(Use::Root);
         }
@@ -187,7 +193,7 @@ impl Pages {
 }
 
 /// Returns the four bytes at an offset as a number; 0 behind the end.
-pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
+fn word(bytes: &[u8], at: usize) -> u32 {
     let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
     bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
@@ -203,4 +209,266 @@ fn checksum((mut one, mut two): (u32, u32), bytes: &[u8], is_big_endian: bool) -
         two = two.wrapping_add(number(&pair[4..])).wrapping_add(one);
     }
     (one, two)
+}
+
+/// The largest row that is read. What is stored of a text is far shorter.
+const MOST_BYTES: usize = 16 << 20;
+
+/// How deep a tree may be. SQLite's own limit.
+const DEPTH: usize = 20;
+
+const INDEX_INNER: u8 = 2;
+const TABLE_INNER: u8 = 5;
+const INDEX_LEAF: u8 = 10;
+const TABLE_LEAF: u8 = 13;
+
+/// A row: its number, 0 in a table without numbers, and its values as they are stored.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct StoredRow {
+    pub(super) number: i64,
+    pub(super) values: Vec<Value>,
+}
+
+/// The rows of a page.
+#[derive(Debug, Default)]
+pub(super) struct PageRows {
+    pub(super) rows: Vec<StoredRow>,
+    /// How many are there and cannot be read.
+    pub(super) damaged: usize,
+}
+
+/// The pages of each tree, by its root.
+#[derive(Debug)]
+pub(super) struct Trees {
+    pages: HashMap<u32, Vec<u32>>,
+    /// How many pages of each tree cannot be read.
+    damaged: HashMap<u32, usize>,
+}
+
+impl Trees {
+    /// Finds the tree of every page that has rows.
+    pub(super) fn find(file: &Pages) -> Self {
+        let mut trees = Self { pages: HashMap::new(), damaged: HashMap::new() };
+        let mut seen = HashSet::new();
+        // What the pages of the trees themselves say.
+        for root in 1..=file.count {
+            if file.use_of(root) == Some(Use::Root) {
+                trees.walk(file, root, root, &mut seen, 0);
+            }
+        }
+        // What only the pointer map knows.
+        for number in 2..=file.count {
+            if !seen.contains(&number)
+                && let Some(root) = root_of(file, number)
+            {
+                trees.add(file, root, number);
+            }
+        }
+        trees
+    }
+
+    /// Finds the trees of a file whose pointer map cannot be read, or has none, from the roots that its schema names.
+    pub(super) fn add_roots(&mut self, file: &Pages, roots: impl IntoIterator<Item = u32>) {
+        let mut seen: HashSet<u32> = self.pages.values().flatten().copied().collect();
+        for root in roots {
+            if !self.pages.contains_key(&root) {
+                self.walk(file, root, root, &mut seen, 0);
+            }
+        }
+    }
+
+    fn walk(&mut self, file: &Pages, root: u32, number: u32, seen: &mut HashSet<u32>, depth: usize) {
+        if depth > DEPTH || file.use_of(number) == Some(Use::Free) || !seen.insert(number) {
+            return;
+        }
+        self.add(file, root, number);
+        for child in file.page(number).map(|page| children(&page, start(number))).unwrap_or_default() {
+            // A damaged page may name any other.
+            let is_child = file.use_of(child).is_none_or(|found| found == Use::Tree(number));
+            if is_child && (2..=file.count).contains(&child) {
+                self.walk(file, root, child, seen, depth + 1);
+            }
+        }
+    }
+
+    fn add(&mut self, file: &Pages, root: u32, number: u32) {
+        match file.page(number).and_then(|page| page.get(start(number)).copied()) {
+            Some(INDEX_INNER | INDEX_LEAF | TABLE_LEAF) => self.pages.entry(root).or_default().push(number),
+            Some(TABLE_INNER) => drop(self.pages.entry(root).or_default()),
+            _ => *self.damaged.entry(root).or_default() += 1,
+        }
+    }
+
+    pub(super) fn roots(&self) -> impl Iterator<Item = u32> + '_ {
+        self.pages.keys().copied()
+    }
+
+    pub(super) fn pages(&self, root: u32) -> &[u32] {
+        self.pages.get(&root).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn damaged(&self, root: u32) -> usize {
+        self.damaged.get(&root).copied().unwrap_or_default()
+    }
+}
+
+/// Returns the root of a page's tree by the pointer map; `None` if it is in no tree.
+fn root_of(file: &Pages, number: u32) -> Option<u32> {
+    let mut number = number;
+    for _ in 0..DEPTH {
+        match file.use_of(number)? {
+            Use::Tree(parent) => number = parent,
+            Use::Root => return Some(number),
+            Use::Free | Use::FirstOverflow(_) | Use::Overflow(_) => return None,
+        }
+    }
+    None
+}
+
+/// Returns where the header of a page begins: the first page has that of the file before it.
+fn start(number: u32) -> usize {
+    if number == 1 { 100 } else { 0 }
+}
+
+/// Returns the offsets of the cells of a page.
+fn cells(page: &[u8], start: usize) -> Vec<usize> {
+    let short = |at: usize| page.get(at..at + 2).map(|two| usize::from(u16::from_be_bytes([two[0], two[1]])));
+    let array = start + if matches!(page.get(start), Some(&(INDEX_INNER | TABLE_INNER))) { 12 } else { 8 };
+    let count = short(start + 3).unwrap_or_default();
+    (0..count).map_while(|index| short(array + 2 * index)).filter(|at| *at >= array).collect()
+}
+
+/// Returns the pages below an inner page.
+fn children(page: &[u8], start: usize) -> Vec<u32> {
+    if !matches!(page.get(start), Some(&(INDEX_INNER | TABLE_INNER))) {
+        return Vec::new();
+    }
+    let mut found: Vec<u32> = cells(page, start).into_iter().map(|at| word(page, at)).collect();
+    found.push(word(page, start + 8));
+    found
+}
+
+/// Returns the rows of a page.
+pub(super) fn rows_of(file: &Pages, number: u32) -> PageRows {
+    let mut found = PageRows::default();
+    let Some(page) = file.page(number) else { return found };
+    let kind = page.get(start(number)).copied();
+    for at in cells(&page, start(number)) {
+        let row = match kind {
+            Some(TABLE_LEAF) => table_row(file, number, &page, at),
+            Some(INDEX_LEAF) => index_row(file, number, &page, at),
+            Some(INDEX_INNER) => index_row(file, number, &page, at + 4),
+            _ => return found,
+        };
+        match row {
+            Some(row) => found.rows.push(row),
+            None => found.damaged += 1,
+        }
+    }
+    found
+}
+
+fn table_row(file: &Pages, number: u32, page: &[u8], at: usize) -> Option<StoredRow> {
+    let mut bytes = Reader { bytes: page, at };
+    let length = usize::try_from(bytes.number()?).ok()?;
+    let row = bytes.number()?;
+    let payload = payload(file, number, bytes, length, file.usable - 35)?;
+    Some(StoredRow { number: row, values: values(&payload)? })
+}
+
+fn index_row(file: &Pages, number: u32, page: &[u8], at: usize) -> Option<StoredRow> {
+    let mut bytes = Reader { bytes: page, at };
+    let length = usize::try_from(bytes.number()?).ok()?;
+    let payload = payload(file, number, bytes, length, (file.usable - 12) * 64 / 255 - 23)?;
+    Some(StoredRow { number: 0, values: values(&payload)? })
+}
+
+/// Returns the content of a row, of which at most `most` bytes are on its page.
+fn payload(file: &Pages, number: u32, mut bytes: Reader<'_>, length: usize, most: usize) -> Option<Vec<u8>> {
+    if length > MOST_BYTES {
+        return None;
+    }
+    if length <= most {
+        return bytes.take(length).map(<[u8]>::to_vec);
+    }
+    let least = (file.usable - 12) * 32 / 255 - 23;
+    let each = file.usable - 4;
+    let wanted = least + (length - least) % each;
+    let mut content = bytes.take(if wanted <= most { wanted } else { least })?.to_vec();
+    let mut next = word(bytes.take(4)?, 0);
+    let mut expected = Use::FirstOverflow(number);
+    while content.len() < length {
+        // A page that has got another use since, or is of another row.
+        if file.use_of(next).is_some_and(|found| found != expected) {
+            return None;
+        }
+        let page = file.page(next)?;
+        let part = each.min(length - content.len());
+        content.extend_from_slice(page.get(4..4 + part)?);
+        expected = Use::Overflow(next);
+        next = word(&page, 0);
+    }
+    (next == 0).then_some(content)
+}
+
+/// Returns the values of a row; `None` if they are not well-formed.
+fn values(payload: &[u8]) -> Option<Vec<Value>> {
+    let mut header = Reader { bytes: payload, at: 0 };
+    let end = usize::try_from(header.number()?).ok()?;
+    let mut body = Reader { bytes: payload, at: end };
+    let mut values = Vec::new();
+    while header.at < end {
+        values.push(match header.number()? {
+            0 => Value::Null,
+            kind @ 1..=6 => Value::Integer(body.integer([1, 2, 3, 4, 6, 8][kind as usize - 1])?),
+            7 => Value::Real(f64::from_bits(body.integer(8)? as u64)),
+            kind @ 8..=9 => Value::Integer(kind - 8),
+            kind @ 12.. if kind % 2 == 0 => Value::Blob(body.take((kind as usize - 12) / 2)?.to_vec()),
+            kind @ 13.. => {
+                let text = std::str::from_utf8(body.take((kind as usize - 13) / 2)?).ok()?;
+                // No text that was stored has one: the page was overwritten.
+                if text.contains('\0') {
+                    return None;
+                }
+                Value::Text(text.to_owned())
+            }
+            _ => return None,
+        });
+    }
+    (header.at == end && body.at == payload.len()).then_some(values)
+}
+
+/// Reads bytes from the front.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let end = self.at.checked_add(length)?;
+        let taken = self.bytes.get(self.at..end)?;
+        self.at = end;
+        Some(taken)
+    }
+
+    /// Reads a number of variable length.
+    fn number(&mut self) -> Option<i64> {
+        let mut number: u64 = 0;
+        for _ in 0..8 {
+            let byte = *self.take(1)?.first()?;
+            number = number << 7 | u64::from(byte & 0x7f);
+            if byte < 0x80 {
+                return Some(number as i64);
+            }
+        }
+        Some((number << 8 | u64::from(*self.take(1)?.first()?)) as i64)
+    }
+
+    /// Reads an integer with a sign.
+    fn integer(&mut self, length: usize) -> Option<i64> {
+        let bytes = self.take(length)?;
+        let sign = if bytes.first()? & 0x80 == 0 { 0 } else { -1 };
+        Some(bytes.iter().fold(sign, |number: i64, byte| number << 8 | i64::from(*byte)))
+    }
 }

@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::pages::Pages;
-use super::rows::{PageRows, StoredRow, Trees, rows_of};
+use super::pages::{PageRows, Pages, StoredRow, Trees, rows_of};
 
 /// What is salvaged, in this order: rows refer to those of the tables before. Indexes and vectors are made from the rows again,
 /// and what only concerns running sessions is out of date.

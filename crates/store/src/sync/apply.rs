@@ -1,18 +1,20 @@
-//! What a record of another host does to the memory.
+//! What a record of another host does to the memory: stores a prompt with its reply, an observation, a summary or a
+//! bookmark.
 
 use longhaul_core::Millis;
-use longhaul_sync::{Body, Entry, SealedRecord};
-use rusqlite::Connection;
+use longhaul_sync::{Body, BookmarkBody, Entry, ObservationBody, PromptBody, SealedRecord, SummaryBody};
+use rusqlite::{Connection, OptionalExtension, named_params};
 
-use super::apply_observation::put_observation;
-use super::apply_prompt::put_prompt;
-use super::apply_summary::{put_bookmark, put_summary};
 use super::circle::is_own_host;
 use super::content;
-use super::entities::{self, EntityTable, Known, Version};
+use super::entities::{self, EntityTable, Known, Version, host_row_of};
 use super::intake_transaction::{Intake, IntakeHost};
 use super::log::DONE;
+use crate::What;
+use crate::ingest::NEXT_NUMBER;
+use crate::memory::observations::list;
 use crate::memory::records::RawText;
+use crate::recall::{index, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
 
 /// What became of an entry.
@@ -32,7 +34,7 @@ pub(super) enum Applied {
 
 /// What became of the row of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PutRow {
+enum PutRow {
     /// It is the entry's.
     Done,
     /// What the entry describes was forgotten here.
@@ -42,25 +44,25 @@ pub(super) enum PutRow {
 }
 
 /// Where an entry belongs here.
-pub(super) struct Place<'a> {
-    pub(super) connection: &'a Connection,
-    pub(super) host: IntakeHost,
-    pub(super) sealed: &'a SealedRecord,
-    pub(super) entry: &'a Entry,
-    pub(super) project: ProjectRow,
+struct Place<'a> {
+    connection: &'a Connection,
+    host: IntakeHost,
+    sealed: &'a SealedRecord,
+    entry: &'a Entry,
+    project: ProjectRow,
     /// The session with its row; `None` for a note outside of any.
-    pub(super) session: Option<(&'a str, SessionRow)>,
+    session: Option<(&'a str, SessionRow)>,
     /// The row that it has already.
-    pub(super) row: Option<i64>,
+    row: Option<i64>,
 }
 
 impl Place<'_> {
-    pub(super) fn at(&self) -> Time {
+    fn at(&self) -> Time {
         Time(Millis(self.entry.at_ms))
     }
 
     /// Stores which row the entity is. To be called before the index is written: the index has a term for its host.
-    pub(super) fn put_entity(&self, table: EntityTable, row: i64) -> rusqlite::Result<()> {
+    fn put_entity(&self, table: EntityTable, row: i64) -> rusqlite::Result<()> {
         let version = Version {
             entity: self.entry.entity,
             table,
@@ -170,4 +172,354 @@ fn note_own_content(place: &Place<'_>) -> rusqlite::Result<()> {
     let digest = content.entry(entity, place.entry.project).digest();
     let sql = "UPDATE sync_entities SET digest = ?2 WHERE entity = ?1";
     place.connection.prepare_cached(sql)?.execute((entity.as_bytes(), digest)).map(drop)
+}
+
+/// With what the id of a turn begins that another host has brought.
+const TURN: &str = "sync:";
+
+/// Stores a prompt with its reply.
+fn put_prompt(intake: &mut Intake<'_>, place: &Place<'_>, body: &PromptBody) -> rusqlite::Result<PutRow> {
+    let Some((_, session)) = place.session else { return Ok(PutRow::Done) };
+    let known = match place.row {
+        Some(row) => Some(row),
+        None => match same_prompt(place, session, body)? {
+            Some((_, project)) if project != place.project => return Ok(PutRow::Refused),
+            same => same.map(|(row, _)| row),
+        },
+    };
+    let row = match known {
+        Some(row) => {
+            change_origin(intake, place, session, row)?;
+            row
+        }
+        None => {
+            let row = insert_prompt(place, session, body)?;
+            place.put_entity(EntityTable::Prompts, row)?;
+            intake.index(What::Prompt, row, place.host)?;
+            row
+        }
+    };
+    put_reply(intake, place, session, row, body)?;
+    Ok(PutRow::Done)
+}
+
+/// Stores that the host has written the newest version of a prompt. If that is another host than before, the prompt and its
+/// replies are added to the index again: the index has a term for the host.
+fn change_origin(intake: &mut Intake<'_>, place: &Place<'_>, session: SessionRow, row: i64) -> rusqlite::Result<()> {
+    let connection = place.connection;
+    let before = host_row_of(connection, What::Prompt, row)?;
+    if before == (!place.host.is_own).then_some(place.host.row) {
+        return place.put_entity(EntityTable::Prompts, row);
+    }
+    intake.expect_change()?;
+    index::remove(connection, What::Prompt, row)?;
+    place.put_entity(EntityTable::Prompts, row)?;
+    index::add(connection, What::Prompt, row)?;
+    replies::link_session(connection, session)
+}
+
+/// Returns the row of the same prompt with its project, if a transcript or a copy of the host has brought it here.
+fn same_prompt(
+    place: &Place<'_>,
+    session: SessionRow,
+    body: &PromptBody,
+) -> rusqlite::Result<Option<(i64, ProjectRow)>> {
+    let sql = "SELECT id, project_id FROM prompts WHERE session_id = ?1 AND prompt = ?2
+               AND (prompt_id = ?3 OR prompt_number = ?4) ORDER BY id LIMIT 1";
+    place
+        .connection
+        .prepare_cached(sql)?
+        .query_row((session, &body.prompt, &body.prompt_id, body.number), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+}
+
+fn insert_prompt(place: &Place<'_>, session: SessionRow, body: &PromptBody) -> rusqlite::Result<i64> {
+    let connection = place.connection;
+    let sql = "SELECT 1 FROM prompts WHERE session_id = ?1 AND prompt_number = ?2";
+    let is_taken = connection.prepare_cached(sql)?.exists((session, body.number))?;
+    let number = if is_taken {
+        let sql = "SELECT max(prompt_number) + 1 FROM prompts WHERE session_id = ?1";
+        connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?
+    } else {
+        body.number
+    };
+    // A model is not asked about the prompts of others: whose tokens it costs is for them to decide.
+    let sql =
+        "INSERT INTO turns (session_id, owner_id, project_id, prompt_number, prompt_id, prompt, created_at, model_at)
+               VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?6)";
+    let new = (session, place.project, number, &body.prompt_id, &body.prompt, place.at());
+    let row = connection.prepare_cached(sql)?.insert(new)?;
+    let sql = "UPDATE sessions SET prompt_counter = max(prompt_counter, ?2), last_prompt = iif(?2 >= prompt_counter, ?3, last_prompt),
+                   first_user_prompt = iif(?2 = 1 OR first_user_prompt IS NULL, ?3, first_user_prompt),
+                   created_at = iif(host_id IS NULL, created_at, min(created_at, ?4))
+               WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute((session, number, &body.prompt, place.at()))?;
+    Ok(row)
+}
+
+/// Stores the reply, unless one is here already from a transcript.
+fn put_reply(
+    intake: &mut Intake<'_>,
+    place: &Place<'_>,
+    session: SessionRow,
+    prompt: i64,
+    body: &PromptBody,
+) -> rusqlite::Result<()> {
+    let connection = place.connection;
+    let sql = "SELECT turn_id, coalesce(reply, '') FROM turns WHERE id = ?1";
+    let (turn, before): (Option<String>, String) =
+        connection.prepare_cached(sql)?.query_row([prompt], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let is_of_sync = turn.as_deref().is_some_and(|turn| turn.starts_with(TURN));
+    let is_new = turn.is_none() && !body.reply.is_empty() && replies::to_prompt(connection, prompt)?.is_empty();
+    if !is_of_sync && !is_new {
+        return Ok(());
+    }
+    if is_of_sync {
+        intake.expect_change()?;
+    }
+    let sql = format!(
+        "UPDATE turns SET reply = ?3, chars = ?4, number = coalesce(number, {NEXT_NUMBER}), turn_id = coalesce(turn_id, ?5),
+                          role = 'user', began_at = coalesce(began_at, ?6), replied_at = coalesce(replied_at, ?6)
+         WHERE id = ?2 AND session_id = ?1"
+    );
+    let bytes = (body.prompt.len() + body.reply.len()) as i64;
+    let turn = format!("{TURN}{}", place.entry.entity);
+    connection.prepare_cached(&sql)?.execute((session, prompt, &body.reply, bytes, turn, place.at()))?;
+    if is_of_sync {
+        replies::reindex(connection, prompt, &before)
+    } else {
+        replies::link_new(connection, prompt, &body.reply, intake.terms())
+    }
+}
+
+/// Stores an observation or a note.
+fn put_observation(intake: &mut Intake<'_>, place: &Place<'_>, body: &ObservationBody) -> rusqlite::Result<PutRow> {
+    let known = match (place.row, &body.tool_use_id) {
+        (Some(row), _) => Some(row),
+        (None, Some(call)) => match find_call(place, call)? {
+            FoundCall::Row(row) => Some(row),
+            FoundCall::Nothing => None,
+            FoundCall::Forgotten => return Ok(PutRow::Forgotten),
+            FoundCall::OfAnother => return Ok(PutRow::Refused),
+        },
+        (None, None) => None,
+    };
+    match known {
+        Some(row) => change_observation(intake, place, row, body)?,
+        None => {
+            let row = insert_observation(place, body)?;
+            place.put_entity(EntityTable::Observations, row)?;
+            intake.index(What::Observation, row, place.host)?;
+        }
+    }
+    put_raw(place, body)?;
+    Ok(PutRow::Done)
+}
+
+/// What is stored of a tool call.
+enum FoundCall {
+    /// The row of the same session and project, brought here by a transcript or a copy of the host.
+    Row(i64),
+    /// Nothing.
+    Nothing,
+    /// It was forgotten here.
+    Forgotten,
+    /// A call of another session or project.
+    OfAnother,
+}
+
+fn find_call(place: &Place<'_>, call: &str) -> rusqlite::Result<FoundCall> {
+    let sql = "SELECT 1 FROM known_ids WHERE scope = 'a call' AND id = ?1 AND same_as IS NULL";
+    if place.connection.prepare_cached(sql)?.exists([call])? {
+        return Ok(FoundCall::Forgotten);
+    }
+    let sql = "SELECT id, session_id, project_id FROM observations WHERE tool_use_id = ?1";
+    let found: Option<(i64, Option<SessionRow>, ProjectRow)> = place
+        .connection
+        .prepare_cached(sql)?
+        .query_row([call], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    Ok(match found {
+        None => FoundCall::Nothing,
+        Some((row, session, project)) if (session, project) == (place.session.map(|(_, row)| row), place.project) => {
+            FoundCall::Row(row)
+        }
+        Some(_) => FoundCall::OfAnother,
+    })
+}
+
+fn change_observation(
+    intake: &mut Intake<'_>,
+    place: &Place<'_>,
+    row: i64,
+    body: &ObservationBody,
+) -> rusqlite::Result<()> {
+    let connection = place.connection;
+    intake.expect_change()?;
+    let before = index::before_change(connection, What::Observation, row)?;
+    place.put_entity(EntityTable::Observations, row)?;
+    let sql = "UPDATE observations SET title = ?2, narrative = ?3, facts = ?4, repeats = ?5, made_by = ?6
+               WHERE id = ?1 AND (title, narrative, facts, repeats, made_by) IS NOT (?2, ?3, ?4, ?5, ?6)";
+    let facts = list(&body.facts);
+    connection.prepare_cached(sql)?.execute((row, &body.title, &body.narrative, facts, body.repeats, &body.made_by))?;
+    index::replace(connection, What::Observation, row, before)
+}
+
+fn insert_observation(place: &Place<'_>, body: &ObservationBody) -> rusqlite::Result<i64> {
+    let kind = if place.session.is_none() { "note" } else { &body.observed };
+    place
+        .connection
+        .prepare_cached(
+            "INSERT INTO observations (session_id, project_id, prompt_number, tool_use_id, kind, tool_name, title, narrative,
+                                       facts, files_read, files_modified, command_key, repeats, made_by, created_at)
+             VALUES (:session, :project, :prompt, :call, :kind, :tool, :title, :narrative, :facts, :read, :modified,
+                     :command, :repeats, :maker, :at)",
+        )?
+        .insert(named_params! {
+            ":session": place.session.map(|(_, row)| row),
+            ":project": place.project,
+            ":prompt": body.prompt_number,
+            ":call": body.tool_use_id,
+            ":kind": kind,
+            ":tool": body.tool,
+            ":title": body.title,
+            ":narrative": body.narrative,
+            ":facts": list(&body.facts),
+            ":read": list(&body.files_read),
+            ":modified": list(&body.files_modified),
+            ":command": body.command_key,
+            ":repeats": body.repeats,
+            ":maker": body.made_by,
+            ":at": place.at(),
+        })
+}
+
+/// Stores raw text, if the other host shares it.
+fn put_raw(place: &Place<'_>, body: &ObservationBody) -> rusqlite::Result<()> {
+    let (Some((_, session)), Some(call)) = (place.session, &body.tool_use_id) else { return Ok(()) };
+    let result = format!("{call}:result");
+    let pieces = [("tool_input", call, &body.input), ("tool_output", &result, &body.output)];
+    for (kind, source, text) in pieces {
+        let Some(text) = text else { continue };
+        let (input, output) = if kind == "tool_input" { (Some(text), None) } else { (None, Some(text)) };
+        place
+            .connection
+            .prepare_cached(
+                "INSERT INTO details (session_id, tool_name, input_text, output_text, kind, source_id, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+            )?
+            .execute((session, &body.tool, input, output, kind, source, place.at()))?;
+    }
+    Ok(())
+}
+
+/// Stores a summary.
+fn put_summary(intake: &mut Intake<'_>, place: &Place<'_>, body: &SummaryBody) -> rusqlite::Result<PutRow> {
+    let Some((_, session)) = place.session else { return Ok(PutRow::Done) };
+    let row = match place.row {
+        Some(row) => Some(row),
+        // One summary for each prompt: a copy of the host may have made another one.
+        None => match same_summary(place, session, body)? {
+            Some((_, project)) if project != place.project => return Ok(PutRow::Refused),
+            same => same.map(|(row, _)| row),
+        },
+    };
+    match row {
+        Some(row) => change_summary(intake, place, row, body)?,
+        None => {
+            let row = insert_summary(place, session, body)?;
+            place.put_entity(EntityTable::Summaries, row)?;
+            intake.index(What::Summary, row, place.host)?;
+        }
+    }
+    Ok(PutRow::Done)
+}
+
+fn same_summary(
+    place: &Place<'_>,
+    session: SessionRow,
+    body: &SummaryBody,
+) -> rusqlite::Result<Option<(i64, ProjectRow)>> {
+    place
+        .connection
+        .prepare_cached("SELECT id, project_id FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2")?
+        .query_row((session, body.prompt_number), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+}
+
+fn change_summary(intake: &mut Intake<'_>, place: &Place<'_>, row: i64, body: &SummaryBody) -> rusqlite::Result<()> {
+    let connection = place.connection;
+    intake.expect_change()?;
+    let before = index::before_change(connection, What::Summary, row)?;
+    place.put_entity(EntityTable::Summaries, row)?;
+    let sql = "UPDATE session_summaries SET request = ?2, investigated = ?3, learned = ?4, completed = ?5,
+                   next_steps = ?6, exchanges = ?7, made_by = ?8, created_at = ?9 WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute((
+        row,
+        &body.request,
+        &body.investigated,
+        &body.learned,
+        &body.completed,
+        &body.next_steps,
+        &body.exchanges,
+        &body.made_by,
+        place.at(),
+    ))?;
+    index::replace(connection, What::Summary, row, before)
+}
+
+fn insert_summary(place: &Place<'_>, session: SessionRow, body: &SummaryBody) -> rusqlite::Result<i64> {
+    let sql = "INSERT INTO session_summaries (session_id, project_id, prompt_number, request, investigated, learned,
+                                              completed, next_steps, exchanges, made_by, created_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    place.connection.prepare_cached(sql)?.insert((
+        session,
+        place.project,
+        body.prompt_number,
+        &body.request,
+        &body.investigated,
+        &body.learned,
+        &body.completed,
+        &body.next_steps,
+        &body.exchanges,
+        &body.made_by,
+        place.at(),
+    ))
+}
+
+/// Stores a bookmark.
+fn put_bookmark(intake: &mut Intake<'_>, place: &Place<'_>, body: &BookmarkBody) -> rusqlite::Result<PutRow> {
+    let connection = place.connection;
+    let Some((session, _)) = place.session else { return Ok(PutRow::Done) };
+    let same = match place.row {
+        Some(row) => Some(row),
+        None => connection
+            .prepare_cached("SELECT id FROM bookmarks WHERE session_id = ?1 AND created_at = ?2")?
+            .query_row((session, place.at()), |row| row.get(0))
+            .optional()?,
+    };
+    let row = match same {
+        Some(row) => {
+            intake.expect_change()?;
+            let sql = "UPDATE bookmarks SET note = ?2, git_dirty = ?3 WHERE id = ?1";
+            connection.prepare_cached(sql)?.execute((row, &body.note, body.git_dirty))?;
+            row
+        }
+        None => connection
+            .prepare_cached(
+                "INSERT INTO bookmarks (session_id, created_at, prompt_id, note, git_commit, git_dirty, context_tokens)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?
+            .insert((
+                session,
+                place.at(),
+                &body.prompt_id,
+                &body.note,
+                &body.git_commit,
+                body.git_dirty,
+                body.context_tokens,
+            ))?,
+    };
+    place.put_entity(EntityTable::Bookmarks, row)?;
+    Ok(PutRow::Done)
 }

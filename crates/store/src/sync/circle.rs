@@ -1,9 +1,12 @@
-//! The circle that the database belongs to, and its hosts.
+//! The circle that the database belongs to: its hosts, the projects that are shared, and the new id of a host that is a
+//! copy of another one, or was restored from a backup.
 
 use longhaul_core::Millis;
-use longhaul_sync::{CircleId, HostId};
+use longhaul_sync::{CircleId, EntityId, HostId, ProjectId, Record, RecordId, SealedRecord};
 use rusqlite::{Connection, OptionalExtension};
 
+use super::entities::{BURIED, FORGOTTEN};
+use super::log::{READY, WAITS};
 use crate::row_ids::Time;
 use crate::{Store, StoreError, cannot};
 
@@ -193,4 +196,231 @@ pub(super) fn add_host(connection: &Connection, host: HostId) -> rusqlite::Resul
         Some(row) => Ok(row),
         None => connection.prepare_cached("INSERT INTO sync_hosts (host) VALUES (?1)")?.insert([host.as_bytes()]),
     }
+}
+
+/// Whose records of this host the engine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnCheck {
+    /// Those of this host.
+    Same,
+    /// Those of another copy of this host: it needs a new id.
+    Other,
+}
+
+impl Store {
+    /// Compares records of this host in the engine with the own log, by idx and id.
+    pub fn check_own_records(&self, records: &[(u64, RecordId)]) -> Result<OwnCheck, StoreError> {
+        let failed = cannot("compare the own records");
+        let sql = "SELECT record_id FROM sync_log WHERE host_id = (SELECT id FROM sync_hosts WHERE circle IS NOT NULL) AND idx = ?1";
+        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        for (idx, id) in records {
+            let own: Option<[u8; 16]> =
+                statement.query_row([*idx as i64], |row| row.get(0)).optional().map_err(&failed)?;
+            if own.as_ref() != Some(id.as_bytes()) {
+                return Ok(OwnCheck::Other);
+            }
+        }
+        Ok(OwnCheck::Same)
+    }
+
+    /// Returns whether the record is in the log under this number of its host.
+    pub fn has_record(&self, record: &SealedRecord) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM sync_log WHERE host_id = (SELECT id FROM sync_hosts WHERE host = ?1) AND idx = ?2
+                   AND record_id = ?3";
+        let found = || {
+            let key = (record.host.as_bytes(), record.idx as i64, record.id.as_bytes());
+            self.connection.prepare_cached(sql)?.exists(key)
+        };
+        found().map_err(cannot("compare the records of a host"))
+    }
+
+    /// Removes the records of another host behind `through` from the log, because the engine has others under their numbers.
+    /// What they have brought stays.
+    pub fn rewind_host(&self, host: HostId, through: u64) -> Result<(), StoreError> {
+        self.write("fetch the records of a host again", |tx| {
+            let row = add_host(tx, host)?;
+            tx.execute("DELETE FROM sync_log WHERE host_id = ?1 AND idx > ?2", (row, through as i64))?;
+            tx.execute("UPDATE sync_hosts SET head = min(head, ?2) WHERE id = ?1", (row, through as i64)).map(drop)
+        })
+    }
+
+    /// Gives this host a new id. What the engine has of the old id is fetched like the records of another host; own records
+    /// that the engine never confirmed are written again under the new id.
+    pub fn renew_host(&self, host: HostId, machine: &str, at: Millis) -> Result<(), StoreError> {
+        self.write("give this host a new id", |tx| {
+            let Some(old) = own_row(tx)? else { return Ok(()) };
+            let new = add_host(tx, host)?;
+            tx.execute(
+                "UPDATE sync_hosts SET is_own = 1, seen_at = ?3,
+                     (name, clock_ahead) = (SELECT name, clock_ahead FROM sync_hosts WHERE id = ?2) WHERE id = ?1",
+                (new, old, Time(at)),
+            )?;
+            take_back_unconfirmed(tx, old, new)?;
+            tx.execute("UPDATE sync_hosts SET head = confirmed WHERE id = ?1", [old])?;
+            tx.execute(
+                "UPDATE sync_hosts SET machine = ?3, (circle, key_epoch, damaged_at, joined_at) =
+                     (SELECT circle, key_epoch, damaged_at, joined_at FROM sync_hosts WHERE id = ?2) WHERE id = ?1",
+                (new, old, machine),
+            )?;
+            let sql = "UPDATE sync_hosts SET circle = NULL, machine = NULL, key_epoch = NULL, damaged_at = NULL, joined_at = NULL
+                       WHERE id = ?1";
+            tx.execute(sql, [old])?;
+            look_at_all(tx)
+        })
+    }
+}
+
+impl Store {
+    /// Makes the content of own records a record again, under new numbers: the engine has lost what it had under these.
+    pub fn write_again(&self, lost: &[u64]) -> Result<(), StoreError> {
+        self.write("write records again", |tx| {
+            let Some(own) = own_row(tx)? else { return Ok(()) };
+            for idx in lost {
+                let sql = "SELECT entity, content FROM sync_log WHERE host_id = ?1 AND idx = ?2";
+                let found = tx.prepare_cached(sql)?.query_row((own, *idx as i64), |row| Ok((row.get(0)?, row.get(1)?)));
+                let (entity, content): (Option<[u8; 16]>, Option<Vec<u8>>) = found.optional()?.unwrap_or_default();
+                if let Some(entity) = entity {
+                    let sql = "UPDATE sync_entities SET digest = NULL WHERE entity = ?1 AND forgotten = 0";
+                    tx.prepare_cached(sql)?.execute([entity])?;
+                } else if let Some(Ok(Record::Forgetting(forgotten))) = content.as_deref().map(Record::decode) {
+                    bury_again(tx, forgotten)?;
+                    let sql = "UPDATE sync_log SET content = NULL WHERE host_id = ?1 AND idx = ?2";
+                    tx.prepare_cached(sql)?.execute((own, *idx as i64))?;
+                }
+            }
+            look_at_all(tx)
+        })
+    }
+}
+
+/// Makes the next exchange write the tombstones of these entities.
+fn bury_again(connection: &Connection, forgotten: Vec<EntityId>) -> rusqlite::Result<()> {
+    let sql = "UPDATE sync_entities SET forgotten = ?2 WHERE entity = ?1 AND forgotten = ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    forgotten.iter().try_for_each(|entity| statement.execute((entity.as_bytes(), FORGOTTEN, BURIED)).map(drop))
+}
+
+/// Makes the next exchange look at everything again; what is in the log does not change.
+fn look_at_all(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "UPDATE projects SET seen_prompts = 0, seen_observations = 0, seen_summaries = 0, seen_bookmarks = 0";
+    connection.execute(sql, []).map(drop)
+}
+
+/// Removes the own records that the engine has not confirmed from the log. Their entities belong to the new id.
+fn take_back_unconfirmed(connection: &Connection, old: HostRow, new: HostRow) -> rusqlite::Result<()> {
+    const UNCONFIRMED: &str = "host_id = ?1 AND idx > (SELECT confirmed FROM sync_hosts WHERE id = ?1)";
+    let sql = format!("SELECT content FROM sync_log WHERE {UNCONFIRMED} AND entity IS NULL AND content IS NOT NULL");
+    let tombstones: Vec<Vec<u8>> =
+        connection.prepare(&sql)?.query_map([old], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let decoded = tombstones.iter().filter_map(|content| Record::decode(content).ok());
+    let forgotten: Vec<EntityId> = decoded
+        .flat_map(|record| match record {
+            Record::Forgetting(entities) => entities,
+            Record::Entry(_) => Vec::new(),
+        })
+        .collect();
+    bury_again(connection, forgotten)?;
+    let sql = format!(
+        "UPDATE sync_entities SET digest = NULL, host_id = ?2 WHERE forgotten = 0
+         AND entity IN (SELECT entity FROM sync_log WHERE {UNCONFIRMED} AND entity IS NOT NULL)"
+    );
+    connection.execute(&sql, (old, new))?;
+    connection.execute(&format!("DELETE FROM sync_log WHERE {UNCONFIRMED}"), [old]).map(drop)
+}
+
+/// A project of the circle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyncProject {
+    /// The project, as records refer to it.
+    pub project: ProjectId,
+    /// Its key here; `None` if only other hosts have shared it.
+    pub project_key: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Whether it is shared here.
+    pub is_shared: bool,
+    /// What is older is not shared; 0 if everything is.
+    pub since: Millis,
+    /// How many records of other hosts wait until it is shared here.
+    pub waiting: u64,
+}
+
+/// Lists the projects, and how many records wait for each. Without the first condition on the state, SQLite does not use the
+/// index; the same holds for the next statement.
+pub(crate) const LIST: &str =
+    "SELECT p.sync_id, p.project_key, p.sync_name, p.is_shared, p.since, coalesce(w.records, 0)
+    FROM projects p LEFT JOIN (SELECT project, count(*) AS records FROM sync_log
+        WHERE state > 0 AND state IN (1, 5) AND project IS NOT NULL GROUP BY project) w ON w.project = p.sync_id
+    WHERE p.sync_id IS NOT NULL ORDER BY p.is_shared DESC, p.sync_name, p.id";
+
+/// How many projects are listed that only other hosts share. Any member of the circle can make up names.
+const MOST_NAMED: i64 = 1000;
+
+/// Marks the records that have waited for a project.
+pub(crate) const MAKE_READY: &str = "UPDATE sync_log SET state = ?1 WHERE state > 0 AND state = ?2 AND project = ?3";
+
+impl Store {
+    /// Shares a project: what is made from `since` on becomes records, and what other hosts have shared is taken in.
+    ///
+    /// `shared_as` is the name that the other hosts are told, `name` its own, in case that nothing is recorded of it yet.
+    pub fn share_project(
+        &self,
+        project: ProjectId,
+        shared_as: &str,
+        project_key: &str,
+        name: &str,
+        since: Millis,
+    ) -> Result<(), StoreError> {
+        self.write("share the project", |tx| {
+            tx.execute("DELETE FROM projects WHERE sync_id = ?1 AND project_key IS NULL", [project.as_bytes()])?;
+            // Sharing it again, with more of the past: everything is looked at again. What is in the log already stays.
+            tx.execute(
+                "INSERT INTO projects (sync_id, project_key, name, sync_name, is_shared, since) VALUES (?1, ?2, ?3, ?4, 1, ?5)
+                 ON CONFLICT (project_key) DO UPDATE SET
+                     sync_id = ?1, sync_name = ?4, since = iif(is_shared, min(since, ?5), ?5), is_shared = 1,
+                     seen_prompts = 0, seen_observations = 0, seen_summaries = 0, seen_bookmarks = 0",
+                (project.as_bytes(), project_key, name, shared_as, Time(since)),
+            )?;
+            tx.execute(MAKE_READY, (READY, WAITS, project.as_bytes())).map(drop)
+        })
+    }
+
+    /// Ends the sharing of a project; returns whether it was shared. What was sent stays with the others.
+    pub fn unshare_project(&self, project_key: &str) -> Result<bool, StoreError> {
+        let sql = "UPDATE projects SET is_shared = 0 WHERE project_key = ?1 AND is_shared = 1";
+        self.connection.execute(sql, [project_key]).map(|rows| rows > 0).map_err(cannot("end the sharing"))
+    }
+
+    /// Returns the projects that are or were shared here, and those that other hosts share, by name.
+    pub fn sync_projects(&self) -> Result<Vec<SyncProject>, StoreError> {
+        let failed = cannot("list the shared projects");
+        let mut statement = self.connection.prepare(LIST).map_err(&failed)?;
+        let rows = statement.query_map([], |row| {
+            Ok(SyncProject {
+                project: ProjectId::from_bytes(row.get(0)?),
+                project_key: row.get(1)?,
+                name: row.get(2)?,
+                is_shared: row.get(3)?,
+                since: row.get::<_, Time>(4)?.into(),
+                waiting: row.get::<_, i64>(5)?.unsigned_abs(),
+            })
+        });
+        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+    }
+}
+
+/// Returns the key and the name that a shared project has here; `None` if it is not shared here.
+pub(super) fn shared_as(connection: &Connection, project: ProjectId) -> rusqlite::Result<Option<(String, String)>> {
+    let sql = "SELECT project_key, name FROM projects
+               WHERE sync_id = ?1 AND is_shared = 1 AND project_key IS NOT NULL ORDER BY id LIMIT 1";
+    connection.prepare_cached(sql)?.query_row([project.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+}
+
+/// Records the name of a project that another host shares, for the list.
+pub(super) fn note_project(connection: &Connection, project: ProjectId, name: &str) -> rusqlite::Result<()> {
+    let name: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
+    let sql = "INSERT INTO projects (sync_id, name, sync_name) SELECT ?1, ?2, ?2
+               WHERE NOT EXISTS (SELECT 1 FROM projects WHERE sync_id = ?1)
+                 AND (SELECT count(*) FROM projects WHERE project_key IS NULL) < ?3";
+    connection.prepare_cached(sql)?.execute((project.as_bytes(), name, MOST_NAMED)).map(drop)
 }

@@ -6,9 +6,8 @@ use longhaul_core::Millis;
 use longhaul_sync::{Entry, HostId, ProjectId};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::circle::{HostRow, add_host, own_row};
+use super::circle::{HostRow, add_host, note_project, own_row, shared_as};
 use super::log::set_head;
-use super::projects::{note_project, shared_as};
 use crate::What;
 use crate::memory::session_row::add_project;
 use crate::recall::index::NewTerms;

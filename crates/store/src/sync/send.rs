@@ -8,9 +8,8 @@ use rusqlite::{Connection, OptionalExtension};
 use super::circle::own_row;
 use super::content;
 use super::entities::{self, Known};
-use super::log::{DONE, ERASE, header};
+use super::log::{DONE, ERASE, header, open_records};
 use super::scan::Scan;
-use super::waiting::open_records;
 use crate::{Store, StoreError, cannot, limit};
 
 /// Records that the payload of a record was erased. Without the second condition on the state, SQLite does not use the index.

@@ -1,12 +1,14 @@
-//! `longhaul sync now`: exchanges records, shows the progress, and prints how many were exchanged.
+//! `longhaul sync now`: exchanges records, shows the progress, and prints how many were exchanged. `longhaul run-sync
+//! exchange` does it detached, started by a hook; no process reads its output.
 
 use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
 
-use longhaul_core::counted;
+use longhaul_core::{Env, counted};
 use longhaul_runtime::sync::{self, ExchangeState};
+use longhaul_runtime::{ErrorLog, Home, leave_session, waiting_times};
 
-use super::context::Context;
-use super::{CommandError, circle_key};
+use super::{CommandError, Context, circle_key};
 use crate::exchange::{Exchanged, Progress, exchange};
 
 /// Exchanges records and prints how many.
@@ -87,4 +89,35 @@ pub(super) fn print(exchanged: &Exchanged) -> Result<(), CommandError> {
         writeln!(out, "{remark}")?;
     }
     Ok(())
+}
+
+/// Exchanges records, unless the last exchanges have failed and the pause has not ended.
+pub(super) fn run_detached(env: &Env) -> ExitCode {
+    leave_session();
+    let log = ErrorLog::new(env, "sync");
+    match attempt_detached(env) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            log.write(&error.chain());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn attempt_detached(env: &Env) -> Result<(), CommandError> {
+    let home = Home::of(env)?;
+    if !sync::is_on(&home) || !ExchangeState::read(&home).may_start(env.now) {
+        return Ok(());
+    }
+    let mut context = Context::open(env)?;
+    if !context.config.sync.enabled {
+        return Ok(());
+    }
+    // An exchange that runs already may have missed what this one is for.
+    context.lock_limit = waiting_times::OTHER_EXCHANGE_IN_BACKGROUND;
+    let _lock = match context.lock() {
+        Err(CommandError::Busy) => return Ok(()),
+        lock => lock?,
+    };
+    exchange_and_record(&context, &mut |_| {}).map(drop)
 }

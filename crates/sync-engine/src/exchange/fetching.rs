@@ -3,7 +3,7 @@
 use longhaul_store::TakenIn;
 use longhaul_sync::{IdxRange, Incoming, KeyRing, SealedRecord};
 
-use super::{AT_ONCE, Interruption, Progress, Run, history};
+use super::{AT_ONCE, Interruption, Progress, Run, name_of};
 use crate::PageLimit;
 
 /// How many records are decrypted and then taken in at once. Between two times, hooks can write.
@@ -62,7 +62,7 @@ impl Run<'_, '_> {
             let minutes = i64::try_from(ahead / 60_000).unwrap_or_default();
             let is_new = self.participant.store.note_clock(*host, minutes.saturating_mul(60_000))?;
             if is_new && minutes > 0 {
-                let name = history::name_of(self.participant.store, *host)?;
+                let name = name_of(self.participant.store, *host)?;
                 self.exchanged.remarks.push(format!("The clock of {name} is {minutes} minutes ahead."));
             }
         }

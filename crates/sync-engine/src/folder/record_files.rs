@@ -1,4 +1,5 @@
-//! The files with the records of one host.
+//! The files with the records of one host: each is immutable but for erased payloads, and recognised as incomplete
+//! while it is copied.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +13,7 @@ use longhaul_runtime::bounded_read;
 use longhaul_sync::{HostId, IdxRange, RecordId, SealedRecord};
 use sha2::{Digest, Sha256};
 
-use super::durable_file;
-use super::segment::{decode, encode};
+use super::{UNFINISHED, open_lock, write_durably};
 use crate::{PageLimit, RecordPlace};
 
 /// A file with fewer records is replaced by a larger one when its host writes the next records.
@@ -127,7 +127,7 @@ impl RecordFiles {
         let sum = Sha256::digest(&content);
         let sum: String = sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let name = format!("{first:012}-{last:012}-{}-{sum}{EXTENSION}", content.len());
-        durable_file::write(&self.dir.join(&name), &content)?;
+        write_durably(&self.dir.join(&name), &content)?;
         Ok(name)
     }
 
@@ -279,7 +279,7 @@ impl RecordFiles {
         }
         // The lock is held: no process on this machine is writing one of these.
         for entry in fs::read_dir(&self.dir)?.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(durable_file::UNFINISHED) {
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -291,7 +291,7 @@ impl RecordFiles {
     fn lock(&self) -> io::Result<fs::File> {
         self.refuse_link()?;
         fs::create_dir_all(&self.dir)?;
-        let lock = durable_file::open_lock(&self.dir.join(".lock"))?;
+        let lock = open_lock(&self.dir.join(".lock"))?;
         let end = Instant::now() + self.lock_limit;
         loop {
             match lock.try_lock_exclusive() {
@@ -325,4 +325,90 @@ fn parse_name(name: &str) -> Option<(NamedFile, u64)> {
     // Larger numbers cannot be stored.
     let is_range = first > 0 && first <= last && i64::try_from(last).is_ok();
     is_range.then(|| (NamedFile { first, last, name: name.to_owned() }, bytes))
+}
+
+/// What a file begins with: the name and the version of the format.
+const MAGIC: &[u8; 8] = b"LHSYNC01";
+
+/// What stands for the length of a payload that was erased.
+const ERASED: u32 = u32::MAX;
+
+/// The length of the checksum at the end.
+const CHECKSUM: usize = 32;
+
+/// Returns the content of a file with these records.
+fn encode(records: &[SealedRecord]) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    for record in records {
+        bytes.extend(record.id.as_bytes());
+        bytes.extend(record.host.as_bytes());
+        bytes.extend(record.idx.to_be_bytes());
+        bytes.extend(record.time_ms.to_be_bytes());
+        match &record.payload {
+            Some(payload) => {
+                bytes.extend((payload.len() as u32).to_be_bytes());
+                bytes.extend(payload);
+            }
+            None => bytes.extend(ERASED.to_be_bytes()),
+        }
+    }
+    let sum = Sha256::digest(&bytes);
+    bytes.extend(sum);
+    bytes
+}
+
+/// Returns the records of a file; `None` if it is incomplete or damaged.
+fn decode(bytes: &[u8]) -> Option<Vec<SealedRecord>> {
+    let (content, sum) = bytes.split_at(bytes.len().checked_sub(CHECKSUM)?);
+    if Sha256::digest(content).as_slice() != sum {
+        return None;
+    }
+    let mut rest = content.strip_prefix(MAGIC)?;
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let id = RecordId::from_bytes(*take(&mut rest)?);
+        let host = HostId::from_bytes(*take(&mut rest)?);
+        let idx = u64::from_be_bytes(*take(&mut rest)?);
+        let time_ms = u64::from_be_bytes(*take(&mut rest)?);
+        let length = u32::from_be_bytes(*take(&mut rest)?);
+        let payload = if length == ERASED {
+            None
+        } else {
+            let (payload, after) = rest.split_at_checked(length as usize)?;
+            rest = after;
+            Some(payload.to_vec())
+        };
+        records.push(SealedRecord::new(id, host, idx, time_ms).with_payload(payload));
+    }
+    Some(records)
+}
+
+fn take<'a, const N: usize>(rest: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+    let (first, after) = rest.split_first_chunk::<N>()?;
+    *rest = after;
+    Some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_sync::{HostId, RecordId, SealedRecord};
+
+    use super::{decode, encode};
+
+    #[test]
+    fn a_file_is_read_only_if_it_is_complete() {
+        let host = HostId::random([7; 16]);
+        let record =
+            |idx, payload| SealedRecord::new(RecordId::new(5, [idx as u8; 10]), host, idx, 5).with_payload(payload);
+        let records = vec![record(1, Some(b"abc".to_vec())), record(2, None), record(3, Some(Vec::new()))];
+        let bytes = encode(&records);
+        assert_eq!(decode(&bytes), Some(records));
+        for length in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..length]), None, "{length}");
+        }
+        let mut changed = bytes;
+        changed[20] ^= 1;
+        assert_eq!(decode(&changed), None);
+        assert_eq!(decode(&encode(&[])), Some(Vec::new()));
+    }
 }

@@ -1,7 +1,7 @@
 use longhaul_memory::Kind;
 
 use super::{Shelf, call};
-use crate::recall::segments::FEW;
+use crate::recall::backlog::FEW_SEGMENTS;
 
 #[test]
 fn many_segments_become_few_and_everything_is_still_found() {
@@ -11,16 +11,16 @@ fn many_segments_become_few_and_everything_is_still_found() {
     for turn in 0..400 {
         let id = format!("call-{turn}");
         shelf.take("s1", &[call(&id, Kind::Change, &format!("Edited file number {turn}"), turn)]);
-        if shelf.count(segments) >= FEW {
+        if shelf.count(segments) >= FEW_SEGMENTS {
             break;
         }
     }
-    assert!(shelf.count(segments) >= FEW, "{}", shelf.count(segments));
+    assert!(shelf.count(segments) >= FEW_SEGMENTS, "{}", shelf.count(segments));
     let found = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'edited'";
     let before = shelf.count(found);
     assert!(before > 0);
     shelf.store.merge_index(|| {}).unwrap();
-    assert!(shelf.count(segments) < FEW, "{}", shelf.count(segments));
+    assert!(shelf.count(segments) < FEW_SEGMENTS, "{}", shelf.count(segments));
     assert_eq!(shelf.count(found), before);
     shelf.is_sound();
 }

@@ -227,10 +227,10 @@ fn a_damaged_record_is_fetched_again_after_an_hour() {
 fn open_records_are_found_by_an_index() {
     let a = Machine::new("a");
     for sql in [
-        crate::sync::waiting::open_records(10).as_str(),
+        crate::sync::log::open_records(10).as_str(),
         crate::sync::send::NOTE_ERASED,
-        crate::sync::projects::LIST,
-        crate::sync::projects::MAKE_READY,
+        crate::sync::circle::LIST,
+        crate::sync::circle::MAKE_READY,
     ] {
         let mut statement = a.store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let values = vec![rusqlite::types::Null; statement.parameter_count()];

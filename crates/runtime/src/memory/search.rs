@@ -1,16 +1,95 @@
-//! Answers a question with the best passages. Used by the command, the MCP server, the worker and the hook.
+//! A search, from any interface, as a query of the store, its results as JSON with the searched words marked, and answering a question
+//! with the best passages. Used by the command, the MCP server, the worker and the hook.
 
-use longhaul_core::clock::{date_of, time_of};
+use longhaul_core::Millis;
+use longhaul_core::clock::{Date, date_of, time_of};
 use longhaul_core::text::CHARS_PER_TOKEN;
 use longhaul_memory::{
     ANSWER_CANDIDATES, ANSWER_PASSAGES, Answer, AnswerLimits, AnswerPassage, FoundPassage, Kind, MarkedText,
-    PassageKind, Query,
+    PassageKind, Query, WordMarker,
 };
-use longhaul_store::{Content, Hit, NearRecords, Record, RecordId, Store, StoreError};
+use longhaul_store::{Content, Hit, NearRecords, Order, Record, RecordId, SearchQuery, Store, StoreError, What};
 use serde_json::{Value, json};
 
-use super::find::{Wanted, find};
-use crate::utc_offset_seconds;
+use crate::{midnight, utc_offset_seconds};
+
+/// A search: words and filters. A filter in a field takes precedence over one among the words.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// The words. The caller resolves a project that is named among them.
+    pub query: Query,
+    /// Only observations of these kinds; empty for all.
+    pub kinds: Vec<Kind>,
+    /// Part of a file's path.
+    pub file: Option<String>,
+    /// Only from this day on.
+    pub since: Option<Date>,
+    /// Only before this day.
+    pub before: Option<Date>,
+    /// Only of this session.
+    pub session: Option<String>,
+    /// Not of this session.
+    pub without_session: Option<String>,
+    /// Only what comes from the host with this name.
+    pub from_host: Option<String>,
+    /// Only records of these types; empty for all.
+    pub what: Vec<What>,
+    /// The order of the results.
+    pub order: Order,
+    /// Maximum number of results.
+    pub limit: usize,
+    /// Number of results to skip.
+    pub offset: usize,
+}
+
+/// An invalid filter among the words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}:{value} is not a day: write it as {name}:2026-01-31, or in quotes to search for the words")]
+pub struct BadFilter {
+    /// The filter.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+}
+
+impl Wanted {
+    /// Returns an error for an invalid filter among the words, because a search without it would not be the one that
+    /// was asked for.
+    pub fn check(&self) -> Result<(), BadFilter> {
+        let bad = self.query.misread.first();
+        bad.map_or(Ok(()), |(name, value)| Err(BadFilter { name, value: value.clone() }))
+    }
+}
+
+/// Searches by words, and by the records that are near in meaning, which `near` returns, in the project with this key or in all.
+pub(super) fn find(
+    store: &Store,
+    wanted: &Wanted,
+    project_key: Option<&str>,
+    near: impl FnOnce() -> NearRecords,
+) -> Result<Vec<Hit>, StoreError> {
+    let query = &wanted.query;
+    let kinds: Vec<Kind> = wanted.kinds.iter().copied().chain(query.kind.filter(|_| wanted.kinds.is_empty())).collect();
+    let day_before = |date: Date| Millis(midnight(date).0.saturating_sub(1));
+    let query = SearchQuery {
+        // A star matches everything.
+        query: Some(query)
+            .filter(|query| query.terms.iter().any(|term| term.text != "*") || !query.excluded.is_empty()),
+        project_key,
+        session: wanted.session.as_deref(),
+        without_session: wanted.without_session.as_deref(),
+        from_host: wanted.from_host.as_deref().or(query.from.as_deref()),
+        kinds: &kinds,
+        file: wanted.file.as_deref().or(query.file.as_deref()),
+        from: wanted.since.or(query.since).map(midnight),
+        to: wanted.before.or(query.before).map(day_before),
+        what: &wanted.what,
+        order: wanted.order,
+        limit: wanted.limit,
+        offset: wanted.offset,
+    };
+    store.search_with_meaning(&query, near)
+}
 
 /// A question, and the limits of its answer.
 #[derive(Debug, Clone)]
@@ -163,4 +242,23 @@ pub fn answer_json(answer: &Answer) -> Value {
         "left_out": answer.left_out,
         "tokens": answer.text().chars().count().div_ceil(CHARS_PER_TOKEN),
     })
+}
+
+/// Returns the marker for the words of a query in the titles and snippets of its results.
+pub fn marker(query: &Query, hits: &[Hit]) -> WordMarker {
+    let texts = hits.iter().flat_map(|hit| [hit.title.as_str(), hit.snippet.as_str()]);
+    WordMarker::new(query, texts.collect::<Vec<_>>().iter().copied())
+}
+
+/// Returns search results as JSON. Marks are pairs of character offsets.
+pub fn marked_hits(query: &Query, hits: &[Hit]) -> Vec<Value> {
+    let mut marker = marker(query, hits);
+    let mut marks = |text: &str| MarkedText { text: text.to_owned(), marks: marker.marks(text) }.marks_in_chars();
+    let marked = |hit: &Hit| {
+        let mut value = hit.to_json();
+        value["title_marks"] = json!(marks(&hit.title));
+        value["snippet_marks"] = json!(marks(&hit.snippet));
+        value
+    };
+    hits.iter().map(marked).collect()
 }

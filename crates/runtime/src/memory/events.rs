@@ -1,21 +1,25 @@
-//! The memory: stores the work of every session, and shows it to later ones.
+//! What the memory does at events: stores the work of every session, and shows it to later ones. Records tool calls and replies,
+//! reported by a hook or by a host, or of a transcript, as a hook would have recorded them.
+
+use std::path::Path;
 
 use longhaul_core::config::MemoryPart;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{
     HookEvent, PostToolUse, PostToolUseFailure, SessionEnd, SessionStart, StartSource, Stop, UserPromptSubmit,
 };
-use longhaul_memory::{PAGE_MIN_CHARS, is_skipped};
-use longhaul_store::Session;
+use longhaul_core::{Config, Millis, SessionId};
+use longhaul_memory::{Call, PAGE_MIN_CHARS, RawCall, is_skipped};
+use longhaul_store::{Session, Store};
+use longhaul_transcript::{self as transcript, Turn};
 
-use crate::clock_and_env::patient;
-use crate::handoff::register;
-use crate::memory::meaning::lacks_vectors;
-use crate::memory::{
-    Reader, ReportedCall, Spool, clean_prompt, is_excluded, note, noted_prompt, render_page, sum_up, take_in,
-    take_in_all, upkeep,
+use super::meaning::lacks_vectors;
+use super::{
+    Reader, Spool, clean_prompt, is_excluded, noted_prompt, render_page, sum_up, take_in, take_in_all, upkeep,
 };
-use crate::{Deadline, Error, Flow, Hook, clock_and_env, waiting_times};
+use crate::clock_and_env::{self, patient};
+use crate::handoff::register;
+use crate::{Deadline, Error, Flow, Home, Hook, Sanitizer, waiting_times};
 
 /// Shows a session the page of its project.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
@@ -191,4 +195,95 @@ impl<E: HookEvent<'static>> Hook<E> {
 /// Returns whether a session can have a summary. One whose prompt may not be stored has none.
 pub(crate) fn has_something_to_say(session: &Session) -> bool {
     session.prompts > 0 && session.last_prompt.is_some()
+}
+
+/// A tool call as reported.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportedCall<'a> {
+    /// The id of the call.
+    pub id: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// The id of the prompt.
+    pub prompt_id: Option<&'a str>,
+    /// The input as JSON text; empty if there is none.
+    pub input: &'a str,
+    /// The output.
+    pub response: &'a str,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// The duration.
+    pub duration_ms: Option<u64>,
+    /// Whether a subagent made it.
+    pub in_subagent: bool,
+}
+
+/// Appends a tool call to the spool of its session.
+pub(crate) fn note(
+    home: &Home,
+    session: &SessionId,
+    cwd: Option<&Path>,
+    call: &ReportedCall<'_>,
+    sanitizer: Sanitizer,
+    at: Millis,
+) -> Result<(), Error> {
+    let cwd = cwd.map(|cwd| cwd.to_string_lossy()).unwrap_or_default();
+    let mut raw = RawCall::new(call.id, call.tool);
+    raw.prompt_id = call.prompt_id.unwrap_or_default();
+    raw.input = call.input;
+    raw.response = call.response;
+    raw.is_error = call.is_error;
+    raw.cwd = &cwd;
+    raw.at = at;
+    raw.duration_ms = call.duration_ms;
+    raw.in_subagent = call.in_subagent;
+    raw.secrets = sanitizer.secrets();
+    Spool::of(home, session).append(&Call::new(&raw))
+}
+
+/// Stores the last reply of a turn until the transcript contains it, unless the prompt of the session may not be
+/// stored.
+pub(crate) fn keep_last_reply(
+    store: &Store,
+    session: &Session,
+    prompt_id: Option<&str>,
+    reply: &str,
+    sanitizer: Sanitizer,
+    now: Millis,
+) -> Result<(), Error> {
+    let reply = sanitizer.reply(reply);
+    let is_private = session.prompts > 0 && session.last_prompt.is_none();
+    if !reply.trim().is_empty() && !is_private {
+        let turn = format!("hook:{}", prompt_id.unwrap_or("unknown"));
+        store.keep_reply(&session.session, &turn, session.last_prompt.as_deref(), reply.trim(), now)?;
+    }
+    Ok(())
+}
+
+/// Returns a call of a transcript as a hook would have recorded it; `None` if it is skipped, or input or output is
+/// missing.
+pub fn recorded_call(
+    call: transcript::ToolCall,
+    turn: &Turn,
+    root: &str,
+    otherwise_at: Millis,
+    config: &Config,
+    sanitizer: Sanitizer,
+) -> Option<Call> {
+    let (tool, input, output) = (call.name?, call.input?, call.output?);
+    if is_skipped(&tool, &config.memory.skip_tools.0) {
+        return None;
+    }
+    // For a failed call, a hook gets only its error message.
+    let result = call.result.filter(|_| !call.is_error);
+    let response = result.unwrap_or_else(|| serde_json::Value::from(output).to_string());
+    let mut raw = RawCall::new(&call.id, &tool);
+    raw.prompt_id = turn.prompt_id.as_deref().unwrap_or_default();
+    raw.input = &input;
+    raw.response = &response;
+    raw.is_error = call.is_error;
+    raw.cwd = root;
+    raw.at = call.at.or(turn.at).unwrap_or(otherwise_at);
+    raw.secrets = sanitizer.secrets();
+    Some(Call::new(&raw))
 }

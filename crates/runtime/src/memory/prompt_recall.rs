@@ -1,14 +1,17 @@
-//! Adds passages of earlier sessions to a prompt.
+//! Adds passages of earlier sessions to a prompt. Their text is also made by the search process.
 
 use longhaul_core::config::MemoryPart;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification};
 use longhaul_core::event::{HookEvent, SessionStart, UserPromptSubmit};
-use longhaul_core::private_tags;
+use longhaul_core::{private_tags, short_session};
 use longhaul_handoff::continuation::texts;
-use longhaul_memory::{PromptQuestion, recalled_message, said_parts};
+use longhaul_memory::{
+    BroughtPassage, ChosenPassage, PromptQuestion, PromptRank, bring, choose, is_said_already, recalled_message,
+    said_parts,
+};
+use longhaul_store::{PromptPassage, PromptSearch, RecordId, Store, StoreError};
 
-use crate::memory::meaning::{Meaning, near_prompt};
-use crate::memory::recalled_text::{Prompt, RecalledText, recall_for_prompt};
+use super::meaning::{Meaning, near_prompt};
 use crate::search_process::{self, PendingSearch};
 use crate::shown_records::{ShownRecords, note_recalled, note_said};
 use crate::{Error, Flow, Hook, clock_and_env};
@@ -152,4 +155,66 @@ fn start_if_missing<E: HookEvent<'static>>(hook: &Hook<E>) -> Result<(), Error> 
     // Other jobs report a database that cannot be opened.
     let Ok(store) = hook.store() else { return Ok(()) };
     search_process::start_if_large(&hook.env, &hook.home, &store)
+}
+
+/// A prompt to search for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Prompt<'a> {
+    /// Its question.
+    pub(crate) question: &'a PromptQuestion,
+    /// Its project.
+    pub(crate) project_key: &'a str,
+    /// Its session.
+    pub(crate) session: &'a str,
+    /// What its session was shown already.
+    pub(crate) shown: &'a ShownRecords,
+    /// The offset of the time zone in which dates are written.
+    pub(crate) utc_offset_seconds: i32,
+}
+
+/// The text that is shown with a prompt; empty if nothing is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecalledText {
+    /// The text.
+    pub(crate) text: String,
+    /// The records that it is made of.
+    pub(crate) records: Vec<RecordId>,
+}
+
+/// Searches for a prompt, and returns what is shown with it. `near` is as in [`Store::passages_for_prompt`].
+pub(crate) fn recall_for_prompt(
+    store: &Store,
+    prompt: Prompt<'_>,
+    near: impl FnOnce() -> Vec<(RecordId, f32)>,
+) -> Result<RecalledText, StoreError> {
+    let Prompt { question, project_key, session, shown, utc_offset_seconds } = prompt;
+    let passages = store.passages_for_prompt(&PromptSearch { question, project_key, session }, near)?;
+    let ranks: Vec<PromptRank> = passages.iter().map(|passage| passage.rank).collect();
+    let is_known = |index: usize| {
+        let passage = &passages[index];
+        shown.recalled.contains(&passage.record) || is_said_already(&passage.replied, &shown.said)
+    };
+    let chosen = choose(question, &ranks, is_known);
+    Ok(render(&chosen, &passages, utc_offset_seconds))
+}
+
+fn render(chosen: &[ChosenPassage], passages: &[PromptPassage], utc_offset_seconds: i32) -> RecalledText {
+    let ids: Vec<String> = chosen.iter().map(|one| passages[one.index].record.to_string()).collect();
+    let brought: Vec<BroughtPassage<'_>> = chosen
+        .iter()
+        .zip(&ids)
+        .map(|(one, id)| {
+            let passage = &passages[one.index];
+            let mut brought = BroughtPassage::new(id, passage.at, &passage.asked, &passage.replied);
+            brought.session = short_session(&passage.session);
+            brought.host = passage.host.as_deref();
+            brought.spot = passage.spot;
+            brought.is_older = passage.is_older;
+            brought.is_weak = one.is_weak;
+            brought
+        })
+        .collect();
+    let brought = bring(&brought, utc_offset_seconds);
+    let records = chosen.iter().take(brought.shown).map(|one| passages[one.index].record).collect();
+    RecalledText { text: brought.text, records }
 }

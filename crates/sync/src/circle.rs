@@ -1,12 +1,77 @@
-//! What the engine stores of a circle itself: which key is the right one, and the keys before it.
+//! A circle: its key, with its form as words; its header, which is what the engine stores of the circle itself, that is which key is
+//! the right one, and the keys before it; and the one line that another machine types to join.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use bip39::{Language, Mnemonic};
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::CircleId;
 use crate::seal::{NONCE_RANDOM, unwrap, wrap};
-use crate::{CircleId, CircleKey};
+
+/// The secret key of a circle. Whoever has it can read every record.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+pub struct CircleKey([u8; 32]);
+
+/// Why words are not a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WordsError {
+    /// The number of words is wrong.
+    #[error("a key has 24 words, not {0}")]
+    Count(usize),
+    /// A word is not in the list.
+    #[error("word {0} is not a word of the list")]
+    Unknown(usize),
+    /// The words are of the list, but the checksum does not match.
+    #[error("the words are not a key: one is wrong, or two are swapped")]
+    Checksum,
+}
+
+impl CircleKey {
+    /// Makes a key of random bytes.
+    pub fn new(random: [u8; 32]) -> Self {
+        Self(random)
+    }
+
+    /// Returns its bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Returns it as 24 English words (BIP 39).
+    pub fn words(&self) -> String {
+        let words = Mnemonic::from_entropy_in(Language::English, &self.0).expect("32 bytes are a valid length");
+        words.words().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Reads the words of a key. Case and white space do not matter.
+    pub fn from_words(text: &str) -> Result<Self, WordsError> {
+        let lower = text.to_lowercase();
+        let words: Vec<&str> = lower.split_whitespace().collect();
+        if words.len() != 24 {
+            return Err(WordsError::Count(words.len()));
+        }
+        let words =
+            Mnemonic::parse_in_normalized(Language::English, &words.join(" ")).map_err(|error| match error {
+                bip39::Error::UnknownWord(at) => WordsError::Unknown(at + 1),
+                _ => WordsError::Checksum,
+            })?;
+        let (bytes, _) = words.to_entropy_array();
+        let mut key = [0; 32];
+        key.copy_from_slice(&bytes[..32]);
+        Ok(Self(key))
+    }
+}
+
+impl fmt::Debug for CircleKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CircleKey(…)")
+    }
+}
 
 /// The schema of records that this version writes.
 pub const RECORD_SCHEMA: u32 = 1;
@@ -187,4 +252,70 @@ struct HeaderWire {
     verification: String,
     #[serde(default)]
     older_keys: BTreeMap<u32, String>,
+}
+
+/// What every code begins with.
+const PREFIX: &str = "longhaul-join-1-";
+const CHECKSUM: usize = 4;
+
+/// What another machine needs to join a circle. It contains the key: it is as secret as the key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct JoinCode {
+    /// The circle.
+    pub circle: CircleId,
+    /// Its newest key.
+    pub key: CircleKey,
+    /// The address of the engine, such as `postgres://…` or `folder:PATH`.
+    pub engine: String,
+}
+
+impl fmt::Debug for JoinCode {
+    /// The address may contain a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinCode").field("circle", &self.circle).finish_non_exhaustive()
+    }
+}
+
+/// Why a text is not a join code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum JoinCodeError {
+    /// It is something else.
+    #[error("this is not a join code: it begins with {PREFIX}")]
+    NoCode,
+    /// A part is missing or wrong.
+    #[error("the join code is incomplete or has a typing error")]
+    Damaged,
+}
+
+impl JoinCode {
+    /// Returns its text: one word of letters, digits, `-` and `_`.
+    pub fn to_text(&self) -> String {
+        let mut bytes = Vec::new();
+        bytes.extend(self.circle.as_bytes());
+        bytes.extend(self.key.as_bytes());
+        bytes.extend(self.engine.as_bytes());
+        bytes.extend(checksum(&bytes));
+        format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&bytes))
+    }
+
+    /// Reads a code. White space in it, as a terminal adds where it breaks a line, does not matter.
+    pub fn from_text(text: &str) -> Result<Self, JoinCodeError> {
+        let text: String = text.split_whitespace().collect();
+        let code = text.strip_prefix(PREFIX).ok_or(JoinCodeError::NoCode)?;
+        let bytes = BASE64URL_NOPAD.decode(code.as_bytes()).map_err(|_| JoinCodeError::Damaged)?;
+        let split = bytes.len().checked_sub(CHECKSUM).ok_or(JoinCodeError::Damaged)?;
+        let (content, sum) = bytes.split_at(split);
+        if sum != checksum(content) {
+            return Err(JoinCodeError::Damaged);
+        }
+        let (circle, rest) = content.split_first_chunk::<16>().ok_or(JoinCodeError::Damaged)?;
+        let (key, engine) = rest.split_first_chunk::<32>().ok_or(JoinCodeError::Damaged)?;
+        let engine = std::str::from_utf8(engine).map_err(|_| JoinCodeError::Damaged)?;
+        Ok(Self { circle: CircleId::from_bytes(*circle), key: CircleKey::new(*key), engine: engine.to_owned() })
+    }
+}
+
+fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
+    let sum = Sha256::digest(bytes);
+    [sum[0], sum[1], sum[2], sum[3]]
 }
