@@ -48,11 +48,8 @@ fn bad_input_is_answered_and_logged() {
         (&b""[..], "no payload on standard input"),
         (b"{", "payload is not JSON"),
         (b"[]", "payload is not a JSON object"),
-        (b"null", "payload is not a JSON object"),
-        (br#"{"hook_event_name":"Stop"}"#, ""),
         (br#"{"session_id":"s","hook_event_name":"SomethingNew"}"#, "payload is that of another event: SomethingNew\n"),
         (b"\xff\xfe{\"session_id\"", "payload is not a JSON object"),
-        (br#"{"session_id":""}"#, "payload has no session_id"),
         (br#"{"session_id":7}"#, "payload has no session_id"),
     ] {
         let sandbox = Sandbox::new();
@@ -186,16 +183,6 @@ fn recorded(event: EventName, session: &str) -> String {
         }
         event => payload(event.as_str(), changes),
     }
-}
-
-#[test]
-fn a_config_that_is_no_json_stops_every_job_and_is_told_at_the_start() {
-    let sandbox = Sandbox::new();
-    sandbox.write_config("bookmarks: yes");
-    check_all_recorded(&sandbox);
-    let start = sandbox.hook("longhaul-session-start", payload("SessionStart", json!({})));
-    let message = start.json()["systemMessage"].as_str().unwrap_or_default().to_owned();
-    assert!(message.starts_with("longhaul records nothing and types nothing: "), "{message}");
 }
 
 /// Hooks that are neither of a plugin nor of `longhaul install` were not installed by the user; past transcripts are there from the second session on.

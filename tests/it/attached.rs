@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::poll::{DEADLINE, becomes_true, wait_until};
-use crate::sandbox::{Outcome, Sandbox, bin_dir, payload};
+use crate::sandbox::{Outcome, Sandbox, bin_dir, part_of_payload, payload};
 use crate::tmux::{Pane, Tmux};
 
 /// The time at which everything happens, unless a command is run at another.
@@ -135,32 +135,13 @@ impl Attached {
         pane
     }
 
-    /// Sends bytes to the client as its terminal would.
-    pub(crate) fn type_raw(&self, text: &str) {
-        self.around.type_text(&self.screen, text);
-    }
-
-    /// Runs the hook of an event as the client in `pane` would, `seconds` later than everything else.
-    #[track_caller]
-    pub(crate) fn fire_later(&self, pane: &Pane, session: &str, event: &str, seconds: u64) {
-        self.fire_at(NOW_MS + 1000 * seconds, pane, session, event, json!({}));
-    }
-
     /// Runs the hook of an event as the client in `pane` would.
     #[track_caller]
-    pub(crate) fn fire(&self, pane: &Pane, session: &str, event: &str, changes: Value) {
-        self.fire_at(NOW_MS, pane, session, event, changes);
-    }
-
-    #[track_caller]
-    fn fire_at(&self, ms: u64, pane: &Pane, session: &str, event: &str, mut changes: Value) {
-        let executable = event.chars().fold("longhaul".to_owned(), |name, c| match c.is_ascii_uppercase() {
-            true => format!("{name}-{}", c.to_ascii_lowercase()),
-            false => format!("{name}{c}"),
-        });
+    pub(crate) fn fire(&self, pane: &Pane, session: &str, event: &str, mut changes: Value) {
+        let executable = part_of_payload(event);
         changes["session_id"] = json!(session);
         let mut command = self.sandbox.executable(&executable);
-        command.envs(self.tmux.variables(pane)).env("LONGHAUL_NOW_MS", ms.to_string());
+        command.envs(self.tmux.variables(pane)).env("LONGHAUL_NOW_MS", NOW_MS.to_string());
         let outcome = Outcome::of(&mut command, payload(event, changes).as_bytes());
         assert_eq!(outcome.status, Some(0), "{outcome:?}");
         assert_eq!(self.sandbox.error_log(), "");

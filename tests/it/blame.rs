@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::memory_mcp;
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, with};
 use crate::worker::served::Served;
 
 mod exported;
@@ -292,11 +292,7 @@ fn a_private_turn_says_nothing_more() {
 fn a_private_turn_without_the_id_of_a_prompt_says_nothing_more_either() {
     let work = Work::new("a.txt", "one line\n");
     for (text, line) in [("<private>the secret plan</private>", "secretly"), ("the public plan", "publicly")] {
-        let of_turn = |more: Value| {
-            let mut all = json!({ "session_id": A, "prompt_id": null });
-            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            all
-        };
+        let of_turn = |more: Value| with(json!({ "session_id": A, "prompt_id": null }), &more);
         let ended = work.snapshots().iter().filter(|one| one["kind"] == "end").count();
         work.fire("longhaul-user-prompt-submit", "UserPromptSubmit", &of_turn(json!({ "prompt": text })));
         wait_until(DEADLINE, "the snapshot of the prompt", || {

@@ -179,24 +179,19 @@ fn without_the_clients_record_the_screen_alone_shows_the_dialog() {
 }
 
 #[test]
-fn a_marker_of_special_characters_arrives_as_it_is() {
-    let marker = r##"'"\$;#{} $(x) #(y) %1 ; ~"##;
-    let stage = stage(json!({ "bookmarks": { "marker": marker } }));
+fn markers_of_special_characters_arrive_as_they_are() {
+    let stage = stage(json!({}));
     stage.standin.turn();
-    stage.standin.tools(3);
-    stage.standin.stop();
-    assert_eq!(stage.standin.state().texts(), [marker]);
-    assert_eq!(stage.count("B"), 1);
-}
-
-#[test]
-fn short_markers_go_as_keys_and_arrive_as_they_are() {
-    for marker in [";", r"\", "'", "-x", "C-m", "a;", "\"$"] {
-        let stage = stage(json!({ "bookmarks": { "marker": marker } }));
-        stage.standin.turn();
+    // Short ones go as keys, a longer one is pasted.
+    let markers = [";", r"\", "'", "-x", "C-m", "a;", "\"$", r##"'"\$;#{} $(x) #(y) %1 ; ~"##];
+    for marker in markers {
+        let thresholds = json!({ "min_tool_calls": 3, "cooldown_seconds": 0 });
+        let config = json!({ "bookmarks": { "thresholds": thresholds, "marker": marker } });
+        stage.sandbox.write_config(&config.to_string());
         stage.standin.tools(3);
-        assert_eq!(stage.standin.state().texts(), [marker]);
     }
+    assert_eq!(stage.standin.state().texts(), markers);
+    assert_eq!(stage.count("B"), markers.len());
 }
 
 #[test]
@@ -251,9 +246,9 @@ fn while_a_subagent_runs_a_turn_is_not_typed_into() {
 }
 
 #[test]
-fn three_hooks_at_the_same_moment_a_hundred_times_inject_once_each_time() {
+fn three_hooks_at_the_same_moment_inject_once_each_time() {
     let stage = stage(json!({}));
-    for round in 1..=100 {
+    for round in 1..=20 {
         stage.add_activity();
         // Every other time the screen shows a turn, so that each of the three gets to be the one.
         if round % 2 == 0 {
@@ -269,8 +264,8 @@ fn three_hooks_at_the_same_moment_a_hundred_times_inject_once_each_time() {
         stage.wait_for_lines("B", round);
         stage.standin.stop();
     }
-    let state = stage.standin.wait_for_state("the last marker", |state| state.submitted.len() >= 100);
-    assert_eq!(state.submitted.len(), 100);
+    let state = stage.standin.wait_for_state("the last marker", |state| state.submitted.len() >= 20);
+    assert_eq!(state.submitted.len(), 20);
     // A hook whose tmux is slow leaves the bookmark to the next one, and says so.
     let log = stage.sandbox.error_log();
     assert!(log.lines().all(|line| line.contains("tmux did not answer within")), "{log}");

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use crate::poll::{DEADLINE, wait_for, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload, shell_line};
+use crate::sandbox::{Outcome, Sandbox, payload, shell_line, with};
 use crate::standin::{Options, Reply, StandIn};
 use crate::tmux::{Pane, Tmux};
 
@@ -37,8 +37,7 @@ impl Stage {
     }
 
     fn with_config(options: Options, continuation: Value) -> Self {
-        let mut config = json!({ "at": "on" });
-        config.as_object_mut().unwrap().extend(continuation.as_object().unwrap().clone());
+        let config = with(json!({ "at": "on" }), &continuation);
         Self::with_settings(options, &json!({ "continuation": config, "bookmarks": EAGER.clone() }))
     }
 

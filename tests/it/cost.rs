@@ -146,24 +146,6 @@ fn the_configuration_sets_the_price_of_a_model() {
 }
 
 #[test]
-fn days_are_local_also_when_the_clocks_change() {
-    // Summer time ends on 2026-10-25 at 03:00, which becomes 02:00.
-    let sandbox = sandbox().with_env("TZ", "CET-1CEST,M3.5.0,M10.5.0/3");
-    let times = [
-        ("m1", "2026-10-24T21:59:59.999Z"),
-        ("m2", "2026-10-24T22:00:00.000Z"),
-        ("m3", "2026-10-25T22:59:59.999Z"),
-        ("m4", "2026-10-25T23:00:00.000Z"),
-    ];
-    let lines = times.map(|(message, at)| reply(message, "app", at, "claude-opus-5-5", &usage(1, 0)));
-    write(&sandbox, "app/app.jsonl", &lines.concat());
-    let days: Vec<(String, u64)> = rows(&sandbox, &[]).into_iter().map(|(day, tokens, _)| (day, tokens)).collect();
-    let day = |day: &str, tokens: u64| (day.to_owned(), tokens);
-    assert_eq!(days, [day("2026-10-24", 1), day("2026-10-25", 2), day("2026-10-26", 1)]);
-    assert_eq!(rows(&sandbox, &["--since", "2026-10-25"]).len(), 2);
-}
-
-#[test]
 fn a_time_that_is_none_and_a_folder_that_is_missing_are_errors_with_a_fix() {
     let sandbox = sandbox();
     let fails = |args: &[&str], expected: &str| {

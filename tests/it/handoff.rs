@@ -18,7 +18,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload};
 
 /// A session with a transcript that grows.
 struct Session<'a> {
@@ -44,10 +44,7 @@ impl<'a> Session<'a> {
 
     /// Fires the hook of a recorded payload, as this session's client would.
     fn fire(&self, name: &str, changes: Value) -> Value {
-        let event = name.split('-').next().unwrap();
-        let executable = event.chars().fold("longhaul".to_owned(), |name, c| {
-            if c.is_ascii_uppercase() { format!("{name}-{}", c.to_ascii_lowercase()) } else { format!("{name}{c}") }
-        });
+        let executable = part_of_payload(name);
         let mut all = json!({
             "session_id": self.id, "cwd": self.sandbox.project(), "transcript_path": self.transcript(),
         });

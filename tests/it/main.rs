@@ -42,7 +42,6 @@ mod handoff;
 mod hostile_repository;
 mod import_from;
 mod import_from_hostile;
-mod imported_records;
 mod install;
 mod limits;
 mod logging;

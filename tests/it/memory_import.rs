@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::past::{Past, holding};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, with};
 
 fn memory(sandbox: &Sandbox, args: &[&str]) -> Outcome {
     sandbox.longhaul(&[&["memory"], args].concat())
@@ -164,8 +164,7 @@ fn a_session_that_hooks_know_is_not_doubled() {
     let prompt_id = serde_json::from_str::<Value>(&entry).unwrap()["promptId"].as_str().unwrap().to_owned();
     let common = json!({ "session_id": "aaaa", "cwd": sandbox.project(), "transcript_path": past.path });
     let fire = |executable: &str, name: &str, more: Value| {
-        let mut all = common.clone();
-        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let all = with(common.clone(), &more);
         assert_eq!(sandbox.hook(executable, payload(name, all)).status, Some(0));
     };
     fire("longhaul-session-start", "SessionStart", json!({}));
@@ -233,4 +232,20 @@ fn what_a_model_was_asked_about_the_memory_is_no_past() {
     let brought = import(&sandbox);
     assert_eq!((&brought["sessions"], &brought["excluded"]), (&json!(1), &json!(2)));
     assert!(!everything(&sandbox).contains("notes"));
+}
+
+#[test]
+fn an_imported_session_has_its_first_and_last_prompt_and_leaves_a_small_wal() {
+    let sandbox = Sandbox::new();
+    let mut past = Past::new(&sandbox, "aaaa");
+    for turn in 0..60 {
+        past.prompt(&format!("question {turn}")).bash("make", &format!("{turn} ").repeat(5_000)).reply("Done.");
+    }
+    import(&sandbox);
+    let length = fs::metadata(sandbox.data_dir().join("longhaul.db-wal")).map_or(0, |wal| wal.len());
+    assert!(length < 100_000, "{length} bytes");
+    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let sql = "SELECT first_user_prompt || ' ' || last_prompt FROM sessions";
+    let prompts: String = database.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(prompts, "question 0 question 59");
 }

@@ -157,6 +157,8 @@ fn a_damaged_model_is_named() {
     turn(&sandbox, "a", "authentication fails", "Looked into it.");
     let similar = sandbox.longhaul(&["memory", "similar", "login"]);
     assert!(similar.stderr.contains("broken.lhvec"), "{similar:?}");
+    let by_words = sandbox.longhaul(&["memory", "search", "authentication", "--json"]);
+    assert_eq!(ids(&by_words).first().map(String::as_str), Some("P1"), "{by_words:?}");
     let upkeep = sandbox.longhaul(&["memory", "upkeep"]);
     assert!(upkeep.status == Some(1) && upkeep.stderr.contains("broken.lhvec"), "{upkeep:?}");
     assert!(upkeep.stderr.contains("The search index is complete."), "everything else is done: {upkeep:?}");
@@ -165,25 +167,6 @@ fn a_damaged_model_is_named() {
     assert!(stats.status == Some(0) && stats.stdout.contains("broken.lhvec"), "{stats:?}");
     let problems = sandbox.longhaul(&["memory", "stats", "--json"]).json()["vector_problems"].clone();
     assert!(problems[0].as_str().unwrap().contains("broken.lhvec"), "{problems}");
-}
-
-#[test]
-fn a_model_whose_scale_is_not_a_number_processes_nothing() {
-    let sandbox = Sandbox::new();
-    let file = model_file(&sandbox);
-    let good = fs::read(&file).unwrap();
-    let first_scale = good.len() - TOKENS.len() * (4 + 4);
-    let mut bad = good.clone();
-    bad[first_scale..][..4].copy_from_slice(&f32::NAN.to_le_bytes());
-    fs::write(&file, bad).unwrap();
-    sandbox.write_config(&json!({ "memory": { "embeddings": file } }).to_string());
-    turn(&sandbox, "a", "authentication fails", "Looked into it.");
-    let upkeep = sandbox.longhaul(&["memory", "upkeep"]);
-    assert!(upkeep.status == Some(1) && upkeep.stderr.contains("is not a number"), "{upkeep:?}");
-    assert_eq!(count(&sandbox, "SELECT count(*) FROM indexes WHERE id > 0 AND ranges <> '{}'"), 0);
-    fs::write(&file, good).unwrap();
-    assert_eq!(sandbox.longhaul(&["memory", "upkeep"]).status, Some(0));
-    assert_eq!(count(&sandbox, "SELECT count(slot) FROM vector_slots WHERE what = 0"), 1);
 }
 
 /// An endpoint on loopback whose vectors say how often a text has `cache` or `login` in it.

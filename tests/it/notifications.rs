@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::poll::wait_for_program;
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload};
 
 /// Longer than the delay and the time limit of a way, on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -66,10 +66,7 @@ impl Stage {
         changes["session_id"] = json!(session);
         changes["cwd"] = json!(self.sandbox.project());
         let name = event.split('-').next().unwrap_or(event);
-        let executable = name.chars().fold("longhaul".to_owned(), |name, c| match c.is_ascii_uppercase() {
-            true => format!("{name}-{}", c.to_ascii_lowercase()),
-            false => format!("{name}{c}"),
-        });
+        let executable = part_of_payload(name);
         let mut command = self.sandbox.executable(&executable);
         command.envs(variables.iter().cloned());
         let outcome = Outcome::of(&mut command, payload(event, changes).as_bytes());

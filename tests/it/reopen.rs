@@ -59,22 +59,6 @@ fn six_sessions_come_back_each_in_its_window_with_its_conversation() {
 }
 
 #[test]
-fn model_and_permission_mode_are_those_of_before() {
-    let mut scene = Scene::new();
-    let spot = &SIX[0];
-    scene.start_with(spot, &["--permission-mode", "acceptEdits", "--model", "claude-haiku-5-5"]);
-    scene.kill_server();
-    assert_eq!(scene.longhaul(&["reopen", "--yes"]).status, Some(0));
-    let log = scene.started();
-    let arguments = log.last().unwrap()["arguments"].clone();
-    assert_eq!(
-        arguments,
-        json!(["--resume", spot.id, "--permission-mode", "acceptEdits", "--model", "claude-haiku-5-5"])
-    );
-    assert_eq!(scene.resumed(spot.id).state().permission_mode, "acceptEdits");
-}
-
-#[test]
 fn an_interrupted_reopening_goes_on_where_it_stopped() {
     let mut scene = Scene::new();
     for spot in &SIX {

@@ -298,6 +298,15 @@ pub(crate) fn part_of_event(event: EventName) -> String {
     registration.arguments.first().map_or(registration.executable.to_owned(), |name| format!("longhaul-{name}"))
 }
 
+/// Returns the name of the part that a recorded payload is for: `longhaul-session-end` for `SessionEnd-clear`.
+pub(crate) fn part_of_payload(name: &str) -> String {
+    let event = name.split('-').next().unwrap_or(name);
+    event.chars().fold("longhaul".to_owned(), |part, c| match c.is_ascii_uppercase() {
+        true => format!("{part}-{}", c.to_ascii_lowercase()),
+        false => format!("{part}{c}"),
+    })
+}
+
 /// Returns a part as a line for a shell.
 pub(crate) fn shell_line(name: &str) -> String {
     let (executable, arguments) = part(name);
@@ -310,13 +319,17 @@ pub(crate) fn bin_dir() -> PathBuf {
     one.parent().expect("an executable lies in a directory").to_owned()
 }
 
+/// Returns an object with the members of another one put into it.
+pub(crate) fn with(mut object: Value, changes: &Value) -> Value {
+    if let (Value::Object(object), Value::Object(changes)) = (&mut object, changes) {
+        object.extend(changes.clone());
+    }
+    object
+}
+
 /// Returns the recorded payload `name`, with the members of `changes` put into it.
 pub(crate) fn payload(name: &str, changes: Value) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/payloads").join(format!("{name}.json"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
-    let mut payload: Value = serde_json::from_str(&text).expect("recorded payloads are JSON");
-    if let (Value::Object(payload), Value::Object(changes)) = (&mut payload, changes) {
-        payload.extend(changes);
-    }
-    payload.to_string()
+    with(serde_json::from_str(&text).expect("recorded payloads are JSON"), &changes).to_string()
 }

@@ -2,10 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use crate::poll::{DEADLINE, wait_for};
 use crate::sandbox::{Sandbox, tool};
 use crate::standin::{Launch, Options, StandIn};
 
@@ -17,7 +15,6 @@ pub(crate) struct ScreenSession {
     pub(crate) standin: StandIn,
     child: Child,
     environment: Vec<(String, String)>,
-    hardcopy: PathBuf,
 }
 
 impl ScreenSession {
@@ -45,23 +42,7 @@ impl ScreenSession {
             .spawn()
             .expect("cannot start screen");
         let standin = StandIn::connect(&launch);
-        Self { standin, child, environment, hardcopy: sandbox.path("hardcopy") }
-    }
-
-    /// Runs a screen command in window 0, as `screen -X` does.
-    pub(crate) fn command(&self, args: &[&str]) {
-        let output = self.screen().args(["-p", "0", "-X"]).args(args).output().expect("cannot start screen");
-        assert!(output.status.success(), "screen {args:?}: {}", String::from_utf8_lossy(&output.stdout));
-    }
-
-    /// Returns the window's screen as text; screen 4 writes one byte a cell, so only ASCII is legible.
-    pub(crate) fn capture(&self) -> String {
-        let _ = fs::remove_file(&self.hardcopy);
-        self.command(&["hardcopy", self.hardcopy.to_str().expect("temporary paths are UTF-8")]);
-        wait_for(DEADLINE, "screen's hardcopy", || {
-            let bytes = fs::read(&self.hardcopy).ok().filter(|bytes| !bytes.is_empty())?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
-        })
+        Self { standin, child, environment }
     }
 
     fn screen(&self) -> Command {

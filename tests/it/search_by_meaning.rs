@@ -143,25 +143,6 @@ fn what_has_every_word_stays_before_what_means_the_same() {
 }
 
 #[test]
-fn what_has_most_of_the_words_stays_among_the_first_five() {
-    let sandbox = sandbox();
-    with_model(&sandbox);
-    for number in 0..3 {
-        let text = format!("page cache page cache: login form {number} is broken, green page cache entries stay");
-        Past::new(&sandbox, &format!("eeee-{number:04}")).prompt(&text).reply("Noted.");
-    }
-    for number in 0..30 {
-        let session = format!("ffff-{number:04}");
-        Past::new(&sandbox, &session).prompt(&format!("authentication fails {number}")).reply("Looked into it.");
-    }
-    import(&sandbox);
-    let found = search(&sandbox, &["--limit", "40", "login form broken green tuesday"]);
-    let titles = titles(&found);
-    assert_eq!(titles[..5].iter().filter(|title| title.contains("login form")).count(), 3, "{titles:#?}");
-    assert!(titles.len() > 20, "what means the same is found as well: {titles:#?}");
-}
-
-#[test]
 fn what_has_a_part_of_a_name_stays_before_what_means_the_same() {
     let sandbox = sandbox();
     with_model(&sandbox);
@@ -184,45 +165,6 @@ fn meaning_puts_the_right_one_of_equals_first() {
     with_model(&sandbox);
     let found = search(&sandbox, &["stale report 17"]);
     assert_eq!(titles(&found)[0], "report 17 about outdated cache", "{found:#?}");
-}
-
-#[test]
-fn a_damaged_model_leaves_the_search_by_words() {
-    let sandbox = sandbox();
-    remembering(&sandbox);
-    let path = sandbox.path("broken.lhvec");
-    fs::write(&path, "LHVEC is not enough").unwrap();
-    sandbox.write_config(&json!({ "memory": { "embeddings": path } }).to_string());
-    assert_eq!(titles(&search(&sandbox, &["green", "page"])), ["the page is green"]);
-    let log = sandbox.error_log();
-    assert!(log.contains("broken.lhvec") && log.lines().count() == 1, "{log}");
-}
-
-#[test]
-fn no_byte_of_a_forgotten_vector_is_left() {
-    let sandbox = sandbox();
-    with_model(&sandbox);
-    remembering(&sandbox);
-    // A text of tokens with one meaning has a vector that is known byte for byte.
-    let stored: Vec<u8> = {
-        let path = sandbox.data_dir().join("longhaul.db");
-        let database = rusqlite::Connection::open(path).unwrap();
-        let sql = "SELECT b.keys, b.vectors, s.slot FROM vector_blocks b JOIN vector_slots s ON s.slot / 128 = b.block
-                   JOIN prompts u ON u.id = s.record_id AND s.what = 0 WHERE u.prompt = 'authentication fails'";
-        let (vectors, slot): (Vec<u8>, usize) =
-            database.query_row(sql, [], |row| Ok((row.get(1)?, row.get::<_, i64>(2)? as usize))).unwrap();
-        vectors[slot % 128 * DIMS..][..DIMS].to_vec()
-    };
-    let is_on_disk = || {
-        let files = ["longhaul.db", "longhaul.db-wal"].map(|name| fs::read(sandbox.data_dir().join(name)));
-        files.into_iter().flatten().any(|bytes| bytes.windows(DIMS).any(|window| window == stored))
-    };
-    assert!(is_on_disk());
-    let id = search(&sandbox, &["login broken"])[0]["id"].as_str().unwrap().to_owned();
-    let forgotten = sandbox.longhaul(&["memory", "forget", &id, "--yes"]);
-    assert_eq!(forgotten.status, Some(0), "{forgotten:?}");
-    assert!(!is_on_disk(), "the vector of {id} is still in the database");
-    assert_eq!(search(&sandbox, &["login broken"]), [Value::Null; 0]);
 }
 
 #[test]

@@ -46,8 +46,6 @@ pub(crate) struct Options {
     pub(crate) hooks: Hooks,
     /// Whether it writes the client's record of itself.
     pub(crate) record: bool,
-    /// Whether a shell with job control sits between the terminal and it, as when a person has typed `claude`.
-    pub(crate) under_shell: bool,
     /// The first session id; random if `None`.
     pub(crate) session: Option<String>,
     /// Commands that it gets before anything else, see `script`.
@@ -56,7 +54,7 @@ pub(crate) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { hooks: Hooks::default(), record: true, under_shell: false, session: None, setup: Vec::new() }
+        Self { hooks: Hooks::default(), record: true, session: None, setup: Vec::new() }
     }
 }
 
@@ -100,10 +98,7 @@ impl Launch {
             variables.push(("STANDIN_SESSION", session.clone()));
         }
         let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let shell = ["sh", "-c", "set -m; \"$@\"; exit", "sh"];
-        let before: &[&str] = if options.under_shell { &shell } else { &[] };
-        let program = before.iter().map(|&word| word.to_owned()).chain([text(&claude)]).collect();
-        Self { program, variables, socket, log, setup: options.setup.clone() }
+        Self { program: vec![text(&claude)], variables, socket, log, setup: options.setup.clone() }
     }
 }
 
@@ -137,22 +132,12 @@ pub(crate) struct State {
     pub(crate) stashed: Option<String>,
     /// Every prompt so far.
     pub(crate) submitted: Vec<Submission>,
-    /// Prompts that the running turn has not taken in yet.
-    pub(crate) queued: Vec<String>,
     /// How dialogs were answered: by the number of an option, or `esc`.
     pub(crate) dialog_answers: Vec<String>,
-    /// How many turns have begun.
-    pub(crate) turns: u64,
     /// How many times Stop has been answered.
     pub(crate) stops: u64,
-    /// How many replies are still to be played.
-    pub(crate) replies_left: usize,
     /// The session's id.
     pub(crate) session_id: String,
-    /// The permission mode.
-    pub(crate) permission_mode: String,
-    /// Where the client would write the transcript; the stand-in does only where it is asked to.
-    pub(crate) transcript_path: PathBuf,
 }
 
 impl State {
@@ -205,11 +190,6 @@ impl StandIn {
     /// Begins a turn without a prompt.
     pub(crate) fn turn(&self) {
         self.ask(json!({ "do": "turn" }));
-    }
-
-    /// Has a tool return `response` and returns what PostToolUse answered.
-    pub(crate) fn tool(&self, name: &str, response: Value) -> String {
-        self.tool_with(json!({ "name": name, "response": response }))
     }
 
     /// Has a tool return; `call` may hold name, input, response, tool_use_id and payload (further members).

@@ -131,10 +131,3 @@ fn bad_input_is_a_short_line() {
     let nowhere = sandbox.with_env("LONGHAUL_HOME", "/dev/null/x");
     assert!(render(&nowhere, report(json!({})), &[]).starts_with("Opus 5.5"));
 }
-
-#[test]
-fn the_cost_is_shown_on_request() {
-    let sandbox = Sandbox::new().at(1_000_000).with_env("NO_COLOR", "1");
-    assert!(!render(&sandbox, report(json!({})), &[]).contains('$'));
-    assert!(render(&sandbox, report(json!({})), &["--cost"]).contains("  $0.73"));
-}

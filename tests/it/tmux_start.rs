@@ -114,7 +114,7 @@ impl Drop for Starter {
 }
 
 fn starts() -> usize {
-    std::env::var("LONGHAUL_TEST_STARTS").ok().and_then(|count| count.parse().ok()).unwrap_or(10)
+    std::env::var("LONGHAUL_TEST_STARTS").ok().and_then(|count| count.parse().ok()).unwrap_or(4)
 }
 
 /// Checks that every one of some starts sets the server up.

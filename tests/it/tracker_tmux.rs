@@ -124,30 +124,6 @@ fn the_menu_fits_a_small_screen() {
 }
 
 #[test]
-fn whoever_has_been_blocked_longest_comes_first() {
-    let stage = Attached::new();
-    stage.tmux.run(&["set-option", "-g", "@longhaul-show-project", "1"]);
-    stage.longhaul(&["tmux", "setup"]);
-    let (new, old) = (stage.client(), stage.client());
-    for (pane, session) in [(&new, "new"), (&old, "old")] {
-        stage.fire(pane, session, "UserPromptSubmit", json!({ "cwd": format!("/work/{session}") }));
-    }
-    stage.fire_later(&old, "old", "PermissionRequest", 10);
-    stage.fire_later(&new, "new", "PermissionRequest", 20);
-    stage.refresh_after(25);
-    stage.wait_for_screen(" 2! @old ");
-    let rows: serde_json::Value = serde_json::from_str(&stage.longhaul(&["status", "--json"])).unwrap();
-    assert_eq!((&rows[0]["session"], &rows[1]["session"]), (&json!("old"), &json!("new")));
-    stage.press(&["C-b", "a"]);
-    stage.wait_for_screen("AI Agents (1/1)");
-    let screen = stage.screen();
-    assert!(screen.find("! old") < screen.find("! new"), "{screen}");
-    stage.press(&["q"]);
-    stage.longhaul(&["next"]);
-    assert_eq!(stage.shown(), old.0);
-}
-
-#[test]
 fn the_row_of_a_killed_pane_goes_and_a_client_without_a_row_is_found() {
     let stage = Attached::new();
     stage.longhaul(&["tmux", "setup"]);

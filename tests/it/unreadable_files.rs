@@ -10,7 +10,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
 use crate::poll::becomes_true;
-use crate::sandbox::{Sandbox, payload};
+use crate::sandbox::{Sandbox, payload, with};
 
 /// How long an executable may take: far below the client's limit on an idle machine, and still enough on a busy one.
 const PROMPTLY: Duration = Duration::from_secs(10);
@@ -75,8 +75,7 @@ fn everything_answers(sandbox: &Sandbox, transcript: &Path, about: &str) {
         ("longhaul-stop", "Stop", json!({})),
     ];
     for (executable, name, changes) in events {
-        let mut all = json!({ "session_id": "trapped", "cwd": project, "transcript_path": transcript });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let all = with(json!({ "session_id": "trapped", "cwd": project, "transcript_path": transcript }), &changes);
         let mut command = sandbox.executable(executable);
         command.env("CLAUDE_PROJECT_DIR", &project).env("CLAUDE_PID", &own);
         let answer = promptly(&mut command, &payload(name, all), &format!("{name} with {about}"));

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use self::fake::{Api, Said, good};
 use crate::poll::{DEADLINE, becomes_true, wait_for, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, with};
 
 /// When everything has happened that a model is asked about, and when it is asked.
 const THEN: u64 = 1_794_700_000_000;
@@ -52,8 +52,7 @@ impl Drop for Worker {
 
 /// Makes a sandbox in which a model may be asked, with these settings.
 fn sandbox(settings: Value) -> Sandbox {
-    let mut model = json!({ "via": "api" });
-    model.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+    let model = with(json!({ "via": "api" }), &settings);
     let sandbox = Sandbox::new().at(THEN).with_env("ANTHROPIC_API_KEY", "key-of-a-test").with_env("TZ", "UTC");
     sandbox.write_config(&json!({ "worker": { "port": 0 }, "memory": { "model": model } }).to_string());
     sandbox

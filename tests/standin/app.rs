@@ -204,9 +204,8 @@ impl App {
     /// Says whether the screen shows that something is going on.
     pub(crate) fn looks_busy(&self) -> bool {
         match self.phase {
-            Phase::Idle => false,
+            Phase::Idle | Phase::Clearing => false,
             Phase::Prompting | Phase::Running => true,
-            Phase::Clearing => self.clears.busy,
         }
     }
 

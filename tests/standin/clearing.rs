@@ -15,8 +15,6 @@ use crate::record::new_id;
 pub(crate) struct Clears {
     /// How long it takes until it happens.
     pub(crate) delay: Duration,
-    /// Whether the screen and the record say meanwhile that the client is busy.
-    pub(crate) busy: bool,
     /// How many do nothing before one does something.
     pub(crate) swallow: u32,
     /// When the process kills itself.
@@ -27,8 +25,6 @@ pub(crate) struct Clears {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kill {
-    /// The new session has its id, but its hooks have not run.
-    BeforeSessionStart,
     /// SessionStart's hooks have just answered.
     AfterSessionStart,
 }
@@ -68,7 +64,6 @@ impl App {
             app.phase = Phase::Idle;
             // Whoever is told of the new session must find it in the record as well.
             app.write_record();
-            app.die_at(Kill::BeforeSessionStart);
             app.fire("SessionStart", &json!({ "source": "clear" }), |app, _| {
                 app.die_at(Kill::AfterSessionStart);
                 app.settle_queue();

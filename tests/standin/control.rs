@@ -43,21 +43,17 @@ enum Command {
         #[serde(default)]
         payload: Value,
     },
-    /// Ends the turn because the request failed, fires StopFailure.
-    StopFailure { error: String },
     /// Sets what the model says next: a turn that a prompt begins plays one reply and stops, and so does one that a
     /// Stop hook sends on.
     Replies { replies: Vec<Reply> },
     /// Sets what replies say of their context, and keeps a transcript from here on.
     Usage(Usage),
-    /// Keeps a transcript, and says whether it lags behind Stop.
-    Transcript { late: bool },
+    /// Keeps a transcript from here on.
+    Transcript,
     /// Sets what becomes of a typed `/clear`; what is left out stays as it is.
     Clears {
         #[serde(default)]
         delay_ms: Option<u64>,
-        #[serde(default)]
-        busy: Option<bool>,
         #[serde(default)]
         swallow: Option<u32>,
         #[serde(default)]
@@ -164,7 +160,6 @@ fn perform(app: &mut App, command: Command, answer: Answer) {
             let message = message.unwrap_or_else(|| "Done.".to_owned());
             app.stop(message, tokens, payload, |app, outcomes| answer(app, told(outcomes)));
         }
-        Command::StopFailure { error } => app.stop_failure(&error, |app, outcomes| answer(app, told(outcomes))),
         Command::Replies { replies } => {
             app.replies = replies.into();
             answer(app, ok);
@@ -174,15 +169,13 @@ fn perform(app: &mut App, command: Command, answer: Answer) {
             app.transcript.kept = true;
             answer(app, ok);
         }
-        Command::Transcript { late } => {
-            app.transcript.late = late;
+        Command::Transcript => {
             app.transcript.kept = true;
             answer(app, ok);
         }
-        Command::Clears { delay_ms, busy, swallow, kill } => {
+        Command::Clears { delay_ms, swallow, kill } => {
             let clears = &mut app.clears;
             clears.delay = delay_ms.map_or(clears.delay, Duration::from_millis);
-            clears.busy = busy.unwrap_or(clears.busy);
             clears.swallow = swallow.unwrap_or(clears.swallow);
             clears.kill = kill.or(clears.kill);
             answer(app, ok);
@@ -248,14 +241,10 @@ fn state(app: &App) -> Value {
         "draft": app.draft,
         "stashed": app.stash,
         "submitted": app.submitted,
-        "queued": app.queue.iter().map(|&index| &app.submitted[index].text).collect::<Vec<_>>(),
         "dialog_answers": app.dialog_answers,
         "turns": app.turns,
         "stops": app.stops,
-        "replies_left": app.replies.len(),
         "session_id": app.session_id,
-        "permission_mode": app.permission_mode,
         "prompt_id": app.prompt_id,
-        "transcript_path": app.transcript_path(),
     })
 }

@@ -11,8 +11,7 @@ use crate::record::new_id;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Reply {
-    /// What it says. `{{nonce}}` and `{{match:PREFIX}}` stand for what followed `nonce: ` or `PREFIX` in the reason of
-    /// the newest block.
+    /// What it says. `{{nonce}}` stands for what followed `nonce: ` in the reason of the newest block.
     text: String,
     /// How many tools return before.
     tools: usize,
@@ -113,17 +112,14 @@ impl App {
             "session_crons": [],
         });
         merge(&mut payload, extra);
-        let mut late = Some(self.reply_entry(&message, tokens));
-        if !self.transcript.late {
-            late.take().into_iter().for_each(|entry| self.append(entry));
-        }
+        let entry = self.reply_entry(&message, tokens);
+        self.append(entry);
         self.conversation.push(Said::Model(message));
         self.end_turn();
         let session_id = self.session_id.clone();
         // The screen shows the end of the turn before the hook can look at it.
         self.when_drawn.push(Box::new(move |app| {
             app.fire("Stop", &payload, move |app, outcomes| {
-                late.into_iter().for_each(|entry| app.append(entry));
                 app.stops += 1;
                 if app.session_id == session_id {
                     app.stop_answered(&outcomes);
@@ -170,28 +166,8 @@ fn merge(payload: &mut Value, extra: Value) {
     }
 }
 
-/// Returns `text` with its placeholders filled from `reason`; one that nothing is found for stays as it is.
+/// Returns `text` with its nonce filled from `reason`; where there is none, it stays as it is.
 fn fill(text: &str, reason: &str) -> String {
-    let mut filled = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{")
-        && let Some((placeholder, after)) = after.split_once("}}")
-    {
-        let prefix = if placeholder == "nonce" { Some("nonce: ") } else { placeholder.strip_prefix("match:") };
-        let found = prefix.and_then(|prefix| token_after(prefix, reason));
-        filled.push_str(before);
-        filled.push_str(&found.map_or_else(|| format!("{{{{{placeholder}}}}}"), str::to_owned));
-        rest = after;
-    }
-    filled + rest
-}
-
-/// Returns the first word that follows `prefix`, without quotation marks around it.
-fn token_after<'a>(prefix: &str, reason: &'a str) -> Option<&'a str> {
-    let quote = |c: char| matches!(c, '"' | '\'' | '`');
-    reason
-        .match_indices(prefix)
-        .map(|(index, _)| reason[index + prefix.len()..].trim_start_matches(quote))
-        .filter_map(|rest| rest.split(|c: char| c.is_whitespace() || quote(c)).next())
-        .find(|token| !token.is_empty())
+    let nonce = reason.split_once("nonce: ").and_then(|(_, rest)| rest.split_whitespace().next());
+    nonce.map_or_else(|| text.to_owned(), |nonce| text.replace("{{nonce}}", nonce))
 }

@@ -43,8 +43,6 @@ impl Usage {
 pub(crate) struct Transcript {
     /// Whether there is one at all.
     pub(crate) kept: bool,
-    /// Whether a turn's last reply is written only when Stop has been answered, as in most of the client's turns.
-    pub(crate) late: bool,
     pub(crate) usage: Usage,
     /// The entry that the next one hangs from.
     pub(crate) leaf: Option<String>,

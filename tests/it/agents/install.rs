@@ -156,21 +156,3 @@ fn the_variables_of_the_agents_name_the_folder() {
         assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
     }
 }
-
-#[test]
-fn an_empty_file_and_an_empty_folder_are_there_again() {
-    let sandbox = Sandbox::new();
-    let path = settings(&sandbox, ".gemini", "");
-    let plugins = sandbox.home().join(".config/opencode/plugin");
-    fs::create_dir_all(&plugins).unwrap();
-    for agent in ["gemini", "opencode"] {
-        for command in ["install", "uninstall"] {
-            let done = longhaul(&sandbox, &[command, "--agent", agent]);
-            assert_eq!(done.status, Some(0), "{done:?}");
-        }
-    }
-    assert_eq!(fs::read_to_string(&path).unwrap(), "");
-    assert_eq!(fs::read_dir(&plugins).unwrap().count(), 0);
-    let records = fs::read_dir(sandbox.data_dir().join("agents")).unwrap().count();
-    assert_eq!(records, 0, "the records are removed with the installation");
-}

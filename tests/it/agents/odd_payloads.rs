@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Agent;
 use crate::poll::SLACK;
@@ -36,41 +36,4 @@ fn the_wait_for_a_late_payload_is_part_of_the_time() {
     let took = started.elapsed();
     assert!(String::from_utf8_lossy(&output.stdout).contains("\"continue\":true"), "{output:?}");
     assert!(took < LIMIT + SLACK, "{took:?}");
-}
-
-#[test]
-fn a_result_of_any_depth_is_stored() {
-    let gemini = Agent::new("gemini");
-    gemini.send("SessionStart", json!({}));
-    gemini.send("BeforeAgent", json!({ "prompt": "where are the beans kept?" }));
-    let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
-    let text = payload(
-        "gemini/AfterTool",
-        json!({ "session_id": gemini.id, "cwd": gemini.sandbox.project(),
-        "tool_input": { "command": "cat beans.txt", "deep": "DEEP" },
-        "tool_response": { "llmContent": "Output: beans", "returnDisplay": "beans", "data": "DEEP" } }),
-    );
-    let text = text.replace("\"DEEP\"", &deep);
-    let mut command = gemini.sandbox.executable("longhaul");
-    let outcome =
-        crate::sandbox::Outcome::of(command.args(["hook", "--agent", "gemini", "AfterTool"]), text.as_bytes());
-    assert_eq!(outcome.json(), json!({ "continue": true }));
-    gemini.send("AfterAgent", json!({ "prompt_response": "In the jar." }));
-    assert_eq!(gemini.sandbox.error_log(), "");
-    gemini.finds("beans.txt", "beans.txt");
-}
-
-#[test]
-fn a_text_about_an_exit_code_is_no_failure() {
-    let gemini = Agent::new("gemini");
-    gemini.send("SessionStart", json!({}));
-    gemini.send("BeforeAgent", json!({ "prompt": "read the beans report" }));
-    let read = json!({ "tool_name": "read_file", "tool_input": { "file_path": "report.txt" },
-                       "tool_response": { "llmContent": "All beans\nExit Code: 3\ncounted", "returnDisplay": "" } });
-    gemini.send("AfterTool", read);
-    gemini.send("AfterAgent", json!({ "prompt_response": "Read." }));
-    let rows: Value = serde_json::from_str(&gemini.longhaul(&["memory", "search", "report.txt", "--json"])).unwrap();
-    let kinds: Vec<&Value> =
-        rows.as_array().unwrap().iter().map(|row| &row["kind"]).filter(|kind| !kind.is_null()).collect();
-    assert!(!kinds.is_empty() && kinds.iter().all(|kind| **kind != "problem"), "{rows}");
 }

@@ -8,7 +8,7 @@ use crate::poll::wait_for_program;
 use crate::sandbox::tool;
 
 /// How often the process is killed.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 6;
 
 /// Returns the processes of a sandbox that take snapshots.
 fn followers(sandbox: &Sandbox) -> Vec<Pid> {

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use super::Codex;
 use super::written_rollout::Rollout;
-use super::{Codex, SESSION};
 use crate::past::Past;
 use crate::sandbox::payload;
 
@@ -56,13 +56,4 @@ fn a_prompt_of_claude_code_brings_what_codex_said() {
     let answer = codex.sandbox.hook("longhaul-user-prompt-submit", text).json();
     let shown = context(&answer);
     assert!(shown.contains("chunks of 500 rows") && shown.contains("codex:"), "{answer}");
-}
-
-#[test]
-fn a_question_is_answered_from_a_session_of_codex() {
-    let codex = discussed();
-    let found = codex.sandbox.longhaul(&["memory", "recall", "--json", ASKED_AGAIN]);
-    assert_eq!(found.status, Some(0), "{found:?}");
-    assert!(found.stdout.contains("chunks of 500 rows"), "{found:?}");
-    assert!(found.stdout.contains(&format!("codex:{SESSION}")), "{found:?}");
 }

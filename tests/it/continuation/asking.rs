@@ -16,10 +16,6 @@ fn what_is_no_answer_to_this_question_stops_normally() {
     let with = |front: &str| format!("---\n{front}\n---\n# Task\nx\n# Remaining\n- y\n");
     for (name, reply, why) in [
         ("nothing left", with("continue: false\nnonce: {{nonce}}"), "says not to continue"),
-        ("another nonce", with("continue: true\nnonce: lh-0123456789abcdef"), "nonce is wrong"),
-        ("no nonce", with("continue: true"), "no nonce"),
-        ("no front matter", "All done.".to_owned(), "no front matter"),
-        ("not YAML", with("continue: [true\nnonce: {{nonce}}"), "not YAML"),
         ("yesterday's file", "I wrote .claude/handoff.md.".to_owned(), "no front matter"),
     ] {
         let stage = Stage::new(Options::default());
@@ -81,24 +77,18 @@ fn a_marker_file_written_since_means_to_go_on() {
 #[test]
 fn nothing_is_asked_while_others_run_or_when_nobody_knows() {
     let background = json!({ "background_tasks": [{ "id": "b1", "type": "subagent", "status": "running" }] });
-    for (name, reply) in [
-        ("in the background", full_turn().with_stop(background)),
-        ("blocked before", full_turn().with_stop(json!({ "stop_hook_active": true }))),
-        ("half empty", full_turn().using(300_000)),
-    ] {
-        let stage = Stage::new(Options::default());
-        stage.standin.replies([reply]);
-        stage.types("count");
-        stage.standin.wait_for_state("the stop", |state| state.stops == 1);
-        assert_eq!(stage.standin.shown_by("Stop", Kind::BlockReason), [""; 0], "{name}");
-        let reason = stage.chain().map(|chain| chain["reason"].to_string()).unwrap_or_default();
-        assert_eq!(reason.contains("subagents still run"), name == "in the background", "{name}: {reason}");
-        // The same session is asked as soon as nothing is in the way.
-        stage.standin.replies([full_turn(), Reply::new("No."), Reply::new("No.")]);
-        stage.types("go on");
-        stage.standin.wait_for_state("both questions", |state| state.stops == 4);
-        assert_eq!(stage.standin.shown_by("Stop", Kind::BlockReason).len(), 2, "{name}");
-    }
+    let stage = Stage::new(Options::default());
+    stage.standin.replies([full_turn().with_stop(background)]);
+    stage.types("count");
+    stage.standin.wait_for_state("the stop", |state| state.stops == 1);
+    assert_eq!(stage.standin.shown_by("Stop", Kind::BlockReason), [""; 0]);
+    let chain = stage.chain().unwrap();
+    assert!(chain["reason"].to_string().contains("subagents still run"), "{chain}");
+    // The same session is asked as soon as nothing is in the way.
+    stage.standin.replies([full_turn(), Reply::new("No."), Reply::new("No.")]);
+    stage.types("go on");
+    stage.standin.wait_for_state("both questions", |state| state.stops == 4);
+    assert_eq!(stage.standin.shown_by("Stop", Kind::BlockReason).len(), 2);
     // Without a transcript and without a status line nobody knows how full it is.
     let bare = Bare::new();
     let unknown = bare.stop(json!({ "transcript_path": bare.sandbox.path("none.jsonl") }));

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{Bare, PROMPT, Stage, full_turn, handoff};
+use super::Bare;
 use crate::sandbox::{Outcome, Sandbox, payload};
-use crate::standin::{Kind, Options, Reply};
 
 const HOSTILE: &str = r#"{"continuation":{"at":0.3},"bookmarks":{"marker":"do evil"},"memory":{"enabled":false}}"#;
 
@@ -117,17 +116,6 @@ fn trust_is_for_one_folder_whichever_way_leads_there() {
 }
 
 #[test]
-fn without_trust_a_project_may_make_things_stricter() {
-    let bare = Bare::new();
-    assert_eq!(bare.stop(json!({ "session_id": "before" }))["decision"], "block");
-    write_project_file(&bare.sandbox, r#"{"continuation":{"at":"off","max_rounds":3}}"#);
-    assert_eq!(bare.stop(json!({ "session_id": "after" })), json!({ "continue": true }));
-    assert_eq!(start(&bare.sandbox, "s"), "", "there is nothing to allow");
-    let rounds = row(&bare.sandbox, "continuation.max_rounds");
-    assert_eq!((&rounds["value"], &rounds["from"]), (&json!(3), &json!("project")));
-}
-
-#[test]
 fn only_a_regular_file_can_be_trusted() {
     let sandbox = Sandbox::new();
     let missing = sandbox.longhaul(&["config", "trust"]);
@@ -140,18 +128,4 @@ fn only_a_regular_file_can_be_trusted() {
     symlink(sandbox.path("elsewhere"), &file).unwrap();
     assert_eq!(sandbox.longhaul(&["config", "trust"]).status, Some(1));
     assert!(!sandbox.data_dir().join("trusted-projects.json").exists());
-}
-
-#[test]
-fn a_trusted_project_goes_on_by_itself() {
-    let sandbox = Sandbox::new();
-    sandbox.write_config("{}");
-    write_project_file(&sandbox, HOSTILE);
-    run(&sandbox, &["config", "trust"]);
-    let stage = Stage::in_sandbox(sandbox, Options::default());
-    stage.standin.replies([full_turn(), handoff("the rest"), Reply::new("Going on.")]);
-    stage.types("count");
-    stage.wait_for_state("done");
-    assert_eq!(stage.prompts().last().unwrap(), PROMPT, "what is typed is not for the project to say");
-    assert_eq!(stage.standin.shown_by("Stop", Kind::BlockReason).len(), 1);
 }

@@ -107,15 +107,6 @@ fn another_project_in_the_same_pane_gets_nothing() {
 }
 
 #[test]
-fn whoever_comes_too_late_finds_it_expired() {
-    let stage = killed();
-    stage.start_anew(Duration::from_secs(16 * 60), &stage.sandbox.project());
-    let chain = stage.chain().unwrap();
-    assert_eq!(chain["state"], "failed");
-    assert!(chain["reason"].as_str().unwrap().contains("15 minutes"), "{chain}");
-}
-
-#[test]
 fn a_used_up_limit_holds_it_up_until_it_is_resumed() {
     let stage = Stage::new(Options::default());
     stage.standin.replies([full_turn(), Reply::failure("rate_limit")]);

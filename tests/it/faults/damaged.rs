@@ -24,19 +24,22 @@ fn damages() -> Vec<(&'static str, Vec<u8>)> {
 /// Damages a file of a session that has lived for a turn, in every way, and lives for another.
 #[track_caller]
 fn survives(file: impl Fn(&Sandbox) -> PathBuf) {
+    let sandbox = Sandbox::new();
+    let session = Session::new(&sandbox, "s");
+    session.fire("SessionStart", json!({ "source": "startup" }));
+    session.turn("before");
+    fs::create_dir_all(file(&sandbox).parent().unwrap()).unwrap();
+    let mut expected = vec!["before".to_owned()];
     for (name, content) in damages() {
-        let sandbox = Sandbox::new();
-        let session = Session::new(&sandbox, "s");
-        session.fire("SessionStart", json!({ "source": "startup" }));
-        session.turn("before");
-        fs::create_dir_all(file(&sandbox).parent().unwrap()).unwrap();
         fs::write(file(&sandbox), &content).unwrap();
-        in_time("PostToolUse", || session.call("first"));
+        expected.extend([format!("first call with {name}"), format!("turn after {name}")]);
+        let [.., first, after] = &expected[..] else { panic!("two were added") };
+        in_time("PostToolUse", || session.call(first));
         in_time("Stop", || session.fire("Stop", json!({ "last_assistant_message": "done" })));
         in_time("SessionStart", || session.fire("SessionStart", json!({ "source": "resume" })));
-        session.turn("after");
+        session.turn(after);
         let stored = stored_calls(&sandbox);
-        assert_eq!(stored, ["before", "first", "after"], "{name}: {}", sandbox.error_log());
+        assert_eq!(stored, expected, "{name}: {}", sandbox.error_log());
         assert!(sandbox.count_lines("s", "T") >= 2, "{name}: {:?}", sandbox.log_lines("s"));
         assert!(!sandbox.error_log().contains("panicked"), "{name}: {}", sandbox.error_log());
         assert_eq!(column(&sandbox, "SELECT status FROM agents"), ["completed"], "{name}");

@@ -13,7 +13,7 @@ use crate::dice::Dice;
 use crate::sandbox::Sandbox;
 
 const SESSIONS: u64 = 6;
-const HOOKS: u64 = 60;
+const HOOKS: u64 = 25;
 
 #[test]
 fn under_load_nothing_that_was_answered_is_lost() {
@@ -23,7 +23,7 @@ fn under_load_nothing_that_was_answered_is_lost() {
         let threads: Vec<_> = (0..SESSIONS).map(|number| scope.spawn(move || some_killed(sandbox, number))).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    assert!(answered.len() > 50, "some must live to tell: {}", answered.len());
+    assert!(answered.len() > 20, "some must live to tell: {}", answered.len());
     for number in 0..SESSIONS {
         let session = Session::new(&sandbox, &format!("s{number}"));
         session.turn(&format!("last-{number}"));

@@ -8,7 +8,7 @@ use crate::dice::Dice;
 use crate::mutant::mutant;
 use crate::sandbox::{Outcome, Sandbox, part_of_event};
 
-const PER_EXECUTABLE: usize = 40;
+const PER_EXECUTABLE: usize = 12;
 
 #[test]
 fn every_executable_answers_all_of_them() {

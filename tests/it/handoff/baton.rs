@@ -50,7 +50,7 @@ fn two_clients_in_one_project_never_swap_memories() {
     let sandbox = Sandbox::new();
     let clients = [Client::new(&sandbox), Client::new(&sandbox)];
     let ids = |round: usize| [format!("left-{round:03}"), format!("right-{round:03}")];
-    for round in 0..=100 {
+    for round in 0..=20 {
         thread::scope(|scope| {
             for (client, id) in clients.iter().zip(ids(round)) {
                 let sandbox = &sandbox;
@@ -70,26 +70,8 @@ fn two_clients_in_one_project_never_swap_memories() {
             }
         });
     }
-    by_batons_alone(&Session::new(&sandbox, "left-100", clients[0].pid()));
+    by_batons_alone(&Session::new(&sandbox, "left-020", clients[0].pid()));
     sandbox.expect_only_waits();
-}
-
-#[test]
-fn a_session_that_never_lives_does_not_eat_the_baton() {
-    let sandbox = Sandbox::new();
-    let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
-    old.turn("remember the plan", "", "I do.");
-    old.clear();
-    let ghost = Session::new(&sandbox, "ghost", client.pid());
-    assert!(ghost.start("clear").contains("remember the plan"));
-    let real = Session::new(&sandbox, "real", client.pid());
-    assert!(real.start("clear").contains("remember the plan"));
-    real.prompt("go on");
-    let shown = real.longhaul(&["handoff", "show", "--session", "real"]);
-    assert!(shown.stdout.contains("remember the plan"), "{shown:?}");
-    by_batons_alone(&real);
 }
 
 #[test]
@@ -108,28 +90,14 @@ fn one_that_was_not_shown_the_memory_at_its_start_is_shown_it_at_its_first_promp
 }
 
 #[test]
-fn without_a_baton_a_window_goes_on_from_itself() {
-    let sandbox = Sandbox::new();
-    let (here, there) = (Client::new(&sandbox), Client::new(&sandbox));
-    let own = Session::new(&sandbox, "own", here.pid());
-    own.start("startup");
-    own.turn("asked here", "", "yes");
-    let other = Session::new(&sandbox, "other", there.pid());
-    other.start("startup");
-    other.turn("asked there, later", "", "yes");
-    drop(there);
-    let shown = Session::new(&sandbox, "new", here.pid()).start("clear");
-    assert!(shown.contains("asked here") && !shown.contains("asked there"), "{shown}");
-}
-
-#[test]
 fn a_session_that_was_handed_over_and_lives_on_keeps_what_comes_to_itself() {
     let sandbox = Sandbox::new();
     let (here, there) = (Client::new(&sandbox), Client::new(&sandbox));
     let old = Session::new(&sandbox, "old", here.pid());
     old.start("startup");
     old.turn("before", "", "yes");
-    old.prompt("/longhaul:tl");
+    assert_eq!(old.prompt("/longhaul:tl")["continue"], false, "it costs nothing");
+    // Passed on purpose: another window may take it although this one lives.
     let heir = Session::new(&sandbox, "heir", there.pid());
     assert!(heir.start("startup").contains("before"));
     heir.turn("in the heir", "", "yes");
@@ -154,69 +122,6 @@ fn tl_as_the_first_prompt_passes_on_what_was_inherited() {
     between.prompt("/longhaul:tl");
     let last = Session::new(&sandbox, "last", client.pid());
     assert!(last.start("clear").contains("remember the plan"));
-}
-
-#[test]
-fn tl_writes_a_baton_and_costs_nothing() {
-    let sandbox = Sandbox::new();
-    let (here, there) = (Client::new(&sandbox), Client::new(&sandbox));
-    let old = Session::new(&sandbox, "old", here.pid());
-    old.start("startup");
-    old.turn("remember the plan", "", "I do.");
-    let reply = old.prompt("/longhaul:tl");
-    assert_eq!(reply["continue"], false);
-    // Passed on purpose: another window may take it although this one lives.
-    let new = Session::new(&sandbox, "new", there.pid());
-    assert!(new.start("startup").contains("remember the plan"));
-}
-
-#[test]
-fn without_clear_or_baton_nothing_is_handed_over() {
-    let sandbox = Sandbox::new();
-    let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
-    old.turn("remember the plan", "", "I do.");
-    assert_eq!(Session::new(&sandbox, "new", client.pid()).start("startup"), "");
-    // The fallback: cleared, but the baton is gone.
-    assert!(Session::new(&sandbox, "next", client.pid()).start("clear").contains("remember the plan"));
-    let off = sandbox.with_env("LONGHAUL_DISABLE_AUTO_HANDOFF", "1");
-    assert_eq!(Session::new(&off, "last", client.pid()).start("clear"), "");
-}
-
-#[test]
-fn a_baton_waits_for_an_hour() {
-    let sandbox = Sandbox::new();
-    let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
-    old.turn("remember the plan", "", "I do.");
-    old.prompt("/longhaul:tl");
-    let late =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64 + 3_700_000;
-    let sandbox = sandbox.at(late).with_env("LONGHAUL_DISABLE_AUTO_HANDOFF", "1");
-    let new = Session::new(&sandbox, "new", client.pid());
-    assert_eq!(new.start("clear"), "");
-    assert_eq!(new.log(), [("discarded".into(), "old".into(), "expired".into())]);
-}
-
-#[test]
-fn a_cycle_of_merges_is_survived_and_said() {
-    let sandbox = Sandbox::new();
-    let client = Client::new(&sandbox);
-    for id in ["one", "two"] {
-        let session = Session::new(&sandbox, id, client.pid());
-        session.start("startup");
-        session.turn("remember the plan", "", "I do.");
-    }
-    let store = database(&sandbox);
-    let cycle = "UPDATE sessions SET merged_into = CASE session_id WHEN 'one' THEN 'two' ELSE 'one' END";
-    store.execute_batch(cycle).unwrap();
-    Session::new(&sandbox, "two", client.pid()).clear();
-    let new = Session::new(&sandbox, "new", client.pid());
-    assert_eq!(new.start("clear"), "");
-    let log = new.longhaul(&["handoff", "log", "--json"]).json();
-    assert_eq!(log.as_array().unwrap().last().unwrap()["reason"], "merge_cycle");
 }
 
 /// Writes a baton as another client would have.

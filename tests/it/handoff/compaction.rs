@@ -103,20 +103,6 @@ fn a_compaction_within_a_turn_gives_back_what_the_summary_lacks() {
 }
 
 #[test]
-fn a_second_compaction_gives_the_newest_state_and_a_typed_one_no_request_at_hand() {
-    let sandbox = Sandbox::new();
-    let client = Client::new(&sandbox);
-    let session = busy(&sandbox, &client);
-    session.compact("auto", SUMMARY, json!([]));
-    session.write("assistant", json!([{ "type": "text", "text": "the parser is there" }]));
-    session.stop("the parser is there");
-    session.turn("and the printer", "ok", "done");
-    let text = context(&session.compact("manual", SUMMARY, json!([])));
-    assert!(text.contains("[The last request, whose turn had ended] and the printer\n"), "{text}");
-    assert!(text.contains("- now write the parser\n") && !text.contains("at hand"), "{text}");
-}
-
-#[test]
 fn a_private_turn_and_one_that_was_taken_back_are_left_out() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);

@@ -76,14 +76,3 @@ fn a_continuations_handoff_is_framed() {
     assert!(shown.contains("Handoff from session old"), "{shown}");
     check_framed(&shown);
 }
-
-#[test]
-fn a_turn_that_a_model_asks_for_is_framed() {
-    let sandbox = Sandbox::new().with_env("CLAUDECODE", "1");
-    sandbox.write_config("{}");
-    let client = Client::new(&sandbox);
-    let session = Session::new(&sandbox, "old", client.pid());
-    session.start("startup");
-    session.turn(&format!("first {HOSTILE}"), HOSTILE, &format!("one {HOSTILE}"));
-    check_framed(session.longhaul(&["detail", "1", "--session", "old"]).stdout.trim_end());
-}

@@ -1,11 +1,10 @@
 //! A session whose prompts no hook has seen: the plugin was installed, the client continued, and `/clear` typed.
 
 use std::fs;
-use std::io::Write;
 
 use serde_json::json;
 
-use super::{Client, Session, context, database};
+use super::{Client, Session, context};
 use crate::sandbox::Sandbox;
 
 #[test]
@@ -48,33 +47,6 @@ fn the_log_says_what_was_missing() {
     assert_eq!(second.start("clear"), "");
     let reasons: Vec<String> = second.log().into_iter().map(|(_, _, reason)| reason).collect();
     assert_eq!(reasons, ["no_baton_no_session", "no_baton_no_turns"]);
-}
-
-#[test]
-fn a_last_line_without_a_newline_is_read_where_it_is_whole() {
-    for (name, end, is_whole) in [("whole", 0, true), ("half", 3, false)] {
-        let sandbox = Sandbox::new();
-        let client = Client::new(&sandbox);
-        let old = Session::new(&sandbox, "old", client.pid());
-        old.start("startup");
-        old.prompt("why?");
-        old.write("user", json!("why?"));
-        old.write("assistant", json!([{ "type": "text", "text": "because of the lexer" }]));
-        let text = fs::read_to_string(old.transcript()).unwrap();
-        let text = text.trim_end();
-        fs::write(old.transcript(), &text[..text.len() - end]).unwrap();
-        old.clear();
-        let new = Session::new(&sandbox, "new", client.pid());
-        let shown = new.start("clear");
-        assert_eq!(shown.contains("because of the lexer"), is_whole, "{name}: {shown}");
-        // What comes later is read once.
-        let mut file = fs::OpenOptions::new().append(true).open(old.transcript()).unwrap();
-        writeln!(file, "{}", &text[text.len() - end..]).unwrap();
-        new.turn("go on", "out", "done");
-        let sql = "SELECT t.reply FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.session_id = 'old'";
-        let stored: String = database(&sandbox).query_row(sql, [], |row| row.get(0)).unwrap();
-        assert_eq!(stored, "because of the lexer", "{name}");
-    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::Session;
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, with};
 
 /// Returns the files below `dir` that hold `needle`, as it is or as a database's full-text index would fold it.
 pub(crate) fn holders(dir: &Path, needle: &str) -> Vec<String> {
@@ -135,42 +135,13 @@ fn passwords_in_commands_are_never_written() {
         session.fire("PermissionRequest", json!({ "tool_name": "Bash", "tool_input": input }));
         session.tool("Bash", &format!("t{number}"), input, json!({ "stdout": "done" }));
     }
-    session.stop("I am in.");
+    let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU\n-----END OPENSSH PRIVATE KEY-----";
+    session.bash("key", "cat key", key);
+    session.stop(&format!("I am in, with {key}."));
     assert_nowhere(&sandbox, "swordfish", "at the end");
+    assert_nowhere(&sandbox, "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU", "at the end");
     let commands = super::rows(&sandbox, "SELECT title FROM observations");
     assert!(commands.iter().any(|title| title.contains("mysql -u root -p[redacted] shop")), "{commands:?}");
-}
-
-#[test]
-fn keys_of_well_known_shapes_are_never_written() {
-    let keys = [
-        "AKIAIOSFODNN7EXAMPLE",
-        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
-        "xoxb-123456789012-123456789012-abcdefghijklmnopqrstuvwx",
-        "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789-abcdefghijklmnopqrstuvwxyz",
-        "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH",
-        "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
-    ];
-    let block =
-        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU\n-----END OPENSSH PRIVATE KEY-----";
-    let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "s");
-    session.start("startup");
-    for (number, key) in keys.iter().copied().chain([block]).enumerate() {
-        session.prompt(&format!("{key} is what I use, number {number}"));
-        session.tool(
-            "Bash",
-            &format!("t{number}"),
-            json!({ "command": format!("use {key}") }),
-            json!({ "stdout": key }),
-        );
-        session.fire("PostToolUseFailure-Bash", json!({ "tool_use_id": format!("f{number}"), "error": key }));
-        session.stop(&format!("I used {key}."));
-        assert_nowhere(&sandbox, key.lines().nth(1).unwrap_or(key), "while it lives");
-    }
-    Session::new(&sandbox, "next").start("startup");
-    assert_nowhere(&sandbox, "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU", "at the end");
-    assert!(super::rows(&sandbox, "SELECT prompt FROM prompts").iter().all(|prompt| prompt.contains("[redacted]")));
 }
 
 /// A transcript as the client writes it, entry by entry.
@@ -229,8 +200,7 @@ fn what_a_transcript_tells_of_a_private_turn_is_not_taken_in() {
         none.clone(),
     );
     transcript.add("assistant", "p1", json!([{ "type": "text", "text": "It is in antananarivo." }]), none.clone());
-    let mut stop = json!({ "last_assistant_message": "It is in antananarivo.", "prompt_id": "p1" });
-    stop.as_object_mut().unwrap().extend(path.as_object().unwrap().clone());
+    let stop = with(json!({ "last_assistant_message": "It is in antananarivo.", "prompt_id": "p1" }), &path);
     session.fire("Stop", stop);
 
     // A public turn; meanwhile the subagent works on, and comes back.
@@ -251,8 +221,7 @@ fn what_a_transcript_tells_of_a_private_turn_is_not_taken_in() {
     );
     // A compaction sums up all of it.
     transcript.add("user", "p4", json!("They looked for vladivostok."), json!({ "isCompactSummary": true }));
-    let mut stop = json!({ "last_assistant_message": "It brought lubumbashi.", "prompt_id": "p3" });
-    stop.as_object_mut().unwrap().extend(path.as_object().unwrap().clone());
+    let stop = with(json!({ "last_assistant_message": "It brought lubumbashi.", "prompt_id": "p3" }), &path);
     session.fire("Stop", stop);
     Session::new(&sandbox, "next").start("startup");
     for secret in [

@@ -70,19 +70,6 @@ fn a_key_in_the_pane_shows_that_the_user_is_there() {
 }
 
 #[test]
-fn a_turn_that_ends_in_the_active_pane_is_reported_to_a_user_who_is_away() {
-    let stage = Stage::new(r#"{"completed": ["command"], "min_seconds": 0, "command": ["COMMAND"]}"#);
-    let (tmux, pane, terminal) = attached(&stage, "off");
-    // The last key was long ago: the client was attached ten minutes before.
-    let later = ("LONGHAUL_NOW_MS", (now_ms() + 600_000).to_string());
-    let variables: Vec<_> = tmux.variables(&pane).into_iter().chain([later]).collect();
-    stage.fire_with("s1", "UserPromptSubmit", json!({ "prompt": "go on" }), &variables);
-    stage.fire_with("s1", "Stop", json!({ "background_tasks": [] }), &variables);
-    assert_eq!(stage.results(1), [result("command", "sent", "")]);
-    drop((terminal, tmux));
-}
-
-#[test]
 fn goto_brings_the_pane_from_outside_of_tmux() {
     let stage = Stage::new("{}");
     let tmux = Tmux::start(&stage.sandbox);

@@ -3,8 +3,6 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::json;
-
 use super::{Stage, result};
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Outcome;
@@ -113,16 +111,6 @@ fn the_doctor_names_what_is_missing_and_what_failed() {
     ] {
         assert!(shown.contains(text), "{text}: {doctor:#}");
     }
-}
-
-#[test]
-fn a_test_is_in_the_log_and_no_rows_are_not_a_number_of_rows() {
-    let stage = Stage::new(r#"{"blocked": ["command"], "command": ["COMMAND"]}"#);
-    let none = stage.sandbox.longhaul(&["notify", "log", "-n", "0"]);
-    assert_eq!(none.status, Some(2), "{none:?}");
-    assert_eq!(stage.sandbox.longhaul(&["notify", "test"]).status, Some(0));
-    let log = stage.log();
-    assert_eq!((log.len(), &log[0]["session"], &log[0]["result"]), (1, &json!("test"), &json!("sent")));
 }
 
 #[test]

@@ -24,30 +24,6 @@ fn a_session_that_waits_is_reported_once_with_what_it_waits_for() {
 }
 
 #[test]
-fn the_next_question_is_reported_again() {
-    let stage = Stage::new(BLOCKED);
-    stage.block("s1", "one");
-    stage.results(1);
-    stage.fire("s1", "PostToolUse", json!({ "tool_name": "Bash" }));
-    stage.fire("s1", "PermissionRequest", json!({ "tool_name": "Bash", "tool_input": { "command": "two" } }));
-    assert_eq!(stage.results(2), [result("command", "sent", ""), result("command", "sent", "")]);
-    assert!(stage.recorded()[1].ends_with("wants to run: two, after 2s") || stage.recorded()[1].contains("run: two"));
-}
-
-#[test]
-fn a_state_that_does_not_last_is_not_reported() {
-    let stage = Stage::new(BLOCKED);
-    stage.block("s1", "make");
-    stage.fire("s1", "PostToolUse", json!({ "tool_name": "Bash" }));
-    let why = "the state did not last two seconds: the session is working or has changed again";
-    assert_eq!(stage.results(1), [result("command", "suppressed", why)]);
-    stage.block("s2", "make");
-    stage.fire("s2", "SessionEnd-other", json!({}));
-    assert_eq!(stage.results(2)[1], result("command", "suppressed", "the session has ended"));
-    assert!(stage.recorded().is_empty());
-}
-
-#[test]
 fn without_a_way_no_process_is_started() {
     let stage = Stage::new(r#"{"completed": ["command"], "min_seconds": 0, "command": ["COMMAND"]}"#);
     stage.block("s1", "make");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Stage, now_ms, result};
+use super::{Stage, result};
 use crate::sandbox::payload;
 
 const BLOCKED: &str = r#"{"blocked": ["command"], "command": ["COMMAND"]}"#;
@@ -35,58 +35,6 @@ fn secrets_and_control_characters_are_removed() {
     assert!(!recorded[0].contains(&token) && recorded[0].contains("[redacted]"), "{recorded:?}");
     assert!(!recorded[0].contains(['\u{1b}', '\u{7}', '\u{202e}']), "{recorded:?}");
     assert!(recorded[0].chars().count() < 400, "{recorded:?}");
-}
-
-#[test]
-fn the_dialog_of_a_subagent_is_silent_unless_asked_for() {
-    let stage = Stage::new(BLOCKED);
-    stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on" }));
-    let asks = json!({ "tool_name": "Bash", "tool_input": { "command": "make" }, "agent_id": "a1" });
-    stage.fire("s1", "PermissionRequest", asks.clone());
-    let why = "the session is of the kind subagent, which notify.also does not name";
-    assert_eq!(stage.results(1), [result("command", "suppressed", why)]);
-    stage.configure(r#"{"blocked": ["command"], "command": ["COMMAND"], "also": ["subagent"]}"#);
-    stage.fire("s2", "UserPromptSubmit", json!({ "prompt": "go on" }));
-    stage.fire("s2", "PermissionRequest", asks);
-    assert_eq!(stage.results(2)[1], result("command", "sent", ""));
-}
-
-#[test]
-fn a_short_turn_and_quiet_hours_are_silent() {
-    let stage = Stage::new(r#"{"completed": ["command"], "command": ["COMMAND"]}"#);
-    stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on" }));
-    stage.fire("s1", "Stop", json!({ "background_tasks": [] }));
-    assert_eq!(stage.results(1), [result("command", "suppressed", "the turn took 0s, less than 30s")]);
-    // Two parts of the day that cover all of it but a minute at midnight and one at noon.
-    for (at, hours) in [(1, "00:01-12:00"), (2, "12:01-00:00")] {
-        let rule = r#""completed": ["command"], "min_seconds": 0, "command": ["COMMAND"]"#;
-        stage.configure(&format!(r#"{{{rule}, "quiet_hours": "{hours}"}}"#));
-        stage.fire("s1", "UserPromptSubmit", json!({ "prompt": "go on" }));
-        stage.fire("s1", "Stop", json!({ "background_tasks": [] }));
-        stage.results(1 + at);
-    }
-    let quiet = stage.log().iter().filter(|row| row["why"] == "it is in notify.quiet_hours").count();
-    assert!((quiet == 1) == (stage.recorded().len() == 1), "{:?}", stage.log());
-}
-
-#[test]
-fn the_end_of_work_in_the_background_is_reported_however_short_the_last_turn_is() {
-    let stage = Stage::new(r#"{"completed": ["command"], "command": ["COMMAND"]}"#);
-    let began = [("LONGHAUL_NOW_MS", (now_ms() - 2_400_000).to_string())];
-    let stopped = [("LONGHAUL_NOW_MS", (now_ms() - 2_380_000).to_string())];
-    let running =
-        json!({ "background_tasks": [{ "id": "a1", "type": "subagent", "status": "running", "description": "x" }] });
-    for session in ["s1", "s2"] {
-        stage.fire_with(session, "UserPromptSubmit", json!({ "prompt": "go on" }), &began);
-    }
-    stage.fire_with("s1", "Stop-background-tasks", running, &stopped);
-    stage.fire("s1", "UserPromptSubmit-task-notification", json!({}));
-    stage.fire("s2", "UserPromptSubmit", json!({ "prompt": "·" }));
-    for session in ["s1", "s2"] {
-        stage.fire(session, "Stop", json!({ "background_tasks": [] }));
-    }
-    assert_eq!(stage.results(2), [result("command", "sent", ""), result("command", "sent", "")]);
-    assert!(stage.recorded().iter().all(|line| line.ends_with("|The turn took 40m")), "{:?}", stage.recorded());
 }
 
 #[test]

@@ -54,29 +54,21 @@ fn nothing_is_coloured_where_the_user_or_a_pipe_does_not_want_it() {
 }
 
 #[test]
-fn a_result_shows_the_text_around_the_words_where_the_title_does_not() {
+fn a_search_shows_where_the_words_are() {
     let sandbox = remembering();
-    let found = memory(&sandbox, &["search", "fahrenheit celsius"]).stdout;
+    let search = |more: &[&str]| memory(&sandbox, &[&["search"], more].concat()).stdout;
+    // The text around the words, where the title does not have them.
+    let found = search(&["fahrenheit celsius"]);
     let lines = records(&found);
     assert!(lines[0].contains("Warum überhitzen die Heizmatten?"), "{found}");
     assert_eq!(lines[1], "    Der Regler rechnet mit Fahrenheit. Die Einheit steht jetzt fest auf Celsius.");
-    let titled = memory(&sandbox, &["search", "Heizmatten", "--type", "prompts"]).stdout;
+    let titled = search(&["Heizmatten", "--type", "prompts"]);
     assert_eq!(records(&titled).len(), 1, "the title says it already: {titled}");
-}
-
-#[test]
-fn a_result_shows_the_text_around_a_phrase_that_it_must_have() {
-    let sandbox = remembering();
-    let found = memory(&sandbox, &["search", "importer", "exchange rates", "-parser"]).stdout;
-    let lines = records(&found);
-    assert!(lines[0].contains("why does the importer stall?"), "{found}");
-    assert!(lines[1].starts_with("    The exchange rates hold the lock"), "{found}");
-}
-
-#[test]
-fn an_explanation_says_what_the_score_is_made_of() {
-    let sandbox = remembering();
-    let found = memory(&sandbox, &["search", "importers stalled zeppelin", "--explain"]).stdout;
+    // The text around a phrase that it must have.
+    let found = search(&["importer", "exchange rates", "-parser"]);
+    assert!(records(&found)[1].starts_with("    The exchange rates hold the lock"), "{found}");
+    // Of what the score is made.
+    let found = search(&["importers stalled zeppelin", "--explain"]);
     let formula = |title: &str| {
         let lines = found.lines().skip_while(|line| !line.contains(title));
         lines.map(str::trim).find(|line| line.starts_with("= (words ")).unwrap_or_default()
@@ -86,23 +78,11 @@ fn an_explanation_says_what_the_score_is_made_of() {
     // It has none of the words, and stands beside the passage that has them.
     let beside = formula("where is the address of a feed taken apart?");
     assert!(beside.starts_with("= (words 0.000 × kind 1.000 + neighbours 0."), "{found}");
-}
-
-#[test]
-fn an_explanation_names_the_words_that_a_result_has() {
-    let sandbox = remembering();
-    let found = memory(&sandbox, &["search", "importers stalled zeppelin", "--explain"]).stdout;
     assert!(found.contains("    words: importers, stalled; missing: zeppelin"), "{found}");
     assert!(found.contains("    score ") && found.contains("% close together"), "{found}");
-}
-
-#[test]
-fn programs_get_the_places_of_the_words() {
-    let sandbox = remembering();
+    // For programs, as places.
     let found = memory(&sandbox, &["search", "importers", "--json", "--type", "prompts"]).json();
-    assert_eq!(
-        (&found[0]["title"], &found[0]["title_marks"]),
-        (&json!("why does the importer stall?"), &json!([[13, 21]]))
-    );
+    let title = (&found[0]["title"], &found[0]["title_marks"]);
+    assert_eq!(title, (&json!("why does the importer stall?"), &json!([[13, 21]])));
     assert!(found[0]["snippet_marks"].is_array(), "{found}");
 }

@@ -36,7 +36,7 @@ fn a_folder_with_a_format_in_its_name_is_opened_literally() {
     std::fs::create_dir_all(scene.folder(&spot)).unwrap();
     // The test's own command must escape it as well.
     let escaped = scene.folder(&spot).to_str().unwrap().replace("#{", "##{");
-    scene.start_in(&spot, &escaped, &[]);
+    scene.start_in(&spot, &escaped);
     scene.kill_server();
     let outcome = scene.longhaul(&["reopen", "--yes"]);
     assert_eq!(outcome.status, Some(0), "{outcome:?}");

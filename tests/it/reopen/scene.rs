@@ -74,24 +74,19 @@ impl Scene {
 
     /// Starts a session in its window, with one prompt that was answered.
     pub(super) fn start(&mut self, spot: &Spot) -> StandIn {
-        self.start_with(spot, &[])
-    }
-
-    /// As `start`, with arguments for the client.
-    pub(super) fn start_with(&mut self, spot: &Spot, arguments: &[&str]) -> StandIn {
         let folder = self.folder(spot);
         fs::create_dir_all(&folder).unwrap();
-        self.start_in(spot, folder.to_str().unwrap(), arguments)
+        self.start_in(spot, folder.to_str().unwrap())
     }
 
-    /// As `start_with`, in a folder that tmux expands as a format.
-    pub(super) fn start_in(&mut self, spot: &Spot, folder: &str, arguments: &[&str]) -> StandIn {
+    /// As `start`, in a folder that tmux expands as a format.
+    pub(super) fn start_in(&mut self, spot: &Spot, folder: &str) -> StandIn {
         let sessions = self.tmux.run(&["list-sessions", "-F", "#{session_name}"]);
         let window = format!("={}:{}", spot.session, spot.index);
         let id = format!("STANDIN_SESSION={}", spot.id);
         // A semicolon at the end would end the command.
         let escaped = spot.name.replace('#', "##").replace(';', "\\;");
-        let program = [&["env", "claude"], arguments].concat();
+        let program = ["env", "claude"];
         if sessions.lines().any(|name| name == spot.session) {
             let words = ["new-window", "-d", "-t", &window, "-n", &escaped, "-c", folder, "-e", &id];
             self.tmux.run(&[&words[..], &program].concat());

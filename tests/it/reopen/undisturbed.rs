@@ -67,21 +67,6 @@ fn a_client_that_was_killed_is_reopened_in_the_server_that_still_runs() {
 }
 
 #[test]
-fn windows_that_are_in_the_way_stay_and_the_others_keep_their_order() {
-    let mut scene = Scene::new();
-    for spot in [&SIX[0], &SIX[2], &SIX[4]] {
-        scene.start(spot);
-    }
-    scene.kill_server();
-    scene.tmux.run(&["new-session", "-d", "-s", "api", "-n", "shell", "sleep", "3600"]);
-    scene.tmux.run(&["new-window", "-d", "-t", "=api:2", "-n", "mine", "sleep", "3600"]);
-    assert_eq!(scene.longhaul(&["reopen", "--yes"]).status, Some(0));
-    let windows: Vec<String> =
-        scene.windows().iter().map(|window| window.rsplit_once(' ').unwrap().0.to_owned()).collect();
-    assert_eq!(windows, ["api:0 shell", "api:2 mine", "api:3 tests", "api:4 docs", "api:5 parser"]);
-}
-
-#[test]
 fn a_renamed_window_comes_back_with_its_new_name_and_one_that_tmux_names_stays_so() {
     let mut scene = Scene::new();
     let client = scene.start(&SIX[0]);

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn ten_sessions_in_three_worktrees_lose_no_snapshot() {
     const SESSIONS: usize = 10;
-    const PROMPTS: usize = 4;
+    const PROMPTS: usize = 2;
     let session = Session::new();
     let mut trees = vec![session.sandbox.project()];
     for name in ["second", "third"] {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Options, StandIn, Submission, stdout};
+use super::{Options, StandIn, Submission};
 use crate::poll::{DEADLINE, wait_for, wait_until};
 
 /// What the model does next: tools, then words.
@@ -17,8 +17,7 @@ use crate::poll::{DEADLINE, wait_for, wait_until};
 pub(crate) struct Reply(Value);
 
 impl Reply {
-    /// Says `text`. `{{nonce}}` in it is what followed `nonce: ` in the newest block's reason, `{{match:PREFIX}}` what
-    /// followed `PREFIX` there; one that is not found stays as it is.
+    /// Says `text`. `{{nonce}}` in it is what followed `nonce: ` in the newest block's reason.
     pub(crate) fn new(text: &str) -> Self {
         Self(json!({ "text": text }))
     }
@@ -92,19 +91,9 @@ impl Options {
         self.set_up(usage(tokens, model))
     }
 
-    /// Keeps a transcript that lacks a turn's last reply until Stop has been answered.
-    pub(crate) fn with_late_transcript(self) -> Self {
-        self.set_up(json!({ "do": "transcript", "late": true }))
-    }
-
     /// Lets a typed `/clear` happen `delay` late; the screen shows nothing of it meanwhile.
     pub(crate) fn with_clear_delay(self, delay: Duration) -> Self {
-        self.set_up(clear_delay(delay, false))
-    }
-
-    /// Lets a typed `/clear` happen `delay` late; screen and record say meanwhile that the client is busy.
-    pub(crate) fn with_busy_clear_delay(self, delay: Duration) -> Self {
-        self.set_up(clear_delay(delay, true))
+        self.set_up(json!({ "do": "clears", "delay_ms": delay.as_millis() as u64 }))
     }
 
     /// Lets the first `n` typed `/clear`s do nothing, `u32::MAX` for all.
@@ -115,11 +104,6 @@ impl Options {
     /// Kills the process, with SIGKILL, as soon as SessionStart has answered after a clear.
     pub(crate) fn killed_after_clear(self) -> Self {
         self.set_up(json!({ "do": "clears", "kill": "after_session_start" }))
-    }
-
-    /// Kills the process, with SIGKILL, when a clear has made the new session but SessionStart has not fired.
-    pub(crate) fn killed_before_session_start(self) -> Self {
-        self.set_up(json!({ "do": "clears", "kill": "before_session_start" }))
     }
 
     fn set_up(mut self, command: Value) -> Self {
@@ -135,11 +119,6 @@ impl StandIn {
         self.ask(json!({ "do": "replies", "replies": replies }));
     }
 
-    /// Lets the next `n` typed `/clear`s do nothing.
-    pub(crate) fn swallow_clears(&self, n: u32) {
-        self.ask(json!({ "do": "clears", "swallow": n }));
-    }
-
     /// Has `program` run in place of the hooks of `event` from here on.
     pub(crate) fn use_hook(&self, event: &str, program: &Path) {
         self.ask(hook(event, program));
@@ -147,17 +126,12 @@ impl StandIn {
 
     /// Keeps a transcript from here on.
     pub(crate) fn keep_transcript(&self) {
-        self.ask(json!({ "do": "transcript", "late": false }));
+        self.ask(json!({ "do": "transcript" }));
     }
 
     /// Types `text` behind what stands in the input, and presses Enter.
     pub(crate) fn submit(&self, text: &str) {
         self.ask(json!({ "do": "submit", "text": text }));
-    }
-
-    /// Ends the turn because the request failed, and returns what StopFailure answered.
-    pub(crate) fn stop_failure(&self, error: &str) -> String {
-        stdout(&self.ask(json!({ "do": "stop_failure", "error": error })))
     }
 
     /// Returns what the hooks' answers showed the model and the person, in order.
@@ -192,12 +166,6 @@ impl StandIn {
         self.state().submitted
     }
 
-    /// Returns the payloads with which `event` has fired, in order. Answers after the stand-in's end, too.
-    pub(crate) fn fired(&self, event: &str) -> Vec<Value> {
-        let fired = self.log().into_iter().filter(|line| line["event"] == "hook" && line["name"] == event);
-        fired.map(|mut line| line["payload"].take()).collect()
-    }
-
     /// Waits until the hooks of `event` have answered `n` times since the start.
     #[track_caller]
     pub(crate) fn wait_for_answers(&self, event: &str, n: usize) {
@@ -215,10 +183,6 @@ impl StandIn {
 
 fn usage(tokens: u64, model: &str) -> Value {
     json!({ "do": "usage", "tokens": tokens, "model": model })
-}
-
-fn clear_delay(delay: Duration, busy: bool) -> Value {
-    json!({ "do": "clears", "delay_ms": delay.as_millis() as u64, "busy": busy })
 }
 
 fn hook(event: &str, program: &Path) -> Value {

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use serde_json::{Value, json};
 
 use super::INTERVAL;
-use crate::sandbox::{Outcome, Sandbox};
+use crate::sandbox::{Outcome, Sandbox, part_of_payload};
 
 /// For how long after a hook the client's record may still say what was before it.
 const LAG: u64 = 3_000;
@@ -70,9 +70,7 @@ impl Client {
             return;
         }
         self.hooked.set(ms);
-        let name = event.chars().fold("longhaul".to_owned(), |name, c| {
-            if c.is_ascii_uppercase() { format!("{name}-{}", c.to_ascii_lowercase()) } else { format!("{name}{c}") }
-        });
+        let name = part_of_payload(event);
         let mut hook = self.sandbox.executable(&name);
         hook.env("LONGHAUL_NOW_MS", (START + ms).to_string()).env("CLAUDE_PID", self.pid().to_string());
         hook.envs(self.tmux.iter().cloned());

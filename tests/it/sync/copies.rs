@@ -5,7 +5,7 @@ use std::path::Path;
 use super::machine::Machine;
 use super::postgres_server::PostgresServer;
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::{Sandbox, tool};
+use crate::sandbox::tool;
 
 fn copy(from: &Path, to: &Path) {
     let _ = std::fs::remove_dir_all(to);
@@ -57,51 +57,6 @@ fn a_copied_home_gets_an_id_of_its_own() {
         }
     }
     assert_eq!(server.sql("team", "SELECT count(DISTINCT host) FROM longhaul.records"), "2");
-}
-
-/// After a restored backup, what was sent since comes back from the engine.
-#[test]
-fn a_restored_backup_gets_back_what_it_had_sent() {
-    let Some(server) = PostgresServer::start() else { return };
-    let (a, b) = (Machine::new("a"), Machine::new("b"));
-    a.init(&server.new_database("team"));
-    b.join(&a);
-    a.work("before the backup", "x");
-    a.done(&["now"]);
-    let backup = a.sandbox.path("backup");
-    let_rest(&a);
-    copy(&a.sandbox.data_dir(), &backup);
-    a.work("after the backup", "x");
-    a.done(&["now"]);
-    let_rest(&a);
-    copy(&backup, &a.sandbox.data_dir());
-    assert!(!a.remembers("after the backup"));
-    a.work("after the restore", "x");
-    a.done(&["now"]);
-    b.done(&["now"]);
-    for machine in [&a, &b] {
-        for text in ["before the backup", "after the backup", "after the restore"] {
-            assert!(machine.remembers(text), "{} does not remember {text}", machine.name);
-        }
-    }
-}
-
-/// A clock that is an hour ahead is noticed, and nothing is lost or in the wrong order.
-#[test]
-fn a_clock_that_is_an_hour_ahead_is_named() {
-    let Some(server) = PostgresServer::start() else { return };
-    let (a, mut b) = (Machine::new("a"), Machine::new("b"));
-    a.init(&server.new_database("team"));
-    b.join(&a);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
-    b.sandbox = std::mem::replace(&mut b.sandbox, Sandbox::new()).at(now + 3_600_000);
-    b.work("from the future", "x");
-    b.done(&["now"]);
-    a.work("from the present", "x");
-    a.done(&["now"]);
-    assert!(a.remembers("from the future"));
-    let hosts = a.done(&["hosts"]);
-    assert!(hosts.contains("min ahead"), "{hosts}");
 }
 
 /// A cloned virtual machine has the same machine id and the same inodes: only the records show that there are two.

@@ -158,25 +158,6 @@ fn after_a_rotation_only_the_new_key_opens_the_circle() {
     assert!(!b.sandbox.data_dir().join("sync.key").exists());
 }
 
-/// What can be fetched is fetched, where nothing can be written.
-#[test]
-fn a_read_only_server_still_gives_what_it_has() {
-    let Some(server) = PostgresServer::start() else { return };
-    let (a, b) = (Machine::new("a"), Machine::new("b"));
-    a.init(&server.new_database("team"));
-    b.join(&a);
-    a.work("find the siskin", "Found.");
-    a.done(&["now"]);
-    b.work("find the serin", "Found.");
-    server.sql("team", "ALTER DATABASE team SET default_transaction_read_only = on");
-    assert!(b.refused(&["now"]).contains("no permission"));
-    assert!(b.remembers("siskin"));
-    server.sql("postgres", "ALTER DATABASE team SET default_transaction_read_only = off");
-    b.done(&["now"]);
-    a.done(&["now"]);
-    assert!(a.remembers("serin"));
-}
-
 /// Makes the disk of a server full, as far as records are concerned; returns the statement that makes space.
 pub(super) fn fill_disk(server: &PostgresServer) -> &'static str {
     server.sql(
@@ -261,26 +242,6 @@ fn another_user_of_the_database_on_the_same_machine_can_send() {
     b.done(&["now"]);
     assert!(b.remembers("owl as owner") && b.remembers("owl as anna"));
     assert_eq!(server.sql("team", "SELECT count(DISTINCT added_by) FROM longhaul.records"), "2");
-}
-
-/// The owner may erase what a member has written, and a member what the owner has written may not: neither is asked to.
-#[test]
-fn what_another_member_has_written_is_forgotten_here_only() {
-    let Some(server) = PostgresServer::start() else { return };
-    let (owner, anna) = (Machine::new("owner"), Machine::new("anna"));
-    owner.init(&server.new_database("team"));
-    server.sql("team", "CREATE ROLE anna LOGIN PASSWORD 'a' IN ROLE longhaul_member");
-    anna.done(&["join", &owner.code(), "--url", &server.url_of("anna", "a", "team")]);
-    anna.done(&["share"]);
-    owner.work("find the shrike", "Found.");
-    owner.done(&["now"]);
-    anna.done(&["now"]);
-    anna.forget("find the shrike");
-    anna.done(&["now"]);
-    let status = anna.done(&["status"]);
-    assert!(!status.contains("to erase in the engine"), "{status}");
-    owner.done(&["now"]);
-    assert!(owner.remembers("shrike") && !anna.remembers("shrike"));
 }
 
 /// A server that announces a row of 2 GB, and sends it, does not fill the memory of this machine.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload};
 
 /// The remote that all clones have. No machine connects to it.
 const REMOTE: &str = "https://git.example/team/app.git";
@@ -128,10 +128,7 @@ impl Machine {
 
     /// Runs a hook. Returns its answer.
     pub(super) fn fire(&self, session: &str, name: &str, changes: Value) -> Value {
-        let event = name.split('-').next().unwrap();
-        let executable = event.chars().fold("longhaul".to_owned(), |name, c| {
-            if c.is_ascii_uppercase() { format!("{name}-{}", c.to_ascii_lowercase()) } else { format!("{name}{c}") }
-        });
+        let executable = part_of_payload(name);
         let project = self.sandbox.project();
         let mut all = json!({
             "session_id": session, "cwd": project, "prompt_id": format!("{session}-p"), "transcript_path": "/nowhere.jsonl",

@@ -3,23 +3,6 @@
 use super::*;
 
 #[test]
-fn ten_sessions_at_once_are_ten_rows() {
-    let sandbox = Sandbox::new();
-    thread::scope(|scope| {
-        for n in 0..10 {
-            let sandbox = &sandbox;
-            scope.spawn(move || fire(sandbox, "SessionStart", json!({ "session_id": format!("s{n}") })));
-        }
-    });
-    // One that gave up waiting for the others is added with its next event.
-    for n in 0..10 {
-        fire(&sandbox, "UserPromptSubmit", json!({ "session_id": format!("s{n}") }));
-    }
-    assert_eq!(rows(&sandbox).len(), 10);
-    sandbox.expect_only_waits();
-}
-
-#[test]
 fn sixty_four_mixed_hooks_end_in_a_legal_state() {
     let sandbox = Sandbox::new();
     let names = [

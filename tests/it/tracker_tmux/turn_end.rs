@@ -7,7 +7,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::attached::Attached;
-use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Outcome;
 
 #[test]
@@ -138,24 +137,4 @@ fn two_processes_show_the_rows_in_order() {
     stage.tmux.run(&["set-option", "-g", "@longhaul-status", "an older status"]);
     drop(lock);
     stage.wait_for_counts(" 0. 0* 1+ 0! ");
-}
-
-#[test]
-fn a_terminal_without_the_focus_is_not_looked_at() {
-    let stage = Attached::new();
-    let pane = stage.client();
-    stage.tmux.run(&["set-option", "-s", "focus-events", "on"]);
-    stage.tmux.run(&["select-window", "-t", &pane.0]);
-    stage.longhaul(&["tmux", "setup"]);
-    // The terminal reports that it has lost the focus.
-    stage.type_raw("\u{1b}[O");
-    let flags = || stage.tmux.run(&["list-clients", "-F", "#{client_flags}"]);
-    wait_until(DEADLINE, "a client without the focus", || !flags().contains("focused"));
-    stage.fire(&pane, "one", "UserPromptSubmit", json!({}));
-    stage.fire(&pane, "one", "Stop", json!({}));
-    stage.wait_for_counts(" 0. 0* 1+ 0! ");
-    stage.type_raw("\u{1b}[I");
-    wait_until(DEADLINE, "the focus", || flags().contains("focused"));
-    stage.refresh_after(10);
-    stage.wait_for_counts(" 1. 0* 0+ 0! ");
 }

@@ -93,7 +93,7 @@ fn a_process_killed_at_any_moment_leaves_a_bundle_that_works() {
     let sandbox = Sandbox::new();
     let mut dice = Dice(7);
     let mut unfinished = 0;
-    for round in 0..12 {
+    for round in 0..8 {
         let universal = Universal::small(sandbox.path(&format!("bundle-{round}")));
         let mut command = universal.command(&sandbox, "longhaul-session-start");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();

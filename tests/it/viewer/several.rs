@@ -15,7 +15,7 @@ fn many_pages_share_one_stream_and_the_next_takes_over() {
     page.wait_for_line("open many tabs");
     let first = page.browser.tab();
     // A browser holds six connections to a host: with one for each page the rest would wait for ever.
-    let tabs: Vec<Value> = (0..7)
+    let tabs: Vec<Value> = (0..6)
         .map(|_| {
             let tab = page.browser.new_tab();
             page.browser.goto(page.origin());

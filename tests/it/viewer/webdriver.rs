@@ -99,7 +99,8 @@ impl Browser {
     #[track_caller]
     pub(super) fn wait_for(&self, what: &str, expression: &str) {
         let script = format!("return Boolean({expression})");
-        poll::wait_until(DEADLINE, what, || self.run(&script) == true);
+        // To ask costs the browser as much as a small program.
+        poll::wait_for_program(DEADLINE, what, || (self.run(&script) == true).then_some(()));
     }
 
     /// Clicks the first element that a CSS selector finds, as a person would: it must be visible.

@@ -8,12 +8,11 @@ use serde_json::json;
 
 use super::{MAKERS, NOW, RESERVED, SPENT, TROUBLE, Worker, count, rows, sandbox, session};
 use crate::poll::{DEADLINE, wait_for, wait_until};
-use crate::sandbox::{Sandbox, bin_dir, payload};
+use crate::sandbox::{Sandbox, bin_dir, payload, with};
 
 /// Puts a `claude` on the path that does `script` when it is asked something.
 fn with_claude(settings: serde_json::Value, script: &str) -> Sandbox {
-    let mut all = json!({ "via": "claude" });
-    all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+    let all = with(json!({ "via": "claude" }), &settings);
     let sandbox = sandbox(all);
     let bin = sandbox.path("bin");
     fs::create_dir_all(&bin).unwrap();

@@ -339,11 +339,6 @@ fn a_mistyped_key_gets_a_suggestion() {
     }
 }
 
-#[test]
-fn a_byte_order_mark_is_no_part_of_the_config() {
-    assert!(!check("\u{feff}{\"memory\":{\"enabled\":false}}", &[]).memory.enabled);
-}
-
 /// JSON of the config's own keys with values that may be anything.
 fn configlike() -> impl Strategy<Value = String> {
     let keys: Vec<String> = Config::keys().into_iter().map(|key| key.path).collect();

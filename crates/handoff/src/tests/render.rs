@@ -324,7 +324,7 @@ fn a_turn_without_a_summary_is_shown_by_its_words() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
     fn no_budget_is_exceeded(kept in prop::collection::vec(any_turn(), 0..40), chars in 0..12_000_usize) {

@@ -327,6 +327,8 @@ fn the_request_of_a_session_is_what_can_be_understood() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn never_longer_than_allowed(
         chars in 0..3_000_usize,

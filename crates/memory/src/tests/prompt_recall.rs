@@ -269,6 +269,8 @@ fn a_reply_is_shown_from_a_beginning() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn whatever_it_is_fits_and_stays_in_its_frame(
         texts in prop::collection::vec((".{0,400}", "(?s).{0,3000}", prop::option::of(0_usize..4000)), 0..6),

@@ -113,6 +113,8 @@ fn is_safe(expression: &str) -> bool {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn every_text_becomes_a_safe_expression(
         text in any::<String>(),

@@ -246,7 +246,7 @@ fn repeated_beginnings_cost_little() {
         "token: |\n  ",
         "h:5432:a:b:",
     ] {
-        let _ = redact(&piece.repeat(400_000 / piece.len()));
+        let _ = redact(&piece.repeat(100_000 / piece.len()));
     }
 }
 

@@ -239,6 +239,8 @@ fn what_was_done_is_listed_within_its_share() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn every_part_has_its_bound(asked in any::<String>(), replied in "(Next steps|TODO|:|\n|- |\\[ \\]|x|é|\\. |`|#|\\*\\*|1\\.){0,200}", many in 0..400_usize) {
         let turns = vec![TurnText { asked: &asked, replied: &replied }; 3];

@@ -100,7 +100,7 @@ fn perform(top: &Path, (at, act): &(usize, Act)) {
 #[expect(clippy::disallowed_methods, reason = "the default knows the variable, and not whether it is set")]
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 24 };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 12 };
     ProptestConfig { cases, ..default }
 }
 

@@ -80,9 +80,9 @@ fn a_file_that_is_being_copied_is_not_read() {
 fn small_files_are_joined_and_nothing_is_left_of_an_interrupted_write() {
     let (dir, mut folder) = circle();
     let records_dir = dir.path().join("records").join(host(1).to_string());
-    for idx in 1..=1500 {
-        folder.insert(&records(host(1), idx..=idx)).unwrap();
-        if idx == 700 {
+    for idx in (1..=1500).step_by(25) {
+        folder.insert(&records(host(1), idx..=idx + 24)).unwrap();
+        if idx == 701 {
             fs::write(records_dir.join(".unfinished-1-x"), "half").unwrap();
         }
     }

@@ -104,7 +104,7 @@ fn a_forged_version_gives_no_right_to_forget() {
     let elsewhere = ProjectId::from_bytes([9; 16]);
     let forged: [&[usize]; 3] = [&[0, 1, 2], &[0], &[1]];
     let cases = forged.iter().flat_map(|forged| {
-        let versions = [(project(), 0), (project(), 9), (elsewhere, 0), (elsewhere, 9)];
+        let versions = [(project(), 0), (elsewhere, 9)];
         [0x00, 0xff].into_iter().flat_map(move |id| versions.map(|(project, version)| (forged, id, project, version)))
     });
     for (forged, id, project, version) in cases {

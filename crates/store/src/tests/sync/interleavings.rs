@@ -90,7 +90,7 @@ fn run(machine: &mut Machine, engine: &mut Engine, act: Act) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn three_hosts_end_with_the_same_memory(acts in proptest::collection::vec((0_usize..3, act()), 1..60)) {
