@@ -32,7 +32,6 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
 
 /// Returns a command for the cargo that started xtask, without what that one has told xtask about its package: some build scripts
 /// look at these variables, so that their crates, and all that need them, would be built again after each `cargo xtask`.
-#[expect(clippy::disallowed_methods, reason = "xtask is a build tool: it has no Env to be passed")]
 pub fn cargo() -> Command {
     let mut cargo = program(var("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
