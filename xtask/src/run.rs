@@ -34,11 +34,9 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
 /// look at these variables, so that their crates, and all that need them, would be built again after each `cargo xtask`.
 pub fn cargo() -> Command {
     let mut cargo = program(var("CARGO").unwrap_or_else(|| "cargo".into()));
+    let of_package = ["CARGO_PKG_", "CARGO_MANIFEST_"];
     for (name, _) in std::env::vars_os() {
-        if ["CARGO_PKG_", "CARGO_MANIFEST_"]
-            .iter()
-            .any(|of_package| name.as_encoded_bytes().starts_with(of_package.as_bytes()))
-        {
+        if of_package.iter().any(|beginning| name.to_string_lossy().starts_with(beginning)) {
             cargo.env_remove(name);
         }
     }

@@ -164,8 +164,9 @@ fn replace_in_tmux(sockets: &BTreeSet<String>, old: &[PathBuf], exe: &Path) {
     for server in sockets.iter().map(in_hook).filter(Server::answers) {
         let Some(command) = server.globals(&[COMMAND]).ok().and_then(|mut values| values.pop()) else { continue };
         for (folder, current) in old.iter().filter_map(|folder| Some((folder, beside(folder, exe)?))) {
-            let quoted = shell_single_quote(&folder.to_string_lossy());
-            if let Some(begins) = command.rfind(&format!("{}/", quoted.trim_end_matches('\''))) {
+            // The quoted path of an executable begins as that of its folder does, whatever the path contains.
+            let quoted = shell_single_quote(&format!("{}/", folder.display()));
+            if let Some(begins) = command.rfind(quoted.strip_suffix('\'').unwrap_or(&quoted)) {
                 let exe = shell_single_quote(&current.join("bin").join(COMMAND_LINE).to_string_lossy());
                 // A server that does not take it goes on until `longhaul tmux setup` runs again.
                 let _ = server.run(&[words(["set-option", "-g", COMMAND, &format!("{}{exe}", &command[..begins])])]);
