@@ -16,7 +16,7 @@ use longhaul_setup::install::{
 use longhaul_setup::uninstall::{self, Data};
 use longhaul_setup::{
     AgentSetup, Bundle, CurrentState, Error, InstallMode, InstallPaths, Manifest, NotifyChoice, PLUGIN, TmuxServer,
-    check, hooks_switched_off, lock_installation, perform, plan_hooks, plan_install, plan_uninstall,
+    check, lock_installation, perform, plan_hooks, plan_install, plan_uninstall,
 };
 
 use super::Exit;
@@ -72,12 +72,13 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         let paths = InstallPaths::of(env, &shell)?;
         let _lock = lock_installation(&paths.home)?;
         let mut plan = plan_install(agent, env, &shell, &paths, &exe)?;
-        if let Some(feature) = hooks_switched_off(agent, env, &shell)? {
+        if let Some((feature, enable)) = plan_hooks(agent, env, &shell)? {
             let question = format!(
                 "Codex's feature `{feature}`, without which no hook runs, is switched off. Switch it on? (config.toml)"
             );
             if choose(args, (None, true), &question)? {
-                plan_hooks(agent, env, &shell, feature, &mut plan)?;
+                plan.steps.extend(enable.steps);
+                plan.notes.extend(enable.notes);
             } else {
                 plan.notes.push(format!("Codex runs no hook before you run `codex features enable {feature}`."));
             }
@@ -269,7 +270,7 @@ pub(crate) fn uninstall(env: &Env, args: &UninstallArgs) -> anyhow::Result<Exit>
         return Ok(Exit::Success);
     }
     let state = CurrentState::read(env, &shell)?;
-    if args.purge && state.data.is_some() && !args.dry_run {
+    if args.purge && paths.data.dir().exists() && !args.dry_run {
         let folder = paths.data.dir().display();
         confirm(&format!("Delete all data in {folder}? This cannot be undone."), args.yes)?;
     }
