@@ -164,7 +164,6 @@ pub(crate) fn file(path: &[u8], status: char) -> Value {
     json!({ "path": encoded_path(path), "name": shown_path(path), "status": status })
 }
 
-/// Returns a project.
 pub(crate) fn project(project: &KnownProject) -> Value {
     json!({
         "name": project.name,
@@ -182,13 +181,8 @@ fn cut(text: &str, chars: usize) -> String {
     }
 }
 
-/// Parses an id. A number alone is an observation.
-pub(crate) fn parse(text: &str) -> Result<RecordId, Problem> {
-    parse_as(text, What::Observation)
-}
-
 /// Parses an id. A number alone is a `what`.
-pub(crate) fn parse_as(text: &str, what: What) -> Result<RecordId, Problem> {
+pub(crate) fn parse(text: &str, what: What) -> Result<RecordId, Problem> {
     let unreadable = || Problem::unreadable(format!("{text:?} is not the id of a record"), RecordId::EXAMPLES);
     RecordId::parse(text, what).ok_or_else(unreadable)
 }
@@ -216,14 +210,12 @@ pub(crate) fn refuse_unknown(uri: &Uri, known: &[&str]) -> Result<(), Problem> {
 }
 
 impl Params {
-    /// Parses the parameters of an address.
     pub(crate) fn of(uri: &Uri) -> Self {
         let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let given = pairs.filter(|(_, value)| !value.is_empty());
         Self { values: given.map(|(name, value)| (name.into_owned(), value.into_owned())).collect() }
     }
 
-    /// Returns a text.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
@@ -249,7 +241,6 @@ impl Params {
         Ok(usize::try_from(number).unwrap_or(default))
     }
 
-    /// Returns a day.
     pub(crate) fn day(&self, name: &str) -> Result<Option<Date>, Problem> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let date = Date::parse(text);
