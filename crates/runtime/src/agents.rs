@@ -113,7 +113,7 @@ impl AgentCall {
                 self.payload.set_prompt_id(&id.chars().take(MAX_ID_CHARS).collect::<String>());
             }
         } else if self.event() == EventName::UserPromptSubmit
-            && agent.prompt_ids == longhaul_agents::PromptIds::TimeOfPrompt
+            && !agent.sends_prompt_ids
             && let Some(id) = self.payload.text("prompt_id")
         {
             files::replace(&prompt_file, id.as_bytes())?;
