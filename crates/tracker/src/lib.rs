@@ -8,8 +8,8 @@ mod state;
 mod tmux;
 
 pub use crate::agent::{
-    Agent, Attention, LOOPING, Pane, REASON_CHARS, TEAMMATE, age, agent_type, attention, free_orphans,
-    project_and_worktree, prompt_summary,
+    Agent, LOOPING, Pane, REASON_CHARS, TEAMMATE, age, agent_type, attention, free_orphans, project_and_worktree,
+    prompt_summary,
 };
 pub use crate::reconcile::{
     ClientRecord, ClientStatus, CodexWindow, FoundSession, LivePane, Process, RemovalReason, Viewer, agent_below,
