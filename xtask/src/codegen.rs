@@ -135,9 +135,9 @@ fn agent_feature_table() -> String {
         Support::No(reason) => format!("no: {reason}"),
     };
     let titles = longhaul_agents::ALL.map(|agent| agent.title);
-    let rows = Feature::ALL.into_iter().map(|feature| {
+    let rows = Feature::ALL.into_iter().map(|(feature, about)| {
         let cells = longhaul_agents::ALL.map(|agent| cell(feature, agent));
-        std::iter::once(feature.about().to_owned()).chain(cells).collect()
+        std::iter::once(about.to_owned()).chain(cells).collect()
     });
     lines(std::iter::once("").chain(titles).map(str::to_owned).collect(), rows)
 }

@@ -83,21 +83,6 @@ impl EventRule {
     pub(crate) const fn new(theirs: &'static str, ours: EventName, seconds: u64) -> Self {
         Self { theirs, ours, seconds, condition: Condition::Always, argument: theirs, about: "" }
     }
-
-    pub(crate) const fn called(mut self, argument: &'static str) -> Self {
-        self.argument = argument;
-        self
-    }
-
-    pub(crate) const fn about(mut self, about: &'static str) -> Self {
-        self.about = about;
-        self
-    }
-
-    pub(crate) const fn only_if(mut self, condition: Condition) -> Self {
-        self.condition = condition;
-        self
-    }
 }
 
 /// Which events of a kind count.
@@ -184,10 +169,10 @@ pub enum ConfigShape {
     CodexHooks,
 }
 
-/// What Longhaul does for an agent; see [`Feature::about`].
+/// What Longhaul does for an agent; see [`Feature::ALL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "`about` describes each of them")]
+#[expect(missing_docs, reason = "`ALL` describes each of them")]
 pub enum Feature {
     Status,
     Permission,
@@ -203,37 +188,20 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Every feature, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
-        Self::Status,
-        Self::Permission,
-        Self::Memory,
-        Self::Recall,
-        Self::Handoff,
-        Self::Compaction,
-        Self::Mcp,
-        Self::Monitor,
-        Self::Resume,
-        Self::Bookmarks,
-        Self::Continuation,
+    /// Every feature, in the order of the documentation, with what it is.
+    pub const ALL: [(Self, &'static str); 11] = [
+        (Self::Status, "State of the session in tmux, the view and the viewer"),
+        (Self::Permission, "Blocked while a dialog asks for permission"),
+        (Self::Memory, "Prompts, tool calls and replies are stored and found"),
+        (Self::Recall, "Memory page at the start of a session, passages added to prompts"),
+        (Self::Handoff, "Continues another session, and can be continued by another one"),
+        (Self::Compaction, "What the summary lacks is given back after a compaction"),
+        (Self::Mcp, "Search tools over MCP"),
+        (Self::Monitor, "How full the context is"),
+        (Self::Resume, "Can be resumed by its id"),
+        (Self::Bookmarks, "Bookmarks"),
+        (Self::Continuation, "Continuation when the context is full"),
     ];
-
-    /// Returns what the feature is, for the documentation.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Status => "State of the session in tmux, the view and the viewer",
-            Self::Permission => "Blocked while a dialog asks for permission",
-            Self::Memory => "Prompts, tool calls and replies are stored and found",
-            Self::Recall => "Memory page at the start of a session, passages added to prompts",
-            Self::Handoff => "Continues another session, and can be continued by another one",
-            Self::Compaction => "What the summary lacks is given back after a compaction",
-            Self::Mcp => "Search tools over MCP",
-            Self::Monitor => "How full the context is",
-            Self::Resume => "Can be resumed by its id",
-            Self::Bookmarks => "Bookmarks",
-            Self::Continuation => "Continuation when the context is full",
-        }
-    }
 }
 
 /// Whether a feature works.

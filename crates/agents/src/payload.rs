@@ -30,14 +30,17 @@ pub enum PayloadError {
 
 /// A payload of an agent.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Payload {
     agent: &'static Agent,
     /// The event of Claude Code.
-    event: EventName,
+    pub event: EventName,
     /// The name that the agent gives the event.
-    theirs: &'static str,
-    session: SessionId,
-    transcript: Option<String>,
+    pub theirs: &'static str,
+    /// The session.
+    pub session: SessionId,
+    /// The path of the agent's own transcript. Longhaul reads nothing but the use of the context in it.
+    pub transcript: Option<String>,
     members: Members,
 }
 
@@ -58,26 +61,6 @@ impl Payload {
         let mut payload = Self { agent, event: rule.ours, theirs: rule.theirs, session, transcript: None, members };
         payload.translate();
         Ok(Some(payload))
-    }
-
-    /// Returns the event of Claude Code.
-    pub fn event(&self) -> EventName {
-        self.event
-    }
-
-    /// Returns the name that the agent gives the event.
-    pub fn theirs(&self) -> &'static str {
-        self.theirs
-    }
-
-    /// Returns the session.
-    pub fn session(&self) -> &SessionId {
-        &self.session
-    }
-
-    /// Returns the path of the agent's own transcript. Longhaul reads nothing but the use of the context in it.
-    pub fn transcript(&self) -> Option<&str> {
-        self.transcript.as_deref()
     }
 
     /// Returns the text of a field, under Claude Code's name; `None` if it is blank or not a text.

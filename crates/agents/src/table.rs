@@ -25,27 +25,41 @@ const CODEX: Agent = Agent {
     // arguments of the events may ever change.
     option: "--codex",
     events: &[
-        EventRule::new("SessionStart", EventName::SessionStart, 5)
-            .called("session-start")
-            .about("Records the session; shows what it continues, and the project's memory; after a compaction, what its summary lacks"),
-        EventRule::new("UserPromptSubmit", EventName::UserPromptSubmit, 3).called("user-prompt-submit").about(
-            "A turn begins: working; records the prompt, writes a baton for `$longhaul handoff`, and adds what other sessions said about it",
-        ),
-        EventRule::new("PermissionRequest", EventName::PermissionRequest, 3)
-            .called("permission-request")
-            .about("The session waits for an answer: blocked"),
-        EventRule::new("PostToolUse", EventName::PostToolUse, 3)
-            .called("post-tool-use")
-            .about("The answer was given: working"),
-        EventRule::new("PreCompact", EventName::PreCompact, 10)
-            .called("pre-compact")
-            .about("Stores the conversation before it is compacted, and what will be needed of it"),
-        EventRule::new("Stop", EventName::Stop, 5).called("stop").about(
-            "The turn is over: completed; stores and summarizes it from the rollout; writes a baton near the limit of the context",
-        ),
-        EventRule::new("SessionEnd", EventName::SessionEnd, 3)
-            .called("session-end")
-            .about("Removes the session from the counts in tmux"),
+        EventRule {
+            argument: "session-start",
+            about: "Records the session; shows what it continues, and the project's memory; after a compaction, what its summary lacks",
+            ..EventRule::new("SessionStart", EventName::SessionStart, 5)
+        },
+        EventRule {
+            argument: "user-prompt-submit",
+            about: "A turn begins: working; records the prompt, writes a baton for `$longhaul handoff`, and adds what other sessions said about it",
+            ..EventRule::new("UserPromptSubmit", EventName::UserPromptSubmit, 3)
+        },
+        EventRule {
+            argument: "permission-request",
+            about: "The session waits for an answer: blocked",
+            ..EventRule::new("PermissionRequest", EventName::PermissionRequest, 3)
+        },
+        EventRule {
+            argument: "post-tool-use",
+            about: "The answer was given: working",
+            ..EventRule::new("PostToolUse", EventName::PostToolUse, 3)
+        },
+        EventRule {
+            argument: "pre-compact",
+            about: "Stores the conversation before it is compacted, and what will be needed of it",
+            ..EventRule::new("PreCompact", EventName::PreCompact, 10)
+        },
+        EventRule {
+            argument: "stop",
+            about: "The turn is over: completed; stores and summarizes it from the rollout; writes a baton near the limit of the context",
+            ..EventRule::new("Stop", EventName::Stop, 5)
+        },
+        EventRule {
+            argument: "session-end",
+            about: "Removes the session from the counts in tmux",
+            ..EventRule::new("SessionEnd", EventName::SessionEnd, 3)
+        },
     ],
     fields: &[],
     tools: &[("exec_command", "Bash"), ("view_image", "Read"), ("update_plan", "TodoWrite")],
@@ -77,9 +91,14 @@ const GEMINI: Agent = Agent {
     // every request, also when nothing is compressed.
     events: &[
         EventRule::new("SessionStart", EventName::SessionStart, 5),
-        EventRule::new("BeforeAgent", EventName::UserPromptSubmit, 3).only_if(Condition::Filled("prompt")),
-        EventRule::new("Notification", EventName::PermissionRequest, 3)
-            .only_if(Condition::Equals("notification_type", "ToolPermission")),
+        EventRule {
+            condition: Condition::Filled("prompt"),
+            ..EventRule::new("BeforeAgent", EventName::UserPromptSubmit, 3)
+        },
+        EventRule {
+            condition: Condition::Equals("notification_type", "ToolPermission"),
+            ..EventRule::new("Notification", EventName::PermissionRequest, 3)
+        },
         EventRule::new("AfterTool", EventName::PostToolUse, 3),
         EventRule::new("AfterAgent", EventName::Stop, 5),
         EventRule::new("SessionEnd", EventName::SessionEnd, 3),
@@ -143,7 +162,10 @@ const QWEN: Agent = Agent {
     events: &[
         EventRule::new("SessionStart", EventName::SessionStart, 5),
         // It is also sent with every result of a tool, without a text.
-        EventRule::new("UserPromptSubmit", EventName::UserPromptSubmit, 3).only_if(Condition::Filled("prompt")),
+        EventRule {
+            condition: Condition::Filled("prompt"),
+            ..EventRule::new("UserPromptSubmit", EventName::UserPromptSubmit, 3)
+        },
         EventRule::new("PermissionRequest", EventName::PermissionRequest, 3),
         EventRule::new("PostToolUse", EventName::PostToolUse, 3),
         EventRule::new("PostToolUseFailure", EventName::PostToolUseFailure, 3),
@@ -208,7 +230,10 @@ const OPENCODE: Agent = Agent {
     option: "--agent opencode",
     events: &[
         EventRule::new("session.start", EventName::SessionStart, 5),
-        EventRule::new("chat.message", EventName::UserPromptSubmit, 3).only_if(Condition::Filled("prompt")),
+        EventRule {
+            condition: Condition::Filled("prompt"),
+            ..EventRule::new("chat.message", EventName::UserPromptSubmit, 3)
+        },
         EventRule::new("permission.asked", EventName::PermissionRequest, 3),
         // The answer to a dialog: the session works again.
         EventRule::new("permission.replied", EventName::PostToolUse, 3),

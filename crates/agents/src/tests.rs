@@ -25,7 +25,7 @@ fn translated((agent, event, text): (&str, &str, &str)) -> Option<Payload> {
 #[track_caller]
 fn check(recorded: (&str, &str, &str), event: EventName, wanted: Value) {
     let payload = translated(recorded).expect("it counts");
-    assert_eq!(payload.event(), event);
+    assert_eq!(payload.event, event);
     let got: Value = serde_json::from_str(&payload.to_claude()).unwrap();
     assert_eq!(got["hook_event_name"], event.as_str());
     assert!(got["session_id"].as_str().unwrap().starts_with(&format!("{}:", recorded.0)), "{got}");
@@ -53,17 +53,17 @@ fn gemini_shows_the_model_nothing_after_a_clear() {
 #[test]
 fn the_agents_own_name_of_an_event_and_its_transcript_are_kept() {
     let payload = translated(recorded!("gemini", "AfterAgent")).unwrap();
-    assert_eq!(payload.theirs(), "AfterAgent");
+    assert_eq!(payload.theirs, "AfterAgent");
     let transcript = "/home/dev/.gemini/tmp/project/chats/session-2026-11-16T17-30-37474396.jsonl";
-    assert_eq!(payload.transcript(), Some(transcript));
+    assert_eq!(payload.transcript.as_deref(), Some(transcript));
     let payload = translated(("gemini", "after-agent", r#"{"session_id":"a"}"#)).unwrap();
-    assert_eq!((payload.theirs(), payload.transcript()), ("AfterAgent", None));
+    assert_eq!((payload.theirs, payload.transcript.as_deref()), ("AfterAgent", None));
 }
 
 #[test]
 fn geminis_prompt_is_identified_by_its_time() {
     let payload = translated(recorded!("gemini", "BeforeAgent")).unwrap();
-    assert_eq!(payload.event(), EventName::UserPromptSubmit);
+    assert_eq!(payload.event, EventName::UserPromptSubmit);
     assert_eq!(payload.text("prompt").as_deref(), Some("WRITE:note.txt;;SAY:written"));
     assert_eq!(payload.text("prompt_id"), payload.text("timestamp"));
     let mut after = translated(recorded!("gemini", "AfterAgent")).unwrap();
@@ -183,7 +183,7 @@ fn a_member_with_claude_codes_name_is_kept() {
 fn call(tool: &str, response: Value) -> (EventName, Value) {
     let text = json!({ "session_id": "a", "tool_name": tool, "tool_input": {}, "tool_response": response });
     let payload = Payload::parse(find("gemini").unwrap(), "AfterTool", &text.to_string()).unwrap().unwrap();
-    (payload.event(), serde_json::from_str(&payload.to_claude()).unwrap())
+    (payload.event, serde_json::from_str(&payload.to_claude()).unwrap())
 }
 
 #[test]
@@ -291,14 +291,17 @@ fn the_agents_with_several_sessions_are_agents() {
 fn every_feature_that_is_limited_has_one_reason() {
     for agent in ALL {
         let limited: Vec<Feature> = agent.limits.iter().map(|(feature, _)| *feature).collect();
-        let not_working = Feature::ALL.into_iter().filter(|feature| agent.support(*feature) != Support::Works);
+        let not_working = Feature::ALL
+            .map(|(feature, _)| feature)
+            .into_iter()
+            .filter(|feature| agent.support(*feature) != Support::Works);
         assert_eq!(limited, not_working.collect::<Vec<_>>(), "{}", agent.name);
     }
 }
 
 #[test]
 fn every_feature_has_a_description_of_its_own() {
-    let texts: BTreeSet<&str> = Feature::ALL.into_iter().map(Feature::about).collect();
+    let texts: BTreeSet<&str> = Feature::ALL.into_iter().map(|(_, about)| about).collect();
     assert_eq!(texts.len(), Feature::ALL.len());
     assert!(texts.contains("How full the context is"));
 }

@@ -513,7 +513,7 @@ impl World {
         // What happens in the millisecond of the decision comes after it.
         let is_later = |(when, _): &&(u64, Change)| *when > at && *when < until;
         let mut later = self.history.iter().filter(is_later);
-        !later.any(|(_, change)| matches!(change, Change::Status(one, _) if *one == session))
+        !later.any(|(_, change)| matches!(change, Change::Status(changed, _) if *changed == session))
     }
 }
 

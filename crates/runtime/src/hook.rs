@@ -538,7 +538,7 @@ impl<E: HookEvent<'static>> Hook<E> {
                 }
             } else {
                 // The agent expects its own name of the event.
-                output.hook_event_name = call.payload.theirs();
+                output.hook_event_name = call.payload.theirs;
                 hook.reply.hook_specific_output = Some(output);
             }
         }

@@ -17,7 +17,7 @@ pub fn prompt_summary(prompt: &str) -> String {
 }
 
 /// A pane of a tmux server. The socket is part of it, because pane ids of two servers can be the same.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Pane {
     /// The path of the server's socket.
     pub socket: String,

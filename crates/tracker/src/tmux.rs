@@ -67,8 +67,6 @@ pub const OPTIONS: [OptionName; 21] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     values: [String; OPTIONS.len()],
-    /// Whether the status line shows a project's name.
-    pub show_project: bool,
 }
 
 impl Default for Options {
@@ -82,12 +80,14 @@ impl Options {
     ///
     /// An empty value counts as unset, because tmux does not distinguish the two.
     pub fn from_values(value: impl Fn(usize) -> Option<String>) -> Self {
-        let values = std::array::from_fn(|at| {
-            value(at).filter(|value| !value.is_empty()).unwrap_or_else(|| OPTIONS[at].default.to_owned())
-        });
-        let mut options = Self { values, show_project: false };
-        options.show_project = is_on(options.get("show-project"));
-        options
+        let or_default =
+            |at: usize| value(at).filter(|value| !value.is_empty()).unwrap_or_else(|| OPTIONS[at].default.to_owned());
+        Self { values: std::array::from_fn(or_default) }
+    }
+
+    /// Returns whether the status line shows a project's name.
+    pub fn shows_project(&self) -> bool {
+        is_on(self.get("show-project"))
     }
 
     /// Returns whether the status line shows how many sessions can be reopened.
@@ -165,7 +165,7 @@ pub fn render(agents: &[Agent], options: &Options, now: u64) -> String {
         }
     });
     let mut text = parts.join(" ");
-    if options.show_project
+    if options.shows_project()
         && let Some(agent) = most_pressing(&counted)
     {
         text.push_str(&format!(" @{}", escape(&agent.project)));

@@ -96,7 +96,6 @@ pub(crate) fn projects(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     Ok(request.store.projects()?.iter().map(shapes::project).collect())
 }
 
-/// Returns the number of new records per day.
 pub(crate) fn plots(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     let days = LastDays::of(request.params, longhaul_runtime::env().now)?;
     let project = request.project()?;
@@ -145,7 +144,6 @@ fn first_day(now: Millis, days: i64) -> Option<(Millis, i32)> {
     Some((Millis(u64::try_from(first.timestamp().as_millisecond()).ok()?), first.offset().seconds()))
 }
 
-/// Renders what a new session of a project would be shown.
 pub(crate) fn context(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     let name = request.params.needed("project")?;
     let chars = request.params.number("chars", SMALLEST_PAGE..=CONTEXT_CHARS as i64, CONTEXT_CHARS as i64)?;
@@ -178,7 +176,6 @@ static ASKED: Semaphore = Semaphore::const_new(4);
 /// Until when the endpoint is not called.
 static PAUSED: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// Returns the vector of a text.
 pub(crate) async fn embedding(State(worker): State<Shared>, request: Request) -> Answer {
     let text = Params::of(request.uri()).needed("text")?.to_owned();
     let (env, config) = worker.now()?;
@@ -247,7 +244,6 @@ fn project_json(row: &Row) -> Value {
     with(&row.sum, &[("project", name), ("project_key", row.key.as_str())])
 }
 
-/// Returns a sum with further fields.
 fn with(sum: &Sum, fields: &[(&str, &str)]) -> Value {
     let mut json = sum_json(sum);
     for (name, value) in fields {

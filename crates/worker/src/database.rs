@@ -21,7 +21,6 @@ struct IdleConnection {
     file: u64,
 }
 
-/// The connections.
 #[derive(Debug)]
 pub(crate) struct Database {
     home: Home,

@@ -28,7 +28,6 @@ pub(crate) struct Embedder {
     stop: Arc<Stop>,
 }
 
-/// Starts the loop.
 pub(crate) fn start(home: &Home) -> Embedder {
     let stop = Arc::new(Stop::default());
     let (home, signal) = (home.clone(), Arc::clone(&stop));
@@ -174,7 +173,6 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// A text that every endpoint accepts.
 const PROBE: &str = "dimensions";
 
-/// The vectors that an endpoint has computed.
 #[derive(Debug, Default, PartialEq)]
 struct Computed {
     /// The vectors of the first texts, in order; `None` for a text that has none.
@@ -229,7 +227,6 @@ fn one_by_one(texts: &[String], refusals: &mut Vec<String>, embed: &mut impl FnM
     Ok(vectors)
 }
 
-/// The most dimensions of a vector.
 const MAX_DIMS: usize = 4_096;
 
 /// The bytes that a number of a vector may take in a reply.
@@ -239,7 +236,6 @@ const NUMBER_BYTES: usize = 32;
 const OTHER_BYTES: usize = 64 * 1024;
 const MAX_REPLY: usize = 64 * 1024 * 1024;
 
-/// Why an endpoint has computed no vectors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EmbedError {
     /// It does not accept the request. The cause may be one of the texts, such as one that is too long for its model.
@@ -256,7 +252,6 @@ impl From<Error> for EmbedError {
     }
 }
 
-/// Where texts are sent, and which model answers.
 pub(crate) struct Endpoint {
     url: String,
     model: String,
@@ -298,12 +293,10 @@ impl Endpoint {
         host_of(&self.url)
     }
 
-    /// Returns the name under which its vectors are stored.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Asks how many dimensions its vectors have.
     fn dims(&self) -> Result<usize, EmbedError> {
         let vector = self.embed(&[PROBE.to_owned()])?.into_iter().next().flatten();
         vector.map(|vector| vector.dims()).ok_or_else(|| EmbedError::Failed(format!("{} gave no vector", self.host())))

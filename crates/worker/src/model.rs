@@ -61,7 +61,6 @@ pub(crate) fn start(home: &Home, is_by_hook: bool) -> Summarizer {
 }
 
 impl Summarizer {
-    /// Returns whether a model is being called now.
     pub(crate) fn is_busy(&self) -> bool {
         self.stop.state().busy
     }
@@ -116,7 +115,6 @@ impl Stop {
         self.changed.notify_all();
     }
 
-    /// Waits, unless it is stopped.
     pub(crate) fn wait(&self, time: Duration) {
         let state = self.state();
         drop(self.changed.wait_timeout_while(state, time, |state| !state.stopped));
@@ -174,7 +172,6 @@ enum Round {
     Nothing,
     /// There is nothing to do yet, but there will be soon.
     Waiting,
-    /// The budget is spent.
     Spent,
     Failed,
     /// The worker exits.
@@ -199,7 +196,6 @@ impl<'a> Runner<'a> {
         Self { home, stop, is_by_hook, settled: false, client: None, failures }
     }
 
-    /// Runs until it is stopped.
     fn run(&mut self) {
         while self.stop.is_wanted() {
             let round = self.round().unwrap_or_else(|error| {

@@ -24,7 +24,6 @@ use crate::shapes::Params;
 /// The largest body that is read.
 pub(crate) const BODY: usize = 2 * 1024 * 1024;
 
-/// Passes a request on, or refuses it with the reason.
 pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: Next) -> Response {
     let is_api = is_data(request.uri().path());
     let entry = check(&worker, &request);
@@ -63,7 +62,6 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
 
 /// How a request that passed the checks is handled.
 enum Entry {
-    /// It is answered.
     Pass,
     /// The token or a ticket is in its address: it gets the key of the page.
     Exchange,
@@ -232,7 +230,6 @@ pub(crate) const REQUESTS: (u32, u32) = (2_000, 1_000);
 /// The same for requests without the token.
 pub(crate) const STRANGERS: (u32, u32) = (50, 10);
 
-/// A token bucket.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     size: f64,
@@ -241,7 +238,6 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// Returns a full bucket.
     pub(crate) fn new(size: u32, per_second: u32, now: Instant) -> Self {
         let size = f64::from(size);
         Self { size, per_second: f64::from(per_second), level: Mutex::new((size, now)) }

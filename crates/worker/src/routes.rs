@@ -23,7 +23,6 @@ use crate::serve::Worker;
 use crate::shapes::{Params, refuse_unknown};
 use crate::stream::stream;
 
-/// What every handler gets.
 pub(crate) type Shared = Arc<Worker>;
 
 /// The handler of one method of a path.
@@ -159,7 +158,6 @@ pub(crate) fn routes() -> Vec<Route> {
     routes
 }
 
-/// The parameters of a list of prompts or summaries.
 const LIST: &[&str] = &["project", "session", "before", "limit"];
 
 impl Route {
@@ -191,7 +189,6 @@ pub(crate) fn router(worker: Shared) -> Router {
         .with_state(worker)
 }
 
-/// A file of the viewer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageFile {
     pub(crate) path: &'static str,
@@ -270,10 +267,8 @@ pub(crate) const HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// What a handler returns.
 pub(crate) type Answer = Result<Response, Problem>;
 
-/// Why a request is refused, and how to fix it.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
@@ -286,12 +281,10 @@ impl Problem {
         Self { status, error: error.into(), fix: fix.into() }
     }
 
-    /// A parameter or a body that cannot be read.
     pub(crate) fn unreadable(error: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, error, fix)
     }
 
-    /// Something that does not exist.
     pub(crate) fn missing(error: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, error, fix)
     }

@@ -254,7 +254,7 @@ struct Open {
 
 impl Connections {
     /// Returns a place for a new connection; `None` if every connection has shown a key.
-    pub(crate) fn enter(&self) -> Option<Place> {
+    pub(crate) fn enter(&self) -> Option<ConnectionPlace> {
         let mut open = lock(&self.0);
         if open.tasks.len() >= CONNECTIONS {
             let oldest = *open.tasks.iter().find(|(_, (caller, _))| !caller.is_trusted())?.0;
@@ -266,19 +266,19 @@ impl Connections {
         let (number, caller) = (open.next, Caller::default());
         open.next += 1;
         open.tasks.insert(number, (caller.clone(), None));
-        Some(Place { number, caller, open: Arc::clone(&self.0) })
+        Some(ConnectionPlace { number, caller, open: Arc::clone(&self.0) })
     }
 }
 
 /// The place of one connection, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionPlace {
     number: u64,
     caller: Caller,
     open: Arc<Mutex<Open>>,
 }
 
-impl Place {
+impl ConnectionPlace {
     pub(crate) fn caller(&self) -> Caller {
         self.caller.clone()
     }
@@ -296,7 +296,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         lock(&self.open).tasks.remove(&self.number);
     }

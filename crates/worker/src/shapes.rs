@@ -26,7 +26,6 @@ const TEXT_CHARS: usize = 2_000;
 /// How much a list of snapshots shows of what the session was doing, in characters.
 const DOING_CHARS: usize = 80;
 
-/// Returns a whole record.
 pub(crate) fn whole(entry: &Entry) -> Value {
     let mut value = entry.record.to_json();
     value["tokens"] = tokens_of_chars(entry.bytes).into();
@@ -43,7 +42,6 @@ pub(crate) fn entry(entry: &Entry) -> Value {
     value
 }
 
-/// Returns a session, with its state and its context use.
 pub(crate) fn session(row: &SessionOverview, state: &Value, context: Option<Value>) -> Value {
     let short = |text: &Option<String>| text.as_deref().map(|text| cut(text, PROMPT_CHARS));
     json!({
@@ -187,7 +185,6 @@ pub(crate) fn parse(text: &str, what: What) -> Result<RecordId, Problem> {
     RecordId::parse(text, what).ok_or_else(unreadable)
 }
 
-/// Returns the error for a record that does not exist.
 pub(crate) fn unknown(record: RecordId) -> Problem {
     Problem::missing(format!("there is no record {record}"), "it was deleted or never existed")
 }
@@ -220,7 +217,6 @@ impl Params {
         self.values.get(name).map(String::as_str)
     }
 
-    /// Returns a required text.
     pub(crate) fn needed(&self, name: &str) -> Result<&str, Problem> {
         let missing = || Problem::unreadable(format!("{name} is missing"), format!("add ?{name}=…"));
         self.text(name).ok_or_else(missing)
@@ -235,7 +231,6 @@ impl Params {
         })
     }
 
-    /// Returns the wanted number of items.
     pub(crate) fn limit(&self, most: usize, default: usize) -> Result<usize, Problem> {
         let number = self.number("limit", 1..=most as i64, default as i64)?;
         Ok(usize::try_from(number).unwrap_or(default))
@@ -247,7 +242,6 @@ impl Params {
         date.map(Some).ok_or_else(|| Problem::unreadable(format!("{name} is {text:?}"), "write a day as 2026-01-31"))
     }
 
-    /// Returns kinds that are separated by commas.
     pub(crate) fn kinds(&self) -> Result<Vec<Kind>, Problem> {
         self.list("kind", |name| Kind::from_name(&name.to_lowercase()), &Kind::ALL.map(Kind::as_str))
     }

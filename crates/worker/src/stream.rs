@@ -25,7 +25,6 @@ const MOST: usize = 128;
 /// How many events a listener may leave unread before it is disconnected. The browser connects again and continues.
 const UNREAD: usize = 32;
 
-/// All listeners.
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     clients: Mutex<Vec<mpsc::Sender<Bytes>>>,

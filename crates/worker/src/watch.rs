@@ -33,7 +33,6 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// The maximum number of new rows of each kind in one event.
 const MOST: usize = 100;
 
-/// Runs for as long as the worker does.
 pub(crate) async fn watch(worker: Arc<Worker>) {
     let mut watcher = Watcher::default();
     let mut pinged = Instant::now();
@@ -224,7 +223,6 @@ pub(crate) struct Eyes {
     at: Option<Instant>,
 }
 
-/// The sessions at one time.
 #[derive(Debug, Default)]
 pub(crate) struct SeenSessions {
     pub(crate) observation: Observation,

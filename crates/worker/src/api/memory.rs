@@ -19,7 +19,6 @@ use crate::stream::event;
 /// The maximum length of an outcome, in characters.
 const OUTCOME_CHARS: usize = 200;
 
-/// Finds records.
 pub(crate) fn search(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     let ApiRequest { worker, store, params, .. } = request;
     let wanted = wanted(params)?;
@@ -78,7 +77,6 @@ fn wanted(params: &Params) -> Result<Wanted, Problem> {
     })
 }
 
-/// Lists what happened around a record.
 pub(crate) fn timeline(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     let id = shapes::parse(request.params.needed("id")?, What::Observation)?;
     let side =
@@ -96,7 +94,6 @@ fn order(params: &Params) -> Result<Order, Problem> {
     Order::from_name(name).ok_or_else(|| Problem::unreadable(format!("order is {name:?}"), known()))
 }
 
-/// Answers a question with the best passages.
 pub(crate) fn recall(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     let ApiRequest { worker, store, params, .. } = request;
     let query = memory::question(params.needed("q")?)
@@ -142,7 +139,6 @@ struct Batch {
     ids: Vec<Value>,
 }
 
-/// Returns whole records.
 pub(crate) fn batch(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     let wanted: Batch = request.body()?;
     if wanted.ids.len() > MOST {

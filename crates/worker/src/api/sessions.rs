@@ -29,7 +29,6 @@ pub(crate) fn sessions(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     Ok(json!({ "items": shown(worker, store, &rows)?, "next": next }))
 }
 
-/// Returns everything about a session.
 pub(crate) fn timeline(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     let ApiRequest { worker, store, params, id, .. } = request;
     let (limit, before) = (params.limit(2_000, 500)?, params.cursor("before")?);
@@ -43,7 +42,6 @@ pub(crate) fn timeline(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     Ok(json!({ "session": session, "items": items, "next": next }))
 }
 
-/// Lists the running sessions.
 pub(crate) fn agents(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     let ApiRequest { worker, store, .. } = request;
     let (env, config) = worker.now()?;

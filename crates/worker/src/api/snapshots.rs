@@ -64,7 +64,6 @@ fn notes(store: &Store, session: &str) -> Result<HashMap<u64, String>, Problem> 
     Ok(bookmarks.filter_map(|bookmark| Some((bookmark.created_at, bookmark.note?))).collect())
 }
 
-/// Lists the files that differ between two snapshots.
 pub(crate) fn compare(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     let pair = Pair::of(request)?;
     let listed = first_file_changes(&pair.git, &pair.before, &pair.after, LIST_BYTES);
@@ -87,7 +86,6 @@ pub(crate) fn compare(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     }))
 }
 
-/// Returns the difference of one file between two snapshots.
 pub(crate) fn patch(request: &ApiRequest<'_>) -> Result<Value, Problem> {
     let text = request.params.needed("path")?;
     if text.len() > PATH_BYTES {
@@ -122,7 +120,6 @@ struct Pair {
 }
 
 impl Pair {
-    /// Finds the snapshots that a request names.
     fn of(request: &ApiRequest<'_>) -> Result<Self, Problem> {
         let number = |name: &str| {
             request.params.needed(name)?;

@@ -219,7 +219,6 @@ fn said(program: &str, ended: &Ended) -> String {
     format!("{program} ended with {status}: {}", message.chars().take(300).collect::<String>())
 }
 
-/// An answer and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reply {
     pub(crate) answer: Value,
@@ -235,7 +234,6 @@ pub(crate) enum Failure {
     Failed { error: String, cost: Cost, blame: Blame },
 }
 
-/// The cause of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blame {
     /// The provider: no key, no network, too many requests. Another prompt would fail too.
