@@ -126,7 +126,6 @@ pub(crate) struct Role<'a> {
     pub(crate) home: &'a Path,
     /// The session id that it starts with.
     pub(crate) session: &'a str,
-    /// The stand-in's executable.
     pub(crate) program: &'a Path,
     /// A folder laid out like an installed plugin: `hooks/hooks.json` and `bin/`.
     pub(crate) plugin: &'a Path,
@@ -134,7 +133,6 @@ pub(crate) struct Role<'a> {
 
 /// A running stand-in.
 pub(crate) struct Standin {
-    /// Its pane.
     pub(crate) pane: String,
     /// Its process id.
     pub(crate) pid: u64,
@@ -248,7 +246,6 @@ impl Tmux {
         self.press(pane, &["Enter"])
     }
 
-    /// Types `text` into `pane`.
     pub(crate) fn type_text(&self, pane: &str, text: &str) -> Result<()> {
         run::output(self.command().args(["send-keys", "-t", pane, "-l", "--", text])).map(drop)
     }
