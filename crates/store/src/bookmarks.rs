@@ -2,6 +2,7 @@
 
 use rusqlite::{Row, named_params};
 
+use crate::sql::Sql;
 use crate::sync::host_of_bookmark;
 use crate::{Store, StoreError, cannot};
 
@@ -53,7 +54,7 @@ impl Store {
     /// Stores a bookmark.
     pub fn add_bookmark(&self, bookmark: &NewBookmark<'_>) -> Result<(), StoreError> {
         self.connection
-            .execute(
+            .run(
                 "INSERT INTO bookmarks (session_id, created_at, prompt_id, note, cwd, git_commit, context_tokens)
                  VALUES (:session, :created_at, :prompt_id, :note, :cwd, :git_commit, :context_tokens)",
                 named_params! {
@@ -74,7 +75,7 @@ impl Store {
     pub fn set_dirty(&self, session: &str, created_at: u64, dirty: bool) -> Result<(), StoreError> {
         let update = "UPDATE bookmarks SET git_dirty = ?3 WHERE session_id = ?1 AND created_at = ?2";
         self.connection
-            .execute(update, (session, created_at as i64, dirty))
+            .run(update, (session, created_at as i64, dirty))
             .map(drop)
             .map_err(cannot("update the bookmark"))
     }

@@ -9,7 +9,7 @@ use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_memory::Kind;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params_from_iter};
+use rusqlite::{Connection, OpenFlags, Row, params_from_iter};
 
 use crate::lock_queue::LockQueue;
 use crate::memory::records::{RawText, raw_chars, record, texts};
@@ -17,6 +17,7 @@ use crate::memory::session_row::project_row;
 use crate::recall::Candidate;
 use crate::recall::key::Key;
 use crate::row_ids::{ProjectRow, Time};
+use crate::sql::Sql;
 use crate::sync::{host_of, host_of_bookmark};
 use crate::{Record, RecordId, Store, StoreError, What, cannot};
 
@@ -182,7 +183,7 @@ fn page(what: What, only: &Only<'_>) -> (String, Vec<Value>) {
 
 fn newest(connection: &Connection) -> rusqlite::Result<Newest> {
     let number = |sql: &str| -> rusqlite::Result<i64> {
-        Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
+        Ok(connection.one_with(sql, [], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
     };
     Ok(Newest {
         prompt: number("SELECT max(id) FROM prompts")?,
@@ -285,16 +286,15 @@ impl Store {
         before: Option<(Millis, i64)>,
         limit: usize,
     ) -> Result<Vec<SessionOverview>, StoreError> {
-        let failed = cannot("list the sessions");
         let (at, id) = before.map_or((i64::MAX, i64::MAX), |(at, id)| (at.0 as i64, id));
         let sql = format!(
             "SELECT {SESSION_COLUMNS} FROM sessions s
              WHERE (?1 IS NULL OR s.project_key = ?1) AND (s.created_at, s.id) < (?2, ?3)
              ORDER BY s.created_at DESC, s.id DESC LIMIT ?4"
         );
-        let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
-        let rows = statement.query_map((project_key, at, id, limit as i64), read_session).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection
+            .all_with(&sql, (project_key, at, id, limit as i64), read_session)
+            .map_err(cannot("list the sessions"))
     }
 
     /// Returns one session.
@@ -305,7 +305,7 @@ impl Store {
 
 fn overview(connection: &Connection, session: &str) -> rusqlite::Result<Option<SessionOverview>> {
     let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions s WHERE s.session_id = ?1");
-    connection.prepare_cached(&sql)?.query_row([session], read_session).optional()
+    connection.first_with(&sql, [session], read_session)
 }
 
 fn read_session(row: &Row<'_>) -> rusqlite::Result<SessionOverview> {

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use super::records::maker;
 use super::session_row::project_number;
 use super::{RecordId, What, millis};
+use crate::sql::Sql;
 use crate::sync::host_of;
 use crate::{Store, StoreError, cannot, limit};
 
@@ -75,7 +76,7 @@ impl Store {
     /// Returns how many observations a project has.
     pub fn count_records(&self, project_key: &str) -> Result<u64, StoreError> {
         let sql = "SELECT observations FROM projects WHERE project_key = ?1";
-        let count = self.connection.query_row(sql, [project_key], |row| row.get::<_, i64>(0)).optional();
+        let count = self.connection.first_with(sql, [project_key], |row| row.get::<_, i64>(0));
         Ok(count.map_err(cannot("count the records"))?.unwrap_or_default().unsigned_abs())
     }
 }
@@ -102,8 +103,7 @@ fn sessions(connection: &Connection, project_key: &str, most: usize) -> rusqlite
         ),
     ];
     for (sql, enough) in lists {
-        let ids: Vec<i64> =
-            connection.prepare_cached(&sql)?.query_map([project_key], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let ids: Vec<i64> = connection.all(&sql, [project_key])?;
         for id in ids {
             if found.len() < enough && seen.insert(id) {
                 found.extend(session(connection, project, id)?);
@@ -117,9 +117,10 @@ fn sessions(connection: &Connection, project_key: &str, most: usize) -> rusqlite
 
 /// Reads a session; `None` where nothing is known of it but that it began.
 fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<Option<PageSession>> {
-    let (session, first): (String, Option<String>) = connection
-        .prepare_cached("SELECT session_id, substr(first_user_prompt, 1, ?2) FROM sessions WHERE id = ?1")?
-        .query_row((id, PROMPT_CHARS as i64), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (session, first): (String, Option<String>) = connection.one(
+        "SELECT session_id, substr(first_user_prompt, 1, ?2) FROM sessions WHERE id = ?1",
+        (id, PROMPT_CHARS as i64),
+    )?;
     let summary = connection
         .prepare_cached(
             // A clock may have stepped back within the session: the number of the prompt says which is the last.
@@ -137,7 +138,7 @@ fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<O
              ORDER BY prompt_number {end} LIMIT 1"
         );
         let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, millis(row.get(1)?), row.get::<_, String>(2)?));
-        connection.prepare_cached(&sql)?.query_row((id, PROMPT_CHARS as i64), read).optional()
+        connection.first_with(&sql, (id, PROMPT_CHARS as i64), read)
     };
     // What no hook has reported is known from what was imported.
     let prompt = if summary.is_none() || first.is_none() { of_prompt("ASC")? } else { None };
@@ -191,11 +192,9 @@ fn records(
          WHERE kind IN ('decision', 'note') OR command_key IS NOT NULL",
         limit(newest)
     );
-    let mut found: Vec<PageRecord> =
-        connection.prepare_cached(&sql)?.query_map([project], read)?.collect::<Result<_, _>>()?;
+    let mut found: Vec<PageRecord> = connection.all_with(&sql, [project], read)?;
     let sql = format!("{} {}", older_notes(), limit(notes));
-    let older: Vec<PageRecord> =
-        connection.prepare_cached(&sql)?.query_map([project], read)?.collect::<Result<_, _>>()?;
+    let older: Vec<PageRecord> = connection.all_with(&sql, [project], read)?;
     let known: HashSet<i64> = found.iter().map(|record| record.id).collect();
     found.extend(older.into_iter().filter(|note| !known.contains(&note.id)));
     found.sort_by_key(|record| std::cmp::Reverse((record.at, record.id)));

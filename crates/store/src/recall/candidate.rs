@@ -8,12 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 
 use longhaul_memory::{Field, Kind, Look, Looker, MadeBy, Subject, WEIGHTS, amends, decides};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use super::key::Key;
 use super::replies;
 use crate::memory::records::{raw_chars, texts};
 use crate::memory::{Hit, Score, millis};
+use crate::sql::Sql;
 use crate::sync::{host_of, host_row_of};
 use crate::turns::is_taken_back;
 use crate::{RecordId, What};
@@ -68,7 +69,7 @@ impl Candidate {
         let table = key.what().table();
         let sql =
             format!("SELECT session_id, project_id, prompt_number, created_at, {columns} FROM {table} WHERE id = ?1");
-        let found = connection.prepare_cached(&sql)?.query_row([key.id()], |row| Self::of(key, row)).optional()?;
+        let found = connection.first_with(&sql, [key.id()], |row| Self::of(key, row))?;
         let Some(mut found) = found else { return Ok(None) };
         found.host = host_row_of(connection, key.what(), key.id())?;
         if found.what == What::Prompt {
@@ -82,10 +83,7 @@ impl Candidate {
     /// Reads the prompt with a number in a session.
     pub(super) fn prompt(connection: &Connection, session: i64, number: i64) -> rusqlite::Result<Option<Self>> {
         let sql = "SELECT id, project_id FROM prompts WHERE session_id = ?1 AND prompt_number = ?2";
-        let found: Option<(i64, i64)> = connection
-            .prepare_cached(sql)?
-            .query_row((session, number), |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
+        let found: Option<(i64, i64)> = connection.first(sql, (session, number))?;
         match found {
             Some((id, project)) => Self::read(connection, Key::new(project, What::Prompt, id)),
             None => Ok(None),
@@ -190,9 +188,7 @@ impl Candidate {
 
     /// Returns it in one line.
     pub(crate) fn line(&self, connection: &Connection) -> rusqlite::Result<Hit> {
-        let name = |sql: &str, row: Option<i64>| {
-            connection.prepare_cached(sql)?.query_row([row], |row| row.get::<_, String>(0)).optional()
-        };
+        let name = |sql: &str, row: Option<i64>| connection.first_with(sql, [row], |row| row.get::<_, String>(0));
         let title = match self.what {
             What::Prompt => self.title.trim_start().lines().next().unwrap_or_default().to_owned(),
             What::Observation | What::Summary => self.title.clone(),

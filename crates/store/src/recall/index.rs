@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use longhaul_memory::Terms;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use super::key::Key;
 use super::{backlog, replies, trigrams};
+use crate::sql::Sql;
 use crate::sync::{host_row_of, row_is_forgotten};
 use crate::{RecordId, What, vectors};
 
@@ -103,7 +104,7 @@ fn count(connection: &Connection, what: What, id: i64, change: i64) -> rusqlite:
     }
     let sql = "UPDATE projects SET observations = observations + ?2
                WHERE id = (SELECT project_id FROM observations WHERE id = ?1)";
-    connection.prepare_cached(sql)?.execute((id, change)).map(drop)
+    connection.run(sql, (id, change)).map(drop)
 }
 
 /// Adds a record that was queued for the index. Returns the number of bytes of its terms.
@@ -166,8 +167,7 @@ pub(crate) fn forget_project(connection: &Connection, project: i64) -> rusqlite:
 fn forget_where(connection: &Connection, condition: &str, value: i64) -> rusqlite::Result<()> {
     for what in What::ALL {
         let sql = format!("SELECT id FROM {} WHERE {condition}", what.table());
-        let ids: Vec<i64> =
-            connection.prepare(&sql)?.query_map([value], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let ids: Vec<i64> = connection.all(&sql, [value])?;
         for id in ids {
             forget(connection, what, id)?;
         }
@@ -210,8 +210,7 @@ pub(super) fn rows(
     range: &RangeInclusive<i64>,
     limit: usize,
 ) -> rusqlite::Result<Vec<i64>> {
-    let mut statement = connection.prepare_cached(FIND)?;
-    statement.query_map((expression, range.start(), range.end(), limit as i64), |row| row.get(0))?.collect()
+    connection.all(FIND, (expression, range.start(), range.end(), limit as i64))
 }
 
 /// Reads a record in the form of the index.
@@ -240,7 +239,7 @@ fn read_of(connection: &Connection, what: What, id: i64, host: Option<i64>) -> r
         }
         Ok(Indexed { key, terms: terms(&scope, texts.iter().map(String::as_str)) })
     };
-    connection.prepare_cached(&sql)?.query_row([id], read).optional()
+    connection.first_with(&sql, [id], read)
 }
 
 /// Puts one list of terms in the place of another.
@@ -264,7 +263,7 @@ pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite
     if !backlog::is_current(connection)? {
         return Ok(());
     }
-    connection.prepare_cached(INSERT)?.execute((row, terms)).map(drop)
+    connection.run(INSERT, (row, terms)).map(drop)
 }
 
 /// Removes terms from a row. Does nothing while the index is to be built again; code that deletes records replaces it
@@ -274,7 +273,7 @@ pub(crate) fn delete(connection: &Connection, row: i64, terms: &str) -> rusqlite
         return Ok(());
     }
     let sql = "INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', ?1, ?2)";
-    connection.prepare_cached(sql)?.execute((row, terms)).map(drop)
+    connection.run(sql, (row, terms)).map(drop)
 }
 
 #[cfg(test)]

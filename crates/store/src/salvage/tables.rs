@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::pages::{PageRows, Pages, StoredRow, Trees, rows_of};
+use crate::sql::Sql;
 
 /// What is salvaged, in this order: rows refer to those of the tables before. Indexes and vectors are made from the rows again,
 /// and what only concerns running sessions is out of date.
@@ -50,7 +51,7 @@ pub(super) struct Column {
 impl Table {
     fn read(connection: &Connection, name: &'static str) -> rusqlite::Result<Self> {
         let sql = "SELECT wr FROM pragma_table_list(?1) WHERE schema = 'main'";
-        let has_numbers = !connection.query_row(sql, [name], |row| row.get::<_, bool>(0))?;
+        let has_numbers = !connection.one_with(sql, [name], |row| row.get::<_, bool>(0))?;
         // Generated columns are not stored.
         let sql = "SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk FROM pragma_table_xinfo(?1)
                    WHERE hidden = 0 ORDER BY cid";

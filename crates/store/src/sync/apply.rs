@@ -3,7 +3,7 @@
 
 use longhaul_core::Millis;
 use longhaul_sync::{Body, BookmarkBody, Entry, ObservationBody, PromptBody, SealedRecord, SummaryBody};
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, named_params};
 
 use super::circle::is_own_host;
 use super::content;
@@ -16,6 +16,7 @@ use crate::memory::observations::list;
 use crate::memory::records::RawText;
 use crate::recall::{index, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
+use crate::sql::Sql;
 
 /// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,7 +172,7 @@ fn note_own_content(place: &Place<'_>) -> rusqlite::Result<()> {
     let Some(content) = content::read(place.connection, table, row, RawText::Without)? else { return Ok(()) };
     let digest = content.entry(entity, place.entry.project).digest();
     let sql = "UPDATE sync_entities SET digest = ?2 WHERE entity = ?1";
-    place.connection.prepare_cached(sql)?.execute((entity.as_bytes(), digest)).map(drop)
+    place.connection.run(sql, (entity.as_bytes(), digest)).map(drop)
 }
 
 /// With what the id of a turn begins that another host has brought.
@@ -226,20 +227,16 @@ fn same_prompt(
 ) -> rusqlite::Result<Option<(i64, ProjectRow)>> {
     let sql = "SELECT id, project_id FROM prompts WHERE session_id = ?1 AND prompt = ?2
                AND (prompt_id = ?3 OR prompt_number = ?4) ORDER BY id LIMIT 1";
-    place
-        .connection
-        .prepare_cached(sql)?
-        .query_row((session, &body.prompt, &body.prompt_id, body.number), |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()
+    place.connection.first(sql, (session, &body.prompt, &body.prompt_id, body.number))
 }
 
 fn insert_prompt(place: &Place<'_>, session: SessionRow, body: &PromptBody) -> rusqlite::Result<i64> {
     let connection = place.connection;
     let sql = "SELECT 1 FROM prompts WHERE session_id = ?1 AND prompt_number = ?2";
-    let is_taken = connection.prepare_cached(sql)?.exists((session, body.number))?;
+    let is_taken = connection.has(sql, (session, body.number))?;
     let number = if is_taken {
         let sql = "SELECT max(prompt_number) + 1 FROM prompts WHERE session_id = ?1";
-        connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?
+        connection.one(sql, [session])?
     } else {
         body.number
     };
@@ -248,12 +245,12 @@ fn insert_prompt(place: &Place<'_>, session: SessionRow, body: &PromptBody) -> r
         "INSERT INTO turns (session_id, owner_id, project_id, prompt_number, prompt_id, prompt, created_at, model_at)
                VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?6)";
     let new = (session, place.project, number, &body.prompt_id, &body.prompt, place.at());
-    let row = connection.prepare_cached(sql)?.insert(new)?;
+    let row = connection.add(sql, new)?;
     let sql = "UPDATE sessions SET prompt_counter = max(prompt_counter, ?2), last_prompt = iif(?2 >= prompt_counter, ?3, last_prompt),
                    first_user_prompt = iif(?2 = 1 OR first_user_prompt IS NULL, ?3, first_user_prompt),
                    created_at = iif(host_id IS NULL, created_at, min(created_at, ?4))
                WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute((session, number, &body.prompt, place.at()))?;
+    connection.run(sql, (session, number, &body.prompt, place.at()))?;
     Ok(row)
 }
 
@@ -267,8 +264,7 @@ fn put_reply(
 ) -> rusqlite::Result<()> {
     let connection = place.connection;
     let sql = "SELECT turn_id, coalesce(reply, '') FROM turns WHERE id = ?1";
-    let (turn, before): (Option<String>, String) =
-        connection.prepare_cached(sql)?.query_row([prompt], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (turn, before): (Option<String>, String) = connection.one(sql, [prompt])?;
     let is_of_sync = turn.as_deref().is_some_and(|turn| turn.starts_with(TURN));
     let is_new = turn.is_none() && !body.reply.is_empty() && replies::to_prompt(connection, prompt)?.is_empty();
     if !is_of_sync && !is_new {
@@ -284,7 +280,7 @@ fn put_reply(
     );
     let bytes = (body.prompt.len() + body.reply.len()) as i64;
     let turn = format!("{TURN}{}", place.entry.entity);
-    connection.prepare_cached(&sql)?.execute((session, prompt, &body.reply, bytes, turn, place.at()))?;
+    connection.run(&sql, (session, prompt, &body.reply, bytes, turn, place.at()))?;
     if is_of_sync {
         replies::reindex(connection, prompt, &before)
     } else {
@@ -330,15 +326,11 @@ enum FoundCall {
 
 fn find_call(place: &Place<'_>, call: &str) -> rusqlite::Result<FoundCall> {
     let sql = "SELECT 1 FROM known_ids WHERE scope = 'a call' AND id = ?1 AND same_as IS NULL";
-    if place.connection.prepare_cached(sql)?.exists([call])? {
+    if place.connection.has(sql, [call])? {
         return Ok(FoundCall::Forgotten);
     }
     let sql = "SELECT id, session_id, project_id FROM observations WHERE tool_use_id = ?1";
-    let found: Option<(i64, Option<SessionRow>, ProjectRow)> = place
-        .connection
-        .prepare_cached(sql)?
-        .query_row([call], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
+    let found: Option<(i64, Option<SessionRow>, ProjectRow)> = place.connection.first(sql, [call])?;
     Ok(match found {
         None => FoundCall::Nothing,
         Some((row, session, project)) if (session, project) == (place.session.map(|(_, row)| row), place.project) => {
@@ -361,37 +353,36 @@ fn change_observation(
     let sql = "UPDATE observations SET title = ?2, narrative = ?3, facts = ?4, repeats = ?5, made_by = ?6
                WHERE id = ?1 AND (title, narrative, facts, repeats, made_by) IS NOT (?2, ?3, ?4, ?5, ?6)";
     let facts = list(&body.facts);
-    connection.prepare_cached(sql)?.execute((row, &body.title, &body.narrative, facts, body.repeats, &body.made_by))?;
+    connection.run(sql, (row, &body.title, &body.narrative, facts, body.repeats, &body.made_by))?;
     index::replace(connection, What::Observation, row, before)
 }
 
 fn insert_observation(place: &Place<'_>, body: &ObservationBody) -> rusqlite::Result<i64> {
     let kind = if place.session.is_none() { "note" } else { &body.observed };
     place
-        .connection
-        .prepare_cached(
+        .connection.add(
             "INSERT INTO observations (session_id, project_id, prompt_number, tool_use_id, kind, tool_name, title, narrative,
                                        facts, files_read, files_modified, command_key, repeats, made_by, created_at)
              VALUES (:session, :project, :prompt, :call, :kind, :tool, :title, :narrative, :facts, :read, :modified,
                      :command, :repeats, :maker, :at)",
-        )?
-        .insert(named_params! {
-            ":session": place.session.map(|(_, row)| row),
-            ":project": place.project,
-            ":prompt": body.prompt_number,
-            ":call": body.tool_use_id,
-            ":kind": kind,
-            ":tool": body.tool,
-            ":title": body.title,
-            ":narrative": body.narrative,
-            ":facts": list(&body.facts),
-            ":read": list(&body.files_read),
-            ":modified": list(&body.files_modified),
-            ":command": body.command_key,
-            ":repeats": body.repeats,
-            ":maker": body.made_by,
-            ":at": place.at(),
-        })
+            named_params! {
+                ":session": place.session.map(|(_, row)| row),
+                ":project": place.project,
+                ":prompt": body.prompt_number,
+                ":call": body.tool_use_id,
+                ":kind": kind,
+                ":tool": body.tool,
+                ":title": body.title,
+                ":narrative": body.narrative,
+                ":facts": list(&body.facts),
+                ":read": list(&body.files_read),
+                ":modified": list(&body.files_modified),
+                ":command": body.command_key,
+                ":repeats": body.repeats,
+                ":maker": body.made_by,
+                ":at": place.at(),
+            },
+        )
 }
 
 /// Stores raw text, if the other host shares it.
@@ -402,13 +393,11 @@ fn put_raw(place: &Place<'_>, body: &ObservationBody) -> rusqlite::Result<()> {
     for (kind, source, text) in pieces {
         let Some(text) = text else { continue };
         let (input, output) = if kind == "tool_input" { (Some(text), None) } else { (None, Some(text)) };
-        place
-            .connection
-            .prepare_cached(
-                "INSERT INTO details (session_id, tool_name, input_text, output_text, kind, source_id, created_at)
+        place.connection.run(
+            "INSERT INTO details (session_id, tool_name, input_text, output_text, kind, source_id, created_at)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-            )?
-            .execute((session, &body.tool, input, output, kind, source, place.at()))?;
+            (session, &body.tool, input, output, kind, source, place.at()),
+        )?;
     }
     Ok(())
 }
@@ -440,11 +429,10 @@ fn same_summary(
     session: SessionRow,
     body: &SummaryBody,
 ) -> rusqlite::Result<Option<(i64, ProjectRow)>> {
-    place
-        .connection
-        .prepare_cached("SELECT id, project_id FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2")?
-        .query_row((session, body.prompt_number), |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()
+    place.connection.first(
+        "SELECT id, project_id FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2",
+        (session, body.prompt_number),
+    )
 }
 
 fn change_summary(intake: &mut Intake<'_>, place: &Place<'_>, row: i64, body: &SummaryBody) -> rusqlite::Result<()> {
@@ -454,17 +442,20 @@ fn change_summary(intake: &mut Intake<'_>, place: &Place<'_>, row: i64, body: &S
     place.put_entity(EntityTable::Summaries, row)?;
     let sql = "UPDATE session_summaries SET request = ?2, investigated = ?3, learned = ?4, completed = ?5,
                    next_steps = ?6, exchanges = ?7, made_by = ?8, created_at = ?9 WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute((
-        row,
-        &body.request,
-        &body.investigated,
-        &body.learned,
-        &body.completed,
-        &body.next_steps,
-        &body.exchanges,
-        &body.made_by,
-        place.at(),
-    ))?;
+    connection.run(
+        sql,
+        (
+            row,
+            &body.request,
+            &body.investigated,
+            &body.learned,
+            &body.completed,
+            &body.next_steps,
+            &body.exchanges,
+            &body.made_by,
+            place.at(),
+        ),
+    )?;
     index::replace(connection, What::Summary, row, before)
 }
 
@@ -472,19 +463,22 @@ fn insert_summary(place: &Place<'_>, session: SessionRow, body: &SummaryBody) ->
     let sql = "INSERT INTO session_summaries (session_id, project_id, prompt_number, request, investigated, learned,
                                               completed, next_steps, exchanges, made_by, created_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-    place.connection.prepare_cached(sql)?.insert((
-        session,
-        place.project,
-        body.prompt_number,
-        &body.request,
-        &body.investigated,
-        &body.learned,
-        &body.completed,
-        &body.next_steps,
-        &body.exchanges,
-        &body.made_by,
-        place.at(),
-    ))
+    place.connection.add(
+        sql,
+        (
+            session,
+            place.project,
+            body.prompt_number,
+            &body.request,
+            &body.investigated,
+            &body.learned,
+            &body.completed,
+            &body.next_steps,
+            &body.exchanges,
+            &body.made_by,
+            place.at(),
+        ),
+    )
 }
 
 /// Stores a bookmark.
@@ -494,31 +488,20 @@ fn put_bookmark(intake: &mut Intake<'_>, place: &Place<'_>, body: &BookmarkBody)
     let same = match place.row {
         Some(row) => Some(row),
         None => connection
-            .prepare_cached("SELECT id FROM bookmarks WHERE session_id = ?1 AND created_at = ?2")?
-            .query_row((session, place.at()), |row| row.get(0))
-            .optional()?,
+            .first("SELECT id FROM bookmarks WHERE session_id = ?1 AND created_at = ?2", (session, place.at()))?,
     };
     let row = match same {
         Some(row) => {
             intake.expect_change()?;
             let sql = "UPDATE bookmarks SET note = ?2, git_dirty = ?3 WHERE id = ?1";
-            connection.prepare_cached(sql)?.execute((row, &body.note, body.git_dirty))?;
+            connection.run(sql, (row, &body.note, body.git_dirty))?;
             row
         }
-        None => connection
-            .prepare_cached(
-                "INSERT INTO bookmarks (session_id, created_at, prompt_id, note, git_commit, git_dirty, context_tokens)
+        None => connection.add(
+            "INSERT INTO bookmarks (session_id, created_at, prompt_id, note, git_commit, git_dirty, context_tokens)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .insert((
-                session,
-                place.at(),
-                &body.prompt_id,
-                &body.note,
-                &body.git_commit,
-                body.git_dirty,
-                body.context_tokens,
-            ))?,
+            (session, place.at(), &body.prompt_id, &body.note, &body.git_commit, body.git_dirty, body.context_tokens),
+        )?,
     };
     place.put_entity(EntityTable::Bookmarks, row)?;
     Ok(PutRow::Done)

@@ -3,11 +3,12 @@
 use longhaul_core::text::cut_middle;
 use longhaul_memory::REPLY_CHARS;
 use longhaul_sync::{Body, BookmarkBody, EntityId, Entry, ObservationBody, ProjectId, PromptBody, SummaryBody};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use super::entities::EntityTable;
 use crate::memory::records::{RawText, raw, texts};
 use crate::recall::replies;
+use crate::sql::Sql;
 
 /// A row of the memory, in the form of a record.
 pub(super) struct RowContent {
@@ -95,7 +96,7 @@ fn read_row<T>(
         "SELECT {HEAD}, {columns} FROM {table} t JOIN projects p ON p.id = t.project_id
          LEFT JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1"
     );
-    connection.prepare_cached(&sql)?.query_row([id], read).optional()
+    connection.first_with(&sql, [id], read)
 }
 
 fn prompt(connection: &Connection, id: i64) -> rusqlite::Result<Option<RowContent>> {
@@ -162,18 +163,15 @@ fn bookmark(connection: &Connection, id: i64) -> rusqlite::Result<Option<RowCont
     let sql = "SELECT s.project_key, b.session_id, b.created_at, b.prompt_id, b.note, b.git_commit, b.git_dirty,
                       b.context_tokens
                FROM bookmarks b JOIN sessions s ON s.session_id = b.session_id WHERE b.id = ?1";
-    connection
-        .prepare_cached(sql)?
-        .query_row([id], |row| {
-            let mut body = BookmarkBody::default();
-            body.prompt_id = row.get(3)?;
-            body.note = row.get(4)?;
-            body.git_commit = row.get(5)?;
-            body.git_dirty = row.get(6)?;
-            body.context_tokens = row.get(7)?;
-            content(row, Body::Bookmark(body))
-        })
-        .optional()
+    connection.first_with(sql, [id], |row| {
+        let mut body = BookmarkBody::default();
+        body.prompt_id = row.get(3)?;
+        body.note = row.get(4)?;
+        body.git_commit = row.get(5)?;
+        body.git_dirty = row.get(6)?;
+        body.context_tokens = row.get(7)?;
+        content(row, Body::Bookmark(body))
+    })
 }
 
 fn content(row: &Row<'_>, body: Body) -> rusqlite::Result<RowContent> {

@@ -2,13 +2,14 @@
 //! shown beside it: `@laptop`.
 
 use longhaul_sync::{Body, EntityId, RecordId, host_name};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::circle::{HostRow, is_own_host};
 use super::intake_transaction::IntakeHost;
 use super::log::{DAMAGED, DONE, ERASE};
 use crate::What;
 use crate::memory::forget;
+use crate::sql::Sql;
 
 /// The table that an entity is in. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +84,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Known> {
 /// Finds an entity by its id.
 pub(super) fn find(connection: &Connection, entity: EntityId) -> rusqlite::Result<Option<Known>> {
     let sql = format!("SELECT {COLUMNS} FROM sync_entities WHERE entity = ?1");
-    connection.prepare_cached(&sql)?.query_row([entity.as_bytes()], read).optional()
+    connection.first_with(&sql, [entity.as_bytes()], read)
 }
 
 /// Finds an entity by its id for a host that has a record of it. A tombstone of another host does not count: that one has only its
@@ -105,12 +106,9 @@ pub(super) fn of_row(connection: &Connection, table: EntityTable, row: i64) -> r
         "SELECT {COLUMNS}, entity, (SELECT is_own FROM sync_hosts WHERE id = host_id) AS is_own FROM sync_entities
          WHERE what = ?1 AND row_id = ?2 ORDER BY is_own DESC, host_id DESC, entity LIMIT 1"
     );
-    connection
-        .prepare_cached(&sql)?
-        .query_row((table as i64, row), |row| {
-            Ok(RowEntity { entity: EntityId::from_bytes(row.get(7)?), is_own: row.get(8)?, known: read(row)? })
-        })
-        .optional()
+    connection.first_with(&sql, (table as i64, row), |row| {
+        Ok(RowEntity { entity: EntityId::from_bytes(row.get(7)?), is_own: row.get(8)?, known: read(row)? })
+    })
 }
 
 /// What a version of an entity is stored with.
@@ -128,21 +126,21 @@ pub(super) struct Version {
 /// what is shown beside a text is who wrote it.
 pub(super) fn put(connection: &Connection, new: &Version) -> rusqlite::Result<()> {
     connection
-        .prepare_cached(
+        .run(
             "INSERT INTO sync_entities (entity, what, row_id, host_id, version, record_id, digest)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
              ON CONFLICT DO UPDATE SET what = ?2, row_id = ?3, host_id = ?4, version = ?5, record_id = ?6,
                  digest = coalesce(?7, digest), forgotten = 0",
-        )?
-        .execute((
-            new.entity.as_bytes(),
-            new.table as i64,
-            new.row,
-            new.host,
-            new.version,
-            new.record.as_bytes(),
-            new.digest,
-        ))
+            (
+                new.entity.as_bytes(),
+                new.table as i64,
+                new.row,
+                new.host,
+                new.version,
+                new.record.as_bytes(),
+                new.digest,
+            ),
+        )
         .map(drop)
 }
 
@@ -173,12 +171,11 @@ pub(super) fn bury(
         }
     }
     // Of what is not known here, the tombstone is stored alone: `find_for` decides whose records it concerns.
-    connection
-        .prepare_cached(
-            "INSERT INTO sync_entities (entity, host_id, version, record_id, forgotten) VALUES (?1, ?2, 0, ?3, ?4)
+    connection.run(
+        "INSERT INTO sync_entities (entity, host_id, version, record_id, forgotten) VALUES (?1, ?2, 0, ?3, ?4)
              ON CONFLICT DO UPDATE SET forgotten = ?4, row_id = NULL, digest = NULL",
-        )?
-        .execute((entity.as_bytes(), host.row, record.as_bytes(), BURIED))?;
+        (entity.as_bytes(), host.row, record.as_bytes(), BURIED),
+    )?;
     if host.is_own {
         erase_in_engine(connection, entity)?;
     } else {
@@ -219,7 +216,7 @@ impl OfOthers {
             others.entities.push(summary?);
         }
         let sql = format!("SELECT {call} FROM {name} WHERE id = ?1");
-        others.call = connection.prepare_cached(&sql)?.query_row([row], |row| row.get(0)).optional()?.flatten();
+        others.call = connection.first(&sql, [row])?.flatten();
         others.prompt = (table == EntityTable::Prompts).then_some(row);
         Ok(others)
     }
@@ -229,7 +226,7 @@ impl OfOthers {
         let mut lost = vec![entity];
         for other in &self.entities {
             let sql = "DELETE FROM sync_entities WHERE entity = ?1 AND row_id IS NULL";
-            if connection.prepare_cached(sql)?.execute([other.as_bytes()])? > 0 {
+            if connection.run(sql, [other.as_bytes()])? > 0 {
                 lost.push(*other);
             }
         }
@@ -237,14 +234,14 @@ impl OfOthers {
         for entity in &lost {
             let sql = "UPDATE sync_log SET state = ?3 WHERE entity = ?1 AND host_id <> ?2 AND state = ?4
                            AND host_id NOT IN (SELECT id FROM sync_hosts WHERE is_own)";
-            to_fetch += connection.prepare_cached(sql)?.execute((entity.as_bytes(), host, DAMAGED, DONE))?;
+            to_fetch += connection.run(sql, (entity.as_bytes(), host, DAMAGED, DONE))?;
         }
         if to_fetch > 0 {
             // Else they would be left out as forgotten.
-            connection.prepare_cached("DELETE FROM turns WHERE id = ?1 AND forgotten = 1")?.execute([self.prompt])?;
+            connection.run("DELETE FROM turns WHERE id = ?1 AND forgotten = 1", [self.prompt])?;
             let sql = "DELETE FROM known_ids WHERE scope = 'a call' AND id = ?1 AND same_as IS NULL";
-            connection.prepare_cached(sql)?.execute([&self.call])?;
-            connection.prepare_cached("UPDATE sync_hosts SET damaged_at = 0 WHERE circle IS NOT NULL")?.execute([])?;
+            connection.run(sql, [&self.call])?;
+            connection.run("UPDATE sync_hosts SET damaged_at = 0 WHERE circle IS NOT NULL", [])?;
         }
         Ok(())
     }
@@ -261,7 +258,7 @@ pub(super) fn mark_forgotten(
     let forgotten = if host.is_own { FORGOTTEN } else { DELETED_HERE };
     let sql = "INSERT INTO sync_entities (entity, host_id, version, record_id, forgotten) VALUES (?1, ?2, 0, ?3, ?4)
                ON CONFLICT DO UPDATE SET host_id = ?2, record_id = ?3, forgotten = ?4, row_id = NULL, digest = NULL";
-    connection.prepare_cached(sql)?.execute((entity.as_bytes(), host.row, record.as_bytes(), forgotten))?;
+    connection.run(sql, (entity.as_bytes(), host.row, record.as_bytes(), forgotten))?;
     Ok(host.is_own)
 }
 
@@ -274,14 +271,14 @@ fn may_forget(connection: &Connection, host: IntakeHost, known: &Known) -> rusql
 /// Marks every record of an entity as to be erased in the engine.
 pub(super) fn erase_in_engine(connection: &Connection, entity: EntityId) -> rusqlite::Result<()> {
     let sql = "UPDATE sync_log SET state = ?2, content = NULL, project = NULL WHERE entity = ?1 AND state IS NOT ?2";
-    connection.prepare_cached(sql)?.execute((entity.as_bytes(), ERASE)).map(drop)
+    connection.run(sql, (entity.as_bytes(), ERASE)).map(drop)
 }
 
 /// Marks the records that a host has written of an entity as to be erased in the engine.
 fn erase_of_host(connection: &Connection, entity: EntityId, host: HostRow) -> rusqlite::Result<()> {
     let sql = "UPDATE sync_log SET state = ?3, content = NULL, project = NULL
                WHERE entity = ?1 AND host_id = ?2 AND state IS NOT ?3";
-    connection.prepare_cached(sql)?.execute((entity.as_bytes(), host, ERASE)).map(drop)
+    connection.run(sql, (entity.as_bytes(), host, ERASE)).map(drop)
 }
 
 /// Returns the state of a record in the log whose entity is forgotten; `None` if it is not.
@@ -302,7 +299,7 @@ pub(crate) fn row_is_forgotten(connection: &Connection, table: u8, row: i64) -> 
     let sql = "UPDATE sync_entities SET row_id = NULL, digest = NULL,
                    forgotten = max(forgotten, (SELECT iif(is_own, ?3, ?4) FROM sync_hosts WHERE id = host_id))
                WHERE what = ?1 AND row_id = ?2";
-    connection.prepare_cached(sql)?.execute((table, row, FORGOTTEN, DELETED_HERE)).map(drop)
+    connection.run(sql, (table, row, FORGOTTEN, DELETED_HERE)).map(drop)
 }
 
 /// Deletes a row with every other trace of its text; returns whether there was one.
@@ -333,14 +330,14 @@ pub(crate) fn host_of_bookmark(connection: &Connection, id: i64) -> rusqlite::Re
 fn name_of(connection: &Connection, table: i64, id: i64) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT iif(h.name = '', 'host', h.name) FROM sync_entities e JOIN sync_hosts h ON h.id = e.host_id
                WHERE e.what = ?1 AND e.row_id = ?2 AND h.is_own = 0 LIMIT 1";
-    connection.prepare_cached(sql)?.query_row((table, id), |row| row.get(0)).optional()
+    connection.first(sql, (table, id))
 }
 
 /// Returns the row of the other host that a record comes from; `None` if it was made here.
 pub(crate) fn host_row_of(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<i64>> {
     let sql = "SELECT e.host_id FROM sync_entities e JOIN sync_hosts h ON h.id = e.host_id
                WHERE e.what = ?1 AND e.row_id = ?2 AND h.is_own = 0 LIMIT 1";
-    connection.prepare_cached(sql)?.query_row((table_of(what), id), |row| row.get(0)).optional()
+    connection.first(sql, (table_of(what), id))
 }
 
 /// Which hosts a search is limited to.
@@ -357,9 +354,7 @@ impl HostFilter {
     pub(crate) fn of(connection: &Connection, name: Option<&str>) -> rusqlite::Result<Option<Self>> {
         let Some(name) = name else { return Ok(None) };
         let name = host_name(name.trim_start_matches('@'));
-        let mut statement = connection.prepare_cached("SELECT id, is_own FROM sync_hosts WHERE name = ?1")?;
-        let hosts: Vec<(i64, bool)> =
-            statement.query_map([&name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+        let hosts: Vec<(i64, bool)> = connection.all("SELECT id, is_own FROM sync_hosts WHERE name = ?1", [&name])?;
         let others = hosts.iter().filter(|(_, is_own)| !is_own).map(|(id, _)| *id).collect();
         let is_own = name == "here" || hosts.iter().any(|(_, is_own)| *is_own);
         Ok(Some(Self { others, is_own }))

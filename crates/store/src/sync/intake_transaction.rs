@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use longhaul_core::Millis;
 use longhaul_sync::{Entry, HostId, ProjectId};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::circle::{HostRow, add_host, note_project, own_row, shared_as};
 use super::log::set_head;
@@ -12,6 +12,7 @@ use crate::What;
 use crate::memory::session_row::add_project;
 use crate::recall::index::NewTerms;
 use crate::row_ids::{ProjectRow, SessionRow, Time};
+use crate::sql::Sql;
 
 /// A host whose records are taken in.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +80,7 @@ impl<'a> Intake<'a> {
         let sql = "UPDATE sync_hosts SET epoch = ?2 WHERE id = ?1 AND epoch < ?2";
         for host in self.hosts.values().filter(|host| !host.is_self) {
             set_head(self.connection, host.row, host.head)?;
-            self.connection.prepare_cached(sql)?.execute((host.row, host.epoch))?;
+            self.connection.run(sql, (host.row, host.epoch))?;
         }
         Ok(())
     }
@@ -107,7 +108,7 @@ impl<'a> Intake<'a> {
         let row = add_host(self.connection, host)?;
         let is_self = own_row(self.connection)? == Some(row);
         let sql = "SELECT is_own, head, epoch FROM sync_hosts WHERE id = ?1";
-        let found = self.connection.prepare_cached(sql)?.query_row([row], |found| {
+        let found = self.connection.one_with(sql, [row], |found| {
             let head = found.get::<_, i64>(1)?.unsigned_abs();
             Ok(IntakeHost { row, is_own: found.get(0)?, is_self, head, epoch: found.get(2)? })
         })?;
@@ -159,13 +160,7 @@ impl<'a> Intake<'a> {
                 let sql =
                     "INSERT INTO sessions (session_id, project, project_key, project_path, status, created_at, host_id)
                            VALUES (?1, ?2, ?3, '', 'completed', ?4, ?5)";
-                let row = self.connection.prepare_cached(sql)?.insert((
-                    session,
-                    &project.name,
-                    &project.key,
-                    Time(at),
-                    host.row,
-                ))?;
+                let row = self.connection.add(sql, (session, &project.name, &project.key, Time(at), host.row))?;
                 IntakeSession { row: SessionRow(row), is_local: host.is_own, forgotten_at: None }
             }
         };
@@ -176,12 +171,9 @@ impl<'a> Intake<'a> {
     fn find_session(&self, session: &str) -> rusqlite::Result<Option<IntakeSession>> {
         let sql = "SELECT id, host_id IS NULL OR host_id IN (SELECT id FROM sync_hosts WHERE is_own = 1), forgotten_at
                    FROM sessions WHERE session_id = ?1";
-        self.connection
-            .prepare_cached(sql)?
-            .query_row([session], |row| {
-                let forgotten_at = row.get::<_, Option<Time>>(2)?.map(Millis::from);
-                Ok(IntakeSession { row: row.get(0)?, is_local: row.get(1)?, forgotten_at })
-            })
-            .optional()
+        self.connection.first_with(sql, [session], |row| {
+            let forgotten_at = row.get::<_, Option<Time>>(2)?.map(Millis::from);
+            Ok(IntakeSession { row: row.get(0)?, is_local: row.get(1)?, forgotten_at })
+        })
     }
 }

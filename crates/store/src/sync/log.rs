@@ -9,6 +9,7 @@ use super::circle::{HostRow, own_row};
 use super::entities::{self, BURIED, EntityTable, FORGOTTEN, LIVE, Version};
 use super::scan::{BATCH, Candidate, ToLog};
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit};
 
 /// Nothing is left to do.
@@ -44,11 +45,11 @@ impl Store {
     pub fn sync_counts(&self) -> Result<SyncCounts, StoreError> {
         let count = |state: i64| -> rusqlite::Result<u64> {
             let sql = "SELECT count(*) FROM sync_log WHERE state = ?1 AND state > 0";
-            self.connection.prepare_cached(sql)?.query_row([state], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+            self.connection.one_with(sql, [state], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
         };
         let counts = || {
             let sql = "SELECT coalesce(max(head - confirmed), 0) FROM sync_hosts WHERE circle IS NOT NULL";
-            let unsent = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0))?;
+            let unsent = self.connection.one_with(sql, [], |row| row.get::<_, i64>(0))?;
             Ok(SyncCounts {
                 unsent: unsent.max(0).unsigned_abs(),
                 waiting: count(WAITS)? + count(READY)?,
@@ -82,33 +83,34 @@ impl NewRow<'_> {
 /// Adds a record as the next one of its host, which is `idx`. The head of the host is set by [`set_head`].
 pub(super) fn append(connection: &Connection, host: HostRow, idx: u64, new: &NewRow<'_>) -> rusqlite::Result<()> {
     connection
-        .prepare_cached(
+        .run(
             "INSERT INTO sync_log (host_id, idx, record_id, time, entity, version, state, project, content)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?
-        .execute((
-            host,
-            idx as i64,
-            new.id.as_bytes(),
-            new.time_ms as i64,
-            new.entity.map(|entity| *entity.as_bytes()),
-            new.version,
-            new.state,
-            new.project,
-            new.content,
-        ))
+            (
+                host,
+                idx as i64,
+                new.id.as_bytes(),
+                new.time_ms as i64,
+                new.entity.map(|entity| *entity.as_bytes()),
+                new.version,
+                new.state,
+                new.project,
+                new.content,
+            ),
+        )
         .map(drop)
 }
 
 /// Sets the highest idx of a host.
 pub(super) fn set_head(connection: &Connection, host: HostRow, idx: u64) -> rusqlite::Result<()> {
-    connection.prepare_cached("UPDATE sync_hosts SET head = ?2 WHERE id = ?1")?.execute((host, idx as i64)).map(drop)
+    connection.run("UPDATE sync_hosts SET head = ?2 WHERE id = ?1", (host, idx as i64)).map(drop)
 }
 
 /// Returns the highest idx of a host.
 fn head(connection: &Connection, host: HostRow) -> rusqlite::Result<u64> {
-    let mut statement = connection.prepare_cached("SELECT head FROM sync_hosts WHERE id = ?1")?;
-    statement.query_row([host], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+    connection
+        .one_with("SELECT head FROM sync_hosts WHERE id = ?1", [host], |row| row.get::<_, i64>(0))
+        .map(i64::unsigned_abs)
 }
 
 /// Reads the columns `record_id, host, idx, time` as the header of a record.
@@ -141,7 +143,7 @@ impl<'a> LogWriter<'a> {
     ) -> rusqlite::Result<Option<Self>> {
         let Some(own) = own_row(connection)? else { return Ok(None) };
         let sql = "SELECT clock_ahead FROM sync_hosts WHERE id = ?1";
-        let ahead: i64 = connection.prepare_cached(sql)?.query_row([own], |row| row.get(0))?;
+        let ahead: i64 = connection.one(sql, [own])?;
         let time_ms = now.0.saturating_add_signed(-ahead);
         Ok(Some(Self { connection, random, own, head: head(connection, own)?, time_ms }))
     }
@@ -154,17 +156,14 @@ impl<'a> LogWriter<'a> {
     /// Adds the tombstone of some entities that were forgotten here; returns whether there may be more.
     pub(super) fn add_forgotten(mut self, logged: &mut u64) -> rusqlite::Result<bool> {
         let sql = format!("SELECT entity FROM sync_entities WHERE forgotten = 1 {}", limit(BATCH));
-        let forgotten: Vec<EntityId> = self
-            .connection
-            .prepare_cached(&sql)?
-            .query_map([], |row| row.get(0).map(EntityId::from_bytes))?
-            .collect::<Result<_, _>>()?;
+        let forgotten: Vec<EntityId> =
+            self.connection.all_with(&sql, [], |row| row.get(0).map(EntityId::from_bytes))?;
         if forgotten.is_empty() {
             return Ok(false);
         }
         for entity in &forgotten {
             let sql = "UPDATE sync_entities SET forgotten = ?2 WHERE entity = ?1 AND forgotten = ?3";
-            self.connection.prepare_cached(sql)?.execute((entity.as_bytes(), BURIED, FORGOTTEN))?;
+            self.connection.run(sql, (entity.as_bytes(), BURIED, FORGOTTEN))?;
             entities::erase_in_engine(self.connection, *entity)?;
         }
         let number = forgotten.len();
@@ -235,7 +234,7 @@ impl Store {
             return Ok(ranges);
         }
         let sql = "UPDATE sync_hosts SET damaged_at = ?1 WHERE circle IS NOT NULL AND abs(damaged_at - ?1) >= ?2";
-        let is_due = self.connection.execute(sql, (Time(now), AGAIN_MS as i64)).map_err(failed)? > 0;
+        let is_due = self.connection.run(sql, (Time(now), AGAIN_MS as i64)).map_err(failed)? > 0;
         Ok(if is_due { ranges } else { Vec::new() })
     }
 }
@@ -263,8 +262,7 @@ fn waiting(connection: &Connection, most: usize) -> rusqlite::Result<Vec<SealedR
 }
 
 fn damaged(connection: &Connection, most: usize) -> rusqlite::Result<Vec<IdxRange>> {
-    let mut statement = connection.prepare_cached(&open_records(most))?;
-    let mut records: Vec<SealedRecord> = statement.query_map((DAMAGED, i64::MAX), header)?.collect::<Result<_, _>>()?;
+    let mut records: Vec<SealedRecord> = connection.all_with(&open_records(most), (DAMAGED, i64::MAX), header)?;
     records.sort_unstable_by_key(|record| (record.host, record.idx));
     let mut ranges: Vec<IdxRange> = Vec::new();
     for record in records {

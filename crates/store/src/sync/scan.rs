@@ -13,6 +13,7 @@ use super::entities::{self, EntityTable, RowEntity};
 use super::log::LogWriter;
 use crate::memory::records::RawText;
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit};
 
 /// How many rows are compared, and added to the log in one transaction at most: hooks wait for it.
@@ -59,7 +60,7 @@ impl Store {
         let Some(host) = own_row(&self.connection).map_err(cannot(ACTION))? else { return Ok(logged) };
         let has_forgotten = || {
             let sql = "SELECT 1 FROM sync_entities WHERE forgotten = 1";
-            self.connection.prepare_cached(sql)?.exists([])
+            self.connection.has(sql, [])
         };
         while has_forgotten().map_err(cannot(ACTION))?
             && self.write(ACTION, |tx| match LogWriter::open(tx, scan.now, random)? {
@@ -88,7 +89,7 @@ impl Store {
                 let sql = format!(
                     "SELECT coalesce((SELECT max(id) FROM {name}), 0) - min({cursor}) FROM projects WHERE is_shared = 1"
                 );
-                let new: Option<i64> = self.connection.query_row(&sql, [], |row| row.get(0))?;
+                let new: Option<i64> = self.connection.one(&sql, [])?;
                 rows += new.unwrap_or_default().max(0).unsigned_abs();
             }
             Ok(rows)
@@ -108,13 +109,10 @@ struct Shared {
 fn shared(connection: &Connection) -> rusqlite::Result<Vec<Shared>> {
     let sql = "SELECT id, sync_id, project_key, since FROM projects
                WHERE is_shared = 1 AND project_key IS NOT NULL ORDER BY id";
-    connection
-        .prepare_cached(sql)?
-        .query_map([], |row| {
-            let project = ProjectId::from_bytes(row.get(1)?);
-            Ok(Shared { id: row.get(0)?, project, key: row.get(2)?, since: row.get(3)? })
-        })?
-        .collect()
+    connection.all_with(sql, [], |row| {
+        let project = ProjectId::from_bytes(row.get(1)?);
+        Ok(Shared { id: row.get(0)?, project, key: row.get(2)?, since: row.get(3)? })
+    })
 }
 
 /// What is to be done about a row.
@@ -219,10 +217,7 @@ impl TableScan<'_> {
     fn cursor(&self) -> Result<(i64, i64), StoreError> {
         let (name, cursor) = names(self.table);
         let sql = format!("SELECT {cursor}, (SELECT coalesce(max(id), 0) FROM {name}) FROM projects WHERE id = ?1");
-        let read = || {
-            let mut statement = self.store.connection.prepare_cached(&sql)?;
-            statement.query_row([self.project.id], |row| Ok((row.get(0)?, row.get(1)?)))
-        };
+        let read = || self.store.connection.one(&sql, [self.project.id]);
         read().map_err(cannot(ACTION))
     }
 
@@ -273,7 +268,7 @@ impl TableScan<'_> {
         let sql = "SELECT 1 FROM prompts u JOIN sessions s ON s.id = u.session_id
                    WHERE u.id = ?1 AND u.created_at >= ?2 AND s.status != 'completed' AND NOT EXISTS
                        (SELECT 1 FROM prompts l WHERE l.session_id = u.session_id AND l.prompt_number > u.prompt_number)";
-        self.store.connection.prepare_cached(sql)?.exists((prompt, recent))
+        self.store.connection.has(sql, (prompt, recent))
     }
 
     /// Writes to the log, and how far the table was looked at. Returns `false`, and writes nothing, if another process has
@@ -292,7 +287,7 @@ impl TableScan<'_> {
                 let sql = format!(
                     "UPDATE projects SET {cursor} = ?3 WHERE id = ?1 AND {cursor} = ?2 AND since = ?4 AND is_shared = 1"
                 );
-                if tx.prepare_cached(&sql)?.execute((project.id, from, to, project.since))? == 0 {
+                if tx.run(&sql, (project.id, from, to, project.since))? == 0 {
                     return Ok(false);
                 }
             }

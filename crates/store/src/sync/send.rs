@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use longhaul_sync::{EntityId, Heads, HostId, IdxRange, Outgoing, ProjectId, Record, RecordId, SealedRecord};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::circle::own_row;
 use super::content;
 use super::entities::{self, Known};
 use super::log::{DONE, ERASE, header, open_records};
 use super::scan::Scan;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit};
 
 /// Records that the payload of a record was erased. Without the second condition on the state, SQLite does not use the index.
@@ -18,12 +19,9 @@ pub(crate) const NOTE_ERASED: &str = "UPDATE sync_log SET state = ?2 WHERE state
 impl Store {
     /// Returns the highest idx of each host in the log.
     pub fn sync_heads(&self) -> Result<Heads, StoreError> {
-        let failed = cannot("read the log of sync");
         let sql = "SELECT host, head FROM sync_hosts WHERE head > 0";
-        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
-        let rows =
-            statement.query_map([], |row| Ok((HostId::from_bytes(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs())));
-        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+        let heads: Vec<([u8; 16], i64)> = self.connection.all(sql, []).map_err(cannot("read the log of sync"))?;
+        Ok(heads.into_iter().map(|(host, head)| (HostId::from_bytes(host), head.unsigned_abs())).collect())
     }
 
     /// Returns the own records of a range, at most `most`, in the order of their idx.
@@ -47,15 +45,12 @@ impl Store {
     /// Records that the engine has the own records up to an idx.
     pub fn confirm_sent(&self, through: u64) -> Result<(), StoreError> {
         let sql = "UPDATE sync_hosts SET confirmed = min(?1, head) WHERE circle IS NOT NULL";
-        self.connection.execute(sql, [through as i64]).map(drop).map_err(cannot("record what was sent"))
+        self.connection.run(sql, [through as i64]).map(drop).map_err(cannot("record what was sent"))
     }
 
     /// Returns the headers of records whose payload is to be erased in the engine, at most `most`.
     pub fn records_to_erase(&self, most: usize) -> Result<Vec<SealedRecord>, StoreError> {
-        let failed = cannot("read what to erase");
-        let mut statement = self.connection.prepare(&open_records(most)).map_err(&failed)?;
-        let rows = statement.query_map((ERASE, i64::MAX), header).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection.all_with(&open_records(most), (ERASE, i64::MAX), header).map_err(cannot("read what to erase"))
     }
 
     /// Records that the engine was asked to erase the payloads of these records.
@@ -89,10 +84,7 @@ struct Sender<'a> {
 impl Sender<'_> {
     fn records(&mut self, range: IdxRange, most: usize) -> rusqlite::Result<Vec<Outgoing>> {
         let Some(own) = own_row(self.connection)? else { return Ok(Vec::new()) };
-        let ahead: i64 = self
-            .connection
-            .prepare_cached("SELECT clock_ahead FROM sync_hosts WHERE id = ?1")?
-            .query_row([own], |row| row.get(0))?;
+        let ahead: i64 = self.connection.one("SELECT clock_ahead FROM sync_hosts WHERE id = ?1", [own])?;
         let sql = format!(
             "SELECT l.record_id, h.host, l.idx, l.time, l.entity, l.content FROM sync_log l
              JOIN sync_hosts h ON h.id = l.host_id
@@ -143,7 +135,7 @@ impl Sender<'_> {
             let project = ProjectId::from_bytes(row.get(0)?);
             Ok(SharedProject { project, name: row.get(1)?, since: row.get(2)? })
         };
-        let found = self.connection.prepare_cached(sql)?.query_row([key], read).optional()?;
+        let found = self.connection.first_with(sql, [key], read)?;
         self.shared.insert(key.to_owned(), found.clone());
         Ok(found)
     }

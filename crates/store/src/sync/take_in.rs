@@ -19,6 +19,7 @@ use super::apply::{Applied, apply};
 use super::entities::bury;
 use super::intake_transaction::{Intake, IntakeHost};
 use super::log::{DAMAGED, DONE, ERASE, NEWER, NewRow, WAITS, append};
+use crate::sql::Sql;
 use crate::{Sanitizer, Store, StoreError};
 
 /// How many records one transaction takes in: hooks wait for it.
@@ -200,16 +201,19 @@ fn take_in_waited(
     let row = judge(intake, host, incoming, entry, taken)?;
     let sql = "UPDATE sync_log SET entity = ?3, version = ?4, state = ?5, project = ?6, content = ?7
                WHERE host_id = ?1 AND idx = ?2 AND record_id = ?8 AND state > 0 AND state <> 3";
-    let changed = intake.connection.prepare_cached(sql)?.execute((
-        host.row,
-        incoming.sealed.idx as i64,
-        row.entity.map(|entity| *entity.as_bytes()),
-        row.version,
-        row.state,
-        row.project,
-        row.content,
-        row.id.as_bytes(),
-    ))?;
+    let changed = intake.connection.run(
+        sql,
+        (
+            host.row,
+            incoming.sealed.idx as i64,
+            row.entity.map(|entity| *entity.as_bytes()),
+            row.version,
+            row.state,
+            row.project,
+            row.content,
+            row.id.as_bytes(),
+        ),
+    )?;
     taken.records += changed as u64;
     Ok(())
 }
