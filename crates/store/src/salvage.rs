@@ -118,7 +118,6 @@ impl Store {
             sessions: HashMap::new(),
             elsewhere: HashSet::new(),
             turns: HashMap::new(),
-            others: others(&damaged),
             terms: NewTerms::default(),
             salvaged: Salvaged { missing_tables, ..Salvaged::default() },
         };
@@ -129,18 +128,6 @@ impl Store {
         self.write("record what was salvaged", |tx| note_progress(tx, key, &done))?;
         Ok(Some(copy.salvaged))
     }
-}
-
-/// Returns the records that other hosts have made, by the number of their table in `sync_entities` and their own.
-fn others(damaged: &Damaged) -> HashSet<(i64, i64)> {
-    let own: HashSet<i64> = damaged
-        .all("sync_hosts")
-        .filter(|host| host.integer("is_own") == Some(1))
-        .filter_map(|host| host.integer("id"))
-        .collect();
-    let others =
-        damaged.all("sync_entities").filter(|entity| entity.integer("host_id").is_some_and(|id| !own.contains(&id)));
-    others.filter_map(|entity| Some((entity.integer("what")?, entity.integer("row_id")?))).collect()
 }
 
 /// Records how far a file was salvaged, instead of what was recorded of it before.
@@ -183,7 +170,6 @@ struct Copy<'a> {
     /// again from its beginning.
     elsewhere: HashSet<String>,
     turns: HashMap<i64, i64>,
-    others: HashSet<(i64, i64)>,
     terms: NewTerms,
     salvaged: Salvaged,
 }
@@ -251,8 +237,13 @@ impl Copy<'_> {
         if !self.check(&mut row) {
             return Ok(Fate::Damaged);
         }
+        let is_of_other = row.integer("host_id").is_some();
+        // The circle has to be joined again.
+        row.set("uid", Value::Null);
+        row.set("version", Value::Null);
         match row.table.name {
             "projects" if row.text("project_key").is_none() => Ok(Fate::OfOther),
+            "turns" | "observations" | "session_summaries" | "bookmarks" if is_of_other => Ok(Fate::OfOther),
             "projects" => self.project(&row),
             "sessions" => self.session(row, is_done),
             "observations" => self.record(row, What::Observation, is_done),
@@ -261,7 +252,6 @@ impl Copy<'_> {
             _ if is_done => Ok(Fate::Stored),
             "details" => self.detail(row),
             "model_spending" if row.integer("prompt_id").is_some() => Ok(Fate::Known),
-            "bookmarks" if self.others.contains(&(3, row.integer("id").unwrap_or_default())) => Ok(Fate::OfOther),
             "bookmarks" | "snapshots" | "links" => self.of_session(row),
             _ => self.insert(row).map(|_| Fate::Stored),
         }
@@ -429,10 +419,6 @@ impl Copy<'_> {
 
     /// Copies an observation or a summary.
     fn record(&mut self, mut row: Fields<'_>, what: What, is_done: bool) -> rusqlite::Result<Fate> {
-        let old = row.integer("id").unwrap_or_default();
-        if self.others.contains(&(if what == What::Observation { 1 } else { 2 }, old)) {
-            return Ok(Fate::OfOther);
-        }
         let Some(project) = self.project_of(&row)? else { return Ok(Fate::Damaged) };
         row.set("project_id", Value::Integer(project));
         if let Some(session) = row.integer("session_id") {
@@ -454,7 +440,7 @@ impl Copy<'_> {
 
     fn index(&mut self, what: What, id: i64) -> rusqlite::Result<()> {
         let mut terms = std::mem::take(&mut self.terms);
-        let taken = terms.take_record(self.connection(), what, id, None);
+        let taken = terms.take_record(self.connection(), what, id);
         self.terms = terms;
         taken
     }
@@ -507,9 +493,6 @@ impl Copy<'_> {
 
     fn turn(&mut self, mut row: Fields<'_>, is_done: bool) -> rusqlite::Result<Fate> {
         let old = row.integer("id").unwrap_or_default();
-        if self.others.contains(&(0, old)) {
-            return Ok(Fate::OfOther);
-        }
         let is_prompt = row.integer("prompt_number").is_some();
         let is_forgotten = row.integer("forgotten").is_some_and(|forgotten| forgotten > 0);
         let project = self.project_of(&row)?;

@@ -18,7 +18,7 @@ use crate::recall::Candidate;
 use crate::recall::key::Key;
 use crate::row_ids::{ProjectRow, Time};
 use crate::sql::Sql;
-use crate::sync::{host_of, host_of_bookmark};
+use crate::sync::HOST_NAME;
 use crate::{Record, RecordId, Store, StoreError, What, cannot};
 
 impl Store {
@@ -376,16 +376,17 @@ pub struct Moment {
 
 /// The statements that read the entries of each kind.
 ///
-/// Each returns: number, time, end, title, text, kind, number of the prompt, whether it failed, two lists of files, bytes.
+/// Each returns: number, time, end, title, text, kind, number of the prompt, whether it failed, two lists of files, bytes, host.
 /// Bytes are counted as a search counts them, including what joins two columns. `?1` is the session's id, `?2` the time
 /// before which entries are read, `?3` how many.
 const MOMENT_SOURCES: [&str; 5] = [
-    "SELECT t.id, t.created_at, NULL, t.prompt, '', '', t.prompt_number, 0, '[]', '[]', octet_length(t.prompt)
+    "SELECT t.id, t.created_at, NULL, t.prompt, '', '', t.prompt_number, 0, '[]', '[]', octet_length(t.prompt),
+            t.host_id
      FROM prompts t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
     "SELECT t.number, t.began_at, t.replied_at, coalesce(nullif(t.model_line, ''), t.line, t.prompt, ''),
             coalesce(t.reply, ''), '', NULL, t.interrupted OR t.failure IS NOT NULL, '[]', '[]',
-            max(t.chars, octet_length(coalesce(t.prompt, '')) + octet_length(coalesce(t.reply, '')))
+            max(t.chars, octet_length(coalesce(t.prompt, '')) + octet_length(coalesce(t.reply, ''))), NULL AS host_id
      FROM turns t
      WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.replaced = 0 AND t.role <> 'bookmark'
        AND t.began_at < ?2
@@ -393,15 +394,15 @@ const MOMENT_SOURCES: [&str; 5] = [
     "SELECT t.id, t.created_at, NULL, t.title, t.narrative, t.kind, t.prompt_number, t.kind = 'problem',
             t.files_modified, t.files_read,
             octet_length(t.title) + octet_length(t.narrative) + octet_length(t.facts)
-            + octet_length(t.files_modified) + octet_length(t.files_read) + 2
+            + octet_length(t.files_modified) + octet_length(t.files_read) + 2, t.host_id
      FROM observations t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
-    "SELECT t.id, t.created_at, NULL, coalesce(t.note, ''), coalesce(t.git_commit, ''), '', NULL, 0, '[]', '[]', 0
+    "SELECT t.id, t.created_at, NULL, coalesce(t.note, ''), coalesce(t.git_commit, ''), '', NULL, 0, '[]', '[]', 0, t.host_id
      FROM bookmarks t WHERE t.session_id = ?1 AND t.created_at < ?2 ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
     "SELECT t.id, t.created_at, NULL, t.request,
             trim(t.investigated || char(10) || t.learned || char(10) || t.completed || char(10) || t.next_steps, char(10)),
             '', t.prompt_number, 0, '[]', '[]', octet_length(t.request) + octet_length(t.investigated)
-            + octet_length(t.learned) + octet_length(t.completed) + octet_length(t.next_steps) + 3
+            + octet_length(t.learned) + octet_length(t.completed) + octet_length(t.next_steps) + 3, t.host_id
      FROM session_summaries t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
 ];
@@ -429,11 +430,9 @@ fn gather(
 ) -> rusqlite::Result<(Vec<Moment>, bool)> {
     let mut found: Vec<Moment> = Vec::new();
     for (source, sql) in MOMENT_SOURCES.iter().enumerate() {
-        let mut statement = connection.prepare_cached(sql)?;
-        let rows = statement.query_map((session, Time(before), most as i64 + 1), |row| read_moment(source, row))?;
-        for row in rows {
-            found.push(row?);
-        }
+        let sql = format!("SELECT t.*, {HOST_NAME} FROM ({sql}) t");
+        let values = (session, Time(before), most as i64 + 1);
+        found.extend(connection.all_with(&sql, values, |row| read_moment(source, row))?);
     }
     found.sort_by_key(|moment| (moment.at, rank(moment.id), moment.id));
     let more = found.len() > most;
@@ -449,11 +448,6 @@ fn gather(
         if let MomentId::Record(RecordId { what: What::Observation, id }) = moment.id {
             moment.bytes += raw_chars(connection, id)?;
         }
-        moment.host = match moment.id {
-            MomentId::Record(RecordId { what, id }) => host_of(connection, what, id)?,
-            MomentId::Bookmark(id) => host_of_bookmark(connection, id)?,
-            MomentId::Turn(_) => None,
-        };
     }
     Ok((found, more))
 }
@@ -490,7 +484,7 @@ fn read_moment(source: usize, row: &Row<'_>) -> rusqlite::Result<Moment> {
         is_error: row.get(7)?,
         files: texts(&modified).into_iter().chain(texts(&read_moment)).collect(),
         bytes: row.get::<_, i64>(10)?.unsigned_abs(),
-        host: None,
+        host: row.get(12)?,
     })
 }
 

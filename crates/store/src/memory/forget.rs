@@ -11,7 +11,7 @@ use crate::model::lines;
 use crate::recall::{backlog, index, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
 use crate::sql::Sql;
-use crate::sync::{BOOKMARK, row_is_forgotten};
+use crate::sync::row_is_forgotten;
 use crate::{Store, StoreError, cannot};
 
 impl Store {
@@ -22,10 +22,13 @@ impl Store {
     /// turn still brings is not stored. With both go the summaries that a rule or a model has made since, and the lines of the
     /// prompt's turns: they may quote it.
     pub fn forget(&self, id: RecordId) -> Result<bool, StoreError> {
-        self.forgetting(|connection| match id.what {
-            What::Prompt => forget_prompt(connection, id.id),
-            What::Observation => forget_observation(connection, id.id),
-            What::Summary => forget_summary(connection, id.id),
+        self.forgetting(|connection| {
+            drop_summaries_of(connection, id.what.table(), id.id)?;
+            match id.what {
+                What::Prompt => forget_prompt(connection, id.id),
+                What::Observation => forget_observation(connection, id.id),
+                What::Summary => forget_summary(connection, id.id),
+            }
         })
     }
 
@@ -126,16 +129,10 @@ fn replace_index_that_waits(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let found: Option<(SessionRow, String, i64, String)> = connection.first(
-        "SELECT s.id, s.session_id, u.prompt_number, u.prompt FROM prompts u
-             JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1",
-        [id],
-    )?;
-    let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
-    let (prompt_id, at): (String, i64) =
-        connection.one_with("SELECT coalesce(prompt_id, ''), created_at FROM turns WHERE id = ?1", [id], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
+    let sql = "SELECT s.id, s.session_id, u.prompt, coalesce(u.prompt_id, ''), u.created_at FROM prompts u
+               JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1";
+    let found: Option<(SessionRow, String, String, String, i64)> = connection.first(sql, [id])?;
+    let Some((session_row, session, prompt, prompt_id, at)) = found else { return Ok(false) };
     blame::forget(connection, &session, Some((&prompt_id, at)))?;
     // The replies are part of the record, and are deleted with it. Those that are in no index yet would be linked to the
     // prompt before.
@@ -148,11 +145,10 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
     for turn in answered {
         connection.run(sql, [turn])?;
     }
-    drop_summaries(connection, session_row, number)?;
     let sql =
         "UPDATE turns SET prompt_number = NULL, project_id = NULL, model_at = NULL, asked_to = NULL, prompt = NULL,
                                 line = NULL, model_line = NULL, forgotten = 1, reply = NULL, provisional = 0, failure = NULL,
-                                number = iif(turn_id GLOB 'sync:*', NULL, number),
+                                uid = NULL, host_id = NULL, version = NULL, number = iif(turn_id GLOB 'sync:*', NULL, number),
                                 turn_id = iif(turn_id GLOB 'sync:*', NULL, turn_id) WHERE id = ?1";
     connection.run(sql, [id])?;
     connection.run(
@@ -187,7 +183,6 @@ pub(crate) fn forget_observation(connection: &Connection, id: i64) -> rusqlite::
     let found: Option<(Option<String>, Option<SessionRow>, i64)> = connection.first(sql, [id])?;
     let Some((call, session, prompt)) = found else { return Ok(false) };
     if let Some(session) = session {
-        drop_summaries(connection, session, prompt)?;
         lines::delete_of_prompt(connection, session, prompt)?;
     }
     let mut calls: Vec<String> = connection.all("SELECT id FROM known_ids WHERE same_as = ?1", [&call])?;
@@ -210,23 +205,25 @@ pub(crate) fn forget_summary(connection: &Connection, id: i64) -> rusqlite::Resu
 }
 
 pub(crate) fn delete_bookmark(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    row_is_forgotten(connection, BOOKMARK, id)?;
+    row_is_forgotten(connection, "bookmarks", id)?;
     Ok(connection.run("DELETE FROM bookmarks WHERE id = ?1", [id])? > 0)
 }
 
-/// Deletes the summaries of a session from one of its prompts on, made by a rule or by the model that was asked to reword
-/// them: they cover everything up to there. A summary that another program's model has made is a record of its own.
-fn drop_summaries(connection: &Connection, session: SessionRow, prompt: i64) -> rusqlite::Result<()> {
-    let sql = "SELECT id FROM session_summaries s WHERE session_id = ?1 AND prompt_number >= ?2
-               AND (made_by = 'rule' OR (made_by = 'model' AND EXISTS
-                   (SELECT 1 FROM prompts p WHERE p.session_id = s.session_id
-                    AND p.prompt_number <= s.prompt_number AND p.model_at IS NOT NULL)))";
-    let ids: Vec<i64> = connection.all(sql, (session, prompt))?;
-    for id in ids {
-        index::forget(connection, What::Summary, id)?;
-        connection.run("DELETE FROM session_summaries WHERE id = ?1", [id])?;
+/// Deletes the summaries that a rule has made since a record of a table, or the model that was asked to reword them: they cover
+/// everything up to there. A summary that another program's model has made is a record of its own.
+pub(crate) fn drop_summaries_of(connection: &Connection, table: &str, id: i64) -> rusqlite::Result<()> {
+    if !matches!(table, "turns" | "prompts" | "observations") {
+        return Ok(());
     }
-    Ok(())
+    let sql = format!(
+        "SELECT s.id FROM {table} t JOIN session_summaries s ON s.session_id = t.session_id
+                                                            AND s.prompt_number >= t.prompt_number
+         WHERE t.id = ?1 AND (s.made_by = 'rule' OR (s.made_by = 'model' AND EXISTS
+             (SELECT 1 FROM prompts p WHERE p.session_id = s.session_id
+              AND p.prompt_number <= s.prompt_number AND p.model_at IS NOT NULL)))"
+    );
+    let summaries: Vec<i64> = connection.all(&sql, [id])?;
+    summaries.into_iter().try_for_each(|summary| forget_summary(connection, summary).map(drop))
 }
 
 /// Deletes a call's raw text and the line of its turn, which may quote it.

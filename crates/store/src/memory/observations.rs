@@ -249,7 +249,7 @@ impl<'a> CallWriter<'a> {
                 ":at": Time(call.at),
             },
         )?;
-        self.terms.borrow_mut().take_record(self.connection, What::Observation, id, None)
+        self.terms.borrow_mut().take_record(self.connection, What::Observation, id)
     }
 
     /// Stores the raw input and output, unless the transcript has brought them already.

@@ -13,7 +13,7 @@ use crate::recall::key::Key;
 use crate::recall::{Candidate, replies};
 use crate::row_ids::Time;
 use crate::sql::Sql;
-use crate::sync::host_of;
+use crate::sync::HOST_NAME;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
 /// A whole record.
@@ -201,14 +201,14 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
     };
     let table = id.what.table();
     let sql = format!(
-        "SELECT {ORIGIN}, {columns} FROM {table} t JOIN projects p ON p.id = t.project_id
+        "SELECT {ORIGIN}, {HOST_NAME}, {columns} FROM {table} t JOIN projects p ON p.id = t.project_id
          LEFT JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1"
     );
     let read = |row: &Row<'_>| {
         Ok(Record {
             record: id,
             session: row.get(0)?,
-            host: None,
+            host: row.get(5)?,
             project: row.get(1)?,
             project_key: row.get(2)?,
             prompt_number: row.get(3)?,
@@ -228,9 +228,6 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
         })
     };
     let mut found = connection.first_with(&sql, [id.id], read)?;
-    if let Some(found) = &mut found {
-        found.host = host_of(connection, id.what, id.id)?;
-    }
     if let Some(Record { content: Content::Prompt { reply, .. }, .. }) = &mut found {
         *reply = replies::to_prompt(connection, id.id)?;
     }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row};
 use super::key::Key;
 use super::{backlog, replies, trigrams};
 use crate::sql::Sql;
-use crate::sync::{host_row_of, row_is_forgotten};
+use crate::sync::row_is_forgotten;
 use crate::{RecordId, What, vectors};
 
 /// Finds rows, the newest first.
@@ -53,17 +53,11 @@ pub(crate) struct NewTerms {
 }
 
 impl NewTerms {
-    /// Takes a new record; `host` is the other host that it comes from.
-    pub(crate) fn take_record(
-        &mut self,
-        connection: &Connection,
-        what: What,
-        id: i64,
-        host: Option<i64>,
-    ) -> rusqlite::Result<()> {
+    /// Takes a new record.
+    pub(crate) fn take_record(&mut self, connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
         self.records.push((what, id));
         if !backlog::has(connection, what, id)? {
-            self.terms.extend(read_of(connection, what, id, host)?.map(|new| (new.key.row(0), new.terms)));
+            self.terms.extend(read(connection, what, id)?.map(|new| (new.key.row(0), new.terms)));
         }
         Ok(())
     }
@@ -139,7 +133,7 @@ pub(crate) fn replace(connection: &Connection, what: What, id: i64, before: Opti
 pub(crate) fn forget(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
     remove(connection, what, id)?;
     vectors::delete(connection, RecordId { what, id })?;
-    row_is_forgotten(connection, vectors::number_of(what), id)
+    row_is_forgotten(connection, what.table(), id)
 }
 
 /// Removes the words of a record; for a prompt, with those of its replies.
@@ -215,26 +209,21 @@ pub(super) fn rows(
 
 /// Reads a record in the form of the index.
 fn read(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<Indexed>> {
-    read_of(connection, what, id, host_row_of(connection, what, id)?)
-}
-
-/// Reads a record that comes from `host` in the form of the index.
-fn read_of(connection: &Connection, what: What, id: i64, host: Option<i64>) -> rusqlite::Result<Option<Indexed>> {
     let columns = match what {
         What::Prompt => "'', prompt",
         What::Observation => "kind, title || char(10) || narrative, facts, files_read, files_modified",
         What::Summary => "'', request, investigated, learned, completed, next_steps",
     };
     let sql = format!(
-        "SELECT project_id, coalesce(session_id, 0), created_at, {columns} FROM {} WHERE id = ?1",
+        "SELECT project_id, coalesce(session_id, 0), created_at, host_id, {columns} FROM {} WHERE id = ?1",
         what.table()
     );
     let read = |row: &Row<'_>| {
         let key = Key::new(row.get(0)?, what, id);
-        let kind: String = row.get(3)?;
-        let scope = scope(what, row.get(1)?, row.get(2)?, &kind, host);
+        let kind: String = row.get(4)?;
+        let scope = scope(what, row.get(1)?, row.get(2)?, &kind, row.get(3)?);
         let mut texts: Vec<String> = Vec::new();
-        for column in 4..row.as_ref().column_count() {
+        for column in 5..row.as_ref().column_count() {
             texts.push(row.get(column)?);
         }
         Ok(Indexed { key, terms: terms(&scope, texts.iter().map(String::as_str)) })

@@ -12,7 +12,7 @@ use super::search::{PROMPT, Searcher};
 use super::{NearRecords, SearchQuery, backlog, postings};
 use crate::memory::millis;
 use crate::sql::Sql;
-use crate::sync::host_of;
+use crate::sync::name_of_host;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// Maximum number of passages that are returned.
@@ -166,7 +166,7 @@ fn passage(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<PromptP
     Ok(PromptPassage {
         record: RecordId { what: one.what, id: one.id },
         session: session.unwrap_or_default(),
-        host: host_of(connection, one.what, one.id)?,
+        host: name_of_host(connection, one.host)?,
         at: millis(one.at),
         asked: text(0),
         replied: text(1),

@@ -10,7 +10,6 @@ use crate::memory::prompts::was_for_forgotten;
 use crate::row_ids::SessionRow;
 use crate::same_turn::SAME_PROMPT_MS;
 use crate::sql::Sql;
-use crate::sync::host_row_of;
 
 /// Maximum time after the start of its turn at which a prompt is stored, if the texts differ.
 pub(crate) const LAG_MS: i64 = 2_000;
@@ -197,15 +196,13 @@ fn unlink(connection: &Connection, turn: i64, link: &Link, before: &str) -> rusq
 }
 
 fn link_of(connection: &Connection, turn: i64) -> rusqlite::Result<Option<Link>> {
-    let found = connection.first(
-        "SELECT p.id, p.project_id, p.session_id, p.created_at, t.part FROM turns t
-             JOIN prompts p ON p.id = t.passage WHERE t.id = ?1",
-        [turn],
-    )?;
-    let Some((prompt, project, session, at, part)): Option<(i64, i64, i64, i64, i64)> = found else { return Ok(None) };
-    let host = host_row_of(connection, What::Prompt, prompt)?;
-    let key = Key::new(project, What::Prompt, prompt);
-    Ok(Some(Link { key, part, scope: scope(What::Prompt, session, at, "", host) }))
+    let sql = "SELECT p.id, p.project_id, p.session_id, p.created_at, p.host_id, t.part FROM turns t
+               JOIN prompts p ON p.id = t.passage WHERE t.id = ?1";
+    connection.first_with(sql, [turn], |row| {
+        let key = Key::new(row.get(1)?, What::Prompt, row.get(0)?);
+        let scope = scope(What::Prompt, row.get(2)?, row.get(3)?, "", row.get(4)?);
+        Ok(Link { key, part: row.get(5)?, scope })
+    })
 }
 
 /// Returns the prompt that began a turn: the one with the same text, or otherwise the last before it; `None` if that

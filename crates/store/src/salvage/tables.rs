@@ -26,9 +26,6 @@ pub(super) const SALVAGED: [&str; 12] = [
     "blame",
 ];
 
-/// What is only read: which records other hosts have made.
-const READ: [&str; 2] = ["sync_hosts", "sync_entities"];
-
 /// A table of the current schema.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -161,7 +158,7 @@ pub(super) struct Damaged {
 impl Damaged {
     pub(super) fn read(pages: Pages, connection: &Connection) -> rusqlite::Result<Self> {
         let mut tables = HashMap::new();
-        for name in SALVAGED.into_iter().chain(READ) {
+        for name in SALVAGED {
             tables.insert(name, Table::read(connection, name)?);
         }
         let mut trees = Trees::find(&pages);
@@ -238,12 +235,6 @@ impl Damaged {
     /// Returns the rows of a page of a table.
     pub(super) fn rows(&self, page: u32) -> PageRows {
         rows_of(&self.pages, page)
-    }
-
-    /// Returns every row of a table.
-    pub(super) fn all(&self, table: &'static str) -> impl Iterator<Item = Fields<'_>> {
-        let rows = self.pages(table).into_iter().flat_map(|page| self.rows(page).rows);
-        rows.filter_map(move |row| self.tables[table].fields(row))
     }
 
     /// Returns the names that the index of a table's unique name has, by the number of the row.

@@ -3,9 +3,9 @@
 
 use longhaul_core::Millis;
 use longhaul_sync::{CircleId, EntityId, HostId, ProjectId, Record, RecordId, SealedRecord};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, Row};
 
-use super::entities::{BURIED, FORGOTTEN};
+use super::identity::{HostRow, bury_again, bury_nothing};
 use super::log::{READY, WAITS};
 use crate::row_ids::Time;
 use crate::sql::Sql;
@@ -14,15 +14,11 @@ use crate::{Store, StoreError, cannot};
 /// This host, as its circle knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncSelf {
-    /// The circle.
     pub circle: CircleId,
-    /// The id of this host.
     pub host: HostId,
-    /// Its name.
     pub name: String,
     /// What identified the machine when the id was made.
     pub machine: String,
-    /// When the circle was joined.
     pub joined_at: Millis,
     /// The highest idx of the own log.
     pub head: u64,
@@ -37,27 +33,38 @@ pub struct SyncSelf {
 /// A host of the circle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncHost {
-    /// Its id.
     pub host: HostId,
-    /// Its name; empty if it is not known.
+    /// Empty if it is not known.
     pub name: String,
     /// Whether it is this host, now or before it got a new id.
     pub is_own: bool,
     /// The highest idx that is here.
     pub head: u64,
-    /// How far its clock is ahead, in milliseconds.
+    /// In milliseconds.
     pub clock_ahead: i64,
     /// When it last exchanged.
     pub seen_at: Option<Millis>,
 }
 
-/// The number of a host's row in `sync_hosts`.
-pub(super) type HostRow = i64;
-
 impl Store {
     /// Returns this host as its circle knows it; `None` without sync.
     pub fn sync_self(&self) -> Result<Option<SyncSelf>, StoreError> {
-        read_self(&self.connection).map_err(cannot("read the state of sync"))
+        let sql = "SELECT circle, host, name, machine, joined_at, head, confirmed, clock_ahead, key_epoch
+                   FROM sync_hosts WHERE circle IS NOT NULL";
+        let found = self.connection.first_with(sql, [], |row| {
+            Ok(SyncSelf {
+                circle: CircleId::from_bytes(row.get(0)?),
+                host: HostId::from_bytes(row.get(1)?),
+                name: row.get(2)?,
+                machine: row.get(3)?,
+                joined_at: row.get::<_, Time>(4)?.into(),
+                head: row.get::<_, i64>(5)?.unsigned_abs(),
+                confirmed: row.get::<_, i64>(6)?.unsigned_abs(),
+                clock_ahead: row.get(7)?,
+                epoch: row.get(8)?,
+            })
+        });
+        found.map_err(cannot("read the state of sync"))
     }
 
     /// Makes this database a member of a circle. One that is a member already keeps its host id: it must leave first.
@@ -73,26 +80,22 @@ impl Store {
             if own_row(tx)?.is_some() {
                 return Ok(());
             }
-            let row = add_host(tx, host)?;
-            tx.run("UPDATE sync_hosts SET is_own = 1, name = ?2, seen_at = ?3 WHERE id = ?1", (row, name, Time(at)))?;
-            let sql = "UPDATE sync_hosts SET circle = ?1, machine = ?3, joined_at = ?4, key_epoch = 0, damaged_at = 0
-                       WHERE id = ?2";
-            tx.run(sql, (circle.as_bytes(), row, machine, Time(at))).map(drop)
+            let sql =
+                "UPDATE sync_hosts SET is_own = 1, circle = ?2, name = ?3, machine = ?4, seen_at = ?5, joined_at = ?5,
+                           key_epoch = 0, damaged_at = 0 WHERE id = ?1";
+            tx.run(sql, (add_host(tx, host)?, circle.as_bytes(), name, machine, Time(at))).map(drop)
         })
     }
 
-    /// Leaves the circle. What was fetched stays, with where it came from; nothing is shared any more.
+    /// Leaves the circle. What was fetched stays, with where it came from; nothing is shared any more. What was forgotten must not
+    /// come back, and in the same circle, nothing is stored a second time.
     pub fn leave_circle(&self) -> Result<(), StoreError> {
         self.write("leave the circle", |tx| {
+            bury_nothing(tx)?;
+            look_at_all(tx)?;
             tx.execute_batch(
                 "DELETE FROM sync_log; DELETE FROM projects WHERE project_key IS NULL;
-                 UPDATE projects SET sync_id = NULL, sync_name = NULL, is_shared = 0, since = 0, seen_prompts = 0,
-                     seen_observations = 0, seen_summaries = 0, seen_bookmarks = 0;
-                 -- In another circle, own records are new; in the same one, they must not be stored a second time. Tombstones
-                 -- stay: what was forgotten must not come back.
-                 UPDATE sync_entities SET version = 0, digest = NULL
-                 WHERE forgotten = 0 AND host_id IN (SELECT id FROM sync_hosts WHERE is_own = 1);
-                 UPDATE sync_entities SET forgotten = 2 WHERE forgotten = 1;
+                 UPDATE projects SET sync_id = NULL, sync_name = NULL, is_shared = 0, since = 0;
                  UPDATE sync_hosts SET head = 0, confirmed = 0, epoch = 0, circle = NULL, machine = NULL, key_epoch = NULL,
                      damaged_at = NULL, joined_at = NULL;",
             )
@@ -103,18 +106,17 @@ impl Store {
     pub fn sync_hosts(&self) -> Result<Vec<SyncHost>, StoreError> {
         let sql = "SELECT host, name, is_own, head, clock_ahead, seen_at FROM sync_hosts
                    ORDER BY circle IS NOT NULL DESC, name, id";
-        self.connection
-            .all_with(sql, [], |row| {
-                Ok(SyncHost {
-                    host: HostId::from_bytes(row.get(0)?),
-                    name: row.get(1)?,
-                    is_own: row.get(2)?,
-                    head: row.get::<_, i64>(3)?.unsigned_abs(),
-                    clock_ahead: row.get(4)?,
-                    seen_at: row.get::<_, Option<Time>>(5)?.map(Millis::from),
-                })
+        let read = |row: &Row<'_>| {
+            Ok(SyncHost {
+                host: HostId::from_bytes(row.get(0)?),
+                name: row.get(1)?,
+                is_own: row.get(2)?,
+                head: row.get::<_, i64>(3)?.unsigned_abs(),
+                clock_ahead: row.get(4)?,
+                seen_at: row.get::<_, Option<Time>>(5)?.map(Millis::from),
             })
-            .map_err(cannot("list the hosts"))
+        };
+        self.connection.all_with(sql, [], read).map_err(cannot("list the hosts"))
     }
 
     /// Records that the engine has had this number of the circle's key.
@@ -148,38 +150,14 @@ impl Store {
     }
 }
 
-fn read_self(connection: &Connection) -> rusqlite::Result<Option<SyncSelf>> {
-    let sql = "SELECT circle, host, name, machine, joined_at, head, confirmed, clock_ahead, key_epoch
-               FROM sync_hosts WHERE circle IS NOT NULL";
-    connection.first_with(sql, [], |row| {
-        Ok(SyncSelf {
-            circle: CircleId::from_bytes(row.get(0)?),
-            host: HostId::from_bytes(row.get(1)?),
-            name: row.get(2)?,
-            machine: row.get(3)?,
-            joined_at: row.get::<_, Time>(4)?.into(),
-            head: row.get::<_, i64>(5)?.unsigned_abs(),
-            confirmed: row.get::<_, i64>(6)?.unsigned_abs(),
-            clock_ahead: row.get(7)?,
-            epoch: row.get(8)?,
-        })
-    })
-}
-
 /// Returns the row of this host; `None` without sync.
 pub(super) fn own_row(connection: &Connection) -> rusqlite::Result<Option<HostRow>> {
     connection.first("SELECT id FROM sync_hosts WHERE circle IS NOT NULL", [])
 }
 
-/// Returns whether a host is this one, now or before it got a new id.
-pub(super) fn is_own_host(connection: &Connection, host: HostRow) -> rusqlite::Result<bool> {
-    connection.one("SELECT is_own FROM sync_hosts WHERE id = ?1", [host])
-}
-
 /// Returns the row of a host, adding it if there is none.
 pub(super) fn add_host(connection: &Connection, host: HostId) -> rusqlite::Result<HostRow> {
-    let known = connection.first("SELECT id FROM sync_hosts WHERE host = ?1", [host.as_bytes()])?;
-    match known {
+    match connection.first("SELECT id FROM sync_hosts WHERE host = ?1", [host.as_bytes()])? {
         Some(row) => Ok(row),
         None => connection.add("INSERT INTO sync_hosts (host) VALUES (?1)", [host.as_bytes()]),
     }
@@ -198,12 +176,10 @@ impl Store {
     /// Compares records of this host in the engine with the own log, by idx and id.
     pub fn check_own_records(&self, records: &[(u64, RecordId)]) -> Result<OwnCheck, StoreError> {
         let failed = cannot("compare the own records");
-        let sql = "SELECT record_id FROM sync_log WHERE host_id = (SELECT id FROM sync_hosts WHERE circle IS NOT NULL) AND idx = ?1";
-        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        let sql = "SELECT 1 FROM sync_log WHERE host_id = (SELECT id FROM sync_hosts WHERE circle IS NOT NULL)
+                   AND idx = ?1 AND record_id = ?2";
         for (idx, id) in records {
-            let own: Option<[u8; 16]> =
-                statement.query_row([*idx as i64], |row| row.get(0)).optional().map_err(&failed)?;
-            if own.as_ref() != Some(id.as_bytes()) {
+            if !self.connection.has(sql, (*idx as i64, id.as_bytes())).map_err(&failed)? {
                 return Ok(OwnCheck::Other);
             }
         }
@@ -214,11 +190,8 @@ impl Store {
     pub fn has_record(&self, record: &SealedRecord) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM sync_log WHERE host_id = (SELECT id FROM sync_hosts WHERE host = ?1) AND idx = ?2
                    AND record_id = ?3";
-        let found = || {
-            let key = (record.host.as_bytes(), record.idx as i64, record.id.as_bytes());
-            self.connection.has(sql, key)
-        };
-        found().map_err(cannot("compare the records of a host"))
+        let key = (record.host.as_bytes(), record.idx as i64, record.id.as_bytes());
+        self.connection.has(sql, key).map_err(cannot("compare the records of a host"))
     }
 
     /// Removes the records of another host behind `through` from the log, because the engine has others under their numbers.
@@ -235,23 +208,17 @@ impl Store {
     /// that the engine never confirmed are written again under the new id.
     pub fn renew_host(&self, host: HostId, machine: &str, at: Millis) -> Result<(), StoreError> {
         self.write("give this host a new id", |tx| {
-            let Some(old) = own_row(tx)? else { return Ok(()) };
-            let new = add_host(tx, host)?;
-            tx.run(
-                "UPDATE sync_hosts SET is_own = 1, seen_at = ?3,
-                     (name, clock_ahead) = (SELECT name, clock_ahead FROM sync_hosts WHERE id = ?2) WHERE id = ?1",
-                (new, old, Time(at)),
-            )?;
-            take_back_unconfirmed(tx, old, new)?;
-            tx.run("UPDATE sync_hosts SET head = confirmed WHERE id = ?1", [old])?;
-            tx.run(
-                "UPDATE sync_hosts SET machine = ?3, (circle, key_epoch, damaged_at, joined_at) =
-                     (SELECT circle, key_epoch, damaged_at, joined_at FROM sync_hosts WHERE id = ?2) WHERE id = ?1",
-                (new, old, machine),
-            )?;
-            let sql = "UPDATE sync_hosts SET circle = NULL, machine = NULL, key_epoch = NULL, damaged_at = NULL, joined_at = NULL
-                       WHERE id = ?1";
-            tx.run(sql, [old])?;
+            let Some(own) = own_row(tx)? else { return Ok(()) };
+            take_back_unconfirmed(tx, own)?;
+            let old: [u8; 16] = tx.one("SELECT host FROM sync_hosts WHERE id = ?1", [own])?;
+            let sql = "UPDATE sync_hosts SET host = ?2, machine = ?3, seen_at = ?4 WHERE id = ?1";
+            tx.run(sql, (own, host.as_bytes(), machine, Time(at)))?;
+            // What was sent stays with the old id.
+            let sql = "INSERT INTO sync_hosts (host, name, is_own, head, confirmed, epoch, clock_ahead, seen_at)
+                       SELECT ?2, name, 1, confirmed, confirmed, epoch, clock_ahead, seen_at FROM sync_hosts WHERE id = ?1";
+            let old = tx.add(sql, (own, old))?;
+            tx.run("UPDATE sync_log SET host_id = ?2 WHERE host_id = ?1", (own, old))?;
+            tx.run("UPDATE sync_hosts SET head = 0, confirmed = 0 WHERE id = ?1", [own])?;
             look_at_all(tx)
         })
     }
@@ -263,28 +230,24 @@ impl Store {
         self.write("write records again", |tx| {
             let Some(own) = own_row(tx)? else { return Ok(()) };
             for idx in lost {
-                let sql = "SELECT entity, content FROM sync_log WHERE host_id = ?1 AND idx = ?2";
-                let found = tx.one(sql, (own, *idx as i64));
-                let (entity, content): (Option<[u8; 16]>, Option<Vec<u8>>) = found.optional()?.unwrap_or_default();
-                if let Some(entity) = entity {
-                    let sql = "UPDATE sync_entities SET digest = NULL WHERE entity = ?1 AND forgotten = 0";
-                    tx.run(sql, [entity])?;
-                } else if let Some(Ok(Record::Forgetting(forgotten))) = content.as_deref().map(Record::decode) {
-                    bury_again(tx, forgotten)?;
-                    let sql = "UPDATE sync_log SET content = NULL WHERE host_id = ?1 AND idx = ?2";
-                    tx.run(sql, (own, *idx as i64))?;
-                }
+                let sql = "SELECT content FROM sync_log WHERE host_id = ?1 AND idx = ?2 AND entity IS NULL";
+                let tombstone: Option<Option<Vec<u8>>> = tx.first(sql, (own, *idx as i64))?;
+                bury_again(tx, forgotten(tombstone.flatten()))?;
+                // Without its digest, a version is written again.
+                tx.run("UPDATE sync_log SET content = NULL WHERE host_id = ?1 AND idx = ?2", (own, *idx as i64))?;
             }
             look_at_all(tx)
         })
     }
 }
 
-/// Makes the next exchange write the tombstones of these entities.
-fn bury_again(connection: &Connection, forgotten: Vec<EntityId>) -> rusqlite::Result<()> {
-    let sql = "UPDATE sync_entities SET forgotten = ?2 WHERE entity = ?1 AND forgotten = ?3";
-    let mut statement = connection.prepare_cached(sql)?;
-    forgotten.iter().try_for_each(|entity| statement.execute((entity.as_bytes(), FORGOTTEN, BURIED)).map(drop))
+/// Returns the entities that some own tombstones name.
+fn forgotten(tombstones: impl IntoIterator<Item = Vec<u8>>) -> Vec<EntityId> {
+    let entities = |content: Vec<u8>| match Record::decode(&content) {
+        Ok(Record::Forgetting(entities)) => entities,
+        _ => Vec::new(),
+    };
+    tombstones.into_iter().flat_map(entities).collect()
 }
 
 /// Makes the next exchange look at everything again; what is in the log does not change.
@@ -293,25 +256,13 @@ fn look_at_all(connection: &Connection) -> rusqlite::Result<()> {
     connection.run(sql, []).map(drop)
 }
 
-/// Removes the own records that the engine has not confirmed from the log. Their entities belong to the new id.
-fn take_back_unconfirmed(connection: &Connection, old: HostRow, new: HostRow) -> rusqlite::Result<()> {
+/// Removes the own records that the engine has not confirmed from the log, so that they are written again.
+fn take_back_unconfirmed(connection: &Connection, own: HostRow) -> rusqlite::Result<()> {
     const UNCONFIRMED: &str = "host_id = ?1 AND idx > (SELECT confirmed FROM sync_hosts WHERE id = ?1)";
     let sql = format!("SELECT content FROM sync_log WHERE {UNCONFIRMED} AND entity IS NULL AND content IS NOT NULL");
-    let tombstones: Vec<Vec<u8>> = connection.all(&sql, [old])?;
-    let decoded = tombstones.iter().filter_map(|content| Record::decode(content).ok());
-    let forgotten: Vec<EntityId> = decoded
-        .flat_map(|record| match record {
-            Record::Forgetting(entities) => entities,
-            Record::Entry(_) => Vec::new(),
-        })
-        .collect();
-    bury_again(connection, forgotten)?;
-    let sql = format!(
-        "UPDATE sync_entities SET digest = NULL, host_id = ?2 WHERE forgotten = 0
-         AND entity IN (SELECT entity FROM sync_log WHERE {UNCONFIRMED} AND entity IS NOT NULL)"
-    );
-    connection.run(&sql, (old, new))?;
-    connection.run(&format!("DELETE FROM sync_log WHERE {UNCONFIRMED}"), [old]).map(drop)
+    let tombstones: Vec<Vec<u8>> = connection.all(&sql, [own])?;
+    bury_again(connection, forgotten(tombstones))?;
+    connection.run(&format!("DELETE FROM sync_log WHERE {UNCONFIRMED}"), [own]).map(drop)
 }
 
 /// A project of the circle.
@@ -321,7 +272,6 @@ pub struct SyncProject {
     pub project: ProjectId,
     /// Its key here; `None` if only other hosts have shared it.
     pub project_key: Option<String>,
-    /// Its name.
     pub name: String,
     /// Whether it is shared here.
     pub is_shared: bool,
@@ -379,18 +329,17 @@ impl Store {
 
     /// Returns the projects that are or were shared here, and those that other hosts share, by name.
     pub fn sync_projects(&self) -> Result<Vec<SyncProject>, StoreError> {
-        self.connection
-            .all_with(LIST, [], |row| {
-                Ok(SyncProject {
-                    project: ProjectId::from_bytes(row.get(0)?),
-                    project_key: row.get(1)?,
-                    name: row.get(2)?,
-                    is_shared: row.get(3)?,
-                    since: row.get::<_, Time>(4)?.into(),
-                    waiting: row.get::<_, i64>(5)?.unsigned_abs(),
-                })
+        let read = |row: &Row<'_>| {
+            Ok(SyncProject {
+                project: ProjectId::from_bytes(row.get(0)?),
+                project_key: row.get(1)?,
+                name: row.get(2)?,
+                is_shared: row.get(3)?,
+                since: row.get::<_, Time>(4)?.into(),
+                waiting: row.get::<_, i64>(5)?.unsigned_abs(),
             })
-            .map_err(cannot("list the shared projects"))
+        };
+        self.connection.all_with(LIST, [], read).map_err(cannot("list the shared projects"))
     }
 }
 
