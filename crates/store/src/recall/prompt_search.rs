@@ -4,14 +4,15 @@ use std::cell::LazyCell;
 
 use longhaul_core::Millis;
 use longhaul_memory::{Evidence, Looker, PromptQuestion, PromptRank, Spot};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::candidate::{Candidate, Ranked};
 use super::expression::Strict;
 use super::search::{PROMPT, Searcher};
 use super::{NearRecords, SearchQuery, backlog, postings};
 use crate::memory::millis;
-use crate::sync::host_of;
+use crate::sql::Sql;
+use crate::sync::name_of_host;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// Maximum number of passages that are returned.
@@ -91,10 +92,7 @@ fn find(
     if !backlog::is_empty(connection)? {
         return Ok(Vec::new());
     }
-    let own: Option<i64> = connection
-        .prepare_cached("SELECT id FROM sessions WHERE session_id = ?1")?
-        .query_row([search.session], |row| row.get(0))
-        .optional()?;
+    let own: Option<i64> = connection.first("SELECT id FROM sessions WHERE session_id = ?1", [search.session])?;
     let query = SearchQuery {
         project_key: Some(search.project_key),
         without_session: own.and(Some(search.session)),
@@ -163,10 +161,7 @@ fn evidence(looker: &Looker, ranked: &[Ranked], of: &Ranked, most: f64, distance
 fn passage(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<PromptPassage> {
     let one = &ranked.one;
     let session: Option<String> = match one.session {
-        Some(id) => connection
-            .prepare_cached("SELECT session_id FROM sessions WHERE id = ?1")?
-            .query_row([id], |row| row.get(0))
-            .optional()?,
+        Some(id) => connection.first("SELECT session_id FROM sessions WHERE id = ?1", [id])?,
         None => None,
     };
     let Spot { field, start } = ranked.look.spot(&one.fields());
@@ -174,7 +169,7 @@ fn passage(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<PromptP
     Ok(PromptPassage {
         record: RecordId { what: one.what, id: one.id },
         session: session.unwrap_or_default(),
-        host: host_of(connection, one.what, one.id)?,
+        host: name_of_host(connection, one.host)?,
         at: millis(one.at),
         asked: text(0),
         replied: text(1),
