@@ -96,7 +96,7 @@ fn search(
 ) -> Result<Option<RecalledText>, Error> {
     // An earlier job has reported that the database is locked.
     let Ok(store) = hook.store() else { return Ok(None) };
-    hook.has_searched = true;
+    hook.done.has_searched = true;
     let session = &hook.event.common.session;
     let Some(known) = store.session(session.as_str())? else { return Ok(None) };
     let mut shown = ShownRecords::load(&hook.home, session);
@@ -134,7 +134,7 @@ fn search(
 
 /// Starts the search process, after the answer, if this hook has searched and the memory is large.
 pub fn start_search_process(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
-    if hook.has_searched {
+    if hook.done.has_searched {
         start_if_missing(hook)?;
     }
     Ok(Flow::Next)
