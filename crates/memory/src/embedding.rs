@@ -477,15 +477,31 @@ const FEW_TOKENS: usize = 3;
 
 /// A question that texts are compared with.
 #[derive(Debug)]
-pub struct Question<'a> {
-    model: &'a Model,
+pub struct Question {
+    model: Model,
     /// Its vector, of length 1.
     unit: Vec<f32>,
 }
 
-impl<'a> Question<'a> {
+/// How similar the meaning of a text is to that of a question: 1 the same, 0 unrelated.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Likeness {
+    /// That of the whole text.
+    pub whole: f32,
+    /// That of the sentences in a row that are closest.
+    pub closest: f32,
+}
+
+impl Likeness {
+    /// Returns the likeness of texts of which only the vectors were compared.
+    pub fn of_vectors(similarity: f32) -> Self {
+        Self { whole: similarity, closest: similarity }
+    }
+}
+
+impl Question {
     /// Begins with the question's text; `None` where it has no known token.
-    pub fn new(model: &'a Model, text: &str) -> Option<Self> {
+    pub fn new(model: Model, text: &str) -> Option<Self> {
         let mut sum = vec![0.0; model.dims()];
         model.vocabulary.tokens(text).iter().for_each(|token| model.add(*token, &mut sum));
         let length = length(&sum);
@@ -493,21 +509,24 @@ impl<'a> Question<'a> {
         is_usable.then(|| Self { model, unit: sum.iter().map(|value| (f64::from(*value) / length) as f32).collect() })
     }
 
-    /// Returns the similarity of the sentences in a row that are closest: 1 the same, 0 unrelated.
-    pub fn closeness(&self, text: &str) -> f32 {
-        let sentences: Vec<Vec<usize>> = sentences(text)
-            .map(|sentence| self.model.vocabulary.tokens(sentence))
-            .filter(|tokens| tokens.len() >= FEW_TOKENS)
-            .collect();
-        let mut best = 0.0_f32;
-        for first in 0..sentences.len() {
-            let mut sum = vec![0.0; self.model.dims()];
-            for tokens in sentences[first..].iter().take(SENTENCES) {
+    /// Compares a text with it.
+    pub fn compare(&self, text: &str) -> Likeness {
+        let sentences: Vec<Vec<usize>> =
+            sentences(text).map(|sentence| self.model.vocabulary.tokens(sentence)).collect();
+        let zero = || vec![0.0; self.model.dims()];
+        let mut whole = zero();
+        sentences.iter().flatten().for_each(|token| self.model.add(*token, &mut whole));
+        let whole = cosine(&self.unit, &whole);
+        let mut closest = whole;
+        let long: Vec<&Vec<usize>> = sentences.iter().filter(|tokens| tokens.len() >= FEW_TOKENS).collect();
+        for first in 0..long.len() {
+            let mut sum = zero();
+            for tokens in long[first..].iter().take(SENTENCES) {
                 tokens.iter().for_each(|token| self.model.add(*token, &mut sum));
-                best = best.max(cosine(&self.unit, &sum));
+                closest = closest.max(cosine(&self.unit, &sum));
             }
         }
-        best
+        Likeness { whole, closest }
     }
 }
 

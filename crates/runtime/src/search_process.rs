@@ -20,7 +20,7 @@ use fs2::FileExt;
 use longhaul_core::config::MemoryPart;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_memory::PromptQuestion;
-use longhaul_store::{RecordId, Store, What};
+use longhaul_store::{NearRecords, RecordId, Store, What};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
@@ -386,13 +386,13 @@ impl Searcher<'_> {
                 Some(Ok(Ok(near))) => near,
                 Some(Ok(Err(error))) => {
                     problem = Some(error);
-                    Vec::new()
+                    NearRecords::default()
                 }
                 Some(Err(_)) => {
                     problem = Some(Error::Busy);
-                    Vec::new()
+                    NearRecords::default()
                 }
-                None => Vec::new(),
+                None => NearRecords::default(),
             };
             let recalled = recall_for_prompt(store, prompt, near)?;
             problem.map_or(Ok(Some(recalled)), Err)

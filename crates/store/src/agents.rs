@@ -6,9 +6,10 @@
 use longhaul_core::{AGENTS_WITH_SEVERAL_SESSIONS, Millis, Status};
 use longhaul_tracker::{Agent, NOTIFICATION_LAG_SECONDS, Pane, Transition, free_orphans};
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, Row, named_params};
 
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// What a hook knows of the session in which it runs.
@@ -101,7 +102,7 @@ impl Store {
         self.write("add the session that was found", |tx| {
             let sql = "SELECT 1 FROM agents WHERE tmux_socket = ?1 AND tmux_pane = ?2";
             let is_taken = match seen.pane {
-                Some(pane) => tx.prepare(sql)?.exists((&pane.socket, &pane.id))?,
+                Some(pane) => tx.has(sql, (&pane.socket, &pane.id))?,
                 None => false,
             };
             if !is_taken {
@@ -214,7 +215,7 @@ impl Store {
     pub fn note_looping(&self, session: &str, reason: Option<&str>) -> Result<(), StoreError> {
         let statement = "UPDATE agents SET reason = ?2 WHERE session_id = ?1 AND status = 'working'";
         self.connection
-            .execute(statement, (session, reason))
+            .run(statement, (session, reason))
             .map_err(cannot("record that the session turns in circles"))?;
         Ok(())
     }
@@ -229,9 +230,7 @@ impl Store {
     ) -> Result<Option<Change>, StoreError> {
         let from = |n: usize| transition.from.get(n).map(|status| status.as_str());
         let works = transition.to == Status::Working;
-        self.connection
-            .query_row(
-                &format!(
+        self.connection.first_with(&format!(
                     "UPDATE agents SET previous = status, status = :to, reason = :reason, updated_at = :now, touched_ms = :ms,
                                        stopped = iif(:works, 0, stopped), failed = iif(:works, 0, failed),
                                        asked_by = iif(:to = 'blocked', asked_by, NULL),
@@ -239,8 +238,7 @@ impl Store {
                                        subagent_count = iif(:to = 'completed', 0, subagent_count)
                      WHERE {guard} AND status IN (:from0, :from1, :from2, :from3)
                      {CHANGED}"
-                ),
-                named_params! {
+                ), named_params! {
                     ":key": key,
                     ":to": transition.to.as_str(),
                     ":reason": reason,
@@ -251,10 +249,7 @@ impl Store {
                     ":from1": from(1),
                     ":from2": from(2),
                     ":from3": from(3),
-                },
-                change,
-            )
-            .optional()
+                }, change)
             .map_err(cannot("change the session's status"))
     }
 }
@@ -282,30 +277,28 @@ impl NewRow<'_> {
              ON CONFLICT (session_id) {on_conflict}
              {CHANGED}"
         );
-        connection
-            .query_row(
-                &sql,
-                named_params! {
-                    ":session": session,
-                    ":status": self.status.as_str(),
-                    ":reason": self.reason,
-                    ":cwd": cwd,
-                    ":project": project,
-                    ":branch": branch,
-                    ":agent_type": agent_type,
-                    ":socket": pane.map(|pane| &pane.socket),
-                    ":pane": pane.map(|pane| &pane.id),
-                    ":target": target,
-                    ":client": client,
-                    ":pid": pid,
-                    ":summary": self.summary,
-                    ":prompt_ms": self.prompted.map(Time),
-                    ":now": seconds(*at),
-                    ":ms": Time(*at),
-                },
-                change,
-            )
-            .optional()
+        connection.first_with(
+            &sql,
+            named_params! {
+                ":session": session,
+                ":status": self.status.as_str(),
+                ":reason": self.reason,
+                ":cwd": cwd,
+                ":project": project,
+                ":branch": branch,
+                ":agent_type": agent_type,
+                ":socket": pane.map(|pane| &pane.socket),
+                ":pane": pane.map(|pane| &pane.id),
+                ":target": target,
+                ":client": client,
+                ":pid": pid,
+                ":summary": self.summary,
+                ":prompt_ms": self.prompted.map(Time),
+                ":now": seconds(*at),
+                ":ms": Time(*at),
+            },
+            change,
+        )
     }
 }
 
@@ -332,14 +325,14 @@ fn remove(connection: &Connection, condition: &str, values: impl rusqlite::Param
              seen_ms = max(seen_ms, a.touched_ms)
          FROM (SELECT * FROM agents WHERE {condition}) AS a WHERE p.session_id = a.session_id"
     );
-    connection.prepare_cached(&keep)?.execute(values)?;
-    connection.prepare_cached(&format!("DELETE FROM agents WHERE {condition}"))?.execute(values)
+    connection.run(&keep, values)?;
+    connection.run(&format!("DELETE FROM agents WHERE {condition}"), values)
 }
 
 /// Updates the pane and the process in which a session runs.
 fn update_place(connection: &Connection, seen: &Sighting<'_>) -> rusqlite::Result<()> {
     connection
-        .execute(
+        .run(
             "UPDATE agents SET tmux_socket = coalesce(?2, tmux_socket), tmux_pane = coalesce(?3, tmux_pane),
                                tmux_target = coalesce(?4, tmux_target), pid = coalesce(?5, pid)
              WHERE session_id = ?1",
@@ -420,8 +413,7 @@ impl Store {
              {CHANGED}"
         );
         self.connection
-            .query_row(&sql, (session, asked.reason, asked.wants, Time(at)), change)
-            .optional()
+            .first_with(&sql, (session, asked.reason, asked.wants, Time(at)), change)
             .map_err(cannot("record the question of the main conversation"))
     }
 
@@ -463,7 +455,7 @@ impl Store {
     /// Marks a session as a teammate, which is not counted; returns whether it was none before.
     pub fn note_teammate(&self, session: &str) -> Result<bool, StoreError> {
         let sql = "UPDATE agents SET agent_type = 'teammate' WHERE session_id = ?1 AND agent_type IS NOT 'teammate'";
-        self.connection.execute(sql, (session,)).map(|rows| rows > 0).map_err(cannot("update the session"))
+        self.connection.run(sql, (session,)).map(|rows| rows > 0).map_err(cannot("update the session"))
     }
 
     /// Updates the position of a pane, which changes when windows are renumbered.
@@ -507,7 +499,7 @@ impl Store {
     }
 
     fn update(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
-        self.connection.execute(sql, values).map(drop).map_err(cannot("update the session"))
+        self.connection.run(sql, values).map(drop).map_err(cannot("update the session"))
     }
 }
 

@@ -5,6 +5,7 @@ use longhaul_core::Millis;
 use rusqlite::{Connection, Row};
 
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
 /// In the handoff log: a baton was written. The session that inherits is not known yet.
@@ -85,7 +86,7 @@ impl Store {
         let write = |tx: &Connection| {
             let sql = "UPDATE handoff_log SET laid_at = ?5
                        WHERE project_path = ?1 AND client_pid = ?2 AND predecessor = ?3 AND ?4 = 'session_end'";
-            if tx.execute(sql, (project_path, client_pid, session, trigger, Time(at)))? > 0 {
+            if tx.run(sql, (project_path, client_pid, session, trigger, Time(at)))? > 0 {
                 return Ok(());
             }
             drop_baton(tx, project_path, client_pid)?;
@@ -98,7 +99,7 @@ impl Store {
                 NewInjection { session, event: WRITTEN, predecessor, reason: Some(trigger), ..NewInjection::default() };
             log_injection(tx, &new, at)?;
             let sql = "UPDATE handoff_log SET project_path = ?1, client_pid = ?2 WHERE id = last_insert_rowid()";
-            tx.execute(sql, (project_path, client_pid)).map(drop)
+            tx.run(sql, (project_path, client_pid)).map(drop)
         };
         // A caller may have begun a transaction already.
         if self.connection.is_autocommit() {
@@ -134,7 +135,7 @@ impl Store {
     /// Removes a project's batons; returns how many.
     pub fn drop_batons(&self, project_path: &str) -> Result<usize, StoreError> {
         let sql = "UPDATE handoff_log SET project_path = NULL WHERE project_path = ?1";
-        self.connection.execute(sql, [project_path]).map_err(cannot("drop the batons"))
+        self.connection.run(sql, [project_path]).map_err(cannot("drop the batons"))
     }
 
     /// Removes the baton of a project and client.
@@ -145,7 +146,7 @@ impl Store {
     /// Records which session another one would inherit, until its first prompt.
     pub fn set_heir(&self, heir: &str, predecessor: Option<&str>) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET inherits = ?2 WHERE session_id = ?1";
-        self.connection.execute(sql, (heir, predecessor)).map(drop).map_err(cannot("record the predecessor"))
+        self.connection.run(sql, (heir, predecessor)).map(drop).map_err(cannot("record the predecessor"))
     }
 
     /// Gives all turns of `predecessor` to `heir` and removes the batons that name the predecessor, in one transaction.
@@ -154,21 +155,21 @@ impl Store {
     pub fn merge(&self, predecessor: &str, heir: &str) -> Result<bool, StoreError> {
         self.write("merge the sessions", |tx| {
             let sql = "UPDATE sessions SET merged_into = ?2 WHERE session_id = ?1 AND merged_into IS NULL";
-            let is_merged = tx.execute(sql, (predecessor, heir))? > 0;
+            let is_merged = tx.run(sql, (predecessor, heir))? > 0;
             if is_merged {
                 let sql = "UPDATE turns SET owner_id = h.id FROM sessions p, sessions h
                            WHERE turns.owner_id = p.id AND p.session_id = ?1 AND h.session_id = ?2";
-                tx.execute(sql, (predecessor, heir))?;
+                tx.run(sql, (predecessor, heir))?;
             }
             // The baton that was left to this client goes too, whichever session of the chain it names.
-            tx.execute(
+            tx.run(
                 "UPDATE handoff_log SET project_path = NULL
                  WHERE project_path IS NOT NULL AND (predecessor = ?1
                     OR (predecessor <> ?2 AND (project_path, client_pid) IN
                         (SELECT project_path, client_pid FROM sessions WHERE session_id = ?2 AND client_pid <> 0)))",
                 (predecessor, heir),
             )?;
-            tx.execute("UPDATE sessions SET inherits = NULL WHERE session_id = ?1", [heir])?;
+            tx.run("UPDATE sessions SET inherits = NULL WHERE session_id = ?1", [heir])?;
             Ok(is_merged)
         })
     }
@@ -187,7 +188,7 @@ impl Store {
 
 fn drop_baton(connection: &Connection, project_path: &str, client_pid: u32) -> rusqlite::Result<()> {
     let sql = "UPDATE handoff_log SET project_path = NULL WHERE project_path = ?1 AND client_pid = ?2";
-    connection.execute(sql, (project_path, client_pid)).map(drop)
+    connection.run(sql, (project_path, client_pid)).map(drop)
 }
 
 fn log_injection(connection: &Connection, new: &NewInjection<'_>, at: Millis) -> rusqlite::Result<()> {
@@ -195,9 +196,7 @@ fn log_injection(connection: &Connection, new: &NewInjection<'_>, at: Millis) ->
         "INSERT INTO handoff_log (session_id, event, predecessor, reason, turns_injected, chars, tokens_saved, created_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let [turns, chars, saved] = [new.turns as i64, new.chars as i64, new.tokens_saved as i64];
-    connection
-        .execute(sql, (new.session, new.event, new.predecessor, new.reason, turns, chars, saved, Time(at)))
-        .map(drop)
+    connection.run(sql, (new.session, new.event, new.predecessor, new.reason, turns, chars, saved, Time(at))).map(drop)
 }
 
 fn read_injection(row: &Row<'_>) -> rusqlite::Result<Injection> {

@@ -3,6 +3,7 @@
 
 use rusqlite::{Connection, OptionalExtension, named_params};
 
+use crate::sql::Sql;
 use crate::{Snapshot, Store, StoreError, cannot, snapshots};
 
 /// The origins of a file's lines, up to one of its versions.
@@ -120,7 +121,7 @@ impl Store {
                 begins_at: row.get::<_, i64>(5)?.unsigned_abs(),
             })
         };
-        self.connection.query_row(sql, [tree_key, path], read).optional().map_err(cannot("read the line map"))
+        self.connection.first_with(sql, [tree_key, path], read).map_err(cannot("read the line map"))
     }
 
     /// Stores the line map of a file in place of an older one.
@@ -133,7 +134,7 @@ impl Store {
                        WHERE excluded.snapshot_at >= blame.snapshot_at";
             let (at, made_at, begins_at) = (map.snapshot_at as i64, map.made_at as i64, map.begins_at as i64);
             let values = (&map.tree_key, &map.path, at, &map.blob, &map.lines, &map.origins, made_at, begins_at);
-            connection.execute(sql, values).map(drop)
+            connection.run(sql, values).map(drop)
         })
     }
 
@@ -145,7 +146,7 @@ impl Store {
                            (SELECT tree_key, path, sum(length(lines) + length(origins)) OVER (ORDER BY made_at DESC, path) AS total
                             FROM blame)
                         WHERE total > ?2)";
-            connection.execute(sql, (before as i64, most as i64))
+            connection.run(sql, (before as i64, most as i64))
         })
     }
 
@@ -158,7 +159,7 @@ impl Store {
                 bytes: row.get::<_, i64>(1)?.unsigned_abs(),
             })
         };
-        self.connection.query_row(sql, [], read).map_err(cannot("count the line maps"))
+        self.connection.one_with(sql, [], read).map_err(cannot("count the line maps"))
     }
 
     /// Returns the snapshots of a work tree that were taken after `after`, the oldest first.
@@ -203,7 +204,6 @@ impl Store {
 
     /// Returns the turns of sessions in a project or with snapshots of a work tree, the oldest first.
     pub fn turns_of_tree(&self, project_key: &str, tree_key: &str) -> Result<Vec<StoredTurn>, StoreError> {
-        let failed = cannot("read the turns");
         let sql =
             "SELECT t.id, s.session_id, t.prompt_id, coalesce(t.began_at, t.created_at), t.created_at, t.replied_at,
                           t.forgotten > 0
@@ -211,24 +211,23 @@ impl Store {
                    WHERE (s.project_key = ?1 OR s.session_id IN (SELECT session_id FROM snapshots WHERE tree_key = ?2))
                      AND (t.prompt_number IS NOT NULL OR t.forgotten > 0)
                    ORDER BY t.created_at, t.id";
-        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
-        let rows = statement.query_map([project_key, tree_key], |row| {
-            let number = |at: usize| row.get::<_, Option<i64>>(at).map(|number| number.map(i64::unsigned_abs));
-            Ok(StoredTurn {
-                id: row.get(0)?,
-                session: row.get(1)?,
-                prompt_id: row.get(2)?,
-                at: number(3)?.or(number(4)?).unwrap_or_default(),
-                replied_at: number(5)?,
-                is_forgotten: row.get(6)?,
+        self.connection
+            .all_with(sql, [project_key, tree_key], |row| {
+                let number = |at: usize| row.get::<_, Option<i64>>(at).map(|number| number.map(i64::unsigned_abs));
+                Ok(StoredTurn {
+                    id: row.get(0)?,
+                    session: row.get(1)?,
+                    prompt_id: row.get(2)?,
+                    at: number(3)?.or(number(4)?).unwrap_or_default(),
+                    replied_at: number(5)?,
+                    is_forgotten: row.get(6)?,
+                })
             })
-        });
-        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+            .map_err(cannot("read the turns"))
     }
 
     /// Returns the calls of sessions with snapshots of a work tree after `after`, the oldest first.
     pub fn calls_of_tree(&self, tree_key: &str, after: u64) -> Result<Vec<CommandCall>, StoreError> {
-        let failed = cannot("read the calls");
         let sql = format!(
             "SELECT o.tool_use_id, o.title, o.created_at, s.session_id, t.id, o.files_modified, o.tool_name IN {HARMLESS}
              FROM sessions s JOIN observations o ON o.session_id = s.id AND o.created_at >= ?2
@@ -236,19 +235,19 @@ impl Store {
              WHERE s.session_id IN (SELECT session_id FROM snapshots WHERE tree_key = ?1) AND o.tool_use_id IS NOT NULL
              ORDER BY o.created_at, o.id"
         );
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map((tree_key, after as i64), |row| {
-            Ok(CommandCall {
-                tool_use_id: row.get(0)?,
-                title: row.get(1)?,
-                at: row.get::<_, i64>(2)?.unsigned_abs(),
-                session: row.get(3)?,
-                prompt: row.get(4)?,
-                files_modified: row.get(5)?,
-                is_harmless: row.get(6)?,
+        self.connection
+            .all_with(&sql, (tree_key, after as i64), |row| {
+                Ok(CommandCall {
+                    tool_use_id: row.get(0)?,
+                    title: row.get(1)?,
+                    at: row.get::<_, i64>(2)?.unsigned_abs(),
+                    session: row.get(3)?,
+                    prompt: row.get(4)?,
+                    files_modified: row.get(5)?,
+                    is_harmless: row.get(6)?,
+                })
             })
-        });
-        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+            .map_err(cannot("read the calls"))
     }
 
     /// Returns what is known of the turn of a session with a prompt's id, or, without it, with that time.
@@ -261,14 +260,13 @@ impl Store {
                    ORDER BY abs(t.created_at - ?3) LIMIT 1";
         let found: Option<(i64, i64, String, i64)> = self
             .connection
-            .query_row(sql, (session, prompt_id, at as i64), |row| {
+            .first_with(sql, (session, prompt_id, at as i64), |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })
-            .optional()
             .map_err(&failed)?;
         let Some((id, number, prompt, row)) = found else { return Ok(None) };
         let texts = |sql: &str, values: &[&dyn rusqlite::ToSql]| -> rusqlite::Result<Vec<String>> {
-            self.connection.prepare(sql)?.query_map(values, |row| row.get(0))?.collect()
+            self.connection.all(sql, values)
         };
         // A reply may be in turns of its own: after a bookmark, or a subagent that returned.
         let replies =
@@ -285,7 +283,7 @@ impl Store {
     /// Returns the title of a call's record, and its number: `O7`.
     pub fn call_title(&self, tool_use_id: &str) -> Result<Option<(i64, String)>, StoreError> {
         let sql = "SELECT id, title FROM observations WHERE tool_use_id = ?1";
-        let found = self.connection.query_row(sql, [tool_use_id], |row| Ok((row.get(0)?, row.get(1)?)));
+        let found = self.connection.one(sql, [tool_use_id]);
         found.optional().map_err(cannot("read the call"))
     }
 
@@ -293,27 +291,24 @@ impl Store {
     pub fn prompt_key(&self, id: i64) -> Result<Option<(String, Option<String>, u64)>, StoreError> {
         let sql = "SELECT s.session_id, t.prompt_id, t.created_at FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1";
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?.unsigned_abs()));
-        self.connection.query_row(sql, [id], read).optional().map_err(cannot("read the prompt"))
+        self.connection.first_with(sql, [id], read).map_err(cannot("read the prompt"))
     }
 }
 
 /// Removes from every line map what comes from a prompt of a session, or from all of its prompts.
 pub(crate) fn forget(connection: &Connection, session: &str, prompt: Option<(&str, i64)>) -> rusqlite::Result<()> {
     let sql = "SELECT rowid, origins FROM blame WHERE instr(origins, ?1) > 0";
-    let maps: Vec<(i64, String)> = connection
-        .prepare(sql)?
-        .query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
+    let maps: Vec<(i64, String)> = connection.all(sql, [session])?;
     for (row, origins) in maps {
         let Ok(mut all) = serde_json::from_str::<Vec<serde_json::Value>>(&origins) else {
-            connection.execute("DELETE FROM blame WHERE rowid = ?1", [row])?;
+            connection.run("DELETE FROM blame WHERE rowid = ?1", [row])?;
             continue;
         };
         for origin in &mut all {
             forget_origin(origin, session, prompt);
         }
         let origins = serde_json::Value::from(all).to_string();
-        connection.execute("UPDATE blame SET origins = ?2 WHERE rowid = ?1", (row, origins))?;
+        connection.run("UPDATE blame SET origins = ?2 WHERE rowid = ?1", (row, origins))?;
     }
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use rusqlite::{Row, named_params};
 
-use crate::sync::host_of_bookmark;
+use crate::sql::Sql;
+use crate::sync::HOST_NAME;
 use crate::{Store, StoreError, cannot};
 
 /// A bookmark that has just been confirmed.
@@ -53,7 +54,7 @@ impl Store {
     /// Stores a bookmark.
     pub fn add_bookmark(&self, bookmark: &NewBookmark<'_>) -> Result<(), StoreError> {
         self.connection
-            .execute(
+            .run(
                 "INSERT INTO bookmarks (session_id, created_at, prompt_id, note, cwd, git_commit, context_tokens)
                  VALUES (:session, :created_at, :prompt_id, :note, :cwd, :git_commit, :context_tokens)",
                 named_params! {
@@ -74,29 +75,18 @@ impl Store {
     pub fn set_dirty(&self, session: &str, created_at: u64, dirty: bool) -> Result<(), StoreError> {
         let update = "UPDATE bookmarks SET git_dirty = ?3 WHERE session_id = ?1 AND created_at = ?2";
         self.connection
-            .execute(update, (session, created_at as i64, dirty))
+            .run(update, (session, created_at as i64, dirty))
             .map(drop)
             .map_err(cannot("update the bookmark"))
     }
 
     /// Returns the bookmarks of sessions whose id begins with `session`, or of all sessions, the oldest first.
     pub fn bookmarks(&self, session: Option<&str>) -> Result<Vec<Bookmark>, StoreError> {
-        let failed = cannot("list the bookmarks");
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT id, session_id, created_at, prompt_id, note, cwd, git_commit, git_dirty, context_tokens
-                 FROM bookmarks
-                 WHERE ?1 IS NULL OR substr(session_id, 1, length(?1)) = ?1
-                 ORDER BY created_at, id",
-            )
-            .map_err(&failed)?;
-        let rows = statement.query_map([session], read).map_err(&failed)?;
-        let rows = rows.map(|row| {
-            let row = row?;
-            Ok(Bookmark { host: host_of_bookmark(&self.connection, row.id)?, ..row })
-        });
-        rows.collect::<Result<_, _>>().map_err(failed)
+        let sql = format!(
+            "SELECT id, session_id, created_at, prompt_id, note, cwd, git_commit, git_dirty, context_tokens, {HOST_NAME}
+             FROM bookmarks t WHERE ?1 IS NULL OR substr(session_id, 1, length(?1)) = ?1 ORDER BY created_at, id"
+        );
+        self.connection.all_with(&sql, [session], read).map_err(cannot("list the bookmarks"))
     }
 }
 
@@ -111,6 +101,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Bookmark> {
         git_commit: row.get(6)?,
         git_dirty: row.get(7)?,
         context_tokens: row.get::<_, Option<i64>>(8)?.map(i64::unsigned_abs),
-        host: None,
+        host: row.get(9)?,
     })
 }

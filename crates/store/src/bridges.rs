@@ -1,9 +1,10 @@
 //! Clients that run the bridge module, and the errands that are left for it.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use crate::row_ids::{ChainId, Time};
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// A client that runs the bridge module.
@@ -50,25 +51,25 @@ impl Store {
     pub fn hear_bridge(&self, client_pid: u32, plugin: &str, at: Millis) -> Result<(), StoreError> {
         let sql = "INSERT INTO bridges (client_pid, plugin, heard_ms) VALUES (?1, ?2, ?3)
                    ON CONFLICT DO UPDATE SET plugin = excluded.plugin, heard_ms = max(heard_ms, excluded.heard_ms)";
-        self.connection.execute(sql, (client_pid, plugin, Time(at))).map(drop).map_err(cannot("record the bridge"))
+        self.connection.run(sql, (client_pid, plugin, Time(at))).map(drop).map_err(cannot("record the bridge"))
     }
 
     /// Records that the module of a client starts. What another client with the same process id has left is removed.
     pub fn begin_bridge(&self, client_pid: u32, plugin: &str, at: Millis) -> Result<(), StoreError> {
         let sql = "INSERT OR REPLACE INTO bridges (client_pid, plugin, heard_ms) VALUES (?1, ?2, ?3)";
-        self.connection.execute(sql, (client_pid, plugin, Time(at))).map(drop).map_err(cannot("record the bridge"))
+        self.connection.run(sql, (client_pid, plugin, Time(at))).map(drop).map_err(cannot("record the bridge"))
     }
 
     /// Removes the module of a client that is gone.
     pub fn drop_bridge(&self, client_pid: u32) -> Result<(), StoreError> {
         let sql = "DELETE FROM bridges WHERE client_pid = ?1";
-        self.connection.execute(sql, [client_pid]).map(drop).map_err(cannot("remove the bridge"))
+        self.connection.run(sql, [client_pid]).map(drop).map_err(cannot("remove the bridge"))
     }
 
     /// Returns the bridge of a client.
     pub fn bridge(&self, client_pid: u32) -> Result<Option<Bridge>, StoreError> {
         let sql = "SELECT client_pid, plugin, trouble FROM bridges WHERE client_pid = ?1";
-        self.connection.query_row(sql, [client_pid], read).optional().map_err(cannot("read the bridge"))
+        self.connection.first_with(sql, [client_pid], read).map_err(cannot("read the bridge"))
     }
 
     /// Returns every client that is recorded to run the module, whether its process is alive or not.
@@ -79,13 +80,13 @@ impl Store {
     /// Records an error of a client's module.
     pub fn note_bridge_trouble(&self, client_pid: u32, trouble: &str) -> Result<(), StoreError> {
         let sql = "UPDATE bridges SET trouble = ?2 WHERE client_pid = ?1";
-        self.connection.execute(sql, (client_pid, trouble)).map(drop).map_err(cannot("record the bridge's error"))
+        self.connection.run(sql, (client_pid, trouble)).map(drop).map_err(cannot("record the bridge's error"))
     }
 
     /// Leaves an errand for a client's module; returns whether the client runs one.
     pub fn leave_errand(&self, client_pid: u32, errand: &str) -> Result<bool, StoreError> {
         let sql = "UPDATE bridges SET errand = ?2 WHERE client_pid = ?1";
-        let left = self.connection.execute(sql, (client_pid, errand));
+        let left = self.connection.run(sql, (client_pid, errand));
         left.map(|rows| rows > 0).map_err(cannot("leave the errand"))
     }
 
@@ -94,10 +95,9 @@ impl Store {
         let failed = cannot("take the errand");
         self.transaction("take the errand", |store| {
             let sql = "SELECT errand FROM bridges WHERE client_pid = ?1";
-            let errand: Option<Option<String>> =
-                store.connection.query_row(sql, [client_pid], |row| row.get(0)).optional().map_err(&failed)?;
+            let errand: Option<Option<String>> = store.connection.first(sql, [client_pid]).map_err(&failed)?;
             let clear = "UPDATE bridges SET errand = NULL WHERE client_pid = ?1 AND errand IS NOT NULL";
-            store.connection.execute(clear, [client_pid]).map_err(&failed)?;
+            store.connection.run(clear, [client_pid]).map_err(&failed)?;
             Ok(errand.flatten())
         })
     }
@@ -109,7 +109,7 @@ impl Store {
         let (bridge, typist) = (StepTaker::Bridge.stored(step), StepTaker::Typist.stored(step));
         let other = if by == StepTaker::Bridge { &typist } else { &bridge };
         let sql = "UPDATE continuations SET taken = ?2 WHERE id = ?1 AND taken IS NOT ?3 AND taken IS NOT ?4";
-        let taken = self.connection.execute(sql, (chain, by.stored(step), other, &bridge));
+        let taken = self.connection.run(sql, (chain, by.stored(step), other, &bridge));
         taken.map(|rows| rows > 0).map_err(cannot("take the continuation's step"))
     }
 
@@ -117,19 +117,19 @@ impl Store {
     pub fn is_with_bridge(&self, chain: ChainId, step: &str) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM continuations WHERE id = ?1 AND taken = ?2)";
         let taken = StepTaker::Bridge.stored(step);
-        self.connection.query_row(sql, (chain, taken), |row| row.get(0)).map_err(cannot("read the continuation's step"))
+        self.connection.one(sql, (chain, taken)).map_err(cannot("read the continuation's step"))
     }
 
     /// Returns whether an errand still waits for a client's module.
     pub fn has_errand(&self, client_pid: u32) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM bridges WHERE client_pid = ?1 AND errand IS NOT NULL)";
-        self.connection.query_row(sql, [client_pid], |row| row.get(0)).map_err(cannot("look for the errand"))
+        self.connection.one(sql, [client_pid]).map_err(cannot("look for the errand"))
     }
 
     /// Records how many records of the memory a session was shown when it began.
     pub fn note_shown_records(&self, session: &str, records: usize) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET shown_records = ?2 WHERE session_id = ?1";
-        self.connection.execute(sql, (session, records as i64)).map(drop).map_err(cannot("record what was shown"))
+        self.connection.run(sql, (session, records as i64)).map(drop).map_err(cannot("record what was shown"))
     }
 
     /// Returns how much a session was shown when it began.
@@ -139,7 +139,7 @@ impl Store {
                           coalesce((SELECT shown_records FROM sessions WHERE session_id = ?1), 0)";
         let unsigned = |row: &Row<'_>, column: usize| row.get::<_, i64>(column).map(i64::unsigned_abs);
         self.connection
-            .query_row(sql, [session], |row| Ok(Shown { turns: unsigned(row, 0)?, records: unsigned(row, 1)? }))
+            .one_with(sql, [session], |row| Ok(Shown { turns: unsigned(row, 0)?, records: unsigned(row, 1)? }))
             .map_err(cannot("read what was shown"))
     }
 }

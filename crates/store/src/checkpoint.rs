@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use crate::sql::Sql;
 use crate::{Store, StoreError};
 
 /// After how long no attempt follows.
@@ -53,7 +54,7 @@ impl Store {
 
 /// Returns whether the checkpoint was complete.
 fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<bool> {
-    connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| Ok(!row.get::<_, bool>(0)?))
+    connection.one_with(&format!("PRAGMA wal_checkpoint({mode})"), [], |row| Ok(!row.get::<_, bool>(0)?))
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! that it has changed, as far as tool calls and snapshots tell.
 
 use longhaul_handoff::{file_of, patched_files};
-use rusqlite::OptionalExtension;
 
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
 /// The number of the newest calls that are read.
@@ -58,23 +58,20 @@ impl Store {
                    WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1)
                      AND created_at >= (SELECT min(p.created_at) FROM prompts p
                                         WHERE p.session_id = prompts.session_id AND p.prompt_id = ?2)";
-        let count: i64 = self
-            .connection
-            .query_row(sql, (session, prompt_id), |row| row.get(0))
-            .map_err(cannot("count the turn's prompts"))?;
+        let count: i64 = self.connection.one(sql, (session, prompt_id)).map_err(cannot("count the turn's prompts"))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
     /// Keeps what a session is given back after the compaction that begins.
     pub fn keep_compaction(&self, session: &str, facts: &str) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET compaction = ?2 WHERE session_id = ?1";
-        self.connection.execute(sql, (session, facts)).map(drop).map_err(cannot("keep what a compaction loses"))
+        self.connection.run(sql, (session, facts)).map(drop).map_err(cannot("keep what a compaction loses"))
     }
 
     /// Returns what a session is given back, if a compaction runs.
     pub fn compaction(&self, session: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT compaction FROM sessions WHERE session_id = ?1";
-        let facts = self.connection.query_row(sql, [session], |row| row.get(0)).optional();
+        let facts = self.connection.first(sql, [session]);
         Ok(facts.map_err(cannot("read what a compaction loses"))?.flatten())
     }
 
@@ -82,9 +79,9 @@ impl Store {
     pub fn take_compaction(&self, session: &str) -> Result<Option<String>, StoreError> {
         self.write("take what a compaction loses", |tx| {
             let sql = "SELECT compaction FROM sessions WHERE session_id = ?1 AND compaction IS NOT NULL";
-            let facts: Option<String> = tx.query_row(sql, [session], |row| row.get(0)).optional()?;
+            let facts: Option<String> = tx.first(sql, [session])?;
             if facts.is_some() {
-                tx.execute("UPDATE sessions SET compaction = NULL WHERE session_id = ?1", [session])?;
+                tx.run("UPDATE sessions SET compaction = NULL WHERE session_id = ?1", [session])?;
             }
             Ok(facts)
         })

@@ -2,9 +2,10 @@
 //! line or to the bridge.
 
 use longhaul_core::Millis;
-use rusqlite::{OptionalExtension, Row, named_params};
+use rusqlite::{Row, named_params};
 
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// The context of a session, as far as the client has reported it.
@@ -34,7 +35,7 @@ impl Store {
     /// one changes nothing.
     pub fn record_context(&self, context: &ContextUse) -> Result<bool, StoreError> {
         let signed = |tokens: Option<u64>| tokens.map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX));
-        let changed = self.connection.execute(
+        let changed = self.connection.run(
             "INSERT INTO context (session_id, model, window_tokens, used_tokens, used_percent, rate_limits, recorded_ms)
              VALUES (:session, :model, :window, :used, :percent, :limits, :now)
              ON CONFLICT (session_id) DO UPDATE SET
@@ -64,7 +65,7 @@ impl Store {
     /// Returns a session's context.
     pub fn context(&self, session: &str) -> Result<Option<ContextUse>, StoreError> {
         let sql = "SELECT * FROM context WHERE session_id = ?1";
-        self.connection.query_row(sql, [session], read).optional().map_err(cannot("read the context"))
+        self.connection.first_with(sql, [session], read).map_err(cannot("read the context"))
     }
 
     /// Returns what a session's context can be derived from: its own row, and for every model the newest other row with a
@@ -97,11 +98,9 @@ impl Store {
 
     /// Returns every context that is known, the newest first.
     pub fn contexts(&self) -> Result<Vec<ContextUse>, StoreError> {
-        let failed = cannot("list the contexts");
-        let mut statement =
-            self.connection.prepare("SELECT * FROM context ORDER BY recorded_ms DESC, session_id").map_err(&failed)?;
-        let rows = statement.query_map((), read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection
+            .all_with("SELECT * FROM context ORDER BY recorded_ms DESC, session_id", (), read)
+            .map_err(cannot("list the contexts"))
     }
 }
 

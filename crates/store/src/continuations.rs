@@ -2,9 +2,10 @@
 
 use longhaul_core::Millis;
 use longhaul_handoff::continuation::{Plan, PlanAction, PlanOutcome, Question, State};
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, Row, named_params};
 
 use crate::row_ids::{ChainId, Time};
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
 /// Where a chain runs.
@@ -95,7 +96,7 @@ impl Store {
     /// Returns the chain that is in `session` now.
     pub fn chain_of(&self, session: &str) -> Result<Option<Chain>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM continuations WHERE session_id = ?1 ORDER BY since DESC LIMIT 1");
-        self.connection.query_row(&sql, [session], read).optional().map_err(cannot("read the continuation"))
+        self.connection.first_with(&sql, [session], read).map_err(cannot("read the continuation"))
     }
 
     /// Returns a chain by its number.
@@ -114,18 +115,14 @@ impl Store {
                     OR (?1 = 0 AND ?2 IS NULL AND client_pid = 0 AND place IS NULL AND project_path = ?3))
              ORDER BY since DESC LIMIT 1"
         );
-        let found =
-            self.connection.query_row(&sql, (at.client_pid, at.terminal_lock, at.project_path), read).optional();
+        let found = self.connection.first_with(&sql, (at.client_pid, at.terminal_lock, at.project_path), read);
         found.map_err(cannot("find the continuation"))
     }
 
     /// Returns the newest chains, the newest first.
     pub fn chains(&self, most: usize) -> Result<Vec<Chain>, StoreError> {
-        let failed = cannot("list the continuations");
         let sql = format!("SELECT {COLUMNS} FROM continuations ORDER BY since DESC, id DESC {}", limit(most));
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map([], read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection.all_with(&sql, [], read).map_err(cannot("list the continuations"))
     }
 
     /// Begins a chain with its first step, in one transaction; returns what `decide` makes of it.
@@ -139,14 +136,14 @@ impl Store {
         decide: impl FnOnce(&Plan, &[String]) -> PlanOutcome,
     ) -> Result<Option<ChainUpdate>, StoreError> {
         self.write("begin the continuation", |tx| {
-            tx.execute(
+            tx.run(
                 "INSERT INTO continuations (session_id, project_path, client_pid, place, state, since, created_at)
                  SELECT ?1, ?2, ?3, ?4, 'armed', ?5, ?5
                  WHERE NOT EXISTS (SELECT 1 FROM continuations WHERE session_id = ?1)",
                 (&plan.session, new.project_path, new.client_pid, new.terminal_lock, Time(now)),
             )?;
             let sql = "SELECT id FROM continuations WHERE session_id = ?1 ORDER BY since DESC LIMIT 1";
-            let id = tx.query_row(sql, [&plan.session], |row| row.get(0))?;
+            let id = tx.one(sql, [&plan.session])?;
             step(tx, id, now, decide)
         })
     }
@@ -166,26 +163,25 @@ impl Store {
     /// Records in which client and terminal a chain goes on.
     pub fn move_chain(&self, id: ChainId, client_pid: u32, terminal_lock: Option<&str>) -> Result<(), StoreError> {
         let sql = "UPDATE continuations SET client_pid = ?2, place = coalesce(?3, place) WHERE id = ?1";
-        self.connection.execute(sql, (id, client_pid, terminal_lock)).map(drop).map_err(cannot("move the continuation"))
+        self.connection.run(sql, (id, client_pid, terminal_lock)).map(drop).map_err(cannot("move the continuation"))
     }
 
     /// Returns the handoff of a chain's newest round.
     pub fn newest_handoff(&self, chain: ChainId) -> Result<Option<Handoff>, StoreError> {
         self.connection
-            .query_row(
+            .first_with(
                 "SELECT session_id, round, body FROM handoff_log WHERE continuation_id = ?1
                  AND body IS NOT NULL ORDER BY id DESC LIMIT 1",
                 [chain],
                 |row| Ok(Handoff { session: row.get(0)?, round: row.get(1)?, body: row.get(2)? }),
             )
-            .optional()
             .map_err(cannot("read the handoff"))
     }
 
     /// Stores a message for the user, to be shown by the next hook that can.
     pub fn leave_message(&self, chain: ChainId, message: &str) -> Result<(), StoreError> {
         let sql = "UPDATE continuations SET untold = ?2 WHERE id = ?1";
-        self.connection.execute(sql, (chain, message)).map(drop).map_err(cannot("store the message for the user"))
+        self.connection.run(sql, (chain, message)).map(drop).map_err(cannot("store the message for the user"))
     }
 
     /// Returns the newest message that is still to be shown in this session, client or terminal.
@@ -196,21 +192,20 @@ impl Store {
         terminal_lock: Option<&str>,
     ) -> Result<Option<PendingMessage>, StoreError> {
         self.connection
-            .query_row(
+            .first_with(
                 "SELECT id, client_pid, untold FROM continuations
                  WHERE untold IS NOT NULL AND (session_id = ?1 OR (?2 <> 0 AND client_pid = ?2) OR place = ?3)
                  ORDER BY since DESC LIMIT 1",
                 (session, client_pid, terminal_lock),
                 |row| Ok(PendingMessage { chain: row.get(0)?, client_pid: row.get(1)?, message: row.get(2)? }),
             )
-            .optional()
             .map_err(cannot("look for a message to the user"))
     }
 
     /// Takes a chain's message, to show it; returns whether no other hook has taken it before.
     pub fn take_message(&self, chain: ChainId) -> Result<bool, StoreError> {
         let sql = "UPDATE continuations SET untold = NULL WHERE id = ?1 AND untold IS NOT NULL";
-        self.connection.execute(sql, [chain]).map(|taken| taken > 0).map_err(cannot("take the message for the user"))
+        self.connection.run(sql, [chain]).map(|taken| taken > 0).map_err(cannot("take the message for the user"))
     }
 
     /// Returns the newest steps of all chains, at most `most`, the oldest of them first.
@@ -223,7 +218,7 @@ impl Store {
 
 fn find(connection: &Connection, id: ChainId) -> rusqlite::Result<Option<Chain>> {
     let sql = format!("SELECT {COLUMNS} FROM continuations WHERE id = ?1");
-    connection.query_row(&sql, [id], read).optional()
+    connection.first_with(&sql, [id], read)
 }
 
 fn step(
@@ -243,7 +238,7 @@ fn step(
     }
     let handoff = if let PlanAction::Clear(handoff) = &act { Some(handoff) } else { None };
     if handoff.is_some() || is_step(&chain.plan, &plan) {
-        connection.execute(
+        connection.run(
             "INSERT INTO handoff_log (continuation_id, session_id, round, event, attempt, reason, created_at, deadline,
                                       front, body, remaining)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
@@ -272,7 +267,7 @@ fn is_step(before: &Plan, after: &Plan) -> bool {
 }
 
 fn write(connection: &Connection, id: ChainId, plan: &Plan) -> rusqlite::Result<()> {
-    connection.execute(
+    connection.run(
         "UPDATE continuations SET session_id = :session, state = :state, round = :round, nonce = :nonce,
              asked_at = :asked, fired = :fired, attempt = :attempt, since = :since, deadline = :deadline,
              paused = :paused, lifts = :lifts, question = :question, stuck_in = :stuck, reason = :reason

@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 
 use longhaul_core::Millis;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
+use rusqlite::{Connection, OpenFlags, Row};
 use rustix::fs::OFlags;
 
+use crate::sql::Sql;
 use crate::{SqliteError, StoreError, cannot};
 
 pub use self::claude_mem::{
@@ -57,7 +58,7 @@ impl Foreign {
         let mut connection = connect(path)?;
         let failed = |error| StoreError::open(path, error);
         let patience = Patience::watch(&mut connection).map_err(failed)?;
-        let health: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
+        let health: String = connection.one("PRAGMA quick_check(1)", []).map_err(failed)?;
         if health != "ok" {
             return Err(StoreError::Foreign { path: path.to_owned(), problem: format!("it is damaged ({health})") });
         }
@@ -70,7 +71,7 @@ impl Foreign {
     fn columns(&self, table: &str) -> Result<Columns, StoreError> {
         let failed = cannot("read the tables");
         let sql = "SELECT type FROM pragma_table_list WHERE schema = 'main' AND name = ?1 COLLATE NOCASE";
-        let kind = self.connection.query_row(sql, [table], |row| row.get::<_, String>(0)).optional();
+        let kind = self.connection.first_with(sql, [table], |row| row.get::<_, String>(0));
         if let Some(kind) = kind.map_err(&failed)?.filter(|kind| kind != "table") {
             let problem = format!("its {table} is a {kind}, and only tables are read");
             return Err(StoreError::Foreign { path: self.path.clone(), problem });

@@ -9,7 +9,7 @@ use longhaul_handoff::{MAX_MERGES, ToolUse, TurnWork, skeleton};
 use longhaul_transcript::{
     Batch, COMPACTED, Cursor, Detail, DetailKind, Link, PromptOrigin, Turn, may_rewind, replaced_turns,
 };
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, named_params};
 
 use crate::memory::prompts::was_for_forgotten;
 use crate::memory::session_row::session_row;
@@ -17,6 +17,7 @@ use crate::model::lines;
 use crate::recall::replies;
 use crate::row_ids::{SessionRow, Time};
 use crate::same_turn::{self, Told};
+use crate::sql::Sql;
 use crate::turns::{REPLACED, ROLLED_BACK, UNREPORTED};
 use crate::{Sanitizer, Session, Store, StoreError, pending_replies};
 
@@ -38,8 +39,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         self.write("store what the transcript says", |tx| {
             let sql = "SELECT read_offset, read_mark FROM sessions WHERE session_id = ?1";
-            let read_so_far: (i64, u32) =
-                tx.query_row(sql, [&session.session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let read_so_far: (i64, u32) = tx.one(sql, [&session.session])?;
             if read_so_far != (expected.offset as i64, expected.mark) {
                 return Ok(false);
             }
@@ -60,7 +60,7 @@ fn store_batch(
     let id = session.session.as_str();
     let owned = owned(connection, id)?;
     let sql = "SELECT forgotten_at FROM sessions WHERE session_id = ?1";
-    let forgotten: Option<Time> = connection.query_row(sql, [id], |row| row.get(0))?;
+    let forgotten: Option<Time> = connection.one(sql, [id])?;
     // What was forgotten does not come back with a part of the file that was not read then.
     let is_forgotten = |turn: &Turn| turn.at.map(Time).zip(forgotten).is_some_and(|(at, forgotten)| at <= forgotten);
     let mut before = session.cursor.turn.as_deref();
@@ -91,7 +91,7 @@ fn store_batch(
         mark_replaced(connection, id, owned.row)?;
     }
     let cursor = &batch.cursor;
-    connection.execute(
+    connection.run(
         "UPDATE sessions SET read_offset = ?2, read_mark = ?3, read_turn = ?4, read_tip = ?5 WHERE session_id = ?1",
         (id, cursor.offset as i64, cursor.mark, &cursor.turn, &cursor.tip),
     )?;
@@ -121,8 +121,7 @@ pub(crate) fn owned(connection: &Connection, session: &str) -> rusqlite::Result<
     // A longer chain is damage, and any end of it will do.
     for _ in 0..MAX_MERGES {
         let sql = "SELECT h.id FROM sessions s JOIN sessions h ON h.session_id = s.merged_into WHERE s.id = ?1";
-        let next: Option<SessionRow> =
-            connection.prepare_cached(sql)?.query_row([owner], |row| row.get(0)).optional()?;
+        let next: Option<SessionRow> = connection.first(sql, [owner])?;
         match next {
             Some(next) if next != row => owner = next,
             Some(_) | None => break,
@@ -177,7 +176,7 @@ fn hide(connection: &Connection, session: &str, turn: &Turn) -> rusqlite::Result
 fn is_kept(connection: &Connection, session: SessionRow, turn: Option<&str>) -> rusqlite::Result<bool> {
     let Some(turn) = turn else { return Ok(true) };
     let sql = "SELECT 1 FROM turns WHERE session_id = ?1 AND turn_id = ?2";
-    connection.prepare_cached(sql)?.exists((session, turn))
+    connection.has(sql, (session, turn))
 }
 
 /// The next number of a turn in the session `?1`.
@@ -200,8 +199,7 @@ fn store_turn(
     let line_before = lines::before_change(connection, id)?;
     let mut reply = ReplyText::read(connection, id)?;
     let said_before = reply.whole();
-    let is_hidden: bool =
-        connection.prepare_cached("SELECT hidden FROM turns WHERE id = ?1")?.query_row([id], |row| row.get(0))?;
+    let is_hidden: bool = connection.one("SELECT hidden FROM turns WHERE id = ?1", [id])?;
     let mut said = turn.reply();
     if is_hidden && !turn.begins {
         // An earlier read ended inside a private passage, which goes on here.
@@ -220,16 +218,14 @@ fn store_turn(
     }
     let detail_bytes = put_details(connection, session, id, turn, sanitizer, at)?;
     let bytes = added.len() + asked.as_ref().map_or(0, String::len) + detail_bytes;
-    connection
-        .prepare_cached(
-            "UPDATE turns SET prompt = iif(prompt_number IS NULL, coalesce(nullif(:asked, ''), prompt), prompt), reply = nullif(:reply, ''),
+    connection.run(
+        "UPDATE turns SET prompt = iif(prompt_number IS NULL, coalesce(nullif(:asked, ''), prompt), prompt), reply = nullif(:reply, ''),
                               provisional = :provisional,
                               replied_at = iif(:begins, :replied_at, coalesce(replied_at, :replied_at)),
                               interrupted = max(interrupted, :interrupted), failure = coalesce(:failure, failure),
                               chars = iif(:begins, :bytes, chars + :bytes), hidden = :hidden
              WHERE id = :id",
-        )?
-        .execute(named_params! {
+        named_params! {
             ":id": id,
             ":asked": asked,
             ":reply": reply.whole(),
@@ -240,7 +236,8 @@ fn store_turn(
             ":failure": turn.failure.as_ref().map(|failure| sanitizer.capped(&failure.text)),
             ":bytes": bytes as i64,
             ":hidden": private_tags::leaves_open(&said),
-        })?;
+        },
+    )?;
     replies::reindex(connection, id, &said_before)?;
     lines::after_change(connection, id, line_before)?;
     put_line(connection, id, &reply.kept)
@@ -255,10 +252,8 @@ fn row_of(
     asked: Option<&str>,
     at: Millis,
 ) -> rusqlite::Result<Option<i64>> {
-    let known: Option<i64> = connection
-        .prepare_cached("SELECT id FROM turns WHERE session_id = ?1 AND turn_id = ?2")?
-        .query_row((session.row, &turn.id), |row| row.get(0))
-        .optional()?;
+    let known: Option<i64> =
+        connection.first("SELECT id FROM turns WHERE session_id = ?1 AND turn_id = ?2", (session.row, &turn.id))?;
     if known.is_some() || !turn.begins {
         return Ok(known);
     }
@@ -272,7 +267,7 @@ fn row_of(
     if let Some(told) = told {
         let sql =
             format!("UPDATE turns SET turn_id = ?3, role = ?4, began_at = ?5, number = {NEXT_NUMBER} WHERE id = ?2");
-        connection.prepare_cached(&sql)?.execute((session.row, told, &turn.id, role, Time(at)))?;
+        connection.run(&sql, (session.row, told, &turn.id, role, Time(at)))?;
         return Ok(Some(told));
     }
     let sql = format!(
@@ -280,7 +275,7 @@ fn row_of(
          VALUES (?1, ?2, {NEXT_NUMBER}, ?3, ?4, ?5, ?5, ?6)"
     );
     let new = (session.row, session.owner, &turn.id, role, Time(at), &turn.prompt_id);
-    connection.prepare_cached(&sql)?.insert(new).map(Some)
+    connection.add(&sql, new).map(Some)
 }
 
 /// The reply of a turn: what the transcript has, and after that what a hook has told and the transcript does not have yet.
@@ -293,7 +288,7 @@ impl ReplyText {
     pub(crate) fn read(connection: &Connection, turn: i64) -> rusqlite::Result<Self> {
         let sql = "SELECT reply, provisional FROM turns WHERE id = ?1";
         let read = |row: &rusqlite::Row<'_>| Ok(Self::new(row.get(0)?, row.get(1)?));
-        Ok(connection.prepare_cached(sql)?.query_row([turn], read).optional()?.unwrap_or_else(|| Self::new(None, 0)))
+        Ok(connection.first_with(sql, [turn], read)?.unwrap_or_else(|| Self::new(None, 0)))
     }
 
     /// Divides a stored reply; `provisional` is how many bytes at its end the transcript does not have.
@@ -320,7 +315,7 @@ impl ReplyText {
 
     pub(crate) fn write(&self, connection: &Connection, turn: i64) -> rusqlite::Result<()> {
         let sql = "UPDATE turns SET reply = nullif(?2, ''), provisional = ?3 WHERE id = ?1";
-        connection.prepare_cached(sql)?.execute((turn, self.whole(), self.provisional.len() as i64)).map(drop)
+        connection.run(sql, (turn, self.whole(), self.provisional.len() as i64)).map(drop)
     }
 }
 
@@ -362,9 +357,8 @@ fn put_detail(
         DetailKind::ToolInput => (Some(text), None),
         DetailKind::ToolOutput | DetailKind::System | DetailKind::Image | DetailKind::Thinking => (None, Some(text)),
     };
-    connection
-        .prepare_cached(
-            "INSERT INTO details (session_id, turn, tool_name, input_text, output_text, kind, is_error, source_id, created_at)
+    connection.run(
+        "INSERT INTO details (session_id, turn, tool_name, input_text, output_text, kind, is_error, source_id, created_at)
              SELECT :session, :turn,
                     coalesce(nullif(:name, ''), (SELECT tool_name FROM details WHERE session_id = :session
                                                  AND source_id = replace(:source, ':result', ''))),
@@ -376,8 +370,7 @@ fn put_detail(
              ON CONFLICT DO UPDATE SET turn = excluded.turn, created_at = excluded.created_at,
                                        input_text = excluded.input_text, output_text = excluded.output_text,
                                        is_error = max(is_error, excluded.is_error)",
-        )?
-        .execute(named_params! {
+        named_params! {
             ":session": session.row,
             ":turn": turn,
             ":name": detail.name,
@@ -387,22 +380,21 @@ fn put_detail(
             ":is_error": detail.is_error,
             ":source": detail.source,
             ":at": Time(detail.at.unwrap_or(at)),
-        })
+        },
+    )
         .map(drop)
 }
 
 /// Writes the turn in one line, from what is stored of it.
 fn put_line(connection: &Connection, turn: i64, answered: &str) -> rusqlite::Result<()> {
-    let (interrupted, failure, role, prompt): (bool, Option<String>, String, Option<String>) = connection
-        .prepare_cached("SELECT interrupted, failure, role, prompt FROM turns WHERE id = ?1")?
-        .query_row([turn], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let (interrupted, failure, role, prompt): (bool, Option<String>, String, Option<String>) =
+        connection.one("SELECT interrupted, failure, role, prompt FROM turns WHERE id = ?1", [turn])?;
     let asked = prompt.filter(|_| role != BOOKMARK).unwrap_or_default();
-    let mut statement = connection.prepare_cached(
+    let calls: Vec<(String, String, bool)> = connection.all(
         "SELECT coalesce(tool_name, ''), coalesce(input_text, ''), is_error FROM details
          WHERE turn = ?1 AND kind = 'tool_input' ORDER BY rowid",
+        [turn],
     )?;
-    let calls: Vec<(String, String, bool)> =
-        statement.query_map([turn], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<_, _>>()?;
     let actions: Vec<ToolUse<'_>> = calls
         .iter()
         .map(|(tool, input, is_error)| {
@@ -415,14 +407,14 @@ fn put_line(connection: &Connection, turn: i64, answered: &str) -> rusqlite::Res
     work.interrupted = interrupted;
     work.failure = failure.as_deref();
     let line = skeleton(&work);
-    connection.prepare_cached("UPDATE turns SET line = ?2 WHERE id = ?1")?.execute((turn, line)).map(drop)
+    connection.run("UPDATE turns SET line = ?2 WHERE id = ?1", (turn, line)).map(drop)
 }
 
 /// Stores where entries stand in the conversation; `offset` is where their read began.
 fn store_links(connection: &Connection, session: &str, offset: u64, links: &[Link]) -> rusqlite::Result<()> {
     if offset == 0 {
         // The file is read for the first time, or is another than before.
-        connection.prepare_cached("DELETE FROM links WHERE session_id = ?1")?.execute([session])?;
+        connection.run("DELETE FROM links WHERE session_id = ?1", [session])?;
     }
     let mut statement = connection.prepare_cached(
         "INSERT INTO links (session_id, uuid, position, parent, turn) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
@@ -448,10 +440,7 @@ fn roll_back(
     let sql = "SELECT uuid FROM links WHERE session_id = ?1 AND uuid = turn AND position < ?2
                ORDER BY position DESC LIMIT ?3";
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let turns: Vec<String> = connection
-        .prepare_cached(sql)?
-        .query_map((session, position, count), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let turns: Vec<String> = connection.all(sql, (session, position, count))?;
     let sql = "UPDATE turns SET replaced = ?3 WHERE session_id = ?1 AND turn_id = ?2 AND replaced = 0";
     let mut mark = connection.prepare_cached(sql)?;
     let mut forget = connection.prepare_cached("DELETE FROM links WHERE session_id = ?1 AND turn = ?2")?;
@@ -473,7 +462,7 @@ fn position_before(next: &Turn, offset: u64, links: &[Link]) -> i64 {
 /// Unmarks a turn that [`roll_back`] has marked, when its beginning is read again: the rollback, too, is read again.
 fn undo_rollback(connection: &Connection, session: SessionRow, turn: &str) -> rusqlite::Result<()> {
     let sql = "UPDATE turns SET replaced = 0 WHERE session_id = ?1 AND turn_id = ?2 AND replaced = ?3";
-    connection.prepare_cached(sql)?.execute((session, turn, ROLLED_BACK)).map(drop)
+    connection.run(sql, (session, turn, ROLLED_BACK)).map(drop)
 }
 
 /// Marks the turns that a rewind took back, and unmarks those that it did not.
@@ -486,16 +475,14 @@ fn mark_replaced(connection: &Connection, session: &str, row: SessionRow) -> rus
         .query_map([session], |row| Ok(Link { uuid: row.get(0)?, parent: row.get(1)?, turn: row.get(2)? }))?
         .collect::<Result<_, _>>()?;
     let sql = "SELECT turn_id, replaced FROM turns WHERE session_id = ?1 AND turn_id IS NOT NULL";
-    let mut statement = connection.prepare(sql)?;
-    let marks: HashMap<String, i64> =
-        statement.query_map([row], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let marks: HashMap<String, i64> = connection.all(sql, [row])?.into_iter().collect();
     let replaced = replaced_turns(&links);
     let first = replaced.iter().position(|turn| marks.get(*turn) == Some(&0));
     // A private turn is not stored: if there is one before it, the user may have gone back to that one.
     let is_sure = |at: &usize| at.checked_sub(1).is_none_or(|before| marks.contains_key(replaced[before]));
     let target = first.filter(is_sure).map(|at| replaced[at]);
     let sql = "UPDATE turns SET replaced = 0 WHERE session_id = ?1 AND replaced <> 0 AND replaced <= ?2";
-    connection.execute(sql, (row, UNREPORTED))?;
+    connection.run(sql, (row, UNREPORTED))?;
     let sql = "UPDATE turns SET replaced = ?3 WHERE session_id = ?1 AND turn_id = ?2";
     let mut statement = connection.prepare(sql)?;
     for turn in replaced {

@@ -26,6 +26,7 @@ mod schema;
 mod session_places;
 mod sessions;
 mod snapshots;
+mod sql;
 mod sync;
 mod turns;
 mod vectors;
@@ -38,6 +39,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, Params, Row, Transaction, TransactionBehavior};
 
 use crate::lock_queue::LockQueue;
+use crate::sql::Sql;
 
 pub use crate::agents::{Asked, Change, PromptOrigin, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton, WRITTEN};
@@ -59,7 +61,7 @@ pub use crate::memory::{
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::notifications::{Notification, NotifyEvent, NotifyResult, last_notifications_of};
-pub use crate::recall::{IndexProgress, NEAREST, NearRecords, PromptPassage, PromptSearch, SearchQuery};
+pub use crate::recall::{Compared, IndexProgress, NEAREST, NearRecords, PromptPassage, PromptSearch, SearchQuery};
 pub use crate::row_ids::ChainId;
 pub use crate::salvage::Salvaged;
 pub use crate::sanitizer::Sanitizer;
@@ -306,8 +308,7 @@ fn newest_last<T>(
     values: impl Params,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Vec<T>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut found: Vec<T> = statement.query_map(values, read)?.collect::<Result<_, _>>()?;
+    let mut found: Vec<T> = connection.all_with(sql, values, read)?;
     found.reverse();
     Ok(found)
 }

@@ -11,11 +11,12 @@ mod outcome;
 use longhaul_core::Millis;
 use longhaul_core::text::cut_middle;
 use longhaul_memory::{Observation, SAID_CHARS, Summary};
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, Row, named_params};
 
 use self::outcome::dealt_with;
 use crate::memory::{read_observation, read_summary};
 use crate::row_ids::{SessionRow, Time};
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
 pub use self::outcome::{Cost, Retry, Reworded, Spending, Tokens, Trouble, Words};
@@ -208,11 +209,10 @@ fn job(connection: &Connection, candidate: Candidate) -> rusqlite::Result<Option
     let more_after = is_more.then_some(asked_to);
     observations.sort_by_key(|(id, _)| *id);
     let sql = "SELECT min(created_at) FROM prompts WHERE session_id = ?1 AND prompt_number > ?2";
-    let until: Option<Time> =
-        connection.prepare_cached(sql)?.query_row((candidate.session, candidate.number), |row| row.get(0))?;
+    let until: Option<Time> = connection.one(sql, (candidate.session, candidate.number))?;
     let prompts = prompts(connection, &candidate)?;
     let sql = "SELECT coalesce(max(id), 0) FROM observations WHERE session_id = ?1 AND prompt_number = ?2";
-    let newest = connection.prepare_cached(sql)?.query_row((candidate.session, candidate.number), |row| row.get(0))?;
+    let newest = connection.one(sql, (candidate.session, candidate.number))?;
     let Candidate { prompt, at, name: session, project, attempts, .. } = candidate;
     let until = until.map(Millis::from);
     Ok(Some(ModelJob {
@@ -242,8 +242,7 @@ fn turns(connection: &Connection, prompt: i64) -> rusqlite::Result<Vec<JobTurn>>
         let replied = cut_middle(&row.get::<_, String>(3)?, SAID_CHARS);
         Ok(JobTurn { id: row.get(0)?, origin: row.get(1)?, number: row.get(2)?, replied, basis: 0 })
     };
-    let mut turns: Vec<JobTurn> =
-        connection.prepare_cached(&sql)?.query_map([prompt], read)?.collect::<Result<_, _>>()?;
+    let mut turns: Vec<JobTurn> = connection.all_with(&sql, [prompt], read)?;
     for turn in &mut turns {
         turn.basis = lines::basis(connection, turn.id)?.unwrap_or_default();
     }
@@ -263,10 +262,7 @@ fn summary(connection: &Connection, candidate: &Candidate) -> rusqlite::Result<O
                AND prompt_number < coalesce((SELECT min(prompt_number) FROM prompts
                                              WHERE session_id = ?1 AND prompt_number > ?2), prompt_number + 1)
                ORDER BY prompt_number DESC LIMIT 1";
-    connection
-        .prepare_cached(sql)?
-        .query_row((candidate.session, candidate.number), |row| Ok((row.get("id")?, read_summary(row)?)))
-        .optional()
+    connection.first_with(sql, (candidate.session, candidate.number), |row| Ok((row.get("id")?, read_summary(row)?)))
 }
 
 /// Returns the observations that rules have made for the prompt, up to one more than a request has.

@@ -11,6 +11,7 @@ use longhaul_core::config::{Choice, NotifyState, NotifyWay};
 use rusqlite::{Row, named_params};
 
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, health, limit};
 
 /// A change of a session that may be reported.
@@ -83,7 +84,7 @@ impl Store {
         oldest: Millis,
     ) -> Result<(), StoreError> {
         self.write("record the notification", |connection| {
-            connection.execute("DELETE FROM notifications WHERE at_ms < ?1", [Time(oldest)])?;
+            connection.run("DELETE FROM notifications WHERE at_ms < ?1", [Time(oldest)])?;
             let sql = "INSERT INTO notifications (session_id, at_ms, state, way, result)
                        VALUES (?1, ?2, ?3, ?4, 'waiting') ON CONFLICT DO NOTHING";
             let mut statement = connection.prepare(sql)?;
@@ -99,7 +100,7 @@ impl Store {
         let sql = "UPDATE notifications SET result = 'sending'
                    WHERE session_id = ?1 AND at_ms = ?2 AND state = ?3 AND way = ?4 AND result = 'waiting'";
         let key = (&event.session, Time(event.at), event.state.as_str(), way.as_str());
-        self.connection.execute(sql, key).map(|rows| rows == 1).map_err(cannot("claim the notification"))
+        self.connection.run(sql, key).map(|rows| rows == 1).map_err(cannot("claim the notification"))
     }
 
     /// Stores the result of a notification. One that has a result already keeps it.
@@ -109,7 +110,7 @@ impl Store {
                    WHERE session_id = :session AND at_ms = :at AND state = :state AND way = :way
                      AND result IN ('waiting', 'sending')";
         let event = &ended.event;
-        let stored = self.connection.execute(
+        let stored = self.connection.run(
             sql,
             named_params! {
                 ":result": ended.result.name(),
@@ -139,7 +140,7 @@ impl Store {
     /// Deletes the notifications before `oldest`; returns how many there were.
     pub fn prune_notifications(&self, oldest: Millis) -> Result<usize, StoreError> {
         let sql = "DELETE FROM notifications WHERE at_ms < ?1";
-        self.connection.execute(sql, [Time(oldest)]).map_err(cannot("delete old notifications"))
+        self.connection.run(sql, [Time(oldest)]).map_err(cannot("delete old notifications"))
     }
 }
 

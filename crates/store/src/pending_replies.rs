@@ -9,6 +9,7 @@ use crate::memory::session_row::session_row;
 use crate::model::lines;
 use crate::recall::replies;
 use crate::row_ids::SessionRow;
+use crate::sql::Sql;
 use crate::{BOOKMARK, Store, StoreError, cannot};
 
 /// How many turns may lie between a prompt and its reply, such as commands that the client handles itself. Bookmarks do
@@ -138,7 +139,7 @@ fn keep(
                         "UPDATE turns SET number = {NEXT_NUMBER}, turn_id = ?3 || ':' || id, role = 'user', began_at = ?4
                      WHERE id = ?2"
                     );
-                    connection.execute(&sql, (session, id, turn, at))?;
+                    connection.run(&sql, (session, id, turn, at))?;
                     id
                 }
                 None => {
@@ -147,7 +148,7 @@ fn keep(
                      VALUES (?1, ?1, {NEXT_NUMBER}, ?2, 'user', ?3, ?4, ?4)
                      ON CONFLICT DO UPDATE SET replaced = 0 RETURNING id"
                     );
-                    connection.query_row(&sql, (session, turn, prompt.unwrap_or_default(), at), |row| row.get(0))?
+                    connection.one(&sql, (session, turn, prompt.unwrap_or_default(), at))?
                 }
             }
         }
@@ -189,14 +190,13 @@ pub(crate) fn forget_replies(
     session: SessionRow,
     replies: impl Iterator<Item = String>,
 ) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(
+    let told: Vec<(i64, ReplyText)> = connection.all_with(
         // Without the hint, SQLite reads every turn of the session.
         "SELECT id, reply, provisional FROM turns INDEXED BY turns_provisional
          WHERE session_id = ?1 AND provisional > 0",
+        [session],
+        |row| Ok((row.get(0)?, ReplyText::new(row.get(1)?, row.get(2)?))),
     )?;
-    let told: Vec<(i64, ReplyText)> = statement
-        .query_map([session], |row| Ok((row.get(0)?, ReplyText::new(row.get(1)?, row.get(2)?))))?
-        .collect::<Result<_, _>>()?;
     if told.is_empty() {
         return Ok(());
     }

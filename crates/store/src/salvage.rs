@@ -14,7 +14,7 @@ use longhaul_core::{Millis, SessionId};
 use longhaul_memory::{Kind, MadeBy};
 use longhaul_transcript::DetailKind;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
 use self::pages::Pages;
 use self::tables::{Damaged, Fields, SALVAGED};
@@ -24,6 +24,7 @@ use crate::recall::index::NewTerms;
 use crate::recall::replies;
 use crate::row_ids::SessionRow;
 use crate::same_turn::SAME_PROMPT_MS;
+use crate::sql::Sql;
 use crate::{Sanitizer, Store, StoreError, What, cannot};
 
 /// Where `known_ids` says how far a file was salvaged.
@@ -117,7 +118,6 @@ impl Store {
             sessions: HashMap::new(),
             elsewhere: HashSet::new(),
             turns: HashMap::new(),
-            others: others(&damaged),
             terms: NewTerms::default(),
             salvaged: Salvaged { missing_tables, ..Salvaged::default() },
         };
@@ -130,25 +130,13 @@ impl Store {
     }
 }
 
-/// Returns the records that other hosts have made, by the number of their table in `sync_entities` and their own.
-fn others(damaged: &Damaged) -> HashSet<(i64, i64)> {
-    let own: HashSet<i64> = damaged
-        .all("sync_hosts")
-        .filter(|host| host.integer("is_own") == Some(1))
-        .filter_map(|host| host.integer("id"))
-        .collect();
-    let others =
-        damaged.all("sync_entities").filter(|entity| entity.integer("host_id").is_some_and(|id| !own.contains(&id)));
-    others.filter_map(|entity| Some((entity.integer("what")?, entity.integer("row_id")?))).collect()
-}
-
 /// Records how far a file was salvaged, instead of what was recorded of it before.
 fn note_progress(connection: &Connection, key: &str, progress: &str) -> rusqlite::Result<()> {
     // The keys of a file begin with what identifies it, and a space.
     let sql = "DELETE FROM known_ids WHERE scope = ?1 AND id > ?2 || ' ' AND id < ?2 || '!'";
-    connection.prepare_cached(sql)?.execute((SCOPE, key))?;
+    connection.run(sql, (SCOPE, key))?;
     let sql = "INSERT INTO known_ids (scope, id) VALUES (?1, ?2)";
-    connection.prepare_cached(sql)?.execute((SCOPE, progress)).map(drop)
+    connection.run(sql, (SCOPE, progress)).map(drop)
 }
 
 /// What became of a session.
@@ -182,7 +170,6 @@ struct Copy<'a> {
     /// again from its beginning.
     elsewhere: HashSet<String>,
     turns: HashMap<i64, i64>,
-    others: HashSet<(i64, i64)>,
     terms: NewTerms,
     salvaged: Salvaged,
 }
@@ -227,7 +214,7 @@ impl Copy<'_> {
         let store = self.store;
         store.write("store what was salvaged", |tx| {
             let sql = "SELECT 1 FROM known_ids WHERE scope = ?1 AND id >= ?2 AND id < ?3 || '!'";
-            let is_done = tx.prepare_cached(sql)?.exists((SCOPE, &progress, self.key))?;
+            let is_done = tx.has(sql, (SCOPE, &progress, self.key))?;
             for row in rows {
                 let name = if row.integer("prompt_number").is_some() && row.table.name == "turns" {
                     PROMPTS
@@ -250,8 +237,13 @@ impl Copy<'_> {
         if !self.check(&mut row) {
             return Ok(Fate::Damaged);
         }
+        let is_of_other = row.integer("host_id").is_some();
+        // The circle has to be joined again.
+        row.set("uid", Value::Null);
+        row.set("version", Value::Null);
         match row.table.name {
             "projects" if row.text("project_key").is_none() => Ok(Fate::OfOther),
+            "turns" | "observations" | "session_summaries" | "bookmarks" if is_of_other => Ok(Fate::OfOther),
             "projects" => self.project(&row),
             "sessions" => self.session(row, is_done),
             "observations" => self.record(row, What::Observation, is_done),
@@ -260,7 +252,6 @@ impl Copy<'_> {
             _ if is_done => Ok(Fate::Stored),
             "details" => self.detail(row),
             "model_spending" if row.integer("prompt_id").is_some() => Ok(Fate::Known),
-            "bookmarks" if self.others.contains(&(3, row.integer("id").unwrap_or_default())) => Ok(Fate::OfOther),
             "bookmarks" | "snapshots" | "links" => self.of_session(row),
             _ => self.insert(row).map(|_| Fate::Stored),
         }
@@ -342,7 +333,7 @@ impl Copy<'_> {
         let sql = "SELECT id, created_at FROM sessions WHERE session_id = ?1";
         let find = || {
             let found = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-            self.connection().prepare_cached(sql)?.query_row([&session], found).optional()
+            self.connection().first_with(sql, [&session], found)
         };
         let mut here: Option<(i64, Option<i64>)> = find()?;
         // One that was salvaged has the time of its row.
@@ -351,7 +342,7 @@ impl Copy<'_> {
             // Once: another copy of the file may be salvaged, too.
             let room = format!("room {session} {}", created_at.unwrap_or_default());
             let sql = "INSERT OR IGNORE INTO known_ids (scope, id) VALUES (?1, ?2)";
-            if self.connection().prepare_cached(sql)?.execute((SCOPE, room))? > 0 {
+            if self.connection().run(sql, (SCOPE, room))? > 0 {
                 self.make_room(new, &row)?;
             }
         }
@@ -374,15 +365,15 @@ impl Copy<'_> {
         // Twice, because a number may be taken by a row that changes later.
         for table in ["turns", "session_summaries"] {
             let sql = format!("UPDATE {table} SET prompt_number = -(prompt_number + ?2) WHERE session_id = ?1");
-            self.connection().execute(&sql, (session, prompts))?;
+            self.connection().run(&sql, (session, prompts))?;
             let sql = format!("UPDATE {table} SET prompt_number = -prompt_number WHERE session_id = ?1");
-            self.connection().execute(&sql, [session])?;
+            self.connection().run(&sql, [session])?;
         }
         let sql = "UPDATE observations SET prompt_number = prompt_number + ?2 WHERE session_id = ?1";
-        self.connection().execute(sql, (session, prompts))?;
+        self.connection().run(sql, (session, prompts))?;
         let sql = "UPDATE sessions SET prompt_counter = prompt_counter + ?2, first_user_prompt = coalesce(?3, first_user_prompt)
                    WHERE id = ?1";
-        self.connection().execute(sql, (session, prompts, before.text("first_user_prompt"))).map(drop)
+        self.connection().run(sql, (session, prompts, before.text("first_user_prompt"))).map(drop)
     }
 
     /// Returns the session of a record. One whose row is lost gets a new row, under its name if an index still has that.
@@ -396,9 +387,9 @@ impl Copy<'_> {
             name.cloned().unwrap_or_else(|| format!("salvaged-{}-{old}", self.key.chars().take(8).collect::<String>()));
         let sql = "INSERT OR IGNORE INTO sessions (session_id, project, project_key, project_path, created_at, status)
                    SELECT ?1, name, project_key, project_key, 0, 'completed' FROM projects WHERE id = ?2";
-        self.connection().execute(sql, (&name, project))?;
+        self.connection().run(sql, (&name, project))?;
         let sql = "SELECT id FROM sessions WHERE session_id = ?1";
-        let row = self.connection().query_row(sql, [&name], |row| row.get(0))?;
+        let row = self.connection().one(sql, [&name])?;
         let session = Session::Here { row, was_here: false };
         self.sessions.insert(old, session);
         Ok(Some(session))
@@ -417,8 +408,7 @@ impl Copy<'_> {
             }
             (None, Some(Session::Here { row, .. })) => {
                 let sql = "SELECT project_key, project FROM sessions WHERE id = ?1";
-                let (key, name): (String, String) =
-                    self.connection().query_row(sql, [row], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let (key, name): (String, String) = self.connection().one(sql, [row])?;
                 Some(add_project(self.connection(), &key, &name)?.0)
             }
             (None, _) => None,
@@ -429,10 +419,6 @@ impl Copy<'_> {
 
     /// Copies an observation or a summary.
     fn record(&mut self, mut row: Fields<'_>, what: What, is_done: bool) -> rusqlite::Result<Fate> {
-        let old = row.integer("id").unwrap_or_default();
-        if self.others.contains(&(if what == What::Observation { 1 } else { 2 }, old)) {
-            return Ok(Fate::OfOther);
-        }
         let Some(project) = self.project_of(&row)? else { return Ok(Fate::Damaged) };
         row.set("project_id", Value::Integer(project));
         if let Some(session) = row.integer("session_id") {
@@ -454,7 +440,7 @@ impl Copy<'_> {
 
     fn index(&mut self, what: What, id: i64) -> rusqlite::Result<()> {
         let mut terms = std::mem::take(&mut self.terms);
-        let taken = terms.take_record(self.connection(), what, id, None);
+        let taken = terms.take_record(self.connection(), what, id);
         self.terms = terms;
         taken
     }
@@ -462,7 +448,7 @@ impl Copy<'_> {
     /// Returns whether a record is here already, or was forgotten here.
     fn is_known(&self, row: &Fields<'_>, what: What, was_here: bool) -> rusqlite::Result<bool> {
         let (session, at) = (row.integer("session_id"), row.integer("created_at").unwrap_or_default());
-        let exists = |sql: &str, values: &[&dyn rusqlite::ToSql]| self.connection().prepare_cached(sql)?.exists(values);
+        let exists = |sql: &str, values: &[&dyn rusqlite::ToSql]| self.connection().has(sql, values);
         if exists("SELECT 1 FROM sessions WHERE id = ?1 AND forgotten_at >= ?2", &[&session, &at])? {
             return Ok(true);
         }
@@ -502,14 +488,11 @@ impl Copy<'_> {
         let Some(Session::Here { row: session, was_here: false }) = found else { return Ok(None) };
         let sql = "SELECT 1 FROM sessions WHERE id = ?1 AND forgotten_at >= ?2";
         let at = row.integer("created_at").unwrap_or_default();
-        Ok((!self.connection().prepare_cached(sql)?.exists((session, at))?).then_some(*session))
+        Ok((!self.connection().has(sql, (session, at))?).then_some(*session))
     }
 
     fn turn(&mut self, mut row: Fields<'_>, is_done: bool) -> rusqlite::Result<Fate> {
         let old = row.integer("id").unwrap_or_default();
-        if self.others.contains(&(0, old)) {
-            return Ok(Fate::OfOther);
-        }
         let is_prompt = row.integer("prompt_number").is_some();
         let is_forgotten = row.integer("forgotten").is_some_and(|forgotten| forgotten > 0);
         let project = self.project_of(&row)?;
@@ -536,7 +519,7 @@ impl Copy<'_> {
         if is_done {
             let sql = "SELECT id FROM turns WHERE session_id = ?1 AND turn_id = ?2";
             let key = (session, row.text("turn_id"));
-            let new = self.connection().prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()?;
+            let new = self.connection().first(sql, key)?;
             self.turns.extend(new.map(|new| (old, new)));
             return Ok(Fate::Stored);
         }
@@ -573,13 +556,11 @@ impl Copy<'_> {
         let at = row.integer("created_at").unwrap_or_default();
         let is_turn = !matches!(row.table.name, "bookmarks" | "snapshots");
         let sql = "SELECT 1 FROM sessions WHERE session_id = ?1 AND forgotten_at >= ?2";
-        if (is_turn && self.elsewhere.contains(session))
-            || self.connection().prepare_cached(sql)?.exists((session, at))?
-        {
+        if (is_turn && self.elsewhere.contains(session)) || self.connection().has(sql, (session, at))? {
             return Ok(Fate::Known);
         }
         let sql = "SELECT 1 FROM bookmarks WHERE session_id = ?1 AND created_at = ?2";
-        if row.table.name == "bookmarks" && self.connection().prepare_cached(sql)?.exists((session, at))? {
+        if row.table.name == "bookmarks" && self.connection().has(sql, (session, at))? {
             return Ok(Fate::Known);
         }
         Ok(if self.insert(row)?.is_some() { Fate::Stored } else { Fate::Known })
@@ -596,7 +577,7 @@ impl Copy<'_> {
                             coalesce((SELECT seq FROM sqlite_sequence WHERE name = '{name}'), 0))",
                 column.name
             );
-            let last: i64 = connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))?;
+            let last: i64 = connection.one(&sql, [])?;
             if row.integer(&column.name).is_none_or(|number| number <= last || number > 1 << 40) {
                 row.set(&column.name, Value::Null);
             }
@@ -605,7 +586,7 @@ impl Copy<'_> {
             row.table.columns.iter().map(|column| column.name.as_str()).take(row.values.len()).collect();
         let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
         let sql = format!("INSERT OR IGNORE INTO {name} ({}) VALUES ({})", columns.join(", "), places.join(", "));
-        let stored = connection.prepare_cached(&sql)?.execute(params_from_iter(&row.values))?;
+        let stored = connection.run(&sql, params_from_iter(&row.values))?;
         Ok((stored > 0).then(|| connection.last_insert_rowid()))
     }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
+use crate::sql::Sql;
 use crate::{StoreError, cannot};
 
 /// Step n brings `user_version` from n to n + 1.
@@ -112,7 +113,7 @@ pub(crate) fn must_be_current(connection: &Connection, path: &Path) -> Result<()
 pub fn copy_wal_back(path: &Path, patience: Duration) {
     let copied = Connection::open(path).and_then(|connection| {
         connection.busy_timeout(patience)?;
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        connection.one_with("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     });
     // What is left stays in the WAL.
     drop(copied);

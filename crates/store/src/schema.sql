@@ -109,9 +109,13 @@ CREATE TABLE bookmarks (
     cwd            TEXT,
     git_commit     TEXT,
     git_dirty      INTEGER,          -- NULL where git did not answer in time
-    context_tokens INTEGER
+    context_tokens INTEGER,
+    uid            BLOB,             -- these three as in turns
+    host_id        INTEGER,
+    version        INTEGER
 ) STRICT;
 
+CREATE UNIQUE INDEX bookmarks_by_uid ON bookmarks (uid) WHERE uid IS NOT NULL;
 CREATE INDEX bookmarks_by_session ON bookmarks (session_id, created_at);
 
 CREATE TABLE snapshots (
@@ -232,6 +236,10 @@ CREATE TABLE turns (
     provisional   INTEGER NOT NULL DEFAULT 0, -- how many bytes at the end of the reply a hook has told, and the transcript not yet
     passage       INTEGER REFERENCES turns (id), -- whose prompt the reply answers, exactly where the reply is in the index,
     part          INTEGER,                       -- from 1, within the passage
+    -- As the circle of sync knows it; NULL where it does not:
+    uid           BLOB,                       -- the entity
+    host_id       INTEGER,                    -- the other host, of sync_hosts, that wrote it; NULL for this one
+    version       INTEGER,
     created_at    INTEGER NOT NULL,           -- when it was first seen
     mark          TEXT GENERATED ALWAYS AS
                   (char(57344, 57344 + project_id / 6400, 57344 + project_id % 6400)) VIRTUAL,
@@ -244,6 +252,7 @@ CREATE TABLE turns (
     UNIQUE (session_id, prompt_number)
 ) STRICT;
 
+CREATE UNIQUE INDEX turns_by_uid ON turns (uid) WHERE uid IS NOT NULL;
 CREATE INDEX turns_by_owner ON turns (owner_id, began_at, number);
 CREATE UNIQUE INDEX turns_by_answered ON turns (passage, part) WHERE passage IS NOT NULL;
 -- Replies that the transcript has not brought yet: at most a few, in however long a session.
@@ -260,7 +269,8 @@ CREATE INDEX turns_asked_in_part ON turns (created_at) WHERE asked_to IS NOT NUL
 
 -- The prompts that the memory has.
 CREATE VIEW prompts AS
-    SELECT id, session_id, project_id, prompt_number, prompt_id, prompt, model_at, attempts, next_at, asked_to, created_at, mark
+    SELECT id, session_id, project_id, prompt_number, prompt_id, prompt, model_at, attempts, next_at, asked_to, created_at, mark,
+           uid, host_id
     FROM turns WHERE prompt_number IS NOT NULL;
 
 -- Raw text, fetched on demand and never shown to a model by itself.
@@ -365,6 +375,8 @@ CREATE TABLE projects (
 -- are apart:
 --   a session    prompts of which nothing may be kept, and the subagents that they started
 --   'a call'     calls that repeat one that has a row, and, without `same_as`, calls that are to be forgotten
+--   'tombstone', 'tombstone to write', 'tombstone of N', 'forgotten here'
+--                entities of sync that were forgotten: here, by the host N, or only on this one (sync/identity.rs)
 --   'from P'     what has come over from the program P, by its key there. It comes over once: what is forgotten here stays
 --                forgotten, although it is still there
 CREATE TABLE known_ids (
@@ -395,12 +407,16 @@ CREATE TABLE observations (
     fold_key       INTEGER,                    -- what makes two calls the same
     repeats        INTEGER NOT NULL DEFAULT 0, -- how often it came again
     made_by        TEXT NOT NULL CHECK (made_by IN ('rule', 'model', 'person')),
+    uid            BLOB,                       -- these three as in turns
+    host_id        INTEGER,
+    version        INTEGER,
     created_at     INTEGER NOT NULL,
     mark           TEXT GENERATED ALWAYS AS
                    (char(57344, 57344 + project_id / 6400, 57344 + project_id % 6400)) VIRTUAL,
     CHECK (session_id IS NOT NULL OR kind = 'note')
 ) STRICT;
 
+CREATE UNIQUE INDEX observations_by_uid ON observations (uid) WHERE uid IS NOT NULL;
 CREATE INDEX observations_by_session ON observations (session_id, created_at);
 CREATE INDEX observations_by_project ON observations (project_id, created_at);
 CREATE INDEX observations_by_command ON observations (session_id, command_key) WHERE command_key IS NOT NULL;
@@ -417,10 +433,14 @@ CREATE TABLE session_summaries (
     next_steps    TEXT NOT NULL,
     exchanges     TEXT, -- what was asked in some turns and what came of each, the most important first, as JSON; NULL unless a rule made it
     made_by       TEXT NOT NULL CHECK (made_by IN ('rule', 'model', 'person')),
+    uid           BLOB, -- these three as in turns
+    host_id       INTEGER,
+    version       INTEGER,
     created_at    INTEGER NOT NULL,
     UNIQUE (session_id, prompt_number)
 ) STRICT;
 
+CREATE UNIQUE INDEX session_summaries_by_uid ON session_summaries (uid) WHERE uid IS NOT NULL;
 CREATE INDEX session_summaries_by_project ON session_summaries (project_id, created_at);
 
 -- ## Search
@@ -540,25 +560,10 @@ CREATE TABLE sync_log (
     version   INTEGER NOT NULL DEFAULT 0,
     state     INTEGER NOT NULL DEFAULT 0,  -- see sync/log.rs
     project   BLOB,                        -- which project a record waits for
-    content   BLOB,                        -- encrypted, of a record that waits; of an own forgetting, its entities as JSON
+    content   BLOB,                        -- encrypted, of a record that waits; of an own one, the digest of the row, or the
+                                           -- entities that were forgotten, as JSON
     PRIMARY KEY (host_id, idx)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sync_log_by_entity ON sync_log (entity) WHERE entity IS NOT NULL;
 CREATE INDEX sync_log_open ON sync_log (state, record_id) WHERE state > 0;
-
--- Which row of the memory is which entity.
-CREATE TABLE sync_entities (
-    entity    BLOB PRIMARY KEY,
-    what      INTEGER,            -- 0 prompt, 1 observation, 2 summary, 3 bookmark; NULL where only its tombstone is known
-    row_id    INTEGER,            -- NULL where it was forgotten
-    host_id   INTEGER NOT NULL REFERENCES sync_hosts (id), -- where it was made
-    version   INTEGER NOT NULL,
-    record_id BLOB NOT NULL,      -- of this version
-    digest    BLOB,               -- of an own one: changes with its content
-    forgotten INTEGER NOT NULL DEFAULT 0 -- 1: here, and the tombstone is not in the log yet; 2: it is in the log; 3: here only
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX sync_entities_by_row ON sync_entities (what, row_id) WHERE row_id IS NOT NULL;
-CREATE INDEX sync_entities_forgotten ON sync_entities (forgotten) WHERE forgotten = 1;
-

@@ -3,9 +3,10 @@
 use longhaul_core::{Millis, Status};
 use longhaul_tracker::Pane;
 use longhaul_tracker::reopen::{ServerId, SessionPlace, Window};
-use rusqlite::{OptionalExtension, Row, named_params};
+use rusqlite::{Row, named_params};
 
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// The window of a session, as a condition that holds if another one is stored.
@@ -17,9 +18,8 @@ impl Store {
     /// [`Store::set_window`].
     pub fn note_place(&self, place: &SessionPlace) -> Result<(), StoreError> {
         let server = place.server.as_ref();
-        self.connection
-            .execute(
-                "INSERT INTO session_places (session_id, agent_client, pid, pid_started, folder, folder_owner, config_dir,
+        self.connection.run(
+            "INSERT INTO session_places (session_id, agent_client, pid, pid_started, folder, folder_owner, config_dir,
                      transcript, permission_mode, model, tmux_socket, server_pid, server_started, seen_ms, project_name)
                  VALUES (:session, :client, :pid, :pid_started, :folder, :folder_owner, :config_dir, :transcript,
                      :permission_mode, :model, :socket, :server_pid, :server_started, :seen, :project)
@@ -30,24 +30,24 @@ impl Store {
                      permission_mode = coalesce(:permission_mode, permission_mode), model = coalesce(:model, model),
                      tmux_socket = :socket, server_pid = :server_pid, server_started = :server_started,
                      seen_ms = max(seen_ms, :seen), project_name = :project",
-                named_params! {
-                    ":session": place.session,
-                    ":client": place.client,
-                    ":pid": place.pid,
-                    ":pid_started": place.pid_started,
-                    ":folder": place.folder,
-                    ":folder_owner": place.folder_owner,
-                    ":config_dir": place.config_dir,
-                    ":transcript": place.transcript,
-                    ":permission_mode": place.permission_mode,
-                    ":model": place.model,
-                    ":socket": server.map(|server| &server.socket),
-                    ":server_pid": server.and_then(|server| server.pid),
-                    ":server_started": server.and_then(|server| server.started.as_ref()),
-                    ":seen": Time(Millis(place.seen_ms)),
-                    ":project": place.project,
-                },
-            )
+            named_params! {
+                ":session": place.session,
+                ":client": place.client,
+                ":pid": place.pid,
+                ":pid_started": place.pid_started,
+                ":folder": place.folder,
+                ":folder_owner": place.folder_owner,
+                ":config_dir": place.config_dir,
+                ":transcript": place.transcript,
+                ":permission_mode": place.permission_mode,
+                ":model": place.model,
+                ":socket": server.map(|server| &server.socket),
+                ":server_pid": server.and_then(|server| server.pid),
+                ":server_started": server.and_then(|server| server.started.as_ref()),
+                ":seen": Time(Millis(place.seen_ms)),
+                ":project": place.project,
+            },
+        )
             .map(drop)
             .map_err(cannot("record where the session runs"))
     }
@@ -55,16 +55,13 @@ impl Store {
     /// Records the permission mode of a session; returns whether its place is recorded at all.
     pub fn set_permission_mode(&self, session: &str, mode: Option<&str>) -> Result<bool, StoreError> {
         let sql = "SELECT permission_mode FROM session_places WHERE session_id = ?1";
-        let stored: Option<Option<String>> = self
-            .connection
-            .query_row(sql, [session], |row| row.get(0))
-            .optional()
-            .map_err(cannot("read the session's permission mode"))?;
+        let stored: Option<Option<String>> =
+            self.connection.first(sql, [session]).map_err(cannot("read the session's permission mode"))?;
         let Some(stored) = stored else { return Ok(false) };
         // Most prompts change nothing, and then nothing is written.
         if mode.is_some() && mode != stored.as_deref() {
             let sql = "UPDATE session_places SET permission_mode = ?2 WHERE session_id = ?1";
-            self.connection.execute(sql, (session, mode)).map_err(cannot("record the permission mode"))?;
+            self.connection.run(sql, (session, mode)).map_err(cannot("record the permission mode"))?;
         }
         Ok(true)
     }
@@ -94,12 +91,12 @@ impl Store {
                  pane_index = :pane_index, window_name = :window_name, names_itself = :names_itself
              WHERE {there}"
         );
-        self.connection.execute(&sql, values).map(drop).map_err(failed)
+        self.connection.run(&sql, values).map(drop).map_err(failed)
     }
 
     /// Forgets where a session ran, because it has ended. Returns whether it was recorded.
     pub fn remove_place(&self, session: &str) -> Result<bool, StoreError> {
-        let removed = self.connection.execute("DELETE FROM session_places WHERE session_id = ?1", [session]);
+        let removed = self.connection.run("DELETE FROM session_places WHERE session_id = ?1", [session]);
         removed.map(|rows| rows > 0).map_err(cannot("remove where the session ran"))
     }
 
@@ -107,19 +104,16 @@ impl Store {
     pub fn remove_places_before(&self, at: Millis) -> Result<(), StoreError> {
         let sql = "DELETE FROM session_places
                    WHERE seen_ms < ?1 AND session_id NOT IN (SELECT session_id FROM agents)";
-        self.connection.execute(sql, [Time(at)]).map(drop).map_err(cannot("remove where old sessions ran"))
+        self.connection.run(sql, [Time(at)]).map(drop).map_err(cannot("remove where old sessions ran"))
     }
 
     /// Returns the sessions in `agents` that ran in an earlier tmux server with the socket of the server `pid`.
     ///
     /// The pane ids of the two servers can be the same.
     pub fn agents_of_earlier_servers(&self, socket: &str, pid: u32) -> Result<Vec<String>, StoreError> {
-        let failed = cannot("list the sessions of earlier servers");
         let sql = "SELECT session_id FROM session_places JOIN agents USING (session_id)
                    WHERE session_places.tmux_socket = ?1 AND agents.tmux_socket = ?1 AND server_pid <> ?2";
-        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
-        let rows = statement.query_map((socket, pid), |row| row.get(0)).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection.all(sql, (socket, pid)).map_err(cannot("list the sessions of earlier servers"))
     }
 
     /// Returns every recorded session, running or not.

@@ -5,6 +5,7 @@ use longhaul_transcript::Cursor;
 use rusqlite::{OptionalExtension, Row, named_params};
 
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// A session, to be recorded.
@@ -65,23 +66,22 @@ const OF_THIS_HOST: &str = "(host_id IS NULL OR transcript_path IS NOT NULL)";
 impl Store {
     /// Adds a session, or updates the process and the transcript of a known one.
     pub fn register_session(&self, new: &NewSession<'_>) -> Result<(), StoreError> {
-        self.connection
-            .execute(
-                "INSERT INTO sessions (session_id, project, project_key, project_path, client_pid, transcript_path, created_at)
+        self.connection.run(
+            "INSERT INTO sessions (session_id, project, project_key, project_path, client_pid, transcript_path, created_at)
                  VALUES (:session, :project, :key, :path, :pid, :transcript, :at)
                  ON CONFLICT (session_id) DO UPDATE SET
                      client_pid = iif(:pid = 0, client_pid, :pid),
                      transcript_path = coalesce(:transcript, transcript_path)",
-                named_params! {
-                    ":session": new.session,
-                    ":project": new.project,
-                    ":key": new.project_key,
-                    ":path": new.project_path,
-                    ":pid": new.client_pid,
-                    ":transcript": new.transcript,
-                    ":at": Time(new.at),
-                },
-            )
+            named_params! {
+                ":session": new.session,
+                ":project": new.project,
+                ":key": new.project_key,
+                ":path": new.project_path,
+                ":pid": new.client_pid,
+                ":transcript": new.transcript,
+                ":at": Time(new.at),
+            },
+        )
             .map(drop)
             .map_err(cannot("record the session"))
     }
@@ -89,16 +89,14 @@ impl Store {
     /// Counts a prompt; returns how many there were before. The text is `None` if nothing of it may be stored.
     pub fn count_prompt(&self, session: &str, prompt: Option<&str>) -> Result<u32, StoreError> {
         self.connection
-            .query_row(
+            .first(
                 // A session that was inherited and is prompted again is a session of its own again.
                 "UPDATE sessions SET prompt_counter = prompt_counter + 1, status = 'active', last_prompt = ?2,
                                      merged_into = NULL,
                                      first_user_prompt = coalesce(first_user_prompt, ?2)
                  WHERE session_id = ?1 RETURNING prompt_counter - 1",
                 (session, prompt),
-                |row| row.get(0),
             )
-            .optional()
             .map(Option::unwrap_or_default)
             .map_err(cannot("count the prompt"))
     }
@@ -106,7 +104,7 @@ impl Store {
     /// Records that a session has ended.
     pub fn complete_session(&self, session: &str, reason: &str, at: Millis) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET status = 'completed', end_reason = ?2, completed_at = ?3 WHERE session_id = ?1";
-        self.connection.execute(sql, (session, reason, Time(at))).map(drop).map_err(cannot("complete the session"))
+        self.connection.run(sql, (session, reason, Time(at))).map(drop).map_err(cannot("complete the session"))
     }
 
     /// Returns a session.
@@ -126,22 +124,17 @@ impl Store {
 
     /// Returns the ids that begin with `prefix`, of the sessions of the memory and of those that only other parts know.
     pub fn session_ids_like(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
-        let failed = cannot("list the sessions");
         let tables = ["sessions", "agents", "session_places", "bookmarks", "snapshots", "notifications"];
         let selects =
             tables.map(|table| format!("SELECT session_id FROM {table} WHERE substr(session_id, 1, length(?1)) = ?1"));
-        let mut statement = self.connection.prepare(&selects.join(" UNION ")).map_err(&failed)?;
-        let rows = statement.query_map([prefix], |row| row.get(0)).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection.all(&selects.join(" UNION "), [prefix]).map_err(cannot("list the sessions"))
     }
 
     /// Returns the ids of all sessions of a project.
     pub fn session_ids(&self, project_key: &str) -> Result<Vec<String>, StoreError> {
-        let failed = cannot("list the sessions");
-        let mut statement =
-            self.connection.prepare("SELECT session_id FROM sessions WHERE project_key = ?1").map_err(&failed)?;
-        let rows = statement.query_map([project_key], |row| row.get(0)).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection
+            .all("SELECT session_id FROM sessions WHERE project_key = ?1", [project_key])
+            .map_err(cannot("list the sessions"))
     }
 
     /// Returns a project's newest sessions of this host, the newest first.
@@ -162,10 +155,7 @@ impl Store {
     }
 
     fn list_sessions(&self, sql: &str, value: &str) -> Result<Vec<Session>, StoreError> {
-        let failed = cannot("list the sessions");
-        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
-        let rows = statement.query_map([value], read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection.all_with(sql, [value], read).map_err(cannot("list the sessions"))
     }
 }
 

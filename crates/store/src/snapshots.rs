@@ -1,7 +1,8 @@
 //! Snapshots of work trees: which there are, and what they belong to. The files are in a private git store.
 
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, Row, named_params};
 
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// What a snapshot was taken for.
@@ -139,7 +140,7 @@ impl Store {
     pub fn add_snapshot(&self, snapshot: &Snapshot) -> Result<i64, StoreError> {
         let number = |number: u64| number as i64;
         self.write("store the snapshot", |connection| {
-            connection.execute(
+            connection.run(
                 "INSERT INTO snapshots (session_id, created_at, kind, prompt_id, pinned, work_tree, tree_key, commit_id,
                      tree_id, head, branch, under_way, index_tree, left_out, left_out_some, files, added, removed, bytes,
                      took_ms, skipped, changed_some, private)
@@ -174,47 +175,38 @@ impl Store {
                         .then(|| serde_json::to_string(&snapshot.changed_some).unwrap_or_default()),
                 },
             )?;
-            connection.query_row(
-                "SELECT id FROM snapshots WHERE session_id = ?1 AND created_at = ?2 AND kind = ?3",
-                (&snapshot.session, number(snapshot.created_at), snapshot.kind.name()),
-                |row| row.get(0),
-            )
+            let sql = "SELECT id FROM snapshots WHERE session_id = ?1 AND created_at = ?2 AND kind = ?3";
+            connection.one(sql, (&snapshot.session, number(snapshot.created_at), snapshot.kind.name()))
         })
     }
 
     /// Returns the snapshots of sessions whose id begins with `session`, or of all sessions, the oldest first.
     pub fn snapshots(&self, session: Option<&str>) -> Result<Vec<Snapshot>, StoreError> {
-        let failed = cannot("list the snapshots");
         let sql = format!(
             "SELECT {COLUMNS} FROM snapshots WHERE ?1 IS NULL OR substr(session_id, 1, length(?1)) = ?1
              ORDER BY created_at, id"
         );
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map([session], read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection.all_with(&sql, [session], read).map_err(cannot("list the snapshots"))
     }
 
     /// Returns the newest snapshots of a session with a number below `before`, the newest first.
     pub fn snapshots_of_session(&self, session: &str, before: i64, most: usize) -> Result<Vec<Snapshot>, StoreError> {
-        let failed = cannot("list the snapshots");
         let sql =
             format!("SELECT {COLUMNS} FROM snapshots WHERE session_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement.query_map((session, before, most as i64), read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection.all_with(&sql, (session, before, most as i64), read).map_err(cannot("list the snapshots"))
     }
 
     /// Returns the snapshot with a number.
     pub fn snapshot(&self, id: i64) -> Result<Option<Snapshot>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1");
-        self.connection.query_row(&sql, [id], read).optional().map_err(cannot("read the snapshot"))
+        self.connection.first_with(&sql, [id], read).map_err(cannot("read the snapshot"))
     }
 
     /// Returns the newest snapshot of a session, taken or not.
     pub fn newest_snapshot(&self, session: &str) -> Result<Option<Snapshot>, StoreError> {
         let sql =
             format!("SELECT {COLUMNS} FROM snapshots WHERE session_id = ?1 ORDER BY created_at DESC, id DESC LIMIT 1");
-        self.connection.query_row(&sql, [session], read).optional().map_err(cannot("read the snapshot"))
+        self.connection.first_with(&sql, [session], read).map_err(cannot("read the snapshot"))
     }
 
     /// Returns the newest snapshot of a work tree that was taken.
@@ -223,7 +215,7 @@ impl Store {
         let sql = format!(
             "SELECT {COLUMNS} FROM snapshots WHERE tree_key = ?1 AND commit_id IS NOT NULL ORDER BY id DESC LIMIT 1"
         );
-        self.connection.query_row(&sql, [tree_key], read).optional().map_err(cannot("read the snapshot"))
+        self.connection.first_with(&sql, [tree_key], read).map_err(cannot("read the snapshot"))
     }
 
     /// Returns what a session was doing at a time: the title of its newest tool call, or its newest prompt if no call was
@@ -245,7 +237,7 @@ impl Store {
               AND prompt IS NOT NULL AND began_at <= ?2 + 1000
             ORDER BY number DESC LIMIT 1";
         for sql in [in_memory, in_turns] {
-            let found = self.connection.query_row(sql, (session, at as i64, DOING_CHARS), |row| row.get(0)).optional();
+            let found = self.connection.first(sql, (session, at as i64, DOING_CHARS));
             if let Some(text) = found.map_err(cannot("read what a session was doing"))? {
                 return Ok(Some(text));
             }
@@ -256,7 +248,7 @@ impl Store {
     /// Returns whether everything of a session was deleted at the user's request.
     pub fn is_forgotten(&self, session: &str) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE session_id = ?1 AND forgotten_at IS NOT NULL)";
-        self.connection.query_row(sql, [session], |row| row.get(0)).map_err(cannot("read the session"))
+        self.connection.one(sql, [session]).map_err(cannot("read the session"))
     }
 
     /// Deletes snapshots by number; returns how many there were.
@@ -273,7 +265,7 @@ pub(crate) fn of_tree(connection: &Connection, tree_key: &str, after: u64) -> ru
     let sql = format!(
         "SELECT {COLUMNS} FROM snapshots WHERE tree_key = ?1 AND tree_id IS NOT NULL AND created_at > ?2 ORDER BY created_at, id"
     );
-    connection.prepare(&sql)?.query_map((tree_key, i64::try_from(after).unwrap_or(i64::MAX)), read)?.collect()
+    connection.all_with(&sql, (tree_key, i64::try_from(after).unwrap_or(i64::MAX)), read)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Snapshot> {

@@ -10,16 +10,16 @@
 mod apply;
 pub(crate) mod circle;
 mod content;
-mod entities;
-mod intake_transaction;
+mod identity;
+mod intake;
 pub(crate) mod log;
 mod scan;
 pub(crate) mod send;
 mod take_in;
 
 pub use self::circle::{OwnCheck, SyncHost, SyncProject, SyncSelf};
-pub use self::entities::from_host;
-pub(crate) use self::entities::{BOOKMARK, HostFilter, host_of, host_of_bookmark, host_row_of, row_is_forgotten};
+pub use self::identity::from_host;
+pub(crate) use self::identity::{HOST_NAME, HostFilter, name_of_host, row_is_forgotten};
 pub use self::log::SyncCounts;
 pub use self::scan::{Logged, Scan};
 pub use self::take_in::TakenIn;

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use crate::row_ids::Time;
 use crate::same_turn::SAME_PROMPT_MS;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
 /// A turn with its prompt and reply.
@@ -148,7 +149,7 @@ impl Store {
         let sql = format!("{} {order}", TURNS.replace("FROM turns t", &joined));
         let turns = newest_last(&self.connection, &sql, (session, besides), read_cut).map_err(&failed)?;
         let sql = format!("SELECT count(*) FROM turns t WHERE t.number IS NOT NULL AND t.replaced = 0 AND {wanted}");
-        let all: i64 = self.connection.query_row(&sql, (session, besides), |row| row.get(0)).map_err(failed)?;
+        let all: i64 = self.connection.one(&sql, (session, besides)).map_err(failed)?;
         let older = usize::try_from(all).unwrap_or_default().saturating_sub(turns.len());
         Ok((turns, older))
     }
@@ -156,7 +157,7 @@ impl Store {
     /// Returns whether a turn of a session's own transcript is stored.
     pub fn has_turn(&self, session: &str, turn: &str) -> Result<bool, StoreError> {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM turns WHERE session_id = {SESSION} AND turn_id = ?2)");
-        self.connection.query_row(&sql, (session, turn), |row| row.get(0)).map_err(cannot("look up the turn"))
+        self.connection.one(&sql, (session, turn)).map_err(cannot("look up the turn"))
     }
 
     /// Returns the turns that began between two times, the oldest first.
@@ -202,7 +203,7 @@ impl Store {
         let sql = format!(
             "SELECT EXISTS (SELECT 1 FROM turns WHERE session_id = {SESSION} AND number IS NOT NULL AND replaced = 0)"
         );
-        self.connection.query_row(&sql, [session], |row| row.get(0)).map_err(cannot("look for turns"))
+        self.connection.one(&sql, [session]).map_err(cannot("look for turns"))
     }
 
     /// Returns a turn's details in their order, without the client's records of hooks that ran.
@@ -318,8 +319,7 @@ const IS_TAKEN_BACK: &str = "SELECT coalesce(
 
 /// Returns whether a rewind took back the prompt with a number in a session, and with it everything that was done for it.
 pub(crate) fn is_taken_back(connection: &Connection, session: i64, prompt_number: i64) -> rusqlite::Result<bool> {
-    let mut statement = connection.prepare_cached(IS_TAKEN_BACK)?;
-    let found = statement.query_row((session, prompt_number, SAME_PROMPT_MS), |row| row.get(0)).optional()?;
+    let found = connection.first(IS_TAKEN_BACK, (session, prompt_number, SAME_PROMPT_MS))?;
     Ok(found.unwrap_or(false))
 }
 
@@ -338,7 +338,7 @@ impl Store {
                      AND created_at < coalesce((SELECT min(began_at) FROM turns
                                                 WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND began_at > ?2), created_at + 1)
                    ORDER BY created_at LIMIT 1";
-        let snapshot = self.connection.query_row(sql, (session, at), |row| row.get(0)).optional().map_err(failed)?;
+        let snapshot = self.connection.first(sql, (session, at)).map_err(failed)?;
         Ok(Some(Rewind { at: at.0, snapshot }))
     }
 
@@ -361,7 +361,7 @@ impl Store {
     pub fn settle_rewind(&self, session: &str) -> Result<bool, StoreError> {
         self.write("record that a rewind was reported", |connection| {
             let sql = format!("UPDATE {UNREPORTED_TURNS} SET replaced = ?2 WHERE {OF_SESSION}");
-            Ok(connection.execute(&sql, (session, REPLACED))? > 0)
+            Ok(connection.run(&sql, (session, REPLACED))? > 0)
         })
     }
 }

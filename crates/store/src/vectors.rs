@@ -19,6 +19,7 @@ use rusqlite::functions::FunctionFlags;
 
 use self::blocks::{Comparison, SLOTS, has_project, records_in};
 use crate::memory::session_row::project_number;
+use crate::sql::Sql;
 use crate::{RecordId, Store, StoreError, What, cannot, recall};
 
 pub use self::storing::{RecordParts, Waiting};
@@ -67,7 +68,7 @@ impl Store {
             self.drop_vectors(&model)?;
         }
         let sql = "INSERT INTO indexes (name, form) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-        self.connection.execute(sql, (name, dims as i64)).map_err(cannot("add the model"))?;
+        self.connection.run(sql, (name, dims as i64)).map_err(cannot("add the model"))?;
         let found = self.known_vector_model(name)?.filter(|model| model.dims == dims);
         found.ok_or_else(|| cannot("add the model")(rusqlite::Error::QueryReturnedNoRows))
     }
@@ -120,7 +121,7 @@ impl Store {
                 "DELETE FROM vector_slots WHERE model_id = ?1",
                 "DELETE FROM indexes WHERE id = ?1",
             ] {
-                tx.execute(sql, [model.id])?;
+                tx.run(sql, [model.id])?;
             }
             Ok(())
         })
@@ -183,7 +184,7 @@ impl Store {
         let failed = cannot("count the vectors");
         let number = |sql: &str, model: i64| {
             let read = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
-            self.connection.query_row(sql, [model], read).map(i64::unsigned_abs).map_err(&failed)
+            self.connection.one_with(sql, [model], read).map(i64::unsigned_abs).map_err(&failed)
         };
         let one = |model: VectorModel| {
             let slots = "SELECT count(slot) FROM vector_slots WHERE model_id = ?1";
@@ -207,7 +208,7 @@ impl Store {
         for model in self.vector_models()?.iter().filter(|model| in_use.contains(&model.name)) {
             taken += blocks::bytes(&self.connection, model).map_err(&failed)?;
         }
-        let number = |sql: &str| self.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(&failed);
+        let number = |sql: &str| self.connection.one_with(sql, [], |row| row.get::<_, i64>(0)).map_err(&failed);
         let file = number("PRAGMA page_size")? * number("PRAGMA page_count")?;
         Ok(taken as f64 > SHARE * file as f64)
     }
@@ -217,7 +218,7 @@ impl Store {
 fn drop_some(connection: &Connection, model: &VectorModel, most: usize) -> rusqlite::Result<bool> {
     // From the first step on it is another model: one of the same name begins anew, and has nothing to do with this rest.
     let name = format!("{DROPPED}{}", model.id);
-    connection.execute("UPDATE indexes SET name = ?2 WHERE id = ?1", (model.id, name))?;
+    connection.run("UPDATE indexes SET name = ?2 WHERE id = ?1", (model.id, name))?;
     // Blocks first: they have the vectors themselves.
     for (table, key, rows) in [
         ("vector_blocks", "rowid", most.div_ceil(blocks::SLOTS)),
@@ -227,11 +228,11 @@ fn drop_some(connection: &Connection, model: &VectorModel, most: usize) -> rusql
         let sql = format!(
             "DELETE FROM {table} WHERE {key} IN (SELECT {columns} FROM {table} WHERE model_id = ?1 LIMIT {rows})"
         );
-        if connection.execute(&sql, [model.id])? == rows {
+        if connection.run(&sql, [model.id])? == rows {
             return Ok(true);
         }
     }
-    connection.execute("DELETE FROM indexes WHERE id = ?1", [model.id])?;
+    connection.run("DELETE FROM indexes WHERE id = ?1", [model.id])?;
     Ok(false)
 }
 
@@ -323,11 +324,7 @@ impl Newest<'_> {
             return Ok(());
         }
         let sql = "SELECT slot FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3 AND part >= 0";
-        let slots: Vec<i64> = self
-            .connection
-            .prepare_cached(sql)?
-            .query_map((number_of(record.what), record.id, self.model.id), |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
+        let slots: Vec<i64> = self.connection.all(sql, (number_of(record.what), record.id, self.model.id))?;
         for block in slots.into_iter().map(|slot| slot / SLOTS as i64) {
             if self.blocks.insert(block) {
                 self.read(block)?;

@@ -9,7 +9,7 @@ use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
 use longhaul_memory::Kind;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params_from_iter};
+use rusqlite::{Connection, OpenFlags, Row, params_from_iter};
 
 use crate::lock_queue::LockQueue;
 use crate::memory::records::{RawText, raw_chars, record, texts};
@@ -17,7 +17,8 @@ use crate::memory::session_row::project_row;
 use crate::recall::Candidate;
 use crate::recall::key::Key;
 use crate::row_ids::{ProjectRow, Time};
-use crate::sync::{host_of, host_of_bookmark};
+use crate::sql::Sql;
+use crate::sync::HOST_NAME;
 use crate::{Record, RecordId, Store, StoreError, What, cannot};
 
 impl Store {
@@ -182,7 +183,7 @@ fn page(what: What, only: &Only<'_>) -> (String, Vec<Value>) {
 
 fn newest(connection: &Connection) -> rusqlite::Result<Newest> {
     let number = |sql: &str| -> rusqlite::Result<i64> {
-        Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
+        Ok(connection.one_with(sql, [], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
     };
     Ok(Newest {
         prompt: number("SELECT max(id) FROM prompts")?,
@@ -285,16 +286,15 @@ impl Store {
         before: Option<(Millis, i64)>,
         limit: usize,
     ) -> Result<Vec<SessionOverview>, StoreError> {
-        let failed = cannot("list the sessions");
         let (at, id) = before.map_or((i64::MAX, i64::MAX), |(at, id)| (at.0 as i64, id));
         let sql = format!(
             "SELECT {SESSION_COLUMNS} FROM sessions s
              WHERE (?1 IS NULL OR s.project_key = ?1) AND (s.created_at, s.id) < (?2, ?3)
              ORDER BY s.created_at DESC, s.id DESC LIMIT ?4"
         );
-        let mut statement = self.connection.prepare_cached(&sql).map_err(&failed)?;
-        let rows = statement.query_map((project_key, at, id, limit as i64), read_session).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection
+            .all_with(&sql, (project_key, at, id, limit as i64), read_session)
+            .map_err(cannot("list the sessions"))
     }
 
     /// Returns one session.
@@ -305,7 +305,7 @@ impl Store {
 
 fn overview(connection: &Connection, session: &str) -> rusqlite::Result<Option<SessionOverview>> {
     let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions s WHERE s.session_id = ?1");
-    connection.prepare_cached(&sql)?.query_row([session], read_session).optional()
+    connection.first_with(&sql, [session], read_session)
 }
 
 fn read_session(row: &Row<'_>) -> rusqlite::Result<SessionOverview> {
@@ -376,16 +376,17 @@ pub struct Moment {
 
 /// The statements that read the entries of each kind.
 ///
-/// Each returns: number, time, end, title, text, kind, number of the prompt, whether it failed, two lists of files, bytes.
+/// Each returns: number, time, end, title, text, kind, number of the prompt, whether it failed, two lists of files, bytes, host.
 /// Bytes are counted as a search counts them, including what joins two columns. `?1` is the session's id, `?2` the time
 /// before which entries are read, `?3` how many.
 const MOMENT_SOURCES: [&str; 5] = [
-    "SELECT t.id, t.created_at, NULL, t.prompt, '', '', t.prompt_number, 0, '[]', '[]', octet_length(t.prompt)
+    "SELECT t.id, t.created_at, NULL, t.prompt, '', '', t.prompt_number, 0, '[]', '[]', octet_length(t.prompt),
+            t.host_id
      FROM prompts t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
     "SELECT t.number, t.began_at, t.replied_at, coalesce(nullif(t.model_line, ''), t.line, t.prompt, ''),
             coalesce(t.reply, ''), '', NULL, t.interrupted OR t.failure IS NOT NULL, '[]', '[]',
-            max(t.chars, octet_length(coalesce(t.prompt, '')) + octet_length(coalesce(t.reply, '')))
+            max(t.chars, octet_length(coalesce(t.prompt, '')) + octet_length(coalesce(t.reply, ''))), NULL AS host_id
      FROM turns t
      WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.replaced = 0 AND t.role <> 'bookmark'
        AND t.began_at < ?2
@@ -393,15 +394,15 @@ const MOMENT_SOURCES: [&str; 5] = [
     "SELECT t.id, t.created_at, NULL, t.title, t.narrative, t.kind, t.prompt_number, t.kind = 'problem',
             t.files_modified, t.files_read,
             octet_length(t.title) + octet_length(t.narrative) + octet_length(t.facts)
-            + octet_length(t.files_modified) + octet_length(t.files_read) + 2
+            + octet_length(t.files_modified) + octet_length(t.files_read) + 2, t.host_id
      FROM observations t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
-    "SELECT t.id, t.created_at, NULL, coalesce(t.note, ''), coalesce(t.git_commit, ''), '', NULL, 0, '[]', '[]', 0
+    "SELECT t.id, t.created_at, NULL, coalesce(t.note, ''), coalesce(t.git_commit, ''), '', NULL, 0, '[]', '[]', 0, t.host_id
      FROM bookmarks t WHERE t.session_id = ?1 AND t.created_at < ?2 ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
     "SELECT t.id, t.created_at, NULL, t.request,
             trim(t.investigated || char(10) || t.learned || char(10) || t.completed || char(10) || t.next_steps, char(10)),
             '', t.prompt_number, 0, '[]', '[]', octet_length(t.request) + octet_length(t.investigated)
-            + octet_length(t.learned) + octet_length(t.completed) + octet_length(t.next_steps) + 3
+            + octet_length(t.learned) + octet_length(t.completed) + octet_length(t.next_steps) + 3, t.host_id
      FROM session_summaries t WHERE t.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND t.created_at < ?2
      ORDER BY t.created_at DESC, t.id DESC LIMIT ?3",
 ];
@@ -429,11 +430,9 @@ fn gather(
 ) -> rusqlite::Result<(Vec<Moment>, bool)> {
     let mut found: Vec<Moment> = Vec::new();
     for (source, sql) in MOMENT_SOURCES.iter().enumerate() {
-        let mut statement = connection.prepare_cached(sql)?;
-        let rows = statement.query_map((session, Time(before), most as i64 + 1), |row| read_moment(source, row))?;
-        for row in rows {
-            found.push(row?);
-        }
+        let sql = format!("SELECT t.*, {HOST_NAME} FROM ({sql}) t");
+        let values = (session, Time(before), most as i64 + 1);
+        found.extend(connection.all_with(&sql, values, |row| read_moment(source, row))?);
     }
     found.sort_by_key(|moment| (moment.at, rank(moment.id), moment.id));
     let more = found.len() > most;
@@ -449,11 +448,6 @@ fn gather(
         if let MomentId::Record(RecordId { what: What::Observation, id }) = moment.id {
             moment.bytes += raw_chars(connection, id)?;
         }
-        moment.host = match moment.id {
-            MomentId::Record(RecordId { what, id }) => host_of(connection, what, id)?,
-            MomentId::Bookmark(id) => host_of_bookmark(connection, id)?,
-            MomentId::Turn(_) => None,
-        };
     }
     Ok((found, more))
 }
@@ -490,7 +484,7 @@ fn read_moment(source: usize, row: &Row<'_>) -> rusqlite::Result<Moment> {
         is_error: row.get(7)?,
         files: texts(&modified).into_iter().chain(texts(&read_moment)).collect(),
         bytes: row.get::<_, i64>(10)?.unsigned_abs(),
-        host: None,
+        host: row.get(12)?,
     })
 }
 

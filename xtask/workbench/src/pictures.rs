@@ -35,7 +35,14 @@ pub(crate) fn draw_all(workspace: &Workspace, mode: Mode) -> Result<()> {
 pub(crate) fn take_of_viewer(workspace: &Workspace) -> Result<()> {
     test::ensure(&["chromedriver"])?;
     let mut test = run::cargo();
-    test.current_dir(&workspace.root).args(["test", "--package", PACKAGE, "--test", "it", "viewer::pictures"]);
+    test.current_dir(&workspace.root).args([
+        "test",
+        "--package",
+        PACKAGE,
+        "--test",
+        "it",
+        "viewer::numbers_and_pictures",
+    ]);
     test.env("LONGHAUL_PICTURES", workspace.root.join(FOLDER)).env("LONGHAUL_REQUIRE_BROWSER", "1");
     run::aloud(&mut test)
 }

@@ -18,21 +18,24 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use xtask::{codegen, run};
 
-/// Interval between two checks.
-const LOOK: Duration = Duration::from_millis(5);
+/// The shortest and the longest pause between two checks.
+const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(100)];
 
 /// Calls `look` until it returns something, and returns that; fails after `patience` or when the user interrupts.
+///
+/// The longer it has waited, the less often it looks: most checks start a program, which takes time from what they wait for.
 pub(crate) fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    let deadline = Instant::now() + patience;
+    let begun = Instant::now();
     loop {
         check_interrupts()?;
         if let Some(found) = look()? {
             return Ok(found);
         }
-        if Instant::now() > deadline {
+        let waited = begun.elapsed();
+        if waited > patience {
             bail!("waited {} s for {what}", patience.as_secs());
         }
-        thread::sleep(LOOK);
+        thread::sleep((waited / 20).clamp(PAUSES[0], PAUSES[1]));
     }
 }
 

@@ -155,11 +155,11 @@ pub(crate) fn explained(hit: &Hit, words: &[(String, bool)]) -> Vec<String> {
 fn formula(parts: ScoreParts) -> String {
     let ScoreParts { words, kind, neighbours, calls, meaning, age, date } = parts;
     let number = |thousandths: u64| format!("{:.3}", thousandths as f64 / 1_000.0);
-    let added = [("neighbours", neighbours), ("tool calls", calls), ("meaning", meaning)];
-    let added = added.into_iter().filter(|(_, part)| *part > 0);
+    let own = if meaning > 0 { format!("meaning {}", number(meaning)) } else { format!("words {}", number(words)) };
+    let added = [("neighbours", neighbours), ("tool calls", calls)].into_iter().filter(|(_, part)| *part > 0);
     let added: String = added.map(|(name, part)| format!(" + {name} {}", number(part))).collect();
     let date = if date == 1_000 { String::new() } else { format!(" × date {}", number(date)) };
-    format!("= (words {} × kind {}{added}) × age {}{date}", number(words), number(kind), number(age))
+    format!("= ({own} × kind {}{added}) × age {}{date}", number(kind), number(age))
 }
 
 /// Returns the project's name, cut to its maximum width.

@@ -1,7 +1,7 @@
 //! Forgetting: deleting records so that nothing of their text is left in the file.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension, Params};
+use rusqlite::{Connection, Params};
 
 use super::session_row::{project_row, session_row};
 use super::upkeep::give_back;
@@ -10,7 +10,8 @@ use crate::blame;
 use crate::model::lines;
 use crate::recall::{backlog, index, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
-use crate::sync::{BOOKMARK, row_is_forgotten};
+use crate::sql::Sql;
+use crate::sync::row_is_forgotten;
 use crate::{Store, StoreError, cannot};
 
 impl Store {
@@ -21,10 +22,13 @@ impl Store {
     /// turn still brings is not stored. With both go the summaries that a rule or a model has made since, and the lines of the
     /// prompt's turns: they may quote it.
     pub fn forget(&self, id: RecordId) -> Result<bool, StoreError> {
-        self.forgetting(|connection| match id.what {
-            What::Prompt => forget_prompt(connection, id.id),
-            What::Observation => forget_observation(connection, id.id),
-            What::Summary => forget_summary(connection, id.id),
+        self.forgetting(|connection| {
+            drop_summaries_of(connection, id.what.table(), id.id)?;
+            match id.what {
+                What::Prompt => forget_prompt(connection, id.id),
+                What::Observation => forget_observation(connection, id.id),
+                What::Summary => forget_summary(connection, id.id),
+            }
         })
     }
 
@@ -42,10 +46,8 @@ impl Store {
     /// What other hosts have made is deleted on this host only.
     pub fn forget_project(&self, project_key: &str, at: Millis) -> Result<usize, StoreError> {
         self.forgetting(|connection| {
-            let sessions: Vec<String> = connection
-                .prepare("SELECT session_id FROM sessions WHERE project_key = ?1")?
-                .query_map([project_key], |row| row.get(0))?
-                .collect::<Result<_, _>>()?;
+            let sessions: Vec<String> =
+                connection.all("SELECT session_id FROM sessions WHERE project_key = ?1", [project_key])?;
             for session in &sessions {
                 empty_session(connection, session, at)?;
             }
@@ -55,7 +57,7 @@ impl Store {
             }
             // What other hosts add to their sessions later is not part of what was deleted.
             let sql = "UPDATE sessions SET forgotten_at = NULL WHERE project_key = ?1 AND host_id IS NOT NULL";
-            connection.execute(sql, [project_key])?;
+            connection.run(sql, [project_key])?;
             Ok(sessions.len())
         })
     }
@@ -65,25 +67,20 @@ impl Store {
     /// What other hosts have made is deleted on this host only.
     pub fn forget_everything(&self, at: Millis) -> Result<usize, StoreError> {
         self.forgetting(|connection| {
-            let sessions: Vec<String> = connection
-                .prepare("SELECT session_id FROM sessions")?
-                .query_map([], |row| row.get(0))?
-                .collect::<Result<_, _>>()?;
+            let sessions: Vec<String> = connection.all("SELECT session_id FROM sessions", [])?;
             for session in &sessions {
                 empty_session(connection, session, at)?;
             }
-            let projects: Vec<ProjectRow> = connection
-                .prepare("SELECT id FROM projects WHERE project_key IS NOT NULL")?
-                .query_map([], |row| row.get(0))?
-                .collect::<Result<_, _>>()?;
+            let projects: Vec<ProjectRow> =
+                connection.all("SELECT id FROM projects WHERE project_key IS NOT NULL", [])?;
             for project in projects {
                 index::forget_project(connection, project.0)?;
             }
             delete_observations(connection, "TRUE", ())?;
-            connection.execute("UPDATE sessions SET forgotten_at = NULL WHERE host_id IS NOT NULL", [])?;
+            connection.run("UPDATE sessions SET forgotten_at = NULL WHERE host_id IS NOT NULL", [])?;
             // Those of sessions that the memory does not know.
-            connection.execute("DELETE FROM snapshots", [])?;
-            connection.execute("DELETE FROM blame", [])?;
+            connection.run("DELETE FROM snapshots", [])?;
+            connection.run("DELETE FROM blame", [])?;
             Ok(sessions.len())
         })
     }
@@ -105,7 +102,7 @@ impl Store {
         let done = self.write("forget", |tx| {
             replace_index_that_waits(tx)?;
             // It may quote what is forgotten.
-            tx.execute("UPDATE sessions SET compaction = NULL WHERE compaction IS NOT NULL", [])?;
+            tx.run("UPDATE sessions SET compaction = NULL WHERE compaction IS NOT NULL", [])?;
             delete(tx)
         });
         self.connection.execute_batch("PRAGMA secure_delete = fast;").map_err(failed)?;
@@ -132,19 +129,10 @@ fn replace_index_that_waits(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let found: Option<(SessionRow, String, i64, String)> = connection
-        .query_row(
-            "SELECT s.id, s.session_id, u.prompt_number, u.prompt FROM prompts u
-             JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1",
-            [id],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
-        )
-        .optional()?;
-    let Some((session_row, session, number, prompt)) = found else { return Ok(false) };
-    let (prompt_id, at): (String, i64) =
-        connection.query_row("SELECT coalesce(prompt_id, ''), created_at FROM turns WHERE id = ?1", [id], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
+    let sql = "SELECT s.id, s.session_id, u.prompt, coalesce(u.prompt_id, ''), u.created_at FROM prompts u
+               JOIN sessions s ON s.id = u.session_id WHERE u.id = ?1";
+    let found: Option<(SessionRow, String, String, String, i64)> = connection.first(sql, [id])?;
+    let Some((session_row, session, prompt, prompt_id, at)) = found else { return Ok(false) };
     blame::forget(connection, &session, Some((&prompt_id, at)))?;
     // The replies are part of the record, and are deleted with it. Those that are in no index yet would be linked to the
     // prompt before.
@@ -155,16 +143,15 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
     index::forget(connection, What::Prompt, id)?;
     let sql = "UPDATE turns SET reply = NULL, provisional = 0, line = NULL, model_line = NULL WHERE id = ?1";
     for turn in answered {
-        connection.execute(sql, [turn])?;
+        connection.run(sql, [turn])?;
     }
-    drop_summaries(connection, session_row, number)?;
     let sql =
         "UPDATE turns SET prompt_number = NULL, project_id = NULL, model_at = NULL, asked_to = NULL, prompt = NULL,
                                 line = NULL, model_line = NULL, forgotten = 1, reply = NULL, provisional = 0, failure = NULL,
-                                number = iif(turn_id GLOB 'sync:*', NULL, number),
+                                uid = NULL, host_id = NULL, version = NULL, number = iif(turn_id GLOB 'sync:*', NULL, number),
                                 turn_id = iif(turn_id GLOB 'sync:*', NULL, turn_id) WHERE id = ?1";
-    connection.execute(sql, [id])?;
-    connection.execute(
+    connection.run(sql, [id])?;
+    connection.run(
         &format!(
             "UPDATE sessions SET first_user_prompt = iif({}, NULL, first_user_prompt),
                                  last_prompt = iif({}, NULL, last_prompt) WHERE id = ?1",
@@ -173,13 +160,13 @@ pub(crate) fn forget_prompt(connection: &Connection, id: i64) -> rusqlite::Resul
         ),
         (session_row, &prompt),
     )?;
-    connection.execute("UPDATE agents SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
-    connection.execute("UPDATE session_places SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
+    connection.run("UPDATE agents SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
+    connection.run("UPDATE session_places SET prompt_summary = NULL WHERE session_id = ?1", [&session])?;
     let sql = format!(
         "UPDATE turns SET prompt = NULL, line = NULL, model_line = NULL WHERE session_id = ?1 AND prompt_number IS NULL AND {}",
         is_same("prompt")
     );
-    connection.execute(&sql, (session_row, &prompt))?;
+    connection.run(&sql, (session_row, &prompt))?;
     Ok(true)
 }
 
@@ -193,63 +180,58 @@ fn is_same(column: &str) -> String {
 
 pub(crate) fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     let sql = "SELECT tool_use_id, session_id, prompt_number FROM observations WHERE id = ?1";
-    let found: Option<(Option<String>, Option<SessionRow>, i64)> =
-        connection.query_row(sql, [id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+    let found: Option<(Option<String>, Option<SessionRow>, i64)> = connection.first(sql, [id])?;
     let Some((call, session, prompt)) = found else { return Ok(false) };
     if let Some(session) = session {
-        drop_summaries(connection, session, prompt)?;
         lines::delete_of_prompt(connection, session, prompt)?;
     }
-    let mut calls: Vec<String> = connection
-        .prepare("SELECT id FROM known_ids WHERE same_as = ?1")?
-        .query_map([&call], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let mut calls: Vec<String> = connection.all("SELECT id FROM known_ids WHERE same_as = ?1", [&call])?;
     calls.extend(call);
     for call in &calls {
         let sql = "INSERT INTO known_ids (scope, id) VALUES ('a call', ?1) ON CONFLICT DO UPDATE SET same_as = NULL";
-        connection.execute(sql, [call])?;
+        connection.run(sql, [call])?;
         if let Some(session) = session {
             drop_raw(connection, session, call)?;
         }
     }
     index::forget(connection, What::Observation, id)?;
-    connection.execute("DELETE FROM observations WHERE id = ?1", [id])?;
+    connection.run("DELETE FROM observations WHERE id = ?1", [id])?;
     Ok(true)
 }
 
 pub(crate) fn forget_summary(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     index::forget(connection, What::Summary, id)?;
-    Ok(connection.execute("DELETE FROM session_summaries WHERE id = ?1", [id])? > 0)
+    Ok(connection.run("DELETE FROM session_summaries WHERE id = ?1", [id])? > 0)
 }
 
 pub(crate) fn delete_bookmark(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    row_is_forgotten(connection, BOOKMARK, id)?;
-    Ok(connection.execute("DELETE FROM bookmarks WHERE id = ?1", [id])? > 0)
+    row_is_forgotten(connection, "bookmarks", id)?;
+    Ok(connection.run("DELETE FROM bookmarks WHERE id = ?1", [id])? > 0)
 }
 
-/// Deletes the summaries of a session from one of its prompts on, made by a rule or by the model that was asked to reword
-/// them: they cover everything up to there. A summary that another program's model has made is a record of its own.
-fn drop_summaries(connection: &Connection, session: SessionRow, prompt: i64) -> rusqlite::Result<()> {
-    let sql = "SELECT id FROM session_summaries s WHERE session_id = ?1 AND prompt_number >= ?2
-               AND (made_by = 'rule' OR (made_by = 'model' AND EXISTS
-                   (SELECT 1 FROM prompts p WHERE p.session_id = s.session_id
-                    AND p.prompt_number <= s.prompt_number AND p.model_at IS NOT NULL)))";
-    let ids: Vec<i64> =
-        connection.prepare(sql)?.query_map((session, prompt), |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for id in ids {
-        index::forget(connection, What::Summary, id)?;
-        connection.execute("DELETE FROM session_summaries WHERE id = ?1", [id])?;
+/// Deletes the summaries that a rule has made since a record of a table, or the model that was asked to reword them: they cover
+/// everything up to there. A summary that another program's model has made is a record of its own.
+pub(crate) fn drop_summaries_of(connection: &Connection, table: &str, id: i64) -> rusqlite::Result<()> {
+    if !matches!(table, "turns" | "prompts" | "observations") {
+        return Ok(());
     }
-    Ok(())
+    let sql = format!(
+        "SELECT s.id FROM {table} t JOIN session_summaries s ON s.session_id = t.session_id
+                                                            AND s.prompt_number >= t.prompt_number
+         WHERE t.id = ?1 AND (s.made_by = 'rule' OR (s.made_by = 'model' AND EXISTS
+             (SELECT 1 FROM prompts p WHERE p.session_id = s.session_id
+              AND p.prompt_number <= s.prompt_number AND p.model_at IS NOT NULL)))"
+    );
+    let summaries: Vec<i64> = connection.all(&sql, [id])?;
+    summaries.into_iter().try_for_each(|summary| forget_summary(connection, summary).map(drop))
 }
 
 /// Deletes a call's raw text and the line of its turn, which may quote it.
 fn drop_raw(connection: &Connection, session: SessionRow, call: &str) -> rusqlite::Result<()> {
     let sql = "DELETE FROM details WHERE session_id = ?1 AND source_id IN (?2, ?2 || ':result') RETURNING turn";
-    let turns: Vec<Option<i64>> =
-        connection.prepare(sql)?.query_map((session, call), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let turns: Vec<Option<i64>> = connection.all(sql, (session, call))?;
     for turn in turns {
-        connection.execute("UPDATE turns SET line = NULL, model_line = NULL WHERE id = ?1", [turn])?;
+        connection.run("UPDATE turns SET line = NULL, model_line = NULL WHERE id = ?1", [turn])?;
     }
     Ok(())
 }
@@ -257,39 +239,37 @@ fn drop_raw(connection: &Connection, session: SessionRow, call: &str) -> rusqlit
 /// Deletes observations, and the ids of the calls that were counted as repeats of them.
 fn delete_observations(connection: &Connection, condition: &str, values: impl Params + Copy) -> rusqlite::Result<()> {
     let sql = "DELETE FROM known_ids WHERE same_as IN (SELECT tool_use_id FROM observations WHERE";
-    connection.execute(&format!("{sql} {condition})"), values)?;
-    connection.execute(&format!("DELETE FROM observations WHERE {condition}"), values).map(drop)
+    connection.run(&format!("{sql} {condition})"), values)?;
+    connection.run(&format!("DELETE FROM observations WHERE {condition}"), values).map(drop)
 }
 
 fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite::Result<bool> {
-    let mut is_known = connection
-        .execute("UPDATE agents SET prompt_summary = NULL, wants = NULL WHERE session_id = ?1", [session])?
-        > 0;
+    let mut is_known =
+        connection.run("UPDATE agents SET prompt_summary = NULL, wants = NULL WHERE session_id = ?1", [session])? > 0;
     let sql = "UPDATE session_places SET prompt_summary = NULL WHERE session_id = ?1";
-    is_known |= connection.execute(sql, [session])? > 0;
+    is_known |= connection.run(sql, [session])? > 0;
     let sql = "SELECT id FROM bookmarks WHERE session_id = ?1";
-    let bookmarks: Vec<i64> =
-        connection.prepare(sql)?.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let bookmarks: Vec<i64> = connection.all(sql, [session])?;
     for bookmark in bookmarks {
         is_known |= delete_bookmark(connection, bookmark)?;
     }
     for table in ["snapshots", "notifications"] {
-        is_known |= connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session])? > 0;
+        is_known |= connection.run(&format!("DELETE FROM {table} WHERE session_id = ?1"), [session])? > 0;
     }
     blame::forget(connection, session, None)?;
     let Some(row) = session_row(connection, session)? else { return Ok(is_known) };
     index::forget_session(connection, row.0)?;
     delete_observations(connection, "session_id = ?1", [row])?;
     for table in ["turns", "details", "session_summaries"] {
-        connection.execute(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
+        connection.run(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
     }
     let sql = "UPDATE handoff_log SET project_path = NULL WHERE project_path IS NOT NULL AND predecessor = ?1";
-    connection.execute(sql, [session])?;
-    connection.execute(
+    connection.run(sql, [session])?;
+    connection.run(
         "UPDATE handoff_log SET body = '', remaining = '', front = '' WHERE session_id = ?1 AND body IS NOT NULL",
         [session],
     )?;
-    connection.execute(
+    connection.run(
         "UPDATE sessions SET first_user_prompt = NULL, last_prompt = NULL, forgotten_at = max(?2, coalesce(forgotten_at, 0))
          WHERE id = ?1",
         (row, Time(at)),

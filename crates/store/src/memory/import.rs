@@ -6,7 +6,7 @@
 
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::NewNote;
 use super::observations::{CallWriter, NewObservation, Taken, save_note};
@@ -17,6 +17,7 @@ use crate::recall::backlog::Room;
 use crate::recall::replies;
 use crate::row_ids::{SessionRow, Time};
 use crate::same_turn::SAME_PROMPT_MS;
+use crate::sql::Sql;
 use crate::{SETTINGS, Store, StoreError, cannot};
 
 impl Store {
@@ -159,15 +160,12 @@ const WITHOUT_ID: &str =
 
 /// Returns whether a prompt is stored already; one that a hook has stored without an id gets its id.
 fn adopt(connection: &Connection, session: SessionRow, prompt: PastPrompt<'_>) -> rusqlite::Result<bool> {
-    if connection.prepare_cached(KNOWN)?.exists((session, prompt.id))? {
+    if connection.has(KNOWN, (session, prompt.id))? {
         return Ok(true);
     }
-    let of_hook: Option<i64> = connection
-        .prepare_cached(WITHOUT_ID)?
-        .query_row((session, prompt.text, Time(prompt.at), SAME_PROMPT_MS), |row| row.get(0))
-        .optional()?;
+    let of_hook: Option<i64> = connection.first(WITHOUT_ID, (session, prompt.text, Time(prompt.at), SAME_PROMPT_MS))?;
     if let Some(id) = of_hook {
-        connection.execute("UPDATE turns SET prompt_id = ?2 WHERE id = ?1", (id, prompt.id))?;
+        connection.run("UPDATE turns SET prompt_id = ?2 WHERE id = ?1", (id, prompt.id))?;
     }
     Ok(of_hook.is_some())
 }
@@ -332,15 +330,13 @@ impl SessionImporter<'_> {
 
     /// Returns the number of the prompt if hooks, a transcript or an earlier import have stored it.
     fn same_prompt(&self, prompt: &Moved<String>) -> rusqlite::Result<Option<i64>> {
-        self.connection
-            .prepare_cached(
-                "SELECT prompt_number FROM prompts WHERE session_id = ?1 AND abs(created_at - ?3) < ?4
+        self.connection.first(
+            "SELECT prompt_number FROM prompts WHERE session_id = ?1 AND abs(created_at - ?3) < ?4
                  -- A long prompt may have been cut there.
                  AND (trim(prompt) = trim(?2) OR (length(?2) >= 4000 AND substr(prompt, 1, 2000) = substr(?2, 1, 2000)))
                  ORDER BY abs(created_at - ?3) LIMIT 1",
-            )?
-            .query_row((self.calls.session_row(), &prompt.what, Time(prompt.at), SAME_PROMPT_MS), |row| row.get(0))
-            .optional()
+            (self.calls.session_row(), &prompt.what, Time(prompt.at), SAME_PROMPT_MS),
+        )
     }
 
     fn new_observation<'a>(&self, call: &'a Moved<MovedCall>, prompt_number: i64) -> NewObservation<'a> {
@@ -378,7 +374,7 @@ impl SessionImporter<'_> {
 /// Records that a record was imported; returns whether it is the first time.
 fn is_first(connection: &Connection, origin: &str, key: &str) -> rusqlite::Result<bool> {
     let sql = "INSERT INTO known_ids (scope, id) VALUES ('from ' || ?1, ?2) ON CONFLICT DO NOTHING";
-    Ok(connection.prepare_cached(sql)?.execute((origin, key))? > 0)
+    Ok(connection.run(sql, (origin, key))? > 0)
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@ use std::fmt;
 
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation};
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, named_params};
 
 use super::What;
 use super::prompts::number_by_id;
 use super::session_row::{MemorySession, add_project};
 use crate::recall::index::{self, NewTerms};
 use crate::row_ids::{SessionRow, Time};
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// A tool call, to be stored. Private text has been removed from it, and long text cut.
@@ -83,18 +84,14 @@ impl Store {
     /// Returns how far a session's spool has been read.
     pub fn spool_position(&self, session: &str) -> Result<u64, StoreError> {
         let sql = "SELECT spool_offset FROM sessions WHERE session_id = ?1";
-        let position: Option<i64> = self
-            .connection
-            .query_row(sql, [session], |row| row.get(0))
-            .optional()
-            .map_err(cannot("read the session"))?;
+        let position: Option<i64> = self.connection.first(sql, [session]).map_err(cannot("read the session"))?;
         Ok(position.unwrap_or_default().unsigned_abs())
     }
 
     /// Records that a session's spool is about to be deleted; returns whether it was read up to `from`, as the caller expects.
     pub fn reset_spool(&self, session: &str, from: u64) -> Result<bool, StoreError> {
         let sql = "UPDATE sessions SET spool_offset = 0 WHERE session_id = ?1 AND spool_offset = ?2";
-        let changed = self.connection.execute(sql, (session, from as i64));
+        let changed = self.connection.run(sql, (session, from as i64));
         changed.map(|rows| rows > 0).map_err(cannot("record that the spool is gone"))
     }
 
@@ -118,7 +115,7 @@ impl Store {
             if let Some(Reading { from, to, .. }) = read.filter(|read| (read.is_current)()) {
                 // Another process may have read the same part, or more, or the spool may have begun again.
                 let sql = "UPDATE sessions SET spool_offset = ?3 WHERE session_id = ?1 AND spool_offset = ?2";
-                tx.execute(sql, (session, from as i64, to as i64))?;
+                tx.run(sql, (session, from as i64, to as i64))?;
             }
             Ok(Some(taken))
         })
@@ -146,7 +143,7 @@ impl<'a> CallWriter<'a> {
     pub(super) fn open(connection: &'a Connection, session_id: &str) -> rusqlite::Result<Option<Self>> {
         let Some(session) = MemorySession::find(connection, session_id)? else { return Ok(None) };
         let sql = "SELECT id FROM turns WHERE session_id = ?1 AND number IS NOT NULL ORDER BY number DESC LIMIT 1";
-        let turn = connection.query_row(sql, [session.row], |row| row.get(0)).optional()?;
+        let turn = connection.first(sql, [session.row])?;
         Ok(Some(Self { connection, session, turn, terms: RefCell::default() }))
     }
 
@@ -190,37 +187,30 @@ impl<'a> CallWriter<'a> {
         self.insert(call, fix.unwrap_or(&call.observation), prompt)?;
         self.insert_raw_text(call)?;
         // A model that has dealt with the prompt has not seen this call.
-        self.connection
-            .prepare_cached(
-                "UPDATE turns SET model_at = NULL
+        self.connection.run(
+            "UPDATE turns SET model_at = NULL
                  WHERE session_id = ?1 AND prompt_number = ?2 AND model_at IS NOT NULL",
-            )?
-            .execute((self.session.row, prompt))?;
+            (self.session.row, prompt),
+        )?;
         Ok(Outcome::Stored)
     }
 
     fn latest_of_command(&self, key: Option<&str>) -> rusqlite::Result<Option<Kind>> {
-        let kind: Option<String> = self
-            .connection
-            .prepare_cached(
-                "SELECT kind FROM observations WHERE session_id = ?1 AND command_key = ?2 ORDER BY id DESC LIMIT 1",
-            )?
-            .query_row((self.session.row, key), |row| row.get(0))
-            .optional()?;
+        let kind: Option<String> = self.connection.first(
+            "SELECT kind FROM observations WHERE session_id = ?1 AND command_key = ?2 ORDER BY id DESC LIMIT 1",
+            (self.session.row, key),
+        )?;
         Ok(kind.and_then(|kind| Kind::from_name(&kind)))
     }
 
     /// Counts a call as a repeat if the one before is equal; returns whether it is.
     fn fold(&self, call: &NewObservation<'_>, prompt: i64) -> rusqlite::Result<bool> {
         let Some(key) = call.fold_key else { return Ok(false) };
-        let last: Option<(i64, Option<i64>, i64, String)> = self
-            .connection
-            .prepare_cached(
-                "SELECT id, fold_key, prompt_number, kind FROM observations WHERE session_id = ?1
+        let last: Option<(i64, Option<i64>, i64, String)> = self.connection.first(
+            "SELECT id, fold_key, prompt_number, kind FROM observations WHERE session_id = ?1
                  ORDER BY created_at DESC, id DESC LIMIT 1",
-            )?
-            .query_row([self.session.row], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-            .optional()?;
+            [self.session.row],
+        )?;
         let Some((id, last_key, last_prompt, kind)) = last else { return Ok(false) };
         let new = call.observation.kind;
         // A success after the fix is a repeat of the fix.
@@ -228,23 +218,20 @@ impl<'a> CallWriter<'a> {
         if last_key != Some(key) || last_prompt != prompt || !is_alike {
             return Ok(false);
         }
-        self.connection.prepare_cached("UPDATE observations SET repeats = repeats + 1 WHERE id = ?1")?.execute([id])?;
+        self.connection.run("UPDATE observations SET repeats = repeats + 1 WHERE id = ?1", [id])?;
         let sql = "INSERT INTO known_ids SELECT 'a call', ?1, tool_use_id FROM observations WHERE id = ?2";
-        self.connection.prepare_cached(sql)?.execute((call.tool_use_id, id))?;
+        self.connection.run(sql, (call.tool_use_id, id))?;
         Ok(true)
     }
 
     fn insert(&self, call: &NewObservation<'_>, observation: &Observation, prompt: i64) -> rusqlite::Result<()> {
-        let id = self
-            .connection
-            .prepare_cached(
-                "INSERT INTO observations (session_id, project_id, prompt_number, tool_use_id, kind, tool_name, title,
+        let id = self.connection.add(
+            "INSERT INTO observations (session_id, project_id, prompt_number, tool_use_id, kind, tool_name, title,
                                            narrative, facts, files_read, files_modified, command_key, fold_key, made_by,
                                            created_at)
                  VALUES (:session, :project, :prompt, :call, :kind, :tool, :title, :narrative, :facts, :read, :modified,
                          :command, :fold, :maker, :at)",
-            )?
-            .insert(named_params! {
+            named_params! {
                 ":session": self.session.row,
                 ":project": self.session.project,
                 ":prompt": prompt,
@@ -260,8 +247,9 @@ impl<'a> CallWriter<'a> {
                 ":fold": call.fold_key,
                 ":maker": call.made_by.as_str(),
                 ":at": Time(call.at),
-            })?;
-        self.terms.borrow_mut().take_record(self.connection, What::Observation, id, None)
+            },
+        )?;
+        self.terms.borrow_mut().take_record(self.connection, What::Observation, id)
     }
 
     /// Stores the raw input and output, unless the transcript has brought them already.
@@ -299,12 +287,11 @@ impl<'a> CallWriter<'a> {
 }
 
 fn knows(connection: &Connection, tool_use_id: &str) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT 1 FROM observations WHERE tool_use_id = ?1 UNION ALL
+    connection.has(
+        "SELECT 1 FROM observations WHERE tool_use_id = ?1 UNION ALL
              SELECT 1 FROM known_ids WHERE scope = 'a call' AND id = ?1",
-        )?
-        .exists([tool_use_id])
+        [tool_use_id],
+    )
 }
 
 /// Writes texts as a JSON array.
@@ -348,12 +335,11 @@ pub(super) fn save_note(connection: &Connection, note: &NewNote<'_>) -> rusqlite
         Some(session) => (Some(session.row), session.project, session.prompts),
         None => (None, add_project(connection, note.project_key, note.project)?, 0),
     };
-    let id = connection.query_row(
+    let id = connection.one(
         "INSERT INTO observations (session_id, project_id, prompt_number, kind, tool_name, title, narrative, facts,
                                    files_read, files_modified, made_by, created_at)
          VALUES (?1, ?2, ?3, ?4, '', ?5, ?6, '[]', '[]', '[]', ?7, ?8) RETURNING id",
         (session, project, prompt, Kind::Note.as_str(), note.title, note.text, MadeBy::Person.as_str(), Time(note.at)),
-        |row| row.get(0),
     )?;
     index::add(connection, What::Observation, id)?;
     Ok(id)

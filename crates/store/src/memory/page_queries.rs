@@ -6,12 +6,13 @@ use std::collections::HashSet;
 
 use longhaul_core::Millis;
 use longhaul_memory::{Exchange, Kind, MadeBy, Summary};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
-use super::records::maker;
+use super::records::{maker, read_summary};
 use super::session_row::project_number;
 use super::{RecordId, What, millis};
-use crate::sync::host_of;
+use crate::sql::Sql;
+use crate::sync::HOST_NAME;
 use crate::{Store, StoreError, cannot, limit};
 
 /// How many sessions are looked at for each that is returned: many begin and are never prompted.
@@ -75,7 +76,7 @@ impl Store {
     /// Returns how many observations a project has.
     pub fn count_records(&self, project_key: &str) -> Result<u64, StoreError> {
         let sql = "SELECT observations FROM projects WHERE project_key = ?1";
-        let count = self.connection.query_row(sql, [project_key], |row| row.get::<_, i64>(0)).optional();
+        let count = self.connection.first_with(sql, [project_key], |row| row.get::<_, i64>(0));
         Ok(count.map_err(cannot("count the records"))?.unwrap_or_default().unsigned_abs())
     }
 }
@@ -102,8 +103,7 @@ fn sessions(connection: &Connection, project_key: &str, most: usize) -> rusqlite
         ),
     ];
     for (sql, enough) in lists {
-        let ids: Vec<i64> =
-            connection.prepare_cached(&sql)?.query_map([project_key], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let ids: Vec<i64> = connection.all(&sql, [project_key])?;
         for id in ids {
             if found.len() < enough && seen.insert(id) {
                 found.extend(session(connection, project, id)?);
@@ -117,55 +117,42 @@ fn sessions(connection: &Connection, project_key: &str, most: usize) -> rusqlite
 
 /// Reads a session; `None` where nothing is known of it but that it began.
 fn session(connection: &Connection, project: i64, id: i64) -> rusqlite::Result<Option<PageSession>> {
-    let (session, first): (String, Option<String>) = connection
-        .prepare_cached("SELECT session_id, substr(first_user_prompt, 1, ?2) FROM sessions WHERE id = ?1")?
-        .query_row((id, PROMPT_CHARS as i64), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let summary = connection
-        .prepare_cached(
-            // A clock may have stepped back within the session: the number of the prompt says which is the last.
-            "SELECT id, created_at, request, investigated, learned, completed, next_steps, made_by, exchanges
-             FROM session_summaries WHERE session_id = ?1 AND project_id = ?2 ORDER BY prompt_number DESC LIMIT 1",
-        )?
-        .query_row((id, project), |row| {
-            let exchanges: Option<String> = row.get(8)?;
-            Ok((row.get(0)?, millis(row.get(1)?), summary(row, exchanges.as_deref())?, maker(row, 7)?))
-        })
-        .optional()?;
+    let (session, first): (String, Option<String>) = connection.one(
+        "SELECT session_id, substr(first_user_prompt, 1, ?2) FROM sessions WHERE id = ?1",
+        (id, PROMPT_CHARS as i64),
+    )?;
+    // A clock may have stepped back within the session: the number of the prompt says which is the last.
+    let sql = format!(
+        "SELECT id, created_at, {HOST_NAME}, made_by, exchanges, request, investigated, learned, completed, next_steps
+         FROM session_summaries t WHERE session_id = ?1 AND project_id = ?2 ORDER BY prompt_number DESC LIMIT 1"
+    );
+    let summary = connection.first_with(&sql, (id, project), |row| {
+        let mut summary = read_summary(row)?;
+        summary.exchanges = row.get::<_, Option<String>>(4)?.as_deref().map(Exchange::from_json).unwrap_or_default();
+        Ok((row.get(0)?, millis(row.get(1)?), row.get(2)?, (summary, maker(row, 3)?)))
+    })?;
     let of_prompt = |end: &str| {
         let sql = format!(
-            "SELECT id, created_at, substr(prompt, 1, ?2) FROM prompts WHERE session_id = ?1
+            "SELECT id, created_at, {HOST_NAME}, substr(prompt, 1, ?2) FROM prompts t WHERE session_id = ?1
              ORDER BY prompt_number {end} LIMIT 1"
         );
-        let read = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, millis(row.get(1)?), row.get::<_, String>(2)?));
-        connection.prepare_cached(&sql)?.query_row((id, PROMPT_CHARS as i64), read).optional()
+        connection.first::<(i64, i64, Option<String>, String)>(&sql, (id, PROMPT_CHARS as i64))
     };
     // What no hook has reported is known from what was imported.
     let prompt = if summary.is_none() || first.is_none() { of_prompt("ASC")? } else { None };
-    let first_prompt = first.or_else(|| prompt.as_ref().map(|(_, _, text)| text.clone())).unwrap_or_default();
+    let first_prompt = first.or_else(|| prompt.as_ref().map(|(.., text)| text.clone())).unwrap_or_default();
     Ok(match (summary, prompt) {
-        (Some((id, at, summary, made_by)), _) => {
+        (Some((id, at, host, summary)), _) => {
             let record = RecordId { what: What::Summary, id };
-            let host = host_of(connection, record.what, record.id)?;
-            Some(PageSession { session, host, record, at, first_prompt, summary: Some((summary, made_by)) })
+            Some(PageSession { session, host, record, at, first_prompt, summary: Some(summary) })
         }
-        (None, Some((id, at, _))) => {
+        (None, Some((id, at, host, _))) => {
             let record = RecordId { what: What::Prompt, id };
-            let at = of_prompt("DESC")?.map_or(at, |(_, last, _)| last);
-            let host = host_of(connection, record.what, record.id)?;
+            let at = millis(of_prompt("DESC")?.map_or(at, |(_, last, ..)| last));
             Some(PageSession { session, host, record, at, first_prompt, summary: None })
         }
         (None, None) => None,
     })
-}
-
-fn summary(row: &Row<'_>, exchanges: Option<&str>) -> rusqlite::Result<Summary> {
-    let mut summary = Summary::new(row.get::<_, String>(2)?);
-    summary.investigated = row.get(3)?;
-    summary.learned = row.get(4)?;
-    summary.completed = row.get(5)?;
-    summary.next_steps = row.get(6)?;
-    summary.exchanges = exchanges.map(Exchange::from_json).unwrap_or_default();
-    Ok(summary)
 }
 
 fn records(
@@ -181,36 +168,30 @@ fn records(
             at: millis(row.get(1)?),
             kind: Kind::from_name(&row.get::<_, String>(2)?).unwrap_or(Kind::Note),
             title: row.get(3)?,
-            host: None,
+            host: row.get(5)?,
             command_key: row.get(4)?,
         })
     };
     let sql = format!(
-        "SELECT * FROM (SELECT id, created_at, kind, title, command_key FROM observations
-                        WHERE project_id = ?1 ORDER BY created_at DESC, id DESC {})
+        "SELECT id, created_at, kind, title, command_key, {HOST_NAME}
+         FROM (SELECT * FROM observations WHERE project_id = ?1 ORDER BY created_at DESC, id DESC {}) t
          WHERE kind IN ('decision', 'note') OR command_key IS NOT NULL",
         limit(newest)
     );
-    let mut found: Vec<PageRecord> =
-        connection.prepare_cached(&sql)?.query_map([project], read)?.collect::<Result<_, _>>()?;
+    let mut found: Vec<PageRecord> = connection.all_with(&sql, [project], read)?;
     let sql = format!("{} {}", older_notes(), limit(notes));
-    let older: Vec<PageRecord> =
-        connection.prepare_cached(&sql)?.query_map([project], read)?.collect::<Result<_, _>>()?;
+    let older: Vec<PageRecord> = connection.all_with(&sql, [project], read)?;
     let known: HashSet<i64> = found.iter().map(|record| record.id).collect();
     found.extend(older.into_iter().filter(|note| !known.contains(&note.id)));
     found.sort_by_key(|record| std::cmp::Reverse((record.at, record.id)));
-    for record in &mut found {
-        record.host = host_of(connection, What::Observation, record.id)?;
-    }
     Ok(found)
 }
 
 /// Returns the statement that reads notes. They are the records without a call, which the index of calls has side by side.
 fn older_notes() -> String {
     format!(
-        "SELECT id, created_at, kind, title, command_key FROM
-             (SELECT id, created_at, kind, title, command_key, project_id FROM observations
-              WHERE tool_use_id IS NULL ORDER BY id DESC {})
+        "SELECT id, created_at, kind, title, command_key, {HOST_NAME}
+         FROM (SELECT * FROM observations WHERE tool_use_id IS NULL ORDER BY id DESC {}) t
          WHERE project_id = ?1 AND kind = 'note'",
         limit(NOTES)
     )

@@ -1,7 +1,7 @@
 //! The prompts of a session.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::What;
 use super::session_row::{MemorySession, session_row};
@@ -9,6 +9,7 @@ use crate::ingest::owned;
 use crate::recall::{index, replies};
 use crate::row_ids::{SessionRow, Time};
 use crate::same_turn::{self, SAME_PROMPT_MS, Told};
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// Finds the number of a prompt by its id.
@@ -39,10 +40,7 @@ impl Store {
     pub fn prompt_text(&self, session: &str, prompt_id: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT u.prompt FROM prompts u JOIN sessions s ON s.id = u.session_id
                    WHERE s.session_id = ?1 AND u.prompt_id = ?2 ORDER BY u.prompt_number DESC LIMIT 1";
-        self.connection
-            .query_row(sql, (session, prompt_id), |row| row.get(0))
-            .optional()
-            .map_err(cannot("look for the prompt"))
+        self.connection.first(sql, (session, prompt_id)).map_err(cannot("look for the prompt"))
     }
 
     /// Returns the number of the prompt with this id in a session, if it is stored.
@@ -69,7 +67,7 @@ pub(super) fn remember(
     let mut prompt_id = prompt_id;
     if let Some(number) = number_by_id(connection, session.row, prompt_id)? {
         let sql = "SELECT 1 FROM prompts WHERE session_id = ?1 AND prompt_id = ?2 AND prompt = ?3";
-        let is_same = connection.prepare_cached(sql)?.exists((session.row, prompt_id, prompt))?;
+        let is_same = connection.has(sql, (session.row, prompt_id, prompt))?;
         if is_same || number_by_text(connection, session.row, prompt, at)?.is_some() {
             return Ok(Some(number));
         }
@@ -112,7 +110,7 @@ impl NewPrompt<'_> {
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let MemorySession { row, project, .. } = self.session;
         let values = (row, owner, project, self.number, self.prompt_id, self.prompt, self.at);
-        connection.prepare_cached(sql)?.insert(values)
+        connection.add(sql, values)
     }
 
     /// Adds it to the turn that the transcript has brought before; returns the turn's id.
@@ -120,14 +118,13 @@ impl NewPrompt<'_> {
     /// Whoever goes through the prompts by their ids has gone past those that were given before: it gets the next one.
     fn add_to(&self, connection: &Connection, turn: i64) -> rusqlite::Result<i64> {
         let sql = "UPDATE sqlite_sequence SET seq = iif(seq = ?1, seq, seq + 1) WHERE name = 'turns' RETURNING seq";
-        let id: i64 = connection.prepare_cached(sql)?.query_row([turn], |row| row.get(0))?;
-        connection
-            .prepare_cached(
-                "UPDATE turns SET id = ?2, project_id = ?3, prompt_number = ?4, prompt_id = ?5, prompt = ?6, created_at = ?7
+        let id: i64 = connection.one(sql, [turn])?;
+        connection.run(
+            "UPDATE turns SET id = ?2, project_id = ?3, prompt_number = ?4, prompt_id = ?5, prompt = ?6, created_at = ?7
                  WHERE id = ?1",
-            )?
-            .execute((turn, id, self.session.project, self.number, self.prompt_id, self.prompt, self.at))?;
-        connection.prepare_cached("UPDATE details SET turn = ?2 WHERE turn = ?1")?.execute((turn, id))?;
+            (turn, id, self.session.project, self.number, self.prompt_id, self.prompt, self.at),
+        )?;
+        connection.run("UPDATE details SET turn = ?2 WHERE turn = ?1", (turn, id))?;
         Ok(id)
     }
 }
@@ -142,7 +139,7 @@ fn is_tombstone(
     // Without its id, only the time tells.
     let sql = "SELECT 1 FROM turns WHERE session_id = ?1 AND forgotten > 0
                AND abs(created_at - ?3) <= iif(prompt_id = ?2, ?4, iif(prompt_id IS NULL OR ?2 IS NULL, ?5, 0))";
-    connection.prepare_cached(sql)?.exists((session, prompt_id, Time(at), SAME_PROMPT_MS, replies::LAG_MS))
+    connection.has(sql, (session, prompt_id, Time(at), SAME_PROMPT_MS, replies::LAG_MS))
 }
 
 /// Returns whether what a session said or did at `at` was for a forgotten prompt: of all prompts up to then, none that is
@@ -151,26 +148,25 @@ pub(crate) fn was_for_forgotten(connection: &Connection, session: SessionRow, at
     let sql = "SELECT min(abs(created_at - ?2)) FROM turns
                WHERE session_id = ?1 AND forgotten > 0 AND created_at <= ?2 + ?3";
     let lag = replies::LAG_MS;
-    let distance: Option<i64> = connection.prepare_cached(sql)?.query_row((session, at, lag), |row| row.get(0))?;
+    let distance: Option<i64> = connection.one(sql, (session, at, lag))?;
     let Some(distance) = distance else { return Ok(false) };
     let sql = "SELECT 1 FROM prompts WHERE session_id = ?1 AND created_at <= ?2 + ?3 AND abs(created_at - ?2) <= ?4";
-    Ok(!connection.prepare_cached(sql)?.exists((session, at, lag, distance))?)
+    Ok(!connection.has(sql, (session, at, lag, distance))?)
 }
 
 /// Returns the number of a prompt that is to be stored. One that no hook has counted is counted here.
 fn next_number(connection: &Connection, session: &MemorySession, prompt: &str) -> rusqlite::Result<i64> {
     let sql = "SELECT 1 FROM prompts WHERE session_id = ?1 AND prompt_number = ?2";
-    let is_taken = connection.prepare_cached(sql)?.exists((session.row, session.prompts))?;
+    let is_taken = connection.has(sql, (session.row, session.prompts))?;
     if !is_taken && session.prompts > 0 {
         return Ok(session.prompts);
     }
     let number = session.prompts + 1;
-    connection
-        .prepare_cached(
-            "UPDATE sessions SET prompt_counter = ?2, last_prompt = ?3,
+    connection.run(
+        "UPDATE sessions SET prompt_counter = ?2, last_prompt = ?3,
                                  first_user_prompt = coalesce(first_user_prompt, ?3) WHERE id = ?1",
-        )?
-        .execute((session.row, number, prompt))?;
+        (session.row, number, prompt),
+    )?;
     Ok(number)
 }
 
@@ -181,7 +177,7 @@ fn number_by_text(
     prompt: &str,
     at: Millis,
 ) -> rusqlite::Result<Option<i64>> {
-    connection.prepare_cached(BY_TEXT)?.query_row((session, Time(at), prompt), |row| row.get(0)).optional()
+    connection.first(BY_TEXT, (session, Time(at), prompt))
 }
 
 /// Returns the number of the prompt with an id that has this text at nearly this time: the transcript has told it before.
@@ -194,7 +190,7 @@ fn number_by_time(
     let sql = "SELECT prompt_number FROM prompts WHERE session_id = ?1 AND prompt_id IS NOT NULL
                AND abs(created_at - ?2) <= ?4 AND prompt = ?3 LIMIT 1";
     let values = (session, Time(at), prompt, replies::LAG_MS);
-    connection.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()
+    connection.first(sql, values)
 }
 
 /// Returns the number of the prompt with this id.
@@ -204,5 +200,5 @@ pub(super) fn number_by_id(
     prompt_id: Option<&str>,
 ) -> rusqlite::Result<Option<i64>> {
     let Some(prompt_id) = prompt_id else { return Ok(None) };
-    connection.prepare_cached(BY_ID)?.query_row((session, prompt_id), |row| row.get(0)).optional()
+    connection.first(BY_ID, (session, prompt_id))
 }

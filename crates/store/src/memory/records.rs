@@ -5,14 +5,15 @@ use std::ops::ControlFlow;
 
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
-use rusqlite::{Connection, OptionalExtension, Row, RowIndex};
+use rusqlite::{Connection, Row, RowIndex};
 use serde_json::{Value, json};
 
 use super::{Hit, RecordId, What};
 use crate::recall::key::Key;
 use crate::recall::{Candidate, replies};
 use crate::row_ids::Time;
-use crate::sync::host_of;
+use crate::sql::Sql;
+use crate::sync::HOST_NAME;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
 /// A whole record.
@@ -200,14 +201,14 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
     };
     let table = id.what.table();
     let sql = format!(
-        "SELECT {ORIGIN}, {columns} FROM {table} t JOIN projects p ON p.id = t.project_id
+        "SELECT {ORIGIN}, {HOST_NAME}, {columns} FROM {table} t JOIN projects p ON p.id = t.project_id
          LEFT JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1"
     );
     let read = |row: &Row<'_>| {
         Ok(Record {
             record: id,
             session: row.get(0)?,
-            host: None,
+            host: row.get(5)?,
             project: row.get(1)?,
             project_key: row.get(2)?,
             prompt_number: row.get(3)?,
@@ -226,10 +227,7 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
             },
         })
     };
-    let mut found = connection.prepare_cached(&sql)?.query_row([id.id], read).optional()?;
-    if let Some(found) = &mut found {
-        found.host = host_of(connection, id.what, id.id)?;
-    }
+    let mut found = connection.first_with(&sql, [id.id], read)?;
     if let Some(Record { content: Content::Prompt { reply, .. }, .. }) = &mut found {
         *reply = replies::to_prompt(connection, id.id)?;
     }
@@ -279,19 +277,18 @@ pub(crate) fn texts(json: &str) -> Vec<String> {
 pub(crate) fn raw(connection: &Connection, session: &str, source: &str) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT coalesce(input_text, output_text) FROM details
                WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND source_id = ?2";
-    connection.prepare_cached(sql)?.query_row((session, source), |row| row.get(0)).optional()
+    connection.first(sql, (session, source))
 }
 
 /// Returns the bytes of a call's raw text without reading it.
 pub(crate) fn raw_chars(connection: &Connection, observation: i64) -> rusqlite::Result<u64> {
-    let bytes: Option<i64> = connection
-        .prepare_cached(
-            "SELECT sum(octet_length(coalesce(d.input_text, d.output_text))) FROM observations o
+    let bytes: Option<i64> = connection.one(
+        "SELECT sum(octet_length(coalesce(d.input_text, d.output_text))) FROM observations o
              CROSS JOIN details d ON d.session_id = o.session_id
                                  AND d.source_id IN (o.tool_use_id, o.tool_use_id || ':result')
              WHERE o.id = ?1",
-        )?
-        .query_row([observation], |row| row.get(0))?;
+        [observation],
+    )?;
     Ok(bytes.unwrap_or_default().unsigned_abs())
 }
 

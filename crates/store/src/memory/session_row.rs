@@ -1,9 +1,10 @@
 //! The rows of a session and its project, which every record of the memory refers to, and the list of projects.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::row_ids::{ProjectRow, SessionRow, Time};
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// A session, as the memory needs it.
@@ -44,7 +45,7 @@ impl MemorySession {
 /// Returns a session's row, if there is such a session.
 pub(crate) fn session_row(connection: &Connection, session: &str) -> rusqlite::Result<Option<SessionRow>> {
     let sql = "SELECT id FROM sessions WHERE session_id = ?1";
-    connection.prepare_cached(sql)?.query_row([session], |row| row.get(0)).optional()
+    connection.first(sql, [session])
 }
 
 /// Returns a project's row, adding it if there is none.
@@ -53,14 +54,13 @@ pub(crate) fn add_project(connection: &Connection, key: &str, name: &str) -> rus
         return Ok(row);
     }
     let sql = "INSERT INTO projects (project_key, name) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    connection.prepare_cached(sql)?.execute((key, name))?;
+    connection.run(sql, (key, name))?;
     project_row(connection, key)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
 /// Returns a project's row, if it has one.
 pub(crate) fn project_row(connection: &Connection, key: &str) -> rusqlite::Result<Option<ProjectRow>> {
-    let mut statement = connection.prepare_cached("SELECT id FROM projects WHERE project_key = ?1")?;
-    statement.query_row([key], |row| row.get(0)).optional()
+    connection.first("SELECT id FROM projects WHERE project_key = ?1", [key])
 }
 
 /// Returns the number of a project's row, if it has one.

@@ -2,12 +2,13 @@
 
 use longhaul_core::Millis;
 use longhaul_memory::{Exchange, MadeBy, Summary};
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, named_params};
 
 use super::What;
 use super::session_row::MemorySession;
 use crate::recall::index;
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// Whether a summary may be overwritten: one made by a rule by anyone, one made by a model by a model, any by a person.
@@ -30,13 +31,11 @@ impl Store {
 
     /// Returns whether a summary of a session up to that prompt is stored.
     pub fn has_summary(&self, session: &str, prompt_number: i64) -> Result<bool, StoreError> {
-        self.connection
-            .query_row(
-                "SELECT EXISTS (SELECT 1 FROM session_summaries
+        self.connection.one(
+            "SELECT EXISTS (SELECT 1 FROM session_summaries
                                 WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND prompt_number = ?2)",
-                (session, prompt_number),
-                |row| row.get(0),
-            )
+            (session, prompt_number),
+        )
             .map_err(cannot("look for the summary"))
     }
 }
@@ -54,10 +53,10 @@ pub(super) fn write_summary(
     if session.is_forgotten(at) {
         return Ok(false);
     }
-    let known: Option<i64> = connection
-        .prepare_cached("SELECT id FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2")?
-        .query_row((session.row, prompt_number), |row| row.get(0))
-        .optional()?;
+    let known: Option<i64> = connection.first(
+        "SELECT id FROM session_summaries WHERE session_id = ?1 AND prompt_number = ?2",
+        (session.row, prompt_number),
+    )?;
     let before = match known {
         Some(id) => index::before_change(connection, What::Summary, id)?,
         None => None,
@@ -97,23 +96,20 @@ fn upsert(
                IS NOT (:request, :investigated, :learned, :completed, :next, :exchanges, :maker)
          RETURNING id"
     );
-    connection
-        .prepare_cached(&sql)?
-        .query_row(
-            named_params! {
-                ":session": session.row,
-                ":project": session.project,
-                ":prompt": prompt_number,
-                ":request": request,
-                ":investigated": investigated,
-                ":learned": learned,
-                ":completed": completed,
-                ":next": next_steps,
-                ":exchanges": exchanges,
-                ":maker": made_by.as_str(),
-                ":at": Time(at),
-            },
-            |row| row.get(0),
-        )
-        .optional()
+    connection.first(
+        &sql,
+        named_params! {
+            ":session": session.row,
+            ":project": session.project,
+            ":prompt": prompt_number,
+            ":request": request,
+            ":investigated": investigated,
+            ":learned": learned,
+            ":completed": completed,
+            ":next": next_steps,
+            ":exchanges": exchanges,
+            ":maker": made_by.as_str(),
+            ":at": Time(at),
+        },
+    )
 }

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::millis;
 use crate::recall::backlog;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// How many free pages one call returns to the file system at most.
@@ -83,7 +84,7 @@ impl Store {
                        SELECT * FROM (SELECT created_at AS at FROM prompts ORDER BY id DESC LIMIT 1) UNION ALL
                        SELECT * FROM (SELECT created_at FROM observations ORDER BY id DESC LIMIT 1) UNION ALL
                        SELECT * FROM (SELECT created_at FROM details ORDER BY rowid DESC LIMIT 1))";
-        let newest = self.connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
+        let newest = self.connection.one_with(sql, [], |row| row.get::<_, Option<i64>>(0));
         newest.map(|at| at.map(millis)).map_err(cannot("find the newest record"))
     }
 
@@ -184,7 +185,7 @@ pub(crate) fn rebuild_damaged(connection: &Connection, how: Check) -> rusqlite::
     for index in INDEXES.into_iter().filter(|index| *index != PASSAGES) {
         match check(connection, index, how) {
             Err(error) if crate::is_damage(&error) => {
-                connection.execute(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])?;
+                connection.run(&format!("INSERT INTO {index} ({index}) VALUES ('rebuild')"), [])?;
             }
             checked => checked?,
         }
@@ -199,7 +200,7 @@ fn check(connection: &Connection, index: &str, how: Check) -> rusqlite::Result<(
         Check::WithText => 1,
     };
     let sql = format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', {level})");
-    connection.execute(&sql, []).map(drop)
+    connection.run(&sql, []).map(drop)
 }
 
 /// Returns free pages to the file system, at most `most`.
@@ -212,13 +213,12 @@ pub(super) fn give_back(connection: &Connection, most: Option<usize>) -> rusqlit
 }
 
 fn count(connection: &Connection) -> rusqlite::Result<Stats> {
-    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
-    let (oldest, newest): (Option<i64>, Option<i64>) = connection.query_row(
+    let number = |sql: &str| connection.one_with(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
+    let (oldest, newest): (Option<i64>, Option<i64>) = connection.one(
         "SELECT min((SELECT min(created_at) FROM observations WHERE project_id = p.id)),
                 max((SELECT max(created_at) FROM observations WHERE project_id = p.id))
          FROM projects p WHERE p.project_key IS NOT NULL",
         [],
-        |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     let page = number("PRAGMA page_size")?;
     Ok(Stats {

@@ -6,11 +6,12 @@
 
 use longhaul_core::Millis;
 use longhaul_memory::Summary;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::{JobTurn, ModelJob, lines};
 use crate::recall::index;
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, What, cannot};
 
 /// What a request cost, as the reply reports it.
@@ -59,7 +60,7 @@ impl Store {
                 return Ok(None);
             }
             let sql = "INSERT INTO model_spending (prompt_id, day, tokens_unreported) VALUES (?1, ?2, ?3)";
-            connection.execute(sql, (prompt, day, number(tokens)))?;
+            connection.run(sql, (prompt, day, number(tokens)))?;
             Ok(Some(connection.last_insert_rowid()))
         })
     }
@@ -73,12 +74,11 @@ impl Store {
     pub fn model_trouble(&self) -> Result<Option<Trouble>, StoreError> {
         let read = |row: &rusqlite::Row<'_>| Ok(Trouble { at: row.get::<_, Time>(0)?.into(), error: row.get(1)? });
         self.connection
-            .query_row(
+            .first_with(
                 "SELECT error_at, error FROM model_spending WHERE error IS NOT NULL ORDER BY error_at DESC",
                 [],
                 read,
             )
-            .optional()
             .map_err(cannot("read the last error"))
     }
 }
@@ -87,7 +87,7 @@ fn spending(connection: &Connection, day: &str) -> rusqlite::Result<Spending> {
     let sql = "SELECT total(requests), total(tokens_in), total(tokens_out),
                       total(iif(prompt_id IS NULL, tokens_unreported, 0)), total(iif(prompt_id IS NULL, 0, tokens_unreported))
                FROM model_spending WHERE day = ?1";
-    connection.prepare_cached(sql)?.query_row([day], |row| {
+    connection.one_with(sql, [day], |row| {
         let count = |column: usize| Ok::<_, rusqlite::Error>(row.get::<_, f64>(column)? as u64);
         let reported = Tokens { input: count(1)?, output: count(2)? };
         Ok(Spending { requests: count(0)?, reported, unreported: count(3)?, reserved: count(4)? })
@@ -104,7 +104,7 @@ fn spend(connection: &Connection, day: &str, requests: u64, reported: Tokens, un
                    tokens_out = old.tokens_out + excluded.tokens_out,
                    tokens_unreported = old.tokens_unreported + excluded.tokens_unreported";
     let values = (day, number(requests), number(reported.input), number(reported.output), number(unreported));
-    connection.execute(sql, values).map(drop)
+    connection.run(sql, values).map(drop)
 }
 
 /// Converts a count, and limits it so that sums cannot overflow whatever a reply reports.
@@ -184,7 +184,7 @@ impl Store {
             let sql = "INSERT INTO model_spending (day, error, error_at) VALUES (?1, ?2, ?3)
                        ON CONFLICT (day) WHERE prompt_id IS NULL
                        DO UPDATE SET error = excluded.error, error_at = excluded.error_at";
-            connection.execute(sql, (day, error, Time(at))).map(drop)
+            connection.run(sql, (day, error, Time(at))).map(drop)
         })
     }
 
@@ -194,8 +194,7 @@ impl Store {
     /// each time must not be repeated for ever.
     pub fn settle_left_over(&self, at: Millis, retry: impl Fn(u32) -> Retry) -> Result<usize, StoreError> {
         self.write("count the reservations left behind", |connection| {
-            let mut statement = connection.prepare("SELECT id FROM model_spending WHERE prompt_id IS NOT NULL")?;
-            let left: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let left: Vec<i64> = connection.all("SELECT id FROM model_spending WHERE prompt_id IS NOT NULL", [])?;
             for reservation in &left {
                 if let Some((prompt, _)) = settle(connection, *reservation, Cost::Unknown)? {
                     put_off(connection, prompt, retry(attempts(connection, prompt)?), at)?;
@@ -222,7 +221,7 @@ fn finish(
         let Summary { request, investigated, learned, completed, next_steps, .. } = summary;
         let before = index::before_change(connection, What::Summary, *id)?;
         // Its time stays that of the turn.
-        reworded.summaries = connection.execute(
+        reworded.summaries = connection.run(
             "UPDATE session_summaries SET request = ?2, investigated = ?3, learned = ?4, completed = ?5,
                     next_steps = ?6, made_by = 'model' WHERE id = ?1 AND made_by = 'rule'",
             (id, request, investigated, learned, completed, next_steps),
@@ -246,13 +245,13 @@ fn finish(
     }
     dealt_with(connection, prompt, at)?;
     let sql = "UPDATE turns SET asked_to = ?2 WHERE id = ?1 AND prompt_number IS NOT NULL";
-    connection.execute(sql, (prompt, job.more_after))?;
+    connection.run(sql, (prompt, job.more_after))?;
     // The model is asked again about what has been added or changed since.
     let sql = "UPDATE turns AS p SET model_at = NULL WHERE p.id = ?1 AND (?2 OR EXISTS
                    (SELECT 1 FROM observations o WHERE o.session_id = p.session_id AND o.prompt_number = p.prompt_number
                     AND o.made_by = 'rule' AND o.id > ?3))";
-    connection.execute(sql, (prompt, has_changed, job.newest))?;
-    connection.execute("UPDATE model_spending SET error = NULL, error_at = NULL WHERE error IS NOT NULL", [])?;
+    connection.run(sql, (prompt, has_changed, job.newest))?;
+    connection.run("UPDATE model_spending SET error = NULL, error_at = NULL WHERE error IS NOT NULL", [])?;
     Ok(reworded)
 }
 
@@ -261,7 +260,7 @@ fn settle(connection: &Connection, reservation: i64, cost: Cost) -> rusqlite::Re
     let sql = "DELETE FROM model_spending WHERE id = ?1 AND prompt_id IS NOT NULL
                RETURNING prompt_id, day, tokens_unreported";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let found: Option<(i64, String, i64)> = connection.query_row(sql, [reservation], read).optional()?;
+    let found: Option<(i64, String, i64)> = connection.first_with(sql, [reservation], read)?;
     let Some((prompt, day, tokens)) = found else { return Ok(None) };
     match cost {
         Cost::Nothing => {}
@@ -276,7 +275,7 @@ fn put_off(connection: &Connection, prompt: i64, retry: Retry, at: Millis) -> ru
     match retry {
         Retry::At(next) => {
             let sql = "UPDATE turns SET attempts = attempts + 1, next_at = ?2 WHERE id = ?1";
-            connection.execute(sql, (prompt, Time(next))).map(drop)
+            connection.run(sql, (prompt, Time(next))).map(drop)
         }
         Retry::Never => dealt_with(connection, prompt, at),
     }
@@ -285,10 +284,10 @@ fn put_off(connection: &Connection, prompt: i64, retry: Retry, at: Millis) -> ru
 /// Records that a model is done with a prompt.
 pub(super) fn dealt_with(connection: &Connection, prompt: i64, at: Millis) -> rusqlite::Result<()> {
     let sql = "UPDATE turns SET model_at = ?2, attempts = 0, next_at = 0, asked_to = NULL WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute((prompt, Time(at))).map(drop)
+    connection.run(sql, (prompt, Time(at))).map(drop)
 }
 
 fn attempts(connection: &Connection, prompt: i64) -> rusqlite::Result<u32> {
     let sql = "SELECT attempts FROM turns WHERE id = ?1";
-    Ok(connection.query_row(sql, [prompt], |row| row.get(0)).optional()?.unwrap_or_default())
+    Ok(connection.first(sql, [prompt])?.unwrap_or_default())
 }

@@ -5,12 +5,13 @@
 //! it as it is.
 
 use longhaul_memory::TERMS_VERSION;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::index::add_queued;
 use super::key::{LAST_PART, PART_BITS};
 use super::replies::{self, Reply};
 use crate::memory::upkeep::{Check, rebuild_damaged};
+use crate::sql::Sql;
 use crate::{Store, StoreError, What, cannot};
 
 /// Replies that are linked to their prompts and not in the index yet, by prompt and part; see [`reply_number`].
@@ -50,7 +51,7 @@ impl Store {
     /// From then on the index of passages is not written, so that everything else can be stored.
     pub fn mark_index_damaged(&self) -> Result<bool, StoreError> {
         let sql = "UPDATE indexes SET form = ?1 WHERE id = 0 AND form <> ?1";
-        let changed = self.connection.execute(sql, [DAMAGED]).map_err(cannot("mark the search index as damaged"))?;
+        let changed = self.connection.run(sql, [DAMAGED]).map_err(cannot("mark the search index as damaged"))?;
         Ok(changed > 0)
     }
 
@@ -74,14 +75,14 @@ impl Store {
 /// Returns whether the index can be changed row by row.
 pub(crate) fn is_current(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT form FROM indexes WHERE id = 0";
-    let version: u32 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    let version: u32 = connection.one(sql, [])?;
     Ok(version == TERMS_VERSION)
 }
 
 /// Records that the index has only terms of this version, as a new one does.
 pub(crate) fn set_current(connection: &Connection) -> rusqlite::Result<()> {
     let sql = "UPDATE indexes SET form = ?1 WHERE id = 0";
-    connection.execute(sql, [TERMS_VERSION]).map(drop)
+    connection.run(sql, [TERMS_VERSION]).map(drop)
 }
 
 /// How much one transaction may still add.
@@ -134,7 +135,7 @@ pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
 
 fn last_todo(connection: &Connection) -> rusqlite::Result<i64> {
     let sql = "SELECT max(j.value ->> 0) FROM indexes i, json_each(i.ranges) j WHERE i.id = 0";
-    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
+    Ok(connection.one_with(sql, [], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
 }
 
 /// Begins to build the index in a new table, with all records queued for it. Instant at any size.
@@ -142,17 +143,17 @@ pub(crate) fn begin_again(connection: &Connection) -> rusqlite::Result<()> {
     replace_table(connection)?;
     for source in What::ALL.map(What::table) {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {source}");
-        queue(connection, source, connection.query_row(&sql, [], |row| row.get(0))?)?;
+        queue(connection, source, connection.one(&sql, [])?)?;
     }
     let sql = "SELECT passage, part FROM turns WHERE passage IS NOT NULL ORDER BY passage DESC, part DESC LIMIT 1";
-    let last: Option<(i64, i64)> = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let last: Option<(i64, i64)> = connection.first(sql, [])?;
     queue(connection, REPLIES, last.map_or(0, |(prompt, part)| reply_number(prompt, part)))?;
     set_current(connection)
 }
 
 fn queue(connection: &Connection, source: &str, todo: i64) -> rusqlite::Result<()> {
     let sql = format!("UPDATE indexes SET ranges = json_set(ranges, '$.{source}', json_array(?1, ?1)) WHERE id = 0");
-    connection.execute(&sql, [todo]).map(drop)
+    connection.run(&sql, [todo]).map(drop)
 }
 
 /// Returns the progress of the index; 0 if it is to be built again.
@@ -161,7 +162,7 @@ pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgres
         let mut total = 0;
         for source in What::ALL.map(What::table) {
             let sql = format!("SELECT coalesce(max(id), 0) FROM {source}");
-            total += connection.query_row(&sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs();
+            total += connection.one_with(&sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs();
         }
         return Ok(IndexProgress { done: 0, total: total.max(1) });
     }
@@ -185,7 +186,7 @@ pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgres
 
 fn todo(connection: &Connection, source: &str) -> rusqlite::Result<i64> {
     let sql = format!("SELECT coalesce(ranges ->> '$.{source}[0]', 0) FROM indexes WHERE id = 0");
-    connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))
+    connection.one(&sql, [])
 }
 
 /// Adds at most `most` records to the index, the newest first, because they are searched for most. Returns whether
@@ -239,12 +240,12 @@ fn build_replies(connection: &Connection, most: usize) -> rusqlite::Result<bool>
 
 fn newest(connection: &Connection, source: &str, last: i64, most: usize) -> rusqlite::Result<Vec<i64>> {
     let sql = format!("SELECT id FROM {source} WHERE id <= ?1 ORDER BY id DESC LIMIT {most}");
-    connection.prepare_cached(&sql)?.query_map([last], |row| row.get(0))?.collect()
+    connection.all(&sql, [last])
 }
 
 fn set_todo(connection: &Connection, source: &str, todo: i64) -> rusqlite::Result<()> {
     let sql = format!("UPDATE indexes SET ranges = json_set(ranges, '$.{source}[0]', ?1) WHERE id = 0");
-    connection.prepare_cached(&sql)?.execute([todo]).map(drop)
+    connection.run(&sql, [todo]).map(drop)
 }
 
 /// The name of an index that is deleted.
@@ -277,14 +278,14 @@ fn drop_some(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = format!(
         "DELETE FROM {DROPPED}_data WHERE id IN (SELECT id FROM {DROPPED}_data WHERE id > 10 LIMIT {DROPPED_PAGES})"
     );
-    if connection.execute(&sql, [])? < DROPPED_PAGES {
+    if connection.run(&sql, [])? < DROPPED_PAGES {
         connection.execute_batch(&format!("DROP TABLE {DROPPED};"))?;
     }
     Ok(true)
 }
 
 fn has_dropped(connection: &Connection) -> rusqlite::Result<bool> {
-    connection.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?.exists([DROPPED])
+    connection.has("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1", [DROPPED])
 }
 
 impl Store {
@@ -335,14 +336,14 @@ impl Store {
 
     fn index_segments(&self) -> Result<i64, StoreError> {
         let sql = "SELECT count(DISTINCT segid) FROM passage_terms_idx";
-        self.connection.query_row(sql, [], |row| row.get(0)).map_err(cannot("count the segments of the search index"))
+        self.connection.one(sql, []).map_err(cannot("count the segments of the search index"))
     }
 
     /// Merges about this many pages. Returns whether there is more to merge.
     fn merge_some(&self, pages: i64) -> Result<bool, StoreError> {
         self.write("merge the search index", |transaction| {
             let before = transaction.total_changes();
-            transaction.execute("INSERT INTO passage_terms (passage_terms, rank) VALUES ('merge', ?1)", [pages])?;
+            transaction.run("INSERT INTO passage_terms (passage_terms, rank) VALUES ('merge', ?1)", [pages])?;
             // According to the documentation of FTS5, only the statement itself counts as a change if nothing is left
             // to merge.
             Ok(transaction.total_changes() - before >= 2)

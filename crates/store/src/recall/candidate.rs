@@ -8,13 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 
 use longhaul_memory::{Field, Kind, Look, Looker, MadeBy, Subject, WEIGHTS, amends, decides};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use super::key::Key;
 use super::replies;
 use crate::memory::records::{raw_chars, texts};
 use crate::memory::{Hit, Score, millis};
-use crate::sync::{host_of, host_row_of};
+use crate::sql::Sql;
+use crate::sync::name_of_host;
 use crate::turns::is_taken_back;
 use crate::{RecordId, What};
 
@@ -66,11 +67,11 @@ impl Candidate {
             What::Summary => "'', made_by, request, investigated, learned, completed, next_steps",
         };
         let table = key.what().table();
-        let sql =
-            format!("SELECT session_id, project_id, prompt_number, created_at, {columns} FROM {table} WHERE id = ?1");
-        let found = connection.prepare_cached(&sql)?.query_row([key.id()], |row| Self::of(key, row)).optional()?;
+        let sql = format!(
+            "SELECT session_id, project_id, prompt_number, created_at, host_id, {columns} FROM {table} WHERE id = ?1"
+        );
+        let found = connection.first_with(&sql, [key.id()], |row| Self::of(key, row))?;
         let Some(mut found) = found else { return Ok(None) };
-        found.host = host_row_of(connection, key.what(), key.id())?;
         if found.what == What::Prompt {
             let replied = replies::to_prompt(connection, key.id())?;
             found.chars += replied.len() as u64;
@@ -82,10 +83,7 @@ impl Candidate {
     /// Reads the prompt with a number in a session.
     pub(super) fn prompt(connection: &Connection, session: i64, number: i64) -> rusqlite::Result<Option<Self>> {
         let sql = "SELECT id, project_id FROM prompts WHERE session_id = ?1 AND prompt_number = ?2";
-        let found: Option<(i64, i64)> = connection
-            .prepare_cached(sql)?
-            .query_row((session, number), |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
+        let found: Option<(i64, i64)> = connection.first(sql, (session, number))?;
         match found {
             Some((id, project)) => Self::read(connection, Key::new(project, What::Prompt, id)),
             None => Ok(None),
@@ -96,7 +94,7 @@ impl Candidate {
         let text = |column: usize| row.get::<_, String>(column);
         let mut files = Vec::new();
         let mut chars = 0;
-        for column in 6..row.as_ref().column_count() {
+        for column in 7..row.as_ref().column_count() {
             chars += row.get_ref(column)?.as_bytes()?.len() as u64;
         }
         // Counted as in a line of the timeline, with the separators of the columns.
@@ -106,21 +104,23 @@ impl Candidate {
             What::Summary => 3,
         };
         let fields = match key.what() {
-            What::Prompt => vec![(text(6)?, 1.0)],
+            What::Prompt => vec![(text(7)?, 1.0)],
             What::Observation => {
-                files = texts(&text(9)?);
-                files.extend(texts(&text(10)?));
-                vec![(text(6)?, 1.3), (text(7)?, 0.9), (texts(&text(8)?).join("\n"), 0.8), (files.join("\n"), 1.0)]
+                files = texts(&text(10)?);
+                files.extend(texts(&text(11)?));
+                vec![(text(7)?, 1.3), (text(8)?, 0.9), (texts(&text(9)?).join("\n"), 0.8), (files.join("\n"), 1.0)]
             }
-            What::Summary => vec![(text(6)?, 0.8), (text(7)?, 0.8), (text(8)?, 1.0), (text(9)?, 1.0), (text(10)?, 0.8)],
+            What::Summary => {
+                vec![(text(7)?, 0.8), (text(8)?, 0.8), (text(9)?, 1.0), (text(10)?, 1.0), (text(11)?, 0.8)]
+            }
         };
-        let kind = text(4)?;
+        let kind = text(5)?;
         Ok(Self {
             what: key.what(),
             id: key.id(),
             session: row.get(0)?,
             project: row.get(1)?,
-            host: None,
+            host: row.get(4)?,
             prompt_number: row.get(2)?,
             at: row.get(3)?,
             is_selected: false,
@@ -128,7 +128,7 @@ impl Candidate {
             amends: OnceCell::new(),
             subject: OnceCell::new(),
             kind,
-            made_by: MadeBy::from_name(&text(5)?).unwrap_or(MadeBy::Rule),
+            made_by: MadeBy::from_name(&text(6)?).unwrap_or(MadeBy::Rule),
             title: fields[0].0.clone(),
             fields,
             files,
@@ -170,16 +170,20 @@ impl Candidate {
         self.fields.iter().map(|(text, weight)| Field { text, weight: *weight }).collect()
     }
 
+    /// Returns the beginning of its texts, at most so many bytes.
+    pub(super) fn beginning(&self, bytes: usize) -> String {
+        let mut text = self.fields.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+        text.truncate(text.floor_char_boundary(bytes));
+        text
+    }
+
     /// Returns the weight of its kind of record.
     pub(super) fn weight(&self) -> f64 {
-        match (self.what, Kind::from_name(&self.kind), self.made_by) {
-            (What::Prompt, ..) if self.decides() => WEIGHTS.decides,
-            (What::Prompt, ..) => WEIGHTS.passage,
-            (What::Observation, Some(Kind::Note), _) => WEIGHTS.note,
-            (What::Observation, Some(Kind::Decision), _) => WEIGHTS.decision,
-            (What::Observation, ..) => WEIGHTS.tool,
-            (What::Summary, _, MadeBy::Rule) => WEIGHTS.summary,
-            (What::Summary, _, MadeBy::Model | MadeBy::Person) => WEIGHTS.written_summary,
+        match self.what {
+            What::Prompt | What::Observation if self.decides() => WEIGHTS.decides,
+            What::Observation => WEIGHTS.tool,
+            What::Summary if self.made_by == MadeBy::Rule => WEIGHTS.summary,
+            What::Prompt | What::Summary => 1.0,
         }
     }
 
@@ -190,9 +194,7 @@ impl Candidate {
 
     /// Returns it in one line.
     pub(crate) fn line(&self, connection: &Connection) -> rusqlite::Result<Hit> {
-        let name = |sql: &str, row: Option<i64>| {
-            connection.prepare_cached(sql)?.query_row([row], |row| row.get::<_, String>(0)).optional()
-        };
+        let name = |sql: &str, row: Option<i64>| connection.first_with(sql, [row], |row| row.get::<_, String>(0));
         let title = match self.what {
             What::Prompt => self.title.trim_start().lines().next().unwrap_or_default().to_owned(),
             What::Observation | What::Summary => self.title.clone(),
@@ -201,7 +203,7 @@ impl Candidate {
         Ok(Hit {
             record: RecordId { what: self.what, id: self.id },
             session: name("SELECT session_id FROM sessions WHERE id = ?1", self.session)?,
-            host: host_of(connection, self.what, self.id)?,
+            host: name_of_host(connection, self.host)?,
             project: name("SELECT name FROM projects WHERE id = ?1", Some(self.project))?.unwrap_or_default(),
             prompt_number: self.prompt_number,
             at: millis(self.at),
@@ -239,14 +241,14 @@ pub(super) struct Ranked {
     /// The score of its own text, without its neighbours.
     pub(super) own: f64,
     pub(super) score: f64,
-    /// The score by words, compared with the rarity of a word that one record has. Infinite if nothing was ranked.
+    /// The score by words, also where meaning decides the order.
+    pub(super) by_words: f64,
+    /// The same, compared with the rarity of a word that one record has. Infinite if nothing was ranked.
     pub(super) evidence: f64,
     /// Whether a newer record answers the same question.
     pub(super) is_older: bool,
     /// The similarity of its meaning to the query's, if it is among the most similar.
     pub(super) similarity: Option<f32>,
-    /// How much of the question its meaning covers, as far as that is more than of an unrelated record.
-    pub(super) meant: f64,
     /// The other parts of the score.
     pub(super) parts: Parts,
 }
@@ -258,7 +260,7 @@ pub(super) struct Parts {
     pub(super) neighbours: f64,
     /// From its tool calls.
     pub(super) calls: f64,
-    /// From its similarity.
+    /// How similar its meaning is to the question, and how much of the words it has; 0 if only words were compared.
     pub(super) meaning: f64,
     /// The factor for its age.
     pub(super) age: f64,
@@ -277,7 +279,7 @@ impl Ranked {
     pub(super) fn new(one: Candidate, looker: &mut Looker) -> Self {
         let look = looker.look(&one.fields());
         let own = look.total() * one.weight();
-        Self { own, score: own, ..Self::of(one, look) }
+        Self { own, score: own, by_words: own, ..Self::of(one, look) }
     }
 
     /// Returns records with the scores of their own texts, in any order. If there is much to read, two threads share it.
@@ -320,10 +322,10 @@ impl Ranked {
             look,
             own: 0.0,
             score: 0.0,
+            by_words: 0.0,
             evidence,
             is_older: false,
             similarity: None,
-            meant: 0.0,
             parts: Parts::default(),
         }
     }

@@ -2,13 +2,14 @@
 //! something.
 
 use longhaul_memory::{Form, Kind, Query, Term, fold, split};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::SearchQuery;
 use super::candidate::Candidate;
 use super::index::{MONTH_MS, what_term};
 use crate::What;
 use crate::memory::session_row::project_number;
+use crate::sql::Sql;
 use crate::sync::HostFilter;
 
 /// A longer range of months is not searched month by month.
@@ -98,8 +99,7 @@ impl<'a> Strict<'a> {
         if let Some(name) = query.session {
             let sql = "SELECT s.id, p.id FROM sessions s JOIN projects p ON p.project_key = s.project_key
                        WHERE s.session_id = ?1";
-            let found: Option<(i64, i64)> =
-                connection.query_row(sql, [name], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            let found: Option<(i64, i64)> = connection.first(sql, [name])?;
             let Some((id, of_project)) = found else { return Ok(None) };
             if project.is_some_and(|project| project != of_project) {
                 return Ok(None);
@@ -108,10 +108,7 @@ impl<'a> Strict<'a> {
         }
         let mut without_session = None;
         if let Some(name) = query.without_session {
-            without_session = connection
-                .prepare_cached("SELECT id FROM sessions WHERE session_id = ?1")?
-                .query_row([name], |row| row.get(0))
-                .optional()?;
+            without_session = connection.first("SELECT id FROM sessions WHERE session_id = ?1", [name])?;
         }
         let hosts = HostFilter::of(connection, query.from_host)?;
         if hosts.as_ref().is_some_and(HostFilter::is_empty) {
@@ -229,8 +226,7 @@ impl<'a> Strict<'a> {
                     max((SELECT max(created_at) FROM {table} WHERE project_id = p.id))
              FROM projects p WHERE p.project_key IS NOT NULL AND (?1 IS NULL OR p.id = ?1)"
         );
-        let (first, last): (Option<i64>, Option<i64>) =
-            connection.query_row(&sql, [self.project], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (first, last): (Option<i64>, Option<i64>) = connection.one(&sql, [self.project])?;
         Ok(first.zip(last).map(|(first, last)| (first.max(self.from) / MONTH_MS, last.min(self.to) / MONTH_MS)))
     }
 }
@@ -311,13 +307,14 @@ mod tests {
 
     use super::{ROWS_OF_WORD, WORDS, any_of};
     use crate::Store;
+    use crate::sql::Sql;
 
     fn store(rows: &[String]) -> (tempfile::TempDir, Store) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("l.db"), Duration::from_secs(5)).unwrap();
         let sql = "INSERT INTO passage_terms (rowid, terms) VALUES (?1, ?2)";
         for (number, terms) in rows.iter().enumerate() {
-            store.connection.execute(sql, (number as i64, terms)).unwrap();
+            store.connection.run(sql, (number as i64, terms)).unwrap();
         }
         (folder, store)
     }
@@ -351,7 +348,7 @@ mod tests {
         let any = any_of(&store.connection, &["z".to_owned()], true).unwrap();
         assert_eq!(any.split(" OR ").count(), 1 + WORDS);
         let sql = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH ?1";
-        let found: i64 = store.connection.query_row(sql, [any], |row| row.get(0)).unwrap();
+        let found: i64 = store.connection.one(sql, [any]).unwrap();
         assert_eq!(found, 1);
         // FTS5 finds all of them.
         check(&store, "zoo", r#""zoo"*"#);

@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use longhaul_memory::Terms;
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use super::key::Key;
 use super::{backlog, replies, trigrams};
-use crate::sync::{host_row_of, row_is_forgotten};
+use crate::sql::Sql;
+use crate::sync::row_is_forgotten;
 use crate::{RecordId, What, vectors};
 
 /// Finds rows, the newest first.
@@ -52,17 +53,11 @@ pub(crate) struct NewTerms {
 }
 
 impl NewTerms {
-    /// Takes a new record; `host` is the other host that it comes from.
-    pub(crate) fn take_record(
-        &mut self,
-        connection: &Connection,
-        what: What,
-        id: i64,
-        host: Option<i64>,
-    ) -> rusqlite::Result<()> {
+    /// Takes a new record.
+    pub(crate) fn take_record(&mut self, connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
         self.records.push((what, id));
         if !backlog::has(connection, what, id)? {
-            self.terms.extend(read_of(connection, what, id, host)?.map(|new| (new.key.row(0), new.terms)));
+            self.terms.extend(read(connection, what, id)?.map(|new| (new.key.row(0), new.terms)));
         }
         Ok(())
     }
@@ -103,7 +98,7 @@ fn count(connection: &Connection, what: What, id: i64, change: i64) -> rusqlite:
     }
     let sql = "UPDATE projects SET observations = observations + ?2
                WHERE id = (SELECT project_id FROM observations WHERE id = ?1)";
-    connection.prepare_cached(sql)?.execute((id, change)).map(drop)
+    connection.run(sql, (id, change)).map(drop)
 }
 
 /// Adds a record that was queued for the index. Returns the number of bytes of its terms.
@@ -138,7 +133,7 @@ pub(crate) fn replace(connection: &Connection, what: What, id: i64, before: Opti
 pub(crate) fn forget(connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
     remove(connection, what, id)?;
     vectors::delete(connection, RecordId { what, id })?;
-    row_is_forgotten(connection, vectors::number_of(what), id)
+    row_is_forgotten(connection, what.table(), id)
 }
 
 /// Removes the words of a record; for a prompt, with those of its replies.
@@ -166,8 +161,7 @@ pub(crate) fn forget_project(connection: &Connection, project: i64) -> rusqlite:
 fn forget_where(connection: &Connection, condition: &str, value: i64) -> rusqlite::Result<()> {
     for what in What::ALL {
         let sql = format!("SELECT id FROM {} WHERE {condition}", what.table());
-        let ids: Vec<i64> =
-            connection.prepare(&sql)?.query_map([value], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let ids: Vec<i64> = connection.all(&sql, [value])?;
         for id in ids {
             forget(connection, what, id)?;
         }
@@ -210,37 +204,31 @@ pub(super) fn rows(
     range: &RangeInclusive<i64>,
     limit: usize,
 ) -> rusqlite::Result<Vec<i64>> {
-    let mut statement = connection.prepare_cached(FIND)?;
-    statement.query_map((expression, range.start(), range.end(), limit as i64), |row| row.get(0))?.collect()
+    connection.all(FIND, (expression, range.start(), range.end(), limit as i64))
 }
 
 /// Reads a record in the form of the index.
 fn read(connection: &Connection, what: What, id: i64) -> rusqlite::Result<Option<Indexed>> {
-    read_of(connection, what, id, host_row_of(connection, what, id)?)
-}
-
-/// Reads a record that comes from `host` in the form of the index.
-fn read_of(connection: &Connection, what: What, id: i64, host: Option<i64>) -> rusqlite::Result<Option<Indexed>> {
     let columns = match what {
         What::Prompt => "'', prompt",
         What::Observation => "kind, title || char(10) || narrative, facts, files_read, files_modified",
         What::Summary => "'', request, investigated, learned, completed, next_steps",
     };
     let sql = format!(
-        "SELECT project_id, coalesce(session_id, 0), created_at, {columns} FROM {} WHERE id = ?1",
+        "SELECT project_id, coalesce(session_id, 0), created_at, host_id, {columns} FROM {} WHERE id = ?1",
         what.table()
     );
     let read = |row: &Row<'_>| {
         let key = Key::new(row.get(0)?, what, id);
-        let kind: String = row.get(3)?;
-        let scope = scope(what, row.get(1)?, row.get(2)?, &kind, host);
+        let kind: String = row.get(4)?;
+        let scope = scope(what, row.get(1)?, row.get(2)?, &kind, row.get(3)?);
         let mut texts: Vec<String> = Vec::new();
-        for column in 4..row.as_ref().column_count() {
+        for column in 5..row.as_ref().column_count() {
             texts.push(row.get(column)?);
         }
         Ok(Indexed { key, terms: terms(&scope, texts.iter().map(String::as_str)) })
     };
-    connection.prepare_cached(&sql)?.query_row([id], read).optional()
+    connection.first_with(&sql, [id], read)
 }
 
 /// Puts one list of terms in the place of another.
@@ -264,7 +252,7 @@ pub(crate) fn insert(connection: &Connection, row: i64, terms: &str) -> rusqlite
     if !backlog::is_current(connection)? {
         return Ok(());
     }
-    connection.prepare_cached(INSERT)?.execute((row, terms)).map(drop)
+    connection.run(INSERT, (row, terms)).map(drop)
 }
 
 /// Removes terms from a row. Does nothing while the index is to be built again; code that deletes records replaces it
@@ -274,7 +262,7 @@ pub(crate) fn delete(connection: &Connection, row: i64, terms: &str) -> rusqlite
         return Ok(());
     }
     let sql = "INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', ?1, ?2)";
-    connection.prepare_cached(sql)?.execute((row, terms)).map(drop)
+    connection.run(sql, (row, terms)).map(drop)
 }
 
 #[cfg(test)]

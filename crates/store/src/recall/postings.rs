@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use longhaul_memory::{
-    MAX_CORRECTED_WORDS, MAX_WORDS_FOR_ALL_ERRORS, MAX_WORDS_TO_CORRECT_ONE, MIN_BEGINNING_CHARS, WEIGHTS, WantedTerm,
+    MAX_CORRECTED_WORDS, MAX_WORDS_FOR_ALL_ERRORS, MAX_WORDS_TO_CORRECT_ONE, MIN_BEGINNING_CHARS, WantedTerm,
     spelled_like,
 };
 use rusqlite::Connection;
@@ -17,6 +17,7 @@ use super::index::rows;
 use super::key::{Key, range, range_of_others};
 use super::search::Effort;
 use crate::What;
+use crate::sql::Sql;
 
 /// Percentage of candidates that need not be passages. They weigh less, and there are many more of them.
 const OTHERS: usize = 40;
@@ -138,7 +139,7 @@ impl LastIds {
     fn read(connection: &Connection) -> rusqlite::Result<Self> {
         let last = |what: What| {
             let sql = format!("SELECT coalesce(max(id), 0) FROM {}", what.table());
-            connection.prepare_cached(&sql)?.query_row([], |row| row.get(0))
+            connection.one(&sql, [])
         };
         Ok(Self { prompt: last(What::Prompt)?, observation: last(What::Observation)? })
     }
@@ -218,7 +219,6 @@ impl Index<'_> {
             let mut meant = term.clone();
             meant.exact = like.len();
             meant.forms = like;
-            meant.weight *= WEIGHTS.corrected;
             let list = self.lists(&meant)?;
             if !list.is_empty() {
                 *term = meant;

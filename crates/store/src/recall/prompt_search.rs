@@ -3,22 +3,26 @@
 use std::cell::LazyCell;
 
 use longhaul_core::Millis;
-use longhaul_memory::{Evidence, Looker, PromptQuestion, PromptRank, Spot, WEIGHTS};
-use rusqlite::{Connection, OptionalExtension};
+use longhaul_memory::{Evidence, Looker, PromptQuestion, PromptRank, Spot};
+use rusqlite::Connection;
 
 use super::candidate::{Candidate, Ranked};
 use super::expression::Strict;
 use super::search::{PROMPT, Searcher};
 use super::{NearRecords, SearchQuery, backlog, postings};
 use crate::memory::millis;
-use crate::sync::host_of;
+use crate::sql::Sql;
+use crate::sync::name_of_host;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// Maximum number of passages that are returned.
-const RETURNED: usize = 10;
+const RETURNED: usize = 20;
 
 /// The record at this position among the nearest ones counts as unrelated to the prompt, because few are related.
 const RELATED: usize = 9;
+
+/// The similarity of an unrelated record, where fewer are known.
+const UNRELATED: f32 = 0.1;
 
 /// A search at the prompt.
 #[derive(Debug, Clone, Copy)]
@@ -67,14 +71,14 @@ impl Store {
 
     /// Returns the passages of other sessions that answer a prompt best: by words alone, and by words and meaning.
     ///
-    /// `near` returns the records that are near in meaning, the most similar first; none without a model. It is called when
-    /// the words have been searched for, so that another thread can compute it meanwhile.
+    /// `near` returns the records that are near in meaning; none without a model. It is called when the words have been searched
+    /// for, so that another thread can compute it meanwhile.
     ///
     /// Returns none until the index of passages is complete.
     pub fn passages_for_prompt(
         &self,
         search: &PromptSearch<'_>,
-        near: impl FnOnce() -> Vec<(RecordId, f32)>,
+        near: impl FnOnce() -> NearRecords,
     ) -> Result<Vec<PromptPassage>, StoreError> {
         self.read("look for passages that the prompt is about", |connection| find(connection, search, near))
     }
@@ -83,27 +87,24 @@ impl Store {
 fn find(
     connection: &Connection,
     search: &PromptSearch<'_>,
-    near: impl FnOnce() -> Vec<(RecordId, f32)>,
+    near: impl FnOnce() -> NearRecords,
 ) -> rusqlite::Result<Vec<PromptPassage>> {
     if !backlog::is_empty(connection)? {
         return Ok(Vec::new());
     }
-    let own: Option<i64> = connection
-        .prepare_cached("SELECT id FROM sessions WHERE session_id = ?1")?
-        .query_row([search.session], |row| row.get(0))
-        .optional()?;
+    let own: Option<i64> = connection.first("SELECT id FROM sessions WHERE session_id = ?1", [search.session])?;
     let query = SearchQuery {
         project_key: Some(search.project_key),
         without_session: own.and(Some(search.session)),
         ..SearchQuery::default()
     };
     let Some(strict) = Strict::new(connection, &query)? else { return Ok(Vec::new()) };
-    let near = LazyCell::new(|| NearRecords { records: near(), are_enough: true, ..NearRecords::default() });
+    let near = LazyCell::new(near);
     let wanted = &search.question.terms;
     let searcher = Searcher { connection, query: &query, lazy_near: &near, strict: &strict, wanted, effort: &PROMPT };
     let (ranked, looker) = searcher.ranked()?;
     let most = postings::rarity(1.0, searcher.records()?);
-    let unrelated = near.records.get(RELATED).map_or(WEIGHTS.unrelated as f32, |(_, similarity)| *similarity);
+    let unrelated = near.records.get(RELATED).map_or(UNRELATED, |(_, similarity)| *similarity);
     let mut passages = Vec::new();
     for (one, mut rank) in best_of(&looker, &ranked, own, most) {
         for evidence in [&mut rank.evidence, &mut rank.own] {
@@ -126,7 +127,7 @@ fn best_of<'r>(looker: &Looker, ranked: &'r [Ranked], own: Option<i64>, most: f6
     let shown: Vec<&Ranked> = ranked.iter().filter(is_shown).collect();
     let rank = |place: usize| {
         let mut rank = PromptRank::new(shown[place].score);
-        rank.by_words = shown[place].score - shown[place].parts.meaning;
+        rank.by_words = shown[place].by_words;
         rank.evidence = evidence(looker, ranked, shown[place], most, 1);
         rank.own = evidence(looker, ranked, shown[place], most, 0);
         rank
@@ -160,10 +161,7 @@ fn evidence(looker: &Looker, ranked: &[Ranked], of: &Ranked, most: f64, distance
 fn passage(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<PromptPassage> {
     let one = &ranked.one;
     let session: Option<String> = match one.session {
-        Some(id) => connection
-            .prepare_cached("SELECT session_id FROM sessions WHERE id = ?1")?
-            .query_row([id], |row| row.get(0))
-            .optional()?,
+        Some(id) => connection.first("SELECT session_id FROM sessions WHERE id = ?1", [id])?,
         None => None,
     };
     let Spot { field, start } = ranked.look.spot(&one.fields());
@@ -171,7 +169,7 @@ fn passage(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<PromptP
     Ok(PromptPassage {
         record: RecordId { what: one.what, id: one.id },
         session: session.unwrap_or_default(),
-        host: host_of(connection, one.what, one.id)?,
+        host: name_of_host(connection, one.host)?,
         at: millis(one.at),
         asked: text(0),
         replied: text(1),

@@ -1,6 +1,6 @@
 //! The replies of turns, as parts of the prompt that they answer.
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, Row};
 
 use super::backlog::{self, Room};
 use super::index::{NewTerms, change, delete, insert, scope, terms};
@@ -9,7 +9,7 @@ use crate::What;
 use crate::memory::prompts::was_for_forgotten;
 use crate::row_ids::SessionRow;
 use crate::same_turn::SAME_PROMPT_MS;
-use crate::sync::host_row_of;
+use crate::sql::Sql;
 
 /// Maximum time after the start of its turn at which a prompt is stored, if the texts differ.
 pub(crate) const LAG_MS: i64 = 2_000;
@@ -38,7 +38,7 @@ pub(super) struct Reply {
 /// Returns the replies of a turn.
 pub(crate) fn text(connection: &Connection, turn: i64) -> rusqlite::Result<String> {
     let sql = "SELECT coalesce(reply, '') FROM turns WHERE id = ?1";
-    Ok(connection.prepare_cached(sql)?.query_row([turn], |row| row.get(0)).optional()?.unwrap_or_default())
+    Ok(connection.first(sql, [turn])?.unwrap_or_default())
 }
 
 /// Updates the index after the replies of a turn have changed from `before`.
@@ -68,10 +68,7 @@ pub(super) fn unlink_all(connection: &Connection, prompt: i64) -> rusqlite::Resu
 
 /// Returns the turns that answer a prompt, in order.
 pub(crate) fn of_prompt(connection: &Connection, prompt: i64) -> rusqlite::Result<Vec<i64>> {
-    connection
-        .prepare_cached("SELECT id FROM turns WHERE passage = ?1 ORDER BY part")?
-        .query_map([prompt], |row| row.get(0))?
-        .collect()
+    connection.all("SELECT id FROM turns WHERE passage = ?1 ORDER BY part", [prompt])
 }
 
 /// Returns the replies to a prompt.
@@ -92,15 +89,13 @@ pub(crate) fn to_prompt(connection: &Connection, prompt: i64) -> rusqlite::Resul
 /// Links the turns of a prompt that was stored after them, because the database was locked. Until then they were linked to the
 /// prompt before it, or to none.
 pub(crate) fn link_late(connection: &Connection, prompt: i64) -> rusqlite::Result<()> {
-    let turns: Vec<i64> = connection
-        .prepare_cached(
-            "SELECT t.id FROM prompts p
+    let turns: Vec<i64> = connection.all(
+        "SELECT t.id FROM prompts p
              JOIN turns t ON t.session_id = p.session_id AND t.began_at BETWEEN p.created_at - ?2 AND p.created_at + ?2
                          AND trim(t.prompt) = trim(p.prompt)
              WHERE p.id = ?1",
-        )?
-        .query_map((prompt, SAME_PROMPT_MS), |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+        (prompt, SAME_PROMPT_MS),
+    )?;
     for turn in turns {
         let linked_to = link_of(connection, turn)?.map(|link| link.key.id());
         if linked_to != prompt_of(connection, turn)? {
@@ -123,12 +118,10 @@ pub(crate) fn link_some(
     from: i64,
     room: &mut Room,
 ) -> rusqlite::Result<Option<i64>> {
-    let turns: Vec<(i64, i64)> = connection
-        .prepare_cached(
-            "SELECT id, number FROM turns WHERE session_id = ?1 AND number >= ?2 AND passage IS NULL ORDER BY number",
-        )?
-        .query_map((session, from), |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
+    let turns: Vec<(i64, i64)> = connection.all(
+        "SELECT id, number FROM turns WHERE session_id = ?1 AND number >= ?2 AND passage IS NULL ORDER BY number",
+        (session, from),
+    )?;
     for (turn, number) in turns {
         if room.is_full() {
             return Ok(Some(number));
@@ -147,7 +140,7 @@ pub(super) fn newest(connection: &Connection, (prompt, part): (i64, i64), most: 
          WHERE passage IS NOT NULL AND (passage, part) <= (?1, ?2) ORDER BY passage DESC, part DESC LIMIT {most}"
     );
     let reply = |row: &Row<'_>| Ok(Reply { turn: row.get(0)?, prompt: row.get(1)?, part: row.get(2)? });
-    connection.prepare_cached(&sql)?.query_map((prompt, part), reply)?.collect()
+    connection.all_with(&sql, (prompt, part), reply)
 }
 
 /// Adds replies that were queued for the index. Returns the number of bytes of their terms.
@@ -180,15 +173,13 @@ fn linked(connection: &Connection, turn: i64, said: &str) -> rusqlite::Result<Op
         return Ok(None);
     }
     let Some(prompt) = prompt_of(connection, turn)? else { return Ok(None) };
-    let part: i64 = connection
-        .prepare_cached("SELECT 1 + coalesce(max(part), 0) FROM turns WHERE passage = ?1")?
-        .query_row([prompt], |row| row.get(0))?;
+    let part: i64 = connection.one("SELECT 1 + coalesce(max(part), 0) FROM turns WHERE passage = ?1", [prompt])?;
     // A prompt with thousands of turns is no longer a passage.
     if part > LAST_PART {
         return Ok(None);
     }
     let sql = "UPDATE turns SET passage = ?2, part = ?3 WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute((turn, prompt, part))?;
+    connection.run(sql, (turn, prompt, part))?;
     match link_of(connection, turn)? {
         Some(link) if !link.is_queued(connection)? => Ok(Some((link.key.row(link.part), terms(&link.scope, [said])))),
         Some(_) | None => Ok(None),
@@ -201,21 +192,17 @@ fn unlink(connection: &Connection, turn: i64, link: &Link, before: &str) -> rusq
         delete(connection, row, &terms(&link.scope, [before]))?;
     }
     let sql = "UPDATE turns SET passage = NULL, part = NULL WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute([turn]).map(drop)
+    connection.run(sql, [turn]).map(drop)
 }
 
 fn link_of(connection: &Connection, turn: i64) -> rusqlite::Result<Option<Link>> {
-    let found = connection
-        .prepare_cached(
-            "SELECT p.id, p.project_id, p.session_id, p.created_at, t.part FROM turns t
-             JOIN prompts p ON p.id = t.passage WHERE t.id = ?1",
-        )?
-        .query_row([turn], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
-        .optional()?;
-    let Some((prompt, project, session, at, part)): Option<(i64, i64, i64, i64, i64)> = found else { return Ok(None) };
-    let host = host_row_of(connection, What::Prompt, prompt)?;
-    let key = Key::new(project, What::Prompt, prompt);
-    Ok(Some(Link { key, part, scope: scope(What::Prompt, session, at, "", host) }))
+    let sql = "SELECT p.id, p.project_id, p.session_id, p.created_at, p.host_id, t.part FROM turns t
+               JOIN prompts p ON p.id = t.passage WHERE t.id = ?1";
+    connection.first_with(sql, [turn], |row| {
+        let key = Key::new(row.get(1)?, What::Prompt, row.get(0)?);
+        let scope = scope(What::Prompt, row.get(2)?, row.get(3)?, "", row.get(4)?);
+        Ok(Link { key, part: row.get(5)?, scope })
+    })
 }
 
 /// Returns the prompt that began a turn: the one with the same text, or otherwise the last before it; `None` if that
@@ -223,10 +210,7 @@ fn link_of(connection: &Connection, turn: i64) -> rusqlite::Result<Option<Link>>
 fn prompt_of(connection: &Connection, turn: i64) -> rusqlite::Result<Option<i64>> {
     let sql = "SELECT session_id, coalesce(began_at, created_at), coalesce(prompt, ''), prompt_number IS NOT NULL
                FROM turns WHERE id = ?1";
-    let found: Option<(SessionRow, i64, String, bool)> = connection
-        .prepare_cached(sql)?
-        .query_row([turn], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-        .optional()?;
+    let found: Option<(SessionRow, i64, String, bool)> = connection.first(sql, [turn])?;
     let Some((session, at, asked, is_prompt)) = found else { return Ok(None) };
     if is_prompt {
         return Ok(Some(turn));
@@ -236,11 +220,10 @@ fn prompt_of(connection: &Connection, turn: i64) -> rusqlite::Result<Option<i64>
     }
     let sql = "SELECT id FROM prompts WHERE session_id = ?1 AND created_at BETWEEN ?2 - ?4 AND ?2 + ?4
                AND trim(prompt) = trim(?3) ORDER BY abs(created_at - ?2) LIMIT 1";
-    let same: Option<i64> =
-        connection.prepare_cached(sql)?.query_row((session, at, asked, SAME_PROMPT_MS), |row| row.get(0)).optional()?;
+    let same: Option<i64> = connection.first(sql, (session, at, asked, SAME_PROMPT_MS))?;
     if same.is_some() {
         return Ok(same);
     }
     let sql = "SELECT id FROM prompts WHERE session_id = ?1 AND created_at <= ?2 ORDER BY created_at DESC LIMIT 1";
-    connection.prepare_cached(sql)?.query_row((session, at + LAG_MS), |row| row.get(0)).optional()
+    connection.first(sql, (session, at + LAG_MS))
 }

@@ -16,6 +16,7 @@ use super::key::{Key, range};
 use super::order::{self, Asked, rank};
 use super::trigrams::{self, files_like};
 use super::{NearRecords, postings};
+use crate::sql::Sql;
 use crate::{Hit, Order, Score, ScoreParts, Store, StoreError, What};
 
 /// Maximum number of bytes of passages that are read and ranked.
@@ -202,7 +203,7 @@ impl Searcher<'_> {
         }
         let mut ranked = order::join_by_meaning(self.connection, &mut looker, ranked, self.near(), self.strict, how)?;
         let rarest = postings::rarity(1.0, records);
-        ranked.iter_mut().for_each(|one| one.evidence = (one.score - one.parts.meaning).max(0.0) / rarest);
+        ranked.iter_mut().for_each(|one| one.evidence = one.by_words / rarest);
         if self.query.order != Order::Relevance {
             ranked = self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect());
         }
@@ -234,9 +235,7 @@ impl Searcher<'_> {
 
     /// Returns the estimated number of records, without counting all of them.
     pub(super) fn records(&self) -> rusqlite::Result<f64> {
-        let count = |sql: &str| {
-            self.connection.prepare_cached(sql)?.query_row([self.strict.project], |row| row.get::<_, i64>(0))
-        };
+        let count = |sql: &str| self.connection.one_with(sql, [self.strict.project], |row| row.get::<_, i64>(0));
         let observations = match self.effort.takes_calls {
             true => count("SELECT coalesce(sum(observations), 0) FROM projects WHERE ?1 IS NULL OR id = ?1")?,
             false => 0,

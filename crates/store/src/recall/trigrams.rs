@@ -5,6 +5,7 @@ use rusqlite::Connection;
 use super::expression::Strict;
 use super::key::Key;
 use crate::What;
+use crate::sql::Sql;
 
 /// How many matches of a file's name are read together with words.
 const MOST_FILES: usize = 10_000;
@@ -28,12 +29,12 @@ pub(super) fn add(connection: &Connection, what: What, id: i64) -> rusqlite::Res
     match what {
         What::Prompt => {
             let sql = "INSERT INTO prompt_trigrams (rowid, prompt, mark) VALUES (?1, ?2, ?3)";
-            connection.prepare_cached(sql)?.execute((id, text(0)?, text(1)?)).map(drop)
+            connection.run(sql, (id, text(0)?, text(1)?)).map(drop)
         }
         What::Observation | What::Summary => {
             let sql = "INSERT INTO observation_trigrams (rowid, title, files_read, files_modified, mark)
                        VALUES (?1, ?2, ?3, ?4, ?5)";
-            connection.prepare_cached(sql)?.execute((id, text(0)?, text(1)?, text(2)?, text(3)?)).map(drop)
+            connection.run(sql, (id, text(0)?, text(1)?, text(2)?, text(3)?)).map(drop)
         }
     }
 }
@@ -45,7 +46,7 @@ pub(super) fn remove(connection: &Connection, what: What, id: i64) -> rusqlite::
         What::Observation => "DELETE FROM observation_trigrams WHERE rowid = ?1",
         What::Summary => return Ok(()),
     };
-    connection.prepare_cached(sql)?.execute([id]).map(drop)
+    connection.run(sql, [id]).map(drop)
 }
 
 /// Returns the records whose title, prompt or path has all parts somewhere, the last stored first.
@@ -107,7 +108,7 @@ pub(super) fn files_like(
     let sql = format!(
         "SELECT rowid FROM observation_trigrams WHERE observation_trigrams MATCH ?1 ORDER BY rowid DESC LIMIT {MOST_FILES}"
     );
-    connection.prepare_cached(&sql)?.query_map([expression], |row| row.get(0))?.collect::<Result<_, _>>().map(Some)
+    connection.all(&sql, [expression]).map(Some)
 }
 
 /// Returns the FTS5 expression that all trigrams of some texts are there, in the project.

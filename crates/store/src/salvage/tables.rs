@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use super::pages::{PageRows, Pages, StoredRow, Trees, rows_of};
+use crate::sql::Sql;
 
 /// What is salvaged, in this order: rows refer to those of the tables before. Indexes and vectors are made from the rows again,
 /// and what only concerns running sessions is out of date.
@@ -24,9 +25,6 @@ pub(super) const SALVAGED: [&str; 12] = [
     "snapshots",
     "blame",
 ];
-
-/// What is only read: which records other hosts have made.
-const READ: [&str; 2] = ["sync_hosts", "sync_entities"];
 
 /// A table of the current schema.
 #[derive(Debug)]
@@ -50,7 +48,7 @@ pub(super) struct Column {
 impl Table {
     fn read(connection: &Connection, name: &'static str) -> rusqlite::Result<Self> {
         let sql = "SELECT wr FROM pragma_table_list(?1) WHERE schema = 'main'";
-        let has_numbers = !connection.query_row(sql, [name], |row| row.get::<_, bool>(0))?;
+        let has_numbers = !connection.one_with(sql, [name], |row| row.get::<_, bool>(0))?;
         // Generated columns are not stored.
         let sql = "SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk FROM pragma_table_xinfo(?1)
                    WHERE hidden = 0 ORDER BY cid";
@@ -160,7 +158,7 @@ pub(super) struct Damaged {
 impl Damaged {
     pub(super) fn read(pages: Pages, connection: &Connection) -> rusqlite::Result<Self> {
         let mut tables = HashMap::new();
-        for name in SALVAGED.into_iter().chain(READ) {
+        for name in SALVAGED {
             tables.insert(name, Table::read(connection, name)?);
         }
         let mut trees = Trees::find(&pages);
@@ -237,12 +235,6 @@ impl Damaged {
     /// Returns the rows of a page of a table.
     pub(super) fn rows(&self, page: u32) -> PageRows {
         rows_of(&self.pages, page)
-    }
-
-    /// Returns every row of a table.
-    pub(super) fn all(&self, table: &'static str) -> impl Iterator<Item = Fields<'_>> {
-        let rows = self.pages(table).into_iter().flat_map(|page| self.rows(page).rows);
-        rows.filter_map(move |row| self.tables[table].fields(row))
     }
 
     /// Returns the names that the index of a table's unique name has, by the number of the row.

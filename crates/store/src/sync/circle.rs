@@ -3,25 +3,22 @@
 
 use longhaul_core::Millis;
 use longhaul_sync::{CircleId, EntityId, HostId, ProjectId, Record, RecordId, SealedRecord};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, Row};
 
-use super::entities::{BURIED, FORGOTTEN};
+use super::identity::{HostRow, bury_again, bury_nothing};
 use super::log::{READY, WAITS};
 use crate::row_ids::Time;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
 /// This host, as its circle knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncSelf {
-    /// The circle.
     pub circle: CircleId,
-    /// The id of this host.
     pub host: HostId,
-    /// Its name.
     pub name: String,
     /// What identified the machine when the id was made.
     pub machine: String,
-    /// When the circle was joined.
     pub joined_at: Millis,
     /// The highest idx of the own log.
     pub head: u64,
@@ -36,27 +33,38 @@ pub struct SyncSelf {
 /// A host of the circle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncHost {
-    /// Its id.
     pub host: HostId,
-    /// Its name; empty if it is not known.
+    /// Empty if it is not known.
     pub name: String,
     /// Whether it is this host, now or before it got a new id.
     pub is_own: bool,
     /// The highest idx that is here.
     pub head: u64,
-    /// How far its clock is ahead, in milliseconds.
+    /// In milliseconds.
     pub clock_ahead: i64,
     /// When it last exchanged.
     pub seen_at: Option<Millis>,
 }
 
-/// The number of a host's row in `sync_hosts`.
-pub(super) type HostRow = i64;
-
 impl Store {
     /// Returns this host as its circle knows it; `None` without sync.
     pub fn sync_self(&self) -> Result<Option<SyncSelf>, StoreError> {
-        read_self(&self.connection).map_err(cannot("read the state of sync"))
+        let sql = "SELECT circle, host, name, machine, joined_at, head, confirmed, clock_ahead, key_epoch
+                   FROM sync_hosts WHERE circle IS NOT NULL";
+        let found = self.connection.first_with(sql, [], |row| {
+            Ok(SyncSelf {
+                circle: CircleId::from_bytes(row.get(0)?),
+                host: HostId::from_bytes(row.get(1)?),
+                name: row.get(2)?,
+                machine: row.get(3)?,
+                joined_at: row.get::<_, Time>(4)?.into(),
+                head: row.get::<_, i64>(5)?.unsigned_abs(),
+                confirmed: row.get::<_, i64>(6)?.unsigned_abs(),
+                clock_ahead: row.get(7)?,
+                epoch: row.get(8)?,
+            })
+        });
+        found.map_err(cannot("read the state of sync"))
     }
 
     /// Makes this database a member of a circle. One that is a member already keeps its host id: it must leave first.
@@ -72,31 +80,22 @@ impl Store {
             if own_row(tx)?.is_some() {
                 return Ok(());
             }
-            let row = add_host(tx, host)?;
-            tx.execute(
-                "UPDATE sync_hosts SET is_own = 1, name = ?2, seen_at = ?3 WHERE id = ?1",
-                (row, name, Time(at)),
-            )?;
-            tx.execute(
-                "UPDATE sync_hosts SET circle = ?1, machine = ?3, joined_at = ?4, key_epoch = 0, damaged_at = 0 WHERE id = ?2",
-                (circle.as_bytes(), row, machine, Time(at)),
-            )
-            .map(drop)
+            let sql =
+                "UPDATE sync_hosts SET is_own = 1, circle = ?2, name = ?3, machine = ?4, seen_at = ?5, joined_at = ?5,
+                           key_epoch = 0, damaged_at = 0 WHERE id = ?1";
+            tx.run(sql, (add_host(tx, host)?, circle.as_bytes(), name, machine, Time(at))).map(drop)
         })
     }
 
-    /// Leaves the circle. What was fetched stays, with where it came from; nothing is shared any more.
+    /// Leaves the circle. What was fetched stays, with where it came from; nothing is shared any more. What was forgotten must not
+    /// come back, and in the same circle, nothing is stored a second time.
     pub fn leave_circle(&self) -> Result<(), StoreError> {
         self.write("leave the circle", |tx| {
+            bury_nothing(tx)?;
+            look_at_all(tx)?;
             tx.execute_batch(
                 "DELETE FROM sync_log; DELETE FROM projects WHERE project_key IS NULL;
-                 UPDATE projects SET sync_id = NULL, sync_name = NULL, is_shared = 0, since = 0, seen_prompts = 0,
-                     seen_observations = 0, seen_summaries = 0, seen_bookmarks = 0;
-                 -- In another circle, own records are new; in the same one, they must not be stored a second time. Tombstones
-                 -- stay: what was forgotten must not come back.
-                 UPDATE sync_entities SET version = 0, digest = NULL
-                 WHERE forgotten = 0 AND host_id IN (SELECT id FROM sync_hosts WHERE is_own = 1);
-                 UPDATE sync_entities SET forgotten = 2 WHERE forgotten = 1;
+                 UPDATE projects SET sync_id = NULL, sync_name = NULL, is_shared = 0, since = 0;
                  UPDATE sync_hosts SET head = 0, confirmed = 0, epoch = 0, circle = NULL, machine = NULL, key_epoch = NULL,
                      damaged_at = NULL, joined_at = NULL;",
             )
@@ -105,11 +104,9 @@ impl Store {
 
     /// Returns every host that is known, this one first.
     pub fn sync_hosts(&self) -> Result<Vec<SyncHost>, StoreError> {
-        let failed = cannot("list the hosts");
         let sql = "SELECT host, name, is_own, head, clock_ahead, seen_at FROM sync_hosts
                    ORDER BY circle IS NOT NULL DESC, name, id";
-        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
-        let rows = statement.query_map([], |row| {
+        let read = |row: &Row<'_>| {
             Ok(SyncHost {
                 host: HostId::from_bytes(row.get(0)?),
                 name: row.get(1)?,
@@ -118,20 +115,20 @@ impl Store {
                 clock_ahead: row.get(4)?,
                 seen_at: row.get::<_, Option<Time>>(5)?.map(Millis::from),
             })
-        });
-        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+        };
+        self.connection.all_with(sql, [], read).map_err(cannot("list the hosts"))
     }
 
     /// Records that the engine has had this number of the circle's key.
     pub fn note_epoch(&self, epoch: u32) -> Result<(), StoreError> {
         let sql = "UPDATE sync_hosts SET key_epoch = ?1 WHERE circle IS NOT NULL AND key_epoch < ?1";
-        self.connection.execute(sql, [epoch]).map(drop).map_err(cannot("record the key of the circle"))
+        self.connection.run(sql, [epoch]).map(drop).map_err(cannot("record the key of the circle"))
     }
 
     /// Records how far the clock of a host is ahead; returns whether that is new.
     pub fn note_clock(&self, host: HostId, clock_ahead: i64) -> Result<bool, StoreError> {
         let sql = "UPDATE sync_hosts SET clock_ahead = ?2 WHERE host = ?1 AND clock_ahead <> ?2";
-        let changed = self.connection.execute(sql, (host.as_bytes(), clock_ahead));
+        let changed = self.connection.run(sql, (host.as_bytes(), clock_ahead));
         changed.map(|rows| rows > 0).map_err(cannot("record the clock of the host"))
     }
 
@@ -148,53 +145,21 @@ impl Store {
             let sql = "UPDATE sync_hosts SET name = ?2, seen_at = coalesce(?3, seen_at), clock_ahead = coalesce(?4, clock_ahead)
                        WHERE id = ?1 AND (name, clock_ahead, seen_at)
                              IS NOT (?2, coalesce(?4, clock_ahead), coalesce(?3, seen_at))";
-            tx.execute(sql, (row, name, seen_at.map(Time), clock_ahead)).map(drop)
+            tx.run(sql, (row, name, seen_at.map(Time), clock_ahead)).map(drop)
         })
     }
 }
 
-fn read_self(connection: &Connection) -> rusqlite::Result<Option<SyncSelf>> {
-    let sql = "SELECT circle, host, name, machine, joined_at, head, confirmed, clock_ahead, key_epoch
-               FROM sync_hosts WHERE circle IS NOT NULL";
-    connection
-        .query_row(sql, [], |row| {
-            Ok(SyncSelf {
-                circle: CircleId::from_bytes(row.get(0)?),
-                host: HostId::from_bytes(row.get(1)?),
-                name: row.get(2)?,
-                machine: row.get(3)?,
-                joined_at: row.get::<_, Time>(4)?.into(),
-                head: row.get::<_, i64>(5)?.unsigned_abs(),
-                confirmed: row.get::<_, i64>(6)?.unsigned_abs(),
-                clock_ahead: row.get(7)?,
-                epoch: row.get(8)?,
-            })
-        })
-        .optional()
-}
-
 /// Returns the row of this host; `None` without sync.
 pub(super) fn own_row(connection: &Connection) -> rusqlite::Result<Option<HostRow>> {
-    connection
-        .prepare_cached("SELECT id FROM sync_hosts WHERE circle IS NOT NULL")?
-        .query_row([], |row| row.get(0))
-        .optional()
-}
-
-/// Returns whether a host is this one, now or before it got a new id.
-pub(super) fn is_own_host(connection: &Connection, host: HostRow) -> rusqlite::Result<bool> {
-    connection.prepare_cached("SELECT is_own FROM sync_hosts WHERE id = ?1")?.query_row([host], |row| row.get(0))
+    connection.first("SELECT id FROM sync_hosts WHERE circle IS NOT NULL", [])
 }
 
 /// Returns the row of a host, adding it if there is none.
 pub(super) fn add_host(connection: &Connection, host: HostId) -> rusqlite::Result<HostRow> {
-    let known = connection
-        .prepare_cached("SELECT id FROM sync_hosts WHERE host = ?1")?
-        .query_row([host.as_bytes()], |row| row.get(0))
-        .optional()?;
-    match known {
+    match connection.first("SELECT id FROM sync_hosts WHERE host = ?1", [host.as_bytes()])? {
         Some(row) => Ok(row),
-        None => connection.prepare_cached("INSERT INTO sync_hosts (host) VALUES (?1)")?.insert([host.as_bytes()]),
+        None => connection.add("INSERT INTO sync_hosts (host) VALUES (?1)", [host.as_bytes()]),
     }
 }
 
@@ -211,12 +176,10 @@ impl Store {
     /// Compares records of this host in the engine with the own log, by idx and id.
     pub fn check_own_records(&self, records: &[(u64, RecordId)]) -> Result<OwnCheck, StoreError> {
         let failed = cannot("compare the own records");
-        let sql = "SELECT record_id FROM sync_log WHERE host_id = (SELECT id FROM sync_hosts WHERE circle IS NOT NULL) AND idx = ?1";
-        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        let sql = "SELECT 1 FROM sync_log WHERE host_id = (SELECT id FROM sync_hosts WHERE circle IS NOT NULL)
+                   AND idx = ?1 AND record_id = ?2";
         for (idx, id) in records {
-            let own: Option<[u8; 16]> =
-                statement.query_row([*idx as i64], |row| row.get(0)).optional().map_err(&failed)?;
-            if own.as_ref() != Some(id.as_bytes()) {
+            if !self.connection.has(sql, (*idx as i64, id.as_bytes())).map_err(&failed)? {
                 return Ok(OwnCheck::Other);
             }
         }
@@ -227,11 +190,8 @@ impl Store {
     pub fn has_record(&self, record: &SealedRecord) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM sync_log WHERE host_id = (SELECT id FROM sync_hosts WHERE host = ?1) AND idx = ?2
                    AND record_id = ?3";
-        let found = || {
-            let key = (record.host.as_bytes(), record.idx as i64, record.id.as_bytes());
-            self.connection.prepare_cached(sql)?.exists(key)
-        };
-        found().map_err(cannot("compare the records of a host"))
+        let key = (record.host.as_bytes(), record.idx as i64, record.id.as_bytes());
+        self.connection.has(sql, key).map_err(cannot("compare the records of a host"))
     }
 
     /// Removes the records of another host behind `through` from the log, because the engine has others under their numbers.
@@ -239,8 +199,8 @@ impl Store {
     pub fn rewind_host(&self, host: HostId, through: u64) -> Result<(), StoreError> {
         self.write("fetch the records of a host again", |tx| {
             let row = add_host(tx, host)?;
-            tx.execute("DELETE FROM sync_log WHERE host_id = ?1 AND idx > ?2", (row, through as i64))?;
-            tx.execute("UPDATE sync_hosts SET head = min(head, ?2) WHERE id = ?1", (row, through as i64)).map(drop)
+            tx.run("DELETE FROM sync_log WHERE host_id = ?1 AND idx > ?2", (row, through as i64))?;
+            tx.run("UPDATE sync_hosts SET head = min(head, ?2) WHERE id = ?1", (row, through as i64)).map(drop)
         })
     }
 
@@ -248,23 +208,17 @@ impl Store {
     /// that the engine never confirmed are written again under the new id.
     pub fn renew_host(&self, host: HostId, machine: &str, at: Millis) -> Result<(), StoreError> {
         self.write("give this host a new id", |tx| {
-            let Some(old) = own_row(tx)? else { return Ok(()) };
-            let new = add_host(tx, host)?;
-            tx.execute(
-                "UPDATE sync_hosts SET is_own = 1, seen_at = ?3,
-                     (name, clock_ahead) = (SELECT name, clock_ahead FROM sync_hosts WHERE id = ?2) WHERE id = ?1",
-                (new, old, Time(at)),
-            )?;
-            take_back_unconfirmed(tx, old, new)?;
-            tx.execute("UPDATE sync_hosts SET head = confirmed WHERE id = ?1", [old])?;
-            tx.execute(
-                "UPDATE sync_hosts SET machine = ?3, (circle, key_epoch, damaged_at, joined_at) =
-                     (SELECT circle, key_epoch, damaged_at, joined_at FROM sync_hosts WHERE id = ?2) WHERE id = ?1",
-                (new, old, machine),
-            )?;
-            let sql = "UPDATE sync_hosts SET circle = NULL, machine = NULL, key_epoch = NULL, damaged_at = NULL, joined_at = NULL
-                       WHERE id = ?1";
-            tx.execute(sql, [old])?;
+            let Some(own) = own_row(tx)? else { return Ok(()) };
+            take_back_unconfirmed(tx, own)?;
+            let old: [u8; 16] = tx.one("SELECT host FROM sync_hosts WHERE id = ?1", [own])?;
+            let sql = "UPDATE sync_hosts SET host = ?2, machine = ?3, seen_at = ?4 WHERE id = ?1";
+            tx.run(sql, (own, host.as_bytes(), machine, Time(at)))?;
+            // What was sent stays with the old id.
+            let sql = "INSERT INTO sync_hosts (host, name, is_own, head, confirmed, epoch, clock_ahead, seen_at)
+                       SELECT ?2, name, 1, confirmed, confirmed, epoch, clock_ahead, seen_at FROM sync_hosts WHERE id = ?1";
+            let old = tx.add(sql, (own, old))?;
+            tx.run("UPDATE sync_log SET host_id = ?2 WHERE host_id = ?1", (own, old))?;
+            tx.run("UPDATE sync_hosts SET head = 0, confirmed = 0 WHERE id = ?1", [own])?;
             look_at_all(tx)
         })
     }
@@ -276,56 +230,39 @@ impl Store {
         self.write("write records again", |tx| {
             let Some(own) = own_row(tx)? else { return Ok(()) };
             for idx in lost {
-                let sql = "SELECT entity, content FROM sync_log WHERE host_id = ?1 AND idx = ?2";
-                let found = tx.prepare_cached(sql)?.query_row((own, *idx as i64), |row| Ok((row.get(0)?, row.get(1)?)));
-                let (entity, content): (Option<[u8; 16]>, Option<Vec<u8>>) = found.optional()?.unwrap_or_default();
-                if let Some(entity) = entity {
-                    let sql = "UPDATE sync_entities SET digest = NULL WHERE entity = ?1 AND forgotten = 0";
-                    tx.prepare_cached(sql)?.execute([entity])?;
-                } else if let Some(Ok(Record::Forgetting(forgotten))) = content.as_deref().map(Record::decode) {
-                    bury_again(tx, forgotten)?;
-                    let sql = "UPDATE sync_log SET content = NULL WHERE host_id = ?1 AND idx = ?2";
-                    tx.prepare_cached(sql)?.execute((own, *idx as i64))?;
-                }
+                let sql = "SELECT content FROM sync_log WHERE host_id = ?1 AND idx = ?2 AND entity IS NULL";
+                let tombstone: Option<Option<Vec<u8>>> = tx.first(sql, (own, *idx as i64))?;
+                bury_again(tx, forgotten(tombstone.flatten()))?;
+                // Without its digest, a version is written again.
+                tx.run("UPDATE sync_log SET content = NULL WHERE host_id = ?1 AND idx = ?2", (own, *idx as i64))?;
             }
             look_at_all(tx)
         })
     }
 }
 
-/// Makes the next exchange write the tombstones of these entities.
-fn bury_again(connection: &Connection, forgotten: Vec<EntityId>) -> rusqlite::Result<()> {
-    let sql = "UPDATE sync_entities SET forgotten = ?2 WHERE entity = ?1 AND forgotten = ?3";
-    let mut statement = connection.prepare_cached(sql)?;
-    forgotten.iter().try_for_each(|entity| statement.execute((entity.as_bytes(), FORGOTTEN, BURIED)).map(drop))
+/// Returns the entities that some own tombstones name.
+fn forgotten(tombstones: impl IntoIterator<Item = Vec<u8>>) -> Vec<EntityId> {
+    let entities = |content: Vec<u8>| match Record::decode(&content) {
+        Ok(Record::Forgetting(entities)) => entities,
+        _ => Vec::new(),
+    };
+    tombstones.into_iter().flat_map(entities).collect()
 }
 
 /// Makes the next exchange look at everything again; what is in the log does not change.
 fn look_at_all(connection: &Connection) -> rusqlite::Result<()> {
     let sql = "UPDATE projects SET seen_prompts = 0, seen_observations = 0, seen_summaries = 0, seen_bookmarks = 0";
-    connection.execute(sql, []).map(drop)
+    connection.run(sql, []).map(drop)
 }
 
-/// Removes the own records that the engine has not confirmed from the log. Their entities belong to the new id.
-fn take_back_unconfirmed(connection: &Connection, old: HostRow, new: HostRow) -> rusqlite::Result<()> {
+/// Removes the own records that the engine has not confirmed from the log, so that they are written again.
+fn take_back_unconfirmed(connection: &Connection, own: HostRow) -> rusqlite::Result<()> {
     const UNCONFIRMED: &str = "host_id = ?1 AND idx > (SELECT confirmed FROM sync_hosts WHERE id = ?1)";
     let sql = format!("SELECT content FROM sync_log WHERE {UNCONFIRMED} AND entity IS NULL AND content IS NOT NULL");
-    let tombstones: Vec<Vec<u8>> =
-        connection.prepare(&sql)?.query_map([old], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let decoded = tombstones.iter().filter_map(|content| Record::decode(content).ok());
-    let forgotten: Vec<EntityId> = decoded
-        .flat_map(|record| match record {
-            Record::Forgetting(entities) => entities,
-            Record::Entry(_) => Vec::new(),
-        })
-        .collect();
-    bury_again(connection, forgotten)?;
-    let sql = format!(
-        "UPDATE sync_entities SET digest = NULL, host_id = ?2 WHERE forgotten = 0
-         AND entity IN (SELECT entity FROM sync_log WHERE {UNCONFIRMED} AND entity IS NOT NULL)"
-    );
-    connection.execute(&sql, (old, new))?;
-    connection.execute(&format!("DELETE FROM sync_log WHERE {UNCONFIRMED}"), [old]).map(drop)
+    let tombstones: Vec<Vec<u8>> = connection.all(&sql, [own])?;
+    bury_again(connection, forgotten(tombstones))?;
+    connection.run(&format!("DELETE FROM sync_log WHERE {UNCONFIRMED}"), [own]).map(drop)
 }
 
 /// A project of the circle.
@@ -335,7 +272,6 @@ pub struct SyncProject {
     pub project: ProjectId,
     /// Its key here; `None` if only other hosts have shared it.
     pub project_key: Option<String>,
-    /// Its name.
     pub name: String,
     /// Whether it is shared here.
     pub is_shared: bool,
@@ -372,30 +308,28 @@ impl Store {
         since: Millis,
     ) -> Result<(), StoreError> {
         self.write("share the project", |tx| {
-            tx.execute("DELETE FROM projects WHERE sync_id = ?1 AND project_key IS NULL", [project.as_bytes()])?;
+            tx.run("DELETE FROM projects WHERE sync_id = ?1 AND project_key IS NULL", [project.as_bytes()])?;
             // Sharing it again, with more of the past: everything is looked at again. What is in the log already stays.
-            tx.execute(
+            tx.run(
                 "INSERT INTO projects (sync_id, project_key, name, sync_name, is_shared, since) VALUES (?1, ?2, ?3, ?4, 1, ?5)
                  ON CONFLICT (project_key) DO UPDATE SET
                      sync_id = ?1, sync_name = ?4, since = iif(is_shared, min(since, ?5), ?5), is_shared = 1,
                      seen_prompts = 0, seen_observations = 0, seen_summaries = 0, seen_bookmarks = 0",
                 (project.as_bytes(), project_key, name, shared_as, Time(since)),
             )?;
-            tx.execute(MAKE_READY, (READY, WAITS, project.as_bytes())).map(drop)
+            tx.run(MAKE_READY, (READY, WAITS, project.as_bytes())).map(drop)
         })
     }
 
     /// Ends the sharing of a project; returns whether it was shared. What was sent stays with the others.
     pub fn unshare_project(&self, project_key: &str) -> Result<bool, StoreError> {
         let sql = "UPDATE projects SET is_shared = 0 WHERE project_key = ?1 AND is_shared = 1";
-        self.connection.execute(sql, [project_key]).map(|rows| rows > 0).map_err(cannot("end the sharing"))
+        self.connection.run(sql, [project_key]).map(|rows| rows > 0).map_err(cannot("end the sharing"))
     }
 
     /// Returns the projects that are or were shared here, and those that other hosts share, by name.
     pub fn sync_projects(&self) -> Result<Vec<SyncProject>, StoreError> {
-        let failed = cannot("list the shared projects");
-        let mut statement = self.connection.prepare(LIST).map_err(&failed)?;
-        let rows = statement.query_map([], |row| {
+        let read = |row: &Row<'_>| {
             Ok(SyncProject {
                 project: ProjectId::from_bytes(row.get(0)?),
                 project_key: row.get(1)?,
@@ -404,8 +338,8 @@ impl Store {
                 since: row.get::<_, Time>(4)?.into(),
                 waiting: row.get::<_, i64>(5)?.unsigned_abs(),
             })
-        });
-        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+        };
+        self.connection.all_with(LIST, [], read).map_err(cannot("list the shared projects"))
     }
 }
 
@@ -413,7 +347,7 @@ impl Store {
 pub(super) fn shared_as(connection: &Connection, project: ProjectId) -> rusqlite::Result<Option<(String, String)>> {
     let sql = "SELECT project_key, name FROM projects
                WHERE sync_id = ?1 AND is_shared = 1 AND project_key IS NOT NULL ORDER BY id LIMIT 1";
-    connection.prepare_cached(sql)?.query_row([project.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+    connection.first(sql, [project.as_bytes()])
 }
 
 /// Records the name of a project that another host shares, for the list.
@@ -422,5 +356,5 @@ pub(super) fn note_project(connection: &Connection, project: ProjectId, name: &s
     let sql = "INSERT INTO projects (sync_id, name, sync_name) SELECT ?1, ?2, ?2
                WHERE NOT EXISTS (SELECT 1 FROM projects WHERE sync_id = ?1)
                  AND (SELECT count(*) FROM projects WHERE project_key IS NULL) < ?3";
-    connection.prepare_cached(sql)?.execute((project.as_bytes(), name, MOST_NAMED)).map(drop)
+    connection.run(sql, (project.as_bytes(), name, MOST_NAMED)).map(drop)
 }

@@ -4,16 +4,17 @@
 //! ones, which check that it has not changed meanwhile.
 
 use longhaul_core::Millis;
-use longhaul_sync::{EntityId, ProjectId, RecordId};
+use longhaul_sync::{EntityId, ProjectId};
 use rusqlite::Connection;
 
-use super::circle::{HostRow, own_row};
+use super::circle::own_row;
 use super::content;
-use super::entities::{self, EntityTable, RowEntity};
-use super::log::LogWriter;
+use super::identity::{EntityTable, Identity, is_forgotten_here, to_bury};
+use super::log::{LogWriter, digest_of};
 use crate::memory::records::RawText;
 use crate::row_ids::Time;
-use crate::{Store, StoreError, cannot, limit};
+use crate::sql::Sql;
+use crate::{Store, StoreError, cannot};
 
 /// How many rows are compared, and added to the log in one transaction at most: hooks wait for it.
 pub(super) const BATCH: usize = 100;
@@ -56,12 +57,10 @@ impl Store {
     /// `random` makes the random bytes of a record's id. Does nothing without a circle.
     pub fn log_changes(&self, scan: Scan, random: &mut dyn FnMut() -> [u8; 10]) -> Result<Logged, StoreError> {
         let mut logged = Logged::default();
-        let Some(host) = own_row(&self.connection).map_err(cannot(ACTION))? else { return Ok(logged) };
-        let has_forgotten = || {
-            let sql = "SELECT 1 FROM sync_entities WHERE forgotten = 1";
-            self.connection.prepare_cached(sql)?.exists([])
-        };
-        while has_forgotten().map_err(cannot(ACTION))?
+        if own_row(&self.connection).map_err(cannot(ACTION))?.is_none() {
+            return Ok(logged);
+        }
+        while !to_bury(&self.connection, 1).map_err(cannot(ACTION))?.is_empty()
             && self.write(ACTION, |tx| match LogWriter::open(tx, scan.now, random)? {
                 Some(writer) => writer.add_forgotten(&mut logged.forgotten),
                 None => Ok(false),
@@ -70,10 +69,7 @@ impl Store {
         for project in shared(&self.connection).map_err(cannot(ACTION))? {
             for table in EntityTable::ALL {
                 let random = &mut *random;
-                let mut run =
-                    TableScan { store: self, scan, host, project: &project, table, random, logged: &mut logged };
-                run.add_changed()?;
-                run.add_new()?;
+                TableScan { store: self, scan, project: &project, table, random, logged: &mut logged }.run()?;
             }
         }
         Ok(logged)
@@ -81,19 +77,17 @@ impl Store {
 
     /// Returns how many rows were made since they were last looked at for the log, at most.
     pub fn rows_to_log(&self) -> Result<u64, StoreError> {
-        let count = || -> rusqlite::Result<u64> {
-            let mut rows = 0;
-            for table in EntityTable::ALL {
-                let (name, cursor) = names(table);
-                let sql = format!(
-                    "SELECT coalesce((SELECT max(id) FROM {name}), 0) - min({cursor}) FROM projects WHERE is_shared = 1"
-                );
-                let new: Option<i64> = self.connection.query_row(&sql, [], |row| row.get(0))?;
-                rows += new.unwrap_or_default().max(0).unsigned_abs();
-            }
-            Ok(rows)
-        };
-        count().map_err(cannot("count what is new for the log of sync"))
+        let mut rows = 0;
+        for table in EntityTable::ALL {
+            let sql = format!(
+                "SELECT coalesce((SELECT max(id) FROM {}), 0) - min({}) FROM projects WHERE is_shared = 1",
+                table.name(),
+                cursor_of(table)
+            );
+            let new: Option<i64> = self.connection.one(&sql, []).map_err(cannot("count what is new for the log"))?;
+            rows += new.unwrap_or_default().max(0).unsigned_abs();
+        }
+        Ok(rows)
     }
 }
 
@@ -101,20 +95,14 @@ impl Store {
 struct Shared {
     id: i64,
     project: ProjectId,
-    key: String,
     since: Time,
 }
 
 fn shared(connection: &Connection) -> rusqlite::Result<Vec<Shared>> {
-    let sql = "SELECT id, sync_id, project_key, since FROM projects
-               WHERE is_shared = 1 AND project_key IS NOT NULL ORDER BY id";
-    connection
-        .prepare_cached(sql)?
-        .query_map([], |row| {
-            let project = ProjectId::from_bytes(row.get(1)?);
-            Ok(Shared { id: row.get(0)?, project, key: row.get(2)?, since: row.get(3)? })
-        })?
-        .collect()
+    let sql = "SELECT id, sync_id, since FROM projects WHERE is_shared = 1 AND project_key IS NOT NULL ORDER BY id";
+    connection.all_with(sql, [], |row| {
+        Ok(Shared { id: row.get(0)?, project: ProjectId::from_bytes(row.get(1)?), since: row.get(2)? })
+    })
 }
 
 /// What is to be done about a row.
@@ -122,15 +110,14 @@ pub(super) enum ToLog {
     /// It is new or has changed.
     Add(Candidate),
     /// It was forgotten on another host, or an older database was imported: it does not come back.
-    Delete { entity: EntityId, row: i64 },
+    Delete { entity: EntityId, row: Identity },
 }
 
 /// A row that is to be added to the log.
 pub(super) struct Candidate {
-    pub(super) row: i64,
+    /// The row, with the version that is in the log.
+    pub(super) before: Identity,
     pub(super) entity: EntityId,
-    /// The version that is in the log, with its record.
-    pub(super) before: Option<(u32, RecordId)>,
     pub(super) digest: [u8; 16],
 }
 
@@ -139,21 +126,14 @@ enum Looked {
     ToLog(ToLog),
     /// It is in the log as it is, or another host's.
     Nothing,
-    /// It is looked at again later.
+    /// It is looked at again later, with everything behind it: a prompt that waits for its reply.
     Later,
-}
-
-/// How far the new rows of a table were looked at: moves from the first number to the second.
-struct CursorStep {
-    from: i64,
-    to: i64,
 }
 
 /// Looks at one table for one project.
 struct TableScan<'a> {
     store: &'a Store,
     scan: Scan,
-    host: HostRow,
     project: &'a Shared,
     table: EntityTable,
     random: &'a mut dyn FnMut() -> [u8; 10],
@@ -161,110 +141,65 @@ struct TableScan<'a> {
 }
 
 impl TableScan<'_> {
-    /// Adds rows that have changed since they were first looked at.
-    fn add_changed(&mut self) -> Result<(), StoreError> {
+    /// Adds rows that were not looked at before, and those that may have changed since.
+    fn run(&mut self) -> Result<(), StoreError> {
+        let failed = cannot(ACTION);
+        let connection = &self.store.connection;
+        let (column, name) = (cursor_of(self.table), self.table.name());
+        let sql = format!("SELECT {column}, (SELECT coalesce(max(id), 0) FROM {name}) FROM projects WHERE id = ?1");
+        let (mut cursor, last): (i64, i64) = connection.one(&sql, [self.project.id]).map_err(&failed)?;
         let recent = Time(Millis(self.scan.now.0.saturating_sub(MAY_CHANGE_MS))).max(self.project.since);
-        let (cursor, _) = self.cursor()?;
-        let mut ids = self.ids(Pass::Changed, (0, cursor), recent)?;
-        ids.sort_unstable();
+        let values = (self.project.id, cursor, last, recent, self.project.since);
+        let ids: Vec<i64> = connection.all(&rows_to_look_at(self.table), values).map_err(&failed)?;
+        let mut waits = false;
         for some in ids.chunks(BATCH) {
-            let mut to_log = Vec::new();
+            let (mut to_log, mut reached) = (Vec::new(), cursor);
             for id in some {
-                if let Looked::ToLog(found) = self.look(*id).map_err(cannot(ACTION))? {
-                    to_log.push(found);
+                match self.look(*id).map_err(&failed)? {
+                    Looked::ToLog(found) => to_log.push(found),
+                    Looked::Nothing => {}
+                    Looked::Later => waits = true,
                 }
+                reached = if waits { reached } else { reached.max(*id) };
             }
-            self.write(&to_log, None)?;
+            if !to_log.is_empty() {
+                if !self.write(&to_log, (cursor, reached))? {
+                    return Ok(());
+                }
+                cursor = reached;
+            }
+        }
+        if !waits && last > cursor {
+            self.write(&[], (cursor, last))?;
         }
         Ok(())
-    }
-
-    /// Adds rows that were not looked at before.
-    fn add_new(&mut self) -> Result<(), StoreError> {
-        let (mut cursor, last) = self.cursor()?;
-        let (mut after, mut reached, mut waits) = (cursor, cursor, false);
-        loop {
-            let ids = self.ids(Pass::New, (after, last), self.project.since)?;
-            for some in ids.chunks(BATCH) {
-                let mut to_log = Vec::new();
-                for id in some {
-                    match self.look(*id).map_err(cannot(ACTION))? {
-                        Looked::ToLog(found) => to_log.push(found),
-                        Looked::Nothing => {}
-                        // A prompt that waits for its reply is looked at again, with everything behind it.
-                        Looked::Later => waits = true,
-                    }
-                    after = *id;
-                    reached = if waits { reached } else { after };
-                }
-                if !to_log.is_empty() {
-                    if !self.write(&to_log, Some(CursorStep { from: cursor, to: reached }))? {
-                        return Ok(());
-                    }
-                    cursor = reached;
-                }
-            }
-            if ids.len() < PAGE {
-                break;
-            }
-        }
-        let reached = if waits { reached } else { last };
-        if reached > cursor {
-            self.write(&[], Some(CursorStep { from: cursor, to: reached }))?;
-        }
-        Ok(())
-    }
-
-    /// Returns up to which row the table was looked at, and its last row.
-    fn cursor(&self) -> Result<(i64, i64), StoreError> {
-        let (name, cursor) = names(self.table);
-        let sql = format!("SELECT {cursor}, (SELECT coalesce(max(id), 0) FROM {name}) FROM projects WHERE id = ?1");
-        let read = || {
-            let mut statement = self.store.connection.prepare_cached(&sql)?;
-            statement.query_row([self.project.id], |row| Ok((row.get(0)?, row.get(1)?)))
-        };
-        read().map_err(cannot(ACTION))
-    }
-
-    /// Returns rows of the project behind the first id and up to the second, made at `since` or later.
-    fn ids(&self, pass: Pass, (after, last): (i64, i64), since: Time) -> Result<Vec<i64>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<i64>> {
-            let mut statement = self.store.connection.prepare_cached(&rows_of_project(self.table, pass))?;
-            let values = (&self.project.key, after, last, since, self.project.since);
-            statement.query_map(values, |row| row.get(0))?.collect()
-        };
-        read().map_err(cannot(ACTION))
     }
 
     /// Finds out whether a row is new or has changed.
     fn look(&self, row: i64) -> rusqlite::Result<Looked> {
         let connection = &self.store.connection;
-        let known = entities::of_row(connection, self.table, row)?;
-        if known.as_ref().is_some_and(|known| !known.is_own) {
-            return Ok(Looked::Nothing);
-        }
+        let before = Identity::of_row(connection, self.table, row)?;
+        let Some(before) = before.filter(|before| before.host.is_none()) else { return Ok(Looked::Nothing) };
         let Some(content) = content::read(connection, self.table, row, self.scan.raw_text())? else {
             return Ok(Looked::Nothing);
         };
-        if known.is_none() && !content.has_reply() && self.may_get_reply(row)? {
+        if before.entity.is_none() && !content.has_reply() && self.may_get_reply(row)? {
             return Ok(Looked::Later);
         }
-        let (entity, before) = match known {
-            Some(RowEntity { entity, known, .. }) => (entity, Some(known)),
-            None => (content.entity(row), None),
-        };
-        if before.is_none()
-            && let Some(other) = entities::find_for(connection, entity, self.host)?
-        {
-            let is_forgotten = entities::state_if_forgotten(&other).is_some();
-            return Ok(if is_forgotten { Looked::ToLog(ToLog::Delete { entity, row }) } else { Looked::Nothing });
+        let entity = before.entity.unwrap_or_else(|| content.entity(row));
+        if before.entity.is_none() {
+            if is_forgotten_here(connection, entity)? {
+                return Ok(Looked::ToLog(ToLog::Delete { entity, row: before }));
+            }
+            if Identity::find(connection, entity)?.is_some() {
+                return Ok(Looked::Nothing);
+            }
         }
         let digest = content.entry(entity, self.project.project).digest();
-        if before.as_ref().is_some_and(|before| before.digest == Some(digest)) {
+        if digest_of(connection, &before)?.as_deref() == Some(digest.as_slice()) {
             return Ok(Looked::Nothing);
         }
-        let before = before.map(|before| (before.version, before.record));
-        Ok(Looked::ToLog(ToLog::Add(Candidate { row, entity, before, digest })))
+        Ok(Looked::ToLog(ToLog::Add(Candidate { before, entity, digest })))
     }
 
     /// Returns whether the reply to a prompt is still to be expected.
@@ -273,86 +208,66 @@ impl TableScan<'_> {
         let sql = "SELECT 1 FROM prompts u JOIN sessions s ON s.id = u.session_id
                    WHERE u.id = ?1 AND u.created_at >= ?2 AND s.status != 'completed' AND NOT EXISTS
                        (SELECT 1 FROM prompts l WHERE l.session_id = u.session_id AND l.prompt_number > u.prompt_number)";
-        self.store.connection.prepare_cached(sql)?.exists((prompt, recent))
+        self.store.connection.has(sql, (prompt, recent))
     }
 
-    /// Writes to the log, and how far the table was looked at. Returns `false`, and writes nothing, if another process has
+    /// Writes to the log, and how far the table was looked at now. Returns `false`, and writes nothing, if another process has
     /// changed the latter.
-    fn write(&mut self, to_log: &[ToLog], step: Option<CursorStep>) -> Result<bool, StoreError> {
-        if to_log.is_empty() && step.is_none() {
-            return Ok(true);
-        }
-        let (_, cursor) = names(self.table);
-        let (table, project, now) = (self.table, self.project, self.scan.now);
+    fn write(&mut self, to_log: &[ToLog], (from, to): (i64, i64)) -> Result<bool, StoreError> {
+        let cursor = cursor_of(self.table);
+        let (project, now) = (self.project, self.scan.now);
         let (random, logged) = (&mut *self.random, &mut *self.logged);
         self.store.write(ACTION, |tx| {
             let Some(mut writer) = LogWriter::open(tx, now, random)? else { return Ok(false) };
-            if let Some(CursorStep { from, to }) = step {
-                // Sharing it again, with more of the past, begins at the first row.
-                let sql = format!(
-                    "UPDATE projects SET {cursor} = ?3 WHERE id = ?1 AND {cursor} = ?2 AND since = ?4 AND is_shared = 1"
-                );
-                if tx.prepare_cached(&sql)?.execute((project.id, from, to, project.since))? == 0 {
-                    return Ok(false);
-                }
+            // Sharing it again, with more of the past, begins at the first row.
+            let sql = format!(
+                "UPDATE projects SET {cursor} = ?3 WHERE id = ?1 AND {cursor} = ?2 AND since = ?4 AND is_shared = 1"
+            );
+            if tx.run(&sql, (project.id, from, to, project.since))? == 0 {
+                return Ok(false);
             }
-            for one in to_log {
-                logged.records += u64::from(writer.add(table, one)?);
+            for row in to_log {
+                logged.records += u64::from(writer.add(row)?);
             }
             writer.finish().map(|()| true)
         })
     }
 }
 
-/// How many new rows are listed at once.
-const PAGE: usize = 1_000;
-
-/// Which rows are looked at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    /// Those that were not looked at before.
-    New,
-    /// Those that may have changed since.
-    Changed,
-}
-
-/// Returns the statement that lists rows of a project: `?1` is its key, `?2` and `?3` are ids, `?4` is the earliest time, and
-/// `?5` the time from which on the project is shared.
-fn rows_of_project(table: EntityTable, pass: Pass) -> String {
-    let (name, _) = names(table);
+/// Returns the statement that lists rows of a project: those behind the row `?2` and up to `?3`, and those before them from the
+/// time `?4` on. `?1` is the project's number, `?5` the time from which on it is shared.
+fn rows_to_look_at(table: EntityTable) -> String {
+    let name = table.what().map_or(table.name(), |what| what.table());
     let of_project = match table {
-        EntityTable::Bookmarks => "t.session_id IN (SELECT session_id FROM sessions WHERE project_key = ?1)",
-        _ => "t.project_id = (SELECT id FROM projects WHERE project_key = ?1)",
+        EntityTable::Bookmarks => {
+            "t.session_id IN (SELECT session_id FROM sessions
+                              WHERE project_key = (SELECT project_key FROM projects WHERE id = ?1))"
+        }
+        _ => "t.project_id = ?1",
     };
     // A summary covers its whole session, so all of it must be shared.
     let is_all_shared = match table {
         EntityTable::Summaries => {
-            "NOT EXISTS (SELECT 1 FROM prompts u WHERE u.session_id = t.session_id AND u.created_at < ?5)
+            "AND NOT EXISTS (SELECT 1 FROM prompts u WHERE u.session_id = t.session_id AND u.created_at < ?5)
              AND NOT EXISTS (SELECT 1 FROM observations o WHERE o.session_id = t.session_id AND o.created_at < ?5)"
         }
-        _ => "?5 IS NOT NULL",
+        _ => "",
     };
     // New rows are read in the order of the table, recent ones by the index of the project's times: the plus keeps SQLite
     // from using another index.
-    match pass {
-        Pass::New => format!(
-            "SELECT t.id FROM {name} t WHERE t.id > ?2 AND t.id <= ?3 AND +t.created_at >= ?4 AND +{of_project}
-             AND {is_all_shared} ORDER BY t.id {}",
-            limit(PAGE)
-        ),
-        Pass::Changed => format!(
-            "SELECT t.id FROM {name} t WHERE +t.id > ?2 AND +t.id <= ?3 AND t.created_at >= ?4 AND {of_project}
-             AND {is_all_shared}"
-        ),
-    }
+    format!(
+        "SELECT t.id FROM {name} t WHERE t.id > ?2 AND t.id <= ?3 AND +t.created_at >= ?5 AND +{of_project} {is_all_shared}
+         UNION
+         SELECT t.id FROM {name} t WHERE +t.id <= ?2 AND t.created_at >= ?4 AND {of_project} {is_all_shared} ORDER BY 1"
+    )
 }
 
-/// Returns the table, and the column of `projects` with how far it was looked at.
-fn names(table: EntityTable) -> (&'static str, &'static str) {
+/// Returns the column of `projects` with how far a table was looked at.
+fn cursor_of(table: EntityTable) -> &'static str {
     match table {
-        EntityTable::Prompts => ("prompts", "seen_prompts"),
-        EntityTable::Observations => ("observations", "seen_observations"),
-        EntityTable::Summaries => ("session_summaries", "seen_summaries"),
-        EntityTable::Bookmarks => ("bookmarks", "seen_bookmarks"),
+        EntityTable::Prompts => "seen_prompts",
+        EntityTable::Observations => "seen_observations",
+        EntityTable::Summaries => "seen_summaries",
+        EntityTable::Bookmarks => "seen_bookmarks",
     }
 }

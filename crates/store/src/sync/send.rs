@@ -1,15 +1,14 @@
 //! What is sent to the engine: own records, and which payloads to erase there.
 
-use std::collections::HashMap;
-
 use longhaul_sync::{EntityId, Heads, HostId, IdxRange, Outgoing, ProjectId, Record, RecordId, SealedRecord};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::circle::own_row;
 use super::content;
-use super::entities::{self, Known};
+use super::identity::Identity;
 use super::log::{DONE, ERASE, header, open_records};
 use super::scan::Scan;
+use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit};
 
 /// Records that the payload of a record was erased. Without the second condition on the state, SQLite does not use the index.
@@ -18,12 +17,9 @@ pub(crate) const NOTE_ERASED: &str = "UPDATE sync_log SET state = ?2 WHERE state
 impl Store {
     /// Returns the highest idx of each host in the log.
     pub fn sync_heads(&self) -> Result<Heads, StoreError> {
-        let failed = cannot("read the log of sync");
         let sql = "SELECT host, head FROM sync_hosts WHERE head > 0";
-        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
-        let rows =
-            statement.query_map([], |row| Ok((HostId::from_bytes(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs())));
-        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+        let heads: Vec<([u8; 16], i64)> = self.connection.all(sql, []).map_err(cannot("read the log of sync"))?;
+        Ok(heads.into_iter().map(|(host, head)| (HostId::from_bytes(host), head.unsigned_abs())).collect())
     }
 
     /// Returns the own records of a range, at most `most`, in the order of their idx.
@@ -32,13 +28,16 @@ impl Store {
     /// or was shared again since.
     pub fn records_to_send(&self, range: IdxRange, most: usize, scan: Scan) -> Result<Vec<Outgoing>, StoreError> {
         const ACTION: &str = "read the records to send";
-        let mut sender = Sender { connection: &self.connection, scan, shared: HashMap::new(), not_shared: Vec::new() };
+        let mut sender = Sender { connection: &self.connection, scan, not_shared: Vec::new() };
         let found = sender.records(range, most).map_err(cannot(ACTION))?;
         if !sender.not_shared.is_empty() {
             // If the project is shared again with its past, they become records again.
             self.write(ACTION, |tx| {
-                let mut statement = tx.prepare_cached("UPDATE sync_entities SET digest = NULL WHERE entity = ?1")?;
-                sender.not_shared.iter().try_for_each(|entity| statement.execute([entity.as_bytes()]).map(drop))
+                let sql = "UPDATE sync_log SET content = NULL WHERE record_id = ?1 AND entity = ?2";
+                let forget = |(entity, record): &(EntityId, RecordId)| {
+                    tx.run(sql, (record.as_bytes(), entity.as_bytes())).map(drop)
+                };
+                sender.not_shared.iter().try_for_each(forget)
             })?;
         }
         Ok(found)
@@ -47,15 +46,12 @@ impl Store {
     /// Records that the engine has the own records up to an idx.
     pub fn confirm_sent(&self, through: u64) -> Result<(), StoreError> {
         let sql = "UPDATE sync_hosts SET confirmed = min(?1, head) WHERE circle IS NOT NULL";
-        self.connection.execute(sql, [through as i64]).map(drop).map_err(cannot("record what was sent"))
+        self.connection.run(sql, [through as i64]).map(drop).map_err(cannot("record what was sent"))
     }
 
     /// Returns the headers of records whose payload is to be erased in the engine, at most `most`.
     pub fn records_to_erase(&self, most: usize) -> Result<Vec<SealedRecord>, StoreError> {
-        let failed = cannot("read what to erase");
-        let mut statement = self.connection.prepare(&open_records(most)).map_err(&failed)?;
-        let rows = statement.query_map((ERASE, i64::MAX), header).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection.all_with(&open_records(most), (ERASE, i64::MAX), header).map_err(cannot("read what to erase"))
     }
 
     /// Records that the engine was asked to erase the payloads of these records.
@@ -67,48 +63,33 @@ impl Store {
     }
 }
 
-/// A project as records refer to it.
-#[derive(Clone)]
-struct SharedProject {
-    project: ProjectId,
-    name: String,
-    /// What is older is not shared, in milliseconds.
-    since: i64,
-}
-
 /// Reads records to be sent, without keeping other processes from writing.
 struct Sender<'a> {
     connection: &'a Connection,
     scan: Scan,
-    /// Projects by their keys here; `None` for one that is not shared any more.
-    shared: HashMap<String, Option<SharedProject>>,
-    /// Entities whose project is not shared any more.
-    not_shared: Vec<EntityId>,
+    /// Entities whose project is not shared any more, with their records.
+    not_shared: Vec<(EntityId, RecordId)>,
 }
 
 impl Sender<'_> {
     fn records(&mut self, range: IdxRange, most: usize) -> rusqlite::Result<Vec<Outgoing>> {
         let Some(own) = own_row(self.connection)? else { return Ok(Vec::new()) };
-        let ahead: i64 = self
-            .connection
-            .prepare_cached("SELECT clock_ahead FROM sync_hosts WHERE id = ?1")?
-            .query_row([own], |row| row.get(0))?;
+        let ahead: i64 = self.connection.one("SELECT clock_ahead FROM sync_hosts WHERE id = ?1", [own])?;
         let sql = format!(
-            "SELECT l.record_id, h.host, l.idx, l.time, l.entity, l.content FROM sync_log l
+            "SELECT l.record_id, h.host, l.idx, l.time, l.entity, l.version, l.content FROM sync_log l
              JOIN sync_hosts h ON h.id = l.host_id
              WHERE l.host_id = ?1 AND l.idx > ?2 AND l.idx <= ?3 ORDER BY l.idx {}",
             limit(most)
         );
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let mut rows = statement.query((own, range.after as i64, range.through as i64))?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let header = header(row)?;
-            let entity: Option<[u8; 16]> = row.get(4)?;
+        let rows = self.connection.all_with(&sql, (own, range.after as i64, range.through as i64), |row| {
+            Ok((header(row)?, row.get::<_, Option<[u8; 16]>>(4)?, row.get(5)?, row.get::<_, Option<Vec<u8>>>(6)?))
+        })?;
+        let mut found = Vec::with_capacity(rows.len());
+        for (header, entity, version, tombstone) in rows {
             let content = match entity {
-                Some(entity) => self.entry(EntityId::from_bytes(entity), header.id, ahead)?,
+                Some(entity) => self.entry(EntityId::from_bytes(entity), version, header.id, ahead)?,
                 // Only a forgetting has no entity.
-                None => row.get_ref(5)?.as_blob_or_null()?.and_then(|content| Record::decode(content).ok()),
+                None => tombstone.and_then(|content| Record::decode(&content).ok()),
             };
             found.push(Outgoing { header, content });
         }
@@ -116,35 +97,31 @@ impl Sender<'_> {
     }
 
     /// Returns the content of a version of an entity; `None` if there is nothing to send any more.
-    fn entry(&mut self, entity: EntityId, record: RecordId, ahead: i64) -> rusqlite::Result<Option<Record>> {
-        let known = entities::find(self.connection, entity)?.filter(|known| known.record == record);
-        let Some(Known { table: Some(table), row: Some(row), version, .. }) = known else { return Ok(None) };
-        let raw_text = self.scan.raw_text();
-        let Some(content) = content::read(self.connection, table, row, raw_text)? else { return Ok(None) };
-        let shared = self.project(&content.project_key)?.filter(|shared| shared.since <= content.at);
-        let Some(SharedProject { project, name, .. }) = shared else {
-            self.not_shared.push(entity);
+    fn entry(
+        &mut self,
+        entity: EntityId,
+        version: u32,
+        record: RecordId,
+        ahead: i64,
+    ) -> rusqlite::Result<Option<Record>> {
+        let known = Identity::find(self.connection, entity)?;
+        let Some(known) = known.filter(|known| known.host.is_none() && known.version == version) else {
             return Ok(None);
         };
+        let raw_text = self.scan.raw_text();
+        let Some(content) = content::read(self.connection, known.table, known.row, raw_text)? else { return Ok(None) };
+        let sql = "SELECT sync_id, sync_name FROM projects WHERE project_key = ?1 AND is_shared = 1 AND since <= ?2";
+        let shared: Option<([u8; 16], String)> = self.connection.first(sql, (&content.project_key, content.at))?;
+        let Some((project, name)) = shared else {
+            self.not_shared.push((entity, record));
+            return Ok(None);
+        };
+        let project = ProjectId::from_bytes(project);
         let mut entry = content.entry(entity, project);
         entry.version = version;
         entry.project_name = name;
         // All hosts use the engine's clock.
         entry.at_ms = entry.at_ms.saturating_add_signed(-ahead);
         Ok(Some(Record::Entry(Box::new(entry))))
-    }
-
-    fn project(&mut self, key: &str) -> rusqlite::Result<Option<SharedProject>> {
-        if let Some(known) = self.shared.get(key) {
-            return Ok(known.clone());
-        }
-        let sql = "SELECT sync_id, sync_name, since FROM projects WHERE project_key = ?1 AND is_shared = 1";
-        let read = |row: &rusqlite::Row<'_>| {
-            let project = ProjectId::from_bytes(row.get(0)?);
-            Ok(SharedProject { project, name: row.get(1)?, since: row.get(2)? })
-        };
-        let found = self.connection.prepare_cached(sql)?.query_row([key], read).optional()?;
-        self.shared.insert(key.to_owned(), found.clone());
-        Ok(found)
     }
 }

@@ -1,25 +1,20 @@
-//! Takes in records of other hosts, a few in one transaction. Also how far ahead the time of a record may be, and what
-//! is stored of its texts: only what a text of this host could be.
-//!
-//! A text that this program has stored on another host is not changed: the hosts have the same.
+//! Takes in records of other hosts, a few in one transaction. Also how far ahead the time of a record may be.
 
 use std::collections::BTreeMap;
 
 use longhaul_core::Millis;
-use longhaul_core::text::cut_middle;
-use longhaul_memory::{Exchange, Kind, MadeBy, SAID_CHARS};
-use longhaul_sync::{
-    Body, BookmarkBody, Entry, HostId, Incoming, IncomingContent, ObservationBody, PromptBody, RECORD_KINDS, Record,
-    SealedRecord, SummaryBody,
-};
-use longhaul_transcript::DetailKind;
+use longhaul_sync::{Entry, HostId, Incoming, IncomingContent, RECORD_KINDS, Record, SealedRecord};
 use rusqlite::ErrorCode;
 
 use super::apply::{Applied, apply};
-use super::entities::bury;
-use super::intake_transaction::{Intake, IntakeHost};
-use super::log::{DAMAGED, DONE, ERASE, NEWER, NewRow, WAITS, append};
-use crate::{Sanitizer, Store, StoreError};
+use super::content::{self, cleaned};
+use super::identity::{Identity, bury};
+use super::intake::{Intake, IntakeHost};
+use super::log::{DAMAGED, DONE, ERASE, NEWER, NewRow, SHADOWED, WAITS};
+use crate::memory::records::RawText;
+use crate::recall::index::NewTerms;
+use crate::sql::Sql;
+use crate::{Store, StoreError};
 
 /// How many records one transaction takes in: hooks wait for it.
 const AT_ONCE: usize = 100;
@@ -118,14 +113,11 @@ impl Store {
         // Before the transaction: hooks wait for it.
         let entries = entries(some, now);
         let work = |tx: &rusqlite::Connection| {
-            let mut intake = Intake::begin(tx);
+            let mut intake = Intake { connection: tx, terms: NewTerms::default() };
             for (incoming, entry) in some.iter().zip(&entries) {
-                match arrival {
-                    Arrival::New => take_in_new(&mut intake, incoming, entry.as_ref(), &mut taken)?,
-                    Arrival::Waited => take_in_waited(&mut intake, incoming, entry.as_ref(), &mut taken)?,
-                }
+                take_in(&mut intake, incoming, arrival, entry.as_ref(), &mut taken)?;
             }
-            intake.finish()
+            intake.terms.write(tx)
         };
         let is_tombstone = |one: &Incoming| matches!(one.content, IncomingContent::Record(Record::Forgetting(_)));
         if some.iter().any(is_tombstone) {
@@ -140,15 +132,13 @@ impl Store {
 /// Returns the entries of records as they may be stored. A time that lies ahead becomes `now`: what is of the year 9999 would
 /// else be the newest for ever.
 fn entries(some: &[Incoming], now: Millis) -> Vec<Option<Entry>> {
-    let entry = |incoming: &Incoming| match &incoming.content {
-        IncomingContent::Record(Record::Entry(entry)) => {
-            let mut entry = cleaned((**entry).clone());
-            if entry.at_ms.saturating_sub(now.0) > CLOCK_MS {
-                entry.at_ms = now.0;
-            }
-            Some(entry)
+    let entry = |incoming: &Incoming| {
+        let IncomingContent::Record(Record::Entry(entry)) = &incoming.content else { return None };
+        let mut entry = cleaned((**entry).clone())?;
+        if entry.at_ms.saturating_sub(now.0) > CLOCK_MS {
+            entry.at_ms = now.0;
         }
-        _ => None,
+        Some(entry)
     };
     some.iter().map(entry).collect()
 }
@@ -166,14 +156,20 @@ fn clocks_ahead(some: &[Incoming], now: Millis) -> BTreeMap<HostId, u64> {
     clocks
 }
 
-fn take_in_new(
+fn take_in(
     intake: &mut Intake<'_>,
     incoming: &Incoming,
+    arrival: Arrival,
     entry: Option<&Entry>,
     taken: &mut TakenIn,
 ) -> rusqlite::Result<()> {
     let sealed = &incoming.sealed;
     let host = intake.host(sealed.host)?;
+    if arrival == Arrival::Waited {
+        let row = judge(intake, host, incoming, entry, taken)?;
+        taken.records += u64::from(row.replace(intake.connection, host.row, sealed.idx)?);
+        return Ok(());
+    }
     if host.is_self || sealed.idx != host.head + 1 {
         return Ok(());
     }
@@ -183,63 +179,34 @@ fn take_in_new(
     }
     taken.records += 1;
     let is_read = matches!(incoming.content, IncomingContent::Record(_));
-    let epoch = sealed.epoch().filter(|_| is_read);
-    let row = judge(intake, host, incoming, entry, taken)?;
-    append(intake.connection, host.row, sealed.idx, &row)?;
-    intake.note_taken(sealed.host, sealed.idx, epoch);
-    Ok(())
-}
-
-fn take_in_waited(
-    intake: &mut Intake<'_>,
-    incoming: &Incoming,
-    entry: Option<&Entry>,
-    taken: &mut TakenIn,
-) -> rusqlite::Result<()> {
-    let host = intake.host(incoming.sealed.host)?;
-    let row = judge(intake, host, incoming, entry, taken)?;
-    let sql = "UPDATE sync_log SET entity = ?3, version = ?4, state = ?5, project = ?6, content = ?7
-               WHERE host_id = ?1 AND idx = ?2 AND record_id = ?8 AND state > 0 AND state <> 3";
-    let changed = intake.connection.prepare_cached(sql)?.execute((
-        host.row,
-        incoming.sealed.idx as i64,
-        row.entity.map(|entity| *entity.as_bytes()),
-        row.version,
-        row.state,
-        row.project,
-        row.content,
-        row.id.as_bytes(),
-    ))?;
-    taken.records += changed as u64;
-    Ok(())
+    judge(intake, host, incoming, entry, taken)?.append(intake.connection, host.row, sealed.idx)?;
+    let epoch = sealed.epoch().filter(|_| is_read).unwrap_or_default();
+    let sql = "UPDATE sync_hosts SET head = ?2, epoch = max(epoch, ?3) WHERE id = ?1";
+    intake.connection.run(sql, (host.row, sealed.idx as i64, epoch)).map(drop)
 }
 
 /// Applies a record; returns its row for the log.
-fn judge<'a>(
+fn judge(
     intake: &mut Intake<'_>,
     host: IntakeHost,
-    incoming: &'a Incoming,
+    incoming: &Incoming,
     entry: Option<&Entry>,
     taken: &mut TakenIn,
-) -> rusqlite::Result<NewRow<'a>> {
+) -> rusqlite::Result<NewRow> {
     let sealed = &incoming.sealed;
     let row = |state: i64| NewRow::of(sealed.id, sealed.time_ms, state);
-    let kept = sealed.payload.as_deref();
+    let is_of_replaced_key = is_of_replaced_key(host, sealed);
     match (&incoming.content, entry) {
         (IncomingContent::Forgotten, _) => Ok(row(DONE)),
         (IncomingContent::Later, _) => {
             taken.waiting += 1;
-            Ok(NewRow { version: RECORD_KINDS, content: kept, ..row(NEWER) })
+            Ok(NewRow { version: RECORD_KINDS, content: sealed.payload.clone(), ..row(NEWER) })
         }
-        (IncomingContent::Record(_), _) if is_of_replaced_key(host, sealed) => {
-            taken.damaged += 1;
-            Ok(row(DAMAGED))
-        }
-        (IncomingContent::Record(Record::Forgetting(forgotten)), _) => {
-            intake.expect_change()?;
+        (IncomingContent::Record(Record::Forgetting(forgotten)), _) if !is_of_replaced_key => {
+            intake.terms.write(intake.connection)?;
             let mut is_refused = false;
             for entity in forgotten {
-                match bury(intake.connection, *entity, host, sealed.id)? {
+                match bury(intake.connection, *entity, host)? {
                     Some(had_row) => taken.forgotten += u64::from(had_row),
                     None => is_refused = true,
                 }
@@ -248,22 +215,21 @@ fn judge<'a>(
             taken.refused += u64::from(is_refused);
             Ok(row(DONE))
         }
-        (IncomingContent::Record(Record::Entry(_)), Some(entry)) => {
+        (IncomingContent::Record(Record::Entry(_)), Some(entry)) if !is_of_replaced_key => {
+            let applied = apply(intake, host, sealed, entry)?;
+            taken.applied += u64::from(applied == Applied::Changed);
+            taken.waiting += u64::from(applied == Applied::NotShared);
+            taken.refused += u64::from(applied == Applied::Refused);
             let known = NewRow { entity: Some(entry.entity), version: entry.version, ..row(DONE) };
-            Ok(match apply(intake, host, sealed, entry)? {
-                Applied::Changed => {
-                    taken.applied += 1;
-                    known
-                }
-                Applied::Known => known,
+            Ok(match applied {
+                // What this host has written itself, under an earlier id, is not sent again.
+                Applied::Changed if host.is_own => NewRow { content: own_digest(intake, entry)?, ..known },
+                Applied::Changed | Applied::Known | Applied::Refused => known,
+                Applied::Shadowed => NewRow { state: SHADOWED, ..known },
                 Applied::Forgotten => NewRow { state: ERASE, ..known },
                 Applied::NotShared => {
-                    taken.waiting += 1;
-                    NewRow { state: WAITS, project: Some(*entry.project.as_bytes()), content: kept, ..known }
-                }
-                Applied::Refused => {
-                    taken.refused += 1;
-                    known
+                    let project = Some(*entry.project.as_bytes());
+                    NewRow { state: WAITS, project, content: sealed.payload.clone(), ..known }
                 }
             })
         }
@@ -272,6 +238,13 @@ fn judge<'a>(
             Ok(row(DAMAGED))
         }
     }
+}
+
+/// Returns the digest of the row that an entry has become.
+fn own_digest(intake: &Intake<'_>, entry: &Entry) -> rusqlite::Result<Option<Vec<u8>>> {
+    let Some(known) = Identity::find(intake.connection, entry.entity)? else { return Ok(None) };
+    let content = content::read(intake.connection, known.table, known.row, RawText::Without)?;
+    Ok(content.map(|content| content.entry(entry.entity, entry.project).digest().to_vec()))
 }
 
 /// Returns whether a record was encrypted with a key that its host has replaced before: whoever has left the circle has it.
@@ -290,108 +263,4 @@ fn is_of_record(error: &StoreError) -> bool {
             ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig | ErrorCode::Unknown
         ),
     }
-}
-
-/// The longest line: a title, a fact, a path.
-const LINE_CHARS: usize = 2_000;
-
-/// The longest name: of a tool, of a commit.
-const NAME_CHARS: usize = 200;
-
-/// How many lines a list has at most.
-const LIST_LINES: usize = 500;
-
-/// How many requests a summary has at most.
-const EXCHANGES: usize = 20;
-
-/// Returns an entry of another host as it may be stored.
-fn cleaned(mut entry: Entry) -> Entry {
-    let body = match entry.body {
-        Body::Prompt(body) => Body::Prompt(prompt(body)),
-        Body::Observation(body) => Body::Observation(observation(body)),
-        Body::Note(body) => Body::Note(observation(body)),
-        Body::Summary(body) => Body::Summary(summary(body)),
-        Body::Bookmark(body) => Body::Bookmark(bookmark(body)),
-    };
-    entry.body = body;
-    entry
-}
-
-fn prompt(mut body: PromptBody) -> PromptBody {
-    body.prompt = Sanitizer::default().capped(&body.prompt);
-    body.reply = Sanitizer::default().reply(&body.reply);
-    body
-}
-
-fn observation(mut body: ObservationBody) -> ObservationBody {
-    let kind = Kind::from_name(&body.observed).unwrap_or(Kind::Discovery);
-    body.made_by = maker(&body.made_by, kind == Kind::Note);
-    body.observed = kind.as_str().to_owned();
-    body.tool = line(&body.tool, NAME_CHARS);
-    body.title = line(&body.title, LINE_CHARS);
-    body.narrative = passage(&body.narrative);
-    body.facts = list(&body.facts);
-    body.files_read = list(&body.files_read);
-    body.files_modified = list(&body.files_modified);
-    body.command_key = body.command_key.map(|key| line(&key, LINE_CHARS));
-    body.input = body.input.map(|text| Sanitizer::default().detail(DetailKind::ToolInput, "", &text));
-    body.output = body.output.map(|text| Sanitizer::default().detail(DetailKind::ToolOutput, "", &text));
-    body
-}
-
-fn summary(mut body: SummaryBody) -> SummaryBody {
-    body.made_by = maker(&body.made_by, false);
-    for text in
-        [&mut body.request, &mut body.investigated, &mut body.learned, &mut body.completed, &mut body.next_steps]
-    {
-        *text = passage(text);
-    }
-    body.exchanges = body.exchanges.map(|text| {
-        let mut exchanges = Exchange::from_json(&text);
-        exchanges.truncate(EXCHANGES);
-        for exchange in &mut exchanges {
-            exchange.asked = line(&exchange.asked, LINE_CHARS);
-            exchange.outcome = line(&exchange.outcome, LINE_CHARS);
-        }
-        Exchange::to_json(&exchanges)
-    });
-    body
-}
-
-fn bookmark(mut body: BookmarkBody) -> BookmarkBody {
-    body.note = body.note.map(|text| line(&text, LINE_CHARS));
-    body.git_commit = body.git_commit.map(|commit| line(&commit, NAME_CHARS));
-    body
-}
-
-/// Returns who has written a text. Only a note is a person's: a summary of a person is overwritten by nothing.
-fn maker(name: &str, is_note: bool) -> String {
-    let maker = MadeBy::from_name(name).unwrap_or(MadeBy::Rule);
-    let maker = if maker == MadeBy::Person && !is_note { MadeBy::Model } else { maker };
-    maker.as_str().to_owned()
-}
-
-fn list(lines: &[String]) -> Vec<String> {
-    lines.iter().take(LIST_LINES).map(|text| line(text, LINE_CHARS)).collect()
-}
-
-/// Returns a text as one line. One that is a line already stays as it is.
-fn line(text: &str, max: usize) -> String {
-    let text = Sanitizer::default().clean(text);
-    if text.chars().any(char::is_control) || is_longer(&text, max) {
-        return Sanitizer::default().line(&text, max);
-    }
-    text
-}
-
-/// Returns a text without control characters; line breaks and tabs stay.
-fn passage(text: &str) -> String {
-    let text = Sanitizer::default().clean(text);
-    let is_printable = |c: char| matches!(c, '\n' | '\t') || !c.is_control();
-    let text = if text.chars().all(is_printable) { text } else { text.chars().filter(|c| is_printable(*c)).collect() };
-    if is_longer(&text, SAID_CHARS) { cut_middle(&text, SAID_CHARS) } else { text }
-}
-
-fn is_longer(text: &str, max: usize) -> bool {
-    text.len() > max && text.chars().count() > max
 }

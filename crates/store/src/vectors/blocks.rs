@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use longhaul_memory::embedding::{Vector, dot, similarity};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::{VectorModel, number_of};
+use crate::sql::Sql;
 use crate::{RecordId, What};
 
 /// Vectors in a block.
@@ -30,7 +31,7 @@ const CANDIDATES_PER_RESULT: usize = 8;
 /// Returns the bytes that a model's vectors take, by the number of its blocks.
 pub(super) fn bytes(connection: &Connection, model: &VectorModel) -> rusqlite::Result<u64> {
     let sql = "SELECT count(*) FROM vector_blocks WHERE model_id = ?1";
-    let blocks: i64 = connection.prepare_cached(sql)?.query_row([model.id], |row| row.get(0))?;
+    let blocks: i64 = connection.one(sql, [model.id])?;
     Ok(blocks.unsigned_abs() * SLOTS as u64 * ((model.dims + KEY) as u64 + SLOT_ROW))
 }
 
@@ -41,7 +42,7 @@ pub(super) fn clear(connection: &Connection, record: RecordId, model: Option<&Ve
                RETURNING model_id, slot";
     let key = (number_of(record.what), record.id, model.map(|model| model.id));
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    let slots: Vec<(i64, i64)> = connection.prepare_cached(sql)?.query_map(key, read)?.collect::<Result<_, _>>()?;
+    let slots: Vec<(i64, i64)> = connection.all_with(sql, key, read)?;
     let sql = format!(
         "UPDATE vector_blocks SET
              keys = CAST(substr(keys, 1, ?3 * {KEY}) || zeroblob({KEY}) || substr(keys, (?3 + 1) * {KEY} + 1) AS BLOB),
@@ -51,7 +52,7 @@ pub(super) fn clear(connection: &Connection, record: RecordId, model: Option<&Ve
     );
     for (model, slot) in slots {
         let (block, place) = (slot / SLOTS as i64, slot % SLOTS as i64);
-        connection.prepare_cached(&sql)?.execute((model, block, place))?;
+        connection.run(&sql, (model, block, place))?;
     }
     Ok(())
 }
@@ -111,10 +112,7 @@ impl<'a> Writer<'a> {
         block.slot += 1;
         let sql = "INSERT INTO vector_slots (what, record_id, model_id, part, slot) VALUES (?1, ?2, ?3, ?4, ?5)";
         let place = block.number * SLOTS as i64 + slot as i64;
-        connection
-            .prepare_cached(sql)?
-            .execute((number_of(record.what), record.id, model.id, part as i64, place))
-            .map(drop)
+        connection.run(sql, (number_of(record.what), record.id, model.id, part as i64, place)).map(drop)
     }
 
     /// Writes the blocks that are being filled.
@@ -129,10 +127,7 @@ impl OpenBlock {
         let first = owner.unwrap_or_default() * NUMBERS;
         let sql = "SELECT block, keys, vectors FROM vector_blocks WHERE model_id = ?1 AND block BETWEEN ?2 AND ?3
                    ORDER BY block DESC LIMIT 1";
-        let last: Option<(i64, Vec<u8>, Vec<u8>)> = connection
-            .prepare_cached(sql)?
-            .query_row((model.id, first, first + NUMBERS - 1), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .optional()?;
+        let last: Option<(i64, Vec<u8>, Vec<u8>)> = connection.first(sql, (model.id, first, first + NUMBERS - 1))?;
         let Some((number, keys, vectors)) = last else { return Ok(Self::empty(model, owner, first)) };
         if keys.len() != SLOTS * KEY || vectors.len() != SLOTS * model.dims {
             return Ok(Self::empty(model, owner, number + 1));
@@ -148,14 +143,14 @@ impl OpenBlock {
     fn write(&self, connection: &Connection, model: &VectorModel) -> rusqlite::Result<()> {
         let sql = "INSERT INTO vector_blocks (model_id, block, keys, vectors) VALUES (?1, ?2, ?3, ?4)
                    ON CONFLICT DO UPDATE SET keys = excluded.keys, vectors = excluded.vectors";
-        connection.prepare_cached(sql)?.execute((model.id, self.number, &self.keys, &self.vectors)).map(drop)
+        connection.run(sql, (model.id, self.number, &self.keys, &self.vectors)).map(drop)
     }
 }
 
 /// Returns the owner of the blocks for the vectors of a project.
 fn owner_of(connection: &Connection, project: i64) -> rusqlite::Result<Owner> {
     let sql = "SELECT count(*) FROM (SELECT 1 FROM prompts WHERE project_id = ?1 LIMIT ?2)";
-    let prompts: i64 = connection.prepare_cached(sql)?.query_row((project, LARGE_PROJECT), |row| row.get(0))?;
+    let prompts: i64 = connection.one(sql, (project, LARGE_PROJECT))?;
     Ok((prompts >= LARGE_PROJECT).then_some(project))
 }
 

@@ -7,12 +7,13 @@
 use longhaul_core::Millis;
 use longhaul_memory::Kind;
 use longhaul_memory::embedding::Vector;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::blocks::{self, Writer};
 use super::{VectorModel, number_of};
 use crate::memory::records::texts;
 use crate::recall::replies;
+use crate::sql::Sql;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// Characters of a part. The mean over a longer text says little about each of its sentences.
@@ -60,26 +61,28 @@ pub(super) fn read_parts(
 ) -> rusqlite::Result<Option<RecordParts>> {
     let found: Option<Read> = match record.what {
         What::Prompt => prompt(connection, record.id, open_since)?,
-        What::Observation => connection
-            .prepare_cached(&format!(
+        What::Observation => connection.first_with(
+            &format!(
                 "SELECT t.project_id, {FOLDER}, t.title, t.narrative, t.facts FROM observations t WHERE t.id = ?1"
-            ))?
-            .query_row([record.id], |row| {
+            ),
+            [record.id],
+            |row| {
                 let facts = texts(&row.get::<_, String>(4)?).join("\n");
                 let text = [row.get::<_, String>(2)?, row.get(3)?, facts].join("\n");
                 Ok((row.get(0)?, row.get(1)?, text, false))
-            })
-            .optional()?,
-        What::Summary => connection
-            .prepare_cached(&format!(
+            },
+        )?,
+        What::Summary => connection.first_with(
+            &format!(
                 "SELECT t.project_id, {FOLDER}, t.request, t.investigated, t.learned, t.completed, t.next_steps
                  FROM session_summaries t WHERE t.id = ?1"
-            ))?
-            .query_row([record.id], |row| {
+            ),
+            [record.id],
+            |row| {
                 let texts = (2..=6).map(|column| row.get::<_, String>(column)).collect::<Result<Vec<_>, _>>()?;
                 Ok((row.get(0)?, row.get(1)?, texts.join("\n"), false))
-            })
-            .optional()?,
+            },
+        )?,
     };
     Ok(found.map(|(project, folder, text, is_open)| RecordParts {
         id: record,
@@ -101,7 +104,7 @@ fn prompt(connection: &Connection, id: i64, open_since: i64) -> rusqlite::Result
     );
     type Row = (i64, String, String, i64, Option<i64>);
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
-    let found: Option<Row> = connection.prepare_cached(&sql)?.query_row([id], read).optional()?;
+    let found: Option<Row> = connection.first_with(&sql, [id], read)?;
     let Some((project, folder, prompt, at, next)) = found else { return Ok(None) };
     let is_open = next.is_none() && at >= open_since;
     let replied = replies::to_prompt(connection, id)?;
@@ -237,8 +240,7 @@ fn stretch(connection: &Connection, model: &VectorModel, what: What) -> rusqlite
          FROM indexes WHERE id = ?1"
     );
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let found: Option<(i64, Option<i64>, Option<i64>)> =
-        connection.prepare_cached(&sql)?.query_row([model.id], read).optional()?;
+    let found: Option<(i64, Option<i64>, Option<i64>)> = connection.first_with(&sql, [model.id], read)?;
     let Some((newest, lowest, highest)) = found else { return Ok(None) };
     let range = lowest.zip(highest);
     let size = if what == What::Observation { STRIDE } else { AT_ONCE };
@@ -262,7 +264,7 @@ fn eligible(connection: &Connection, what: What, from: i64, to: i64) -> rusqlite
             .to_owned(),
     };
     let sql = format!("SELECT id FROM {} t WHERE id BETWEEN ?1 AND ?2 AND {condition} ORDER BY id", what.table());
-    connection.prepare_cached(&sql)?.query_map((from, to), |row| row.get(0))?.collect()
+    connection.all(&sql, (from, to))
 }
 
 impl Store {
@@ -292,20 +294,20 @@ impl Store {
 pub(crate) fn have_changed(connection: &Connection, RecordId { what, id }: RecordId) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO vector_slots (model_id, what, record_id, part)
                SELECT DISTINCT model_id, what, record_id, -1 FROM vector_slots WHERE what = ?1 AND record_id = ?2";
-    connection.prepare_cached(sql)?.execute((number_of(what), id)).map(drop)
+    connection.run(sql, (number_of(what), id)).map(drop)
 }
 
 /// Deletes the vectors of a record before it is deleted.
 pub(crate) fn delete(connection: &Connection, record: RecordId) -> rusqlite::Result<()> {
     blocks::clear(connection, record, None)?;
     let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2";
-    connection.prepare_cached(sql)?.execute((number_of(record.what), record.id)).map(drop)
+    connection.run(sql, (number_of(record.what), record.id)).map(drop)
 }
 
 /// Returns whether a model is still the same. The number of a deleted one is used again.
 fn is_known(connection: &Connection, model: &VectorModel) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM indexes WHERE id = ?1 AND name = ?2 AND form = ?3";
-    connection.prepare_cached(sql)?.exists((model.id, &model.name, model.dims as i64))
+    connection.has(sql, (model.id, &model.name, model.dims as i64))
 }
 
 /// What becomes of a record whose vectors were computed.
@@ -377,10 +379,7 @@ fn put_all(
 /// Returns whether a record whose vectors are complete has changed since.
 fn has_changed(connection: &Connection, model: &VectorModel, record: RecordId) -> rusqlite::Result<bool> {
     let sql = "SELECT bytes FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3 AND part = -1";
-    let before: Option<Option<i64>> = connection
-        .prepare_cached(sql)?
-        .query_row((number_of(record.what), record.id, model.id), |row| row.get(0))
-        .optional()?;
+    let before: Option<Option<i64>> = connection.first(sql, (number_of(record.what), record.id, model.id))?;
     let now = read_parts(connection, record, i64::MAX)?.map(|found| found.bytes());
     Ok(before.zip(now).is_some_and(|(before, now)| before != Some(now)))
 }
@@ -394,13 +393,13 @@ fn examine_again(
 ) -> rusqlite::Result<()> {
     let sql =
         "INSERT OR REPLACE INTO vector_slots (model_id, what, record_id, part, bytes) VALUES (?1, ?2, ?3, -1, ?4)";
-    connection.prepare_cached(sql)?.execute((model.id, number_of(what), id, bytes)).map(drop)
+    connection.run(sql, (model.id, number_of(what), id, bytes)).map(drop)
 }
 
 /// Removes the mark of a record that need not be examined again.
 fn settle(connection: &Connection, model: &VectorModel, RecordId { what, id }: RecordId) -> rusqlite::Result<()> {
     let sql = "DELETE FROM vector_slots WHERE what = ?1 AND record_id = ?2 AND model_id = ?3 AND part = -1";
-    connection.prepare_cached(sql)?.execute((number_of(what), id, model.id)).map(drop)
+    connection.run(sql, (number_of(what), id, model.id)).map(drop)
 }
 
 fn mark_range(connection: &Connection, model: &VectorModel, waiting: &Waiting) -> rusqlite::Result<()> {
@@ -409,7 +408,7 @@ fn mark_range(connection: &Connection, model: &VectorModel, waiting: &Waiting) -
     let sql = "UPDATE indexes SET ranges = json_set(ranges, ?2, json_array(
                    min(coalesce(ranges ->> (?2 || '[0]'), ?3), ?3), max(coalesce(ranges ->> (?2 || '[1]'), ?4), ?4)))
                WHERE id = ?1";
-    connection.prepare_cached(sql)?.execute((model.id, range, from, to)).map(drop)
+    connection.run(sql, (model.id, range, from, to)).map(drop)
 }
 
 #[cfg(test)]

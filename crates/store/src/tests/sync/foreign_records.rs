@@ -49,10 +49,10 @@ fn prompt(text: &str) -> PromptBody {
 
 impl Machine {
     /// Returns the entity of the only row of a table.
-    fn entity(&self, what: i64) -> EntityId {
-        let sql = "SELECT entity FROM sync_entities WHERE what = ?1 AND row_id IS NOT NULL";
-        let bytes = self.store.connection.query_row(sql, [what], |row| row.get(0)).unwrap();
-        EntityId::from_bytes(bytes)
+    fn entity(&self, what: usize) -> EntityId {
+        let table = ["turns", "observations", "session_summaries"][what];
+        let sql = format!("SELECT uid FROM {table} WHERE uid IS NOT NULL");
+        EntityId::from_bytes(self.store.connection.query_row(&sql, [], |row| row.get(0)).unwrap())
     }
 
     /// Returns everything that a hook reads of the sessions of this machine.
@@ -122,7 +122,7 @@ fn a_forged_version_gives_no_right_to_forget() {
             (1, Body::Observation(observation("hacked", None))),
             (2, Body::Summary(summary("hacked"))),
         ];
-        let entities: Vec<EntityId> = forged.iter().map(|what| a.entity(*what as i64)).collect();
+        let entities: Vec<EntityId> = forged.iter().map(|what| a.entity(*what)).collect();
         for ((_, body), entity) in bodies.into_iter().filter(|(what, _)| forged.contains(what)).zip(&entities) {
             let mut forged = entry(*entity, "s-a", body);
             (forged.version, forged.project) = (version, project);
@@ -253,4 +253,47 @@ fn a_database_that_is_busy_makes_no_record_a_damaged_one() {
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(b.store.take_in_records(&page, Millis(b.now)).unwrap().applied, 1);
     assert_eq!(b.store.sync_counts().unwrap().damaged, 0);
+}
+
+/// A member names another's prompt, call and summary under ids of its own, and has those forgotten.
+#[test]
+fn another_entity_of_the_same_thing_gives_no_right_to_forget() {
+    for id in [0x00, 0xff] {
+        let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
+        a.prompt("s-a", "why does it fail", "a library is missing");
+        a.call("s-a", "Ran make");
+        a.summary("s-a", "build");
+        settle(&mut [&mut a, &mut b], &mut engine);
+        let before = a.dump();
+        let mallory = HostId::from_bytes([id; 16]);
+        let call: String =
+            a.store.connection.query_row("SELECT tool_use_id FROM observations", [], |r| r.get(0)).unwrap();
+        let mut same = prompt("why does it fail");
+        (same.number, same.reply) = (1, "made up".to_owned());
+        let bodies = [
+            ("prompt", Body::Prompt(same)),
+            ("call", Body::Observation(observation("made up", Some(&call)))),
+            ("summary", Body::Summary(summary("made up"))),
+        ];
+        let mut entities = Vec::new();
+        for (name, body) in bodies {
+            let mut forged = entry(new_entity(name), "s-a", body);
+            (forged.version, forged.at_ms) = (999, 1_000_001_000);
+            entities.push(forged.entity);
+            engine.forge(mallory, record(forged));
+        }
+        let mut c = Machine::sharing("c");
+        for machine in [&mut a, &mut b, &mut c] {
+            machine.exchange(&mut engine);
+        }
+        assert_eq!(a.dump(), before);
+        assert_eq!(b.dump(), c.dump(), "the newer version counts, whichever came first");
+        engine.forge(mallory, Record::Forgetting(entities));
+        settle(&mut [&mut a, &mut b, &mut c], &mut engine);
+        assert_eq!(c.dump(), before);
+        // The writer still can.
+        a.store.forget_session("s-a", Millis(a.now)).unwrap();
+        settle(&mut [&mut a, &mut b, &mut c], &mut engine);
+        assert_eq!(c.dump(), [""; 0]);
+    }
 }

@@ -72,7 +72,8 @@ fn a_forged_forgetting_deletes_nothing_of_another_host() {
         let (mut a, mut b, mut engine) = two_with_secret();
         // The order of the ids decides which records are fetched first.
         let mallory = HostId::from_bytes([id; 16]);
-        let sql = "SELECT entity FROM sync_entities ORDER BY 1";
+        let sql = "SELECT uid FROM turns WHERE uid IS NOT NULL
+                   UNION SELECT uid FROM session_summaries ORDER BY 1";
         let mut entities: Vec<EntityId> = a
             .store
             .connection

@@ -43,15 +43,8 @@ fn act() -> impl Strategy<Value = Act> {
 /// Forgets something that the machine has made: what others have made is forgotten on this machine only.
 fn forget_one(machine: &Machine, pick: u8) {
     let mut records = Vec::new();
-    for (number, (what, table)) in
-        [(What::Prompt, "prompts"), (What::Observation, "observations"), (What::Summary, "session_summaries")]
-            .into_iter()
-            .enumerate()
-    {
-        let sql = format!(
-            "SELECT id FROM {table} WHERE id NOT IN (SELECT row_id FROM sync_entities JOIN sync_hosts h ON h.id = host_id
-                 WHERE what = {number} AND row_id IS NOT NULL AND NOT h.is_own) ORDER BY id"
-        );
+    for what in What::ALL {
+        let sql = format!("SELECT id FROM {} WHERE host_id IS NULL ORDER BY id", what.table());
         let mut statement = machine.store.connection.prepare(&sql).unwrap();
         let ids: Vec<i64> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         records.extend(ids.into_iter().map(|id| RecordId { what, id }));
