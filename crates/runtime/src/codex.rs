@@ -204,7 +204,7 @@ pub fn remember_turns<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow,
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Remembers the prompt of a turn. Returns whether anything of the turn may be stored.
+    /// Returns whether anything of the turn may be stored.
     fn remember_prompt(&self, store: &Store, session: &Session, turn: &Turn) -> Result<bool, Error> {
         let id = session.session.as_str();
         let Some(prompt) = turn.prompt.as_ref().filter(|_| turn.origin.is_person()) else {

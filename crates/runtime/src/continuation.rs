@@ -42,7 +42,6 @@ pub(crate) fn settings(own: &Config, home: &Home, project: Option<&Path>) -> con
 /// own history.
 pub(crate) struct Course {
     pub(crate) settings: config::Continuation,
-    /// How long a step may take.
     pub(crate) step: Duration,
     pub(crate) can_type: bool,
 }
@@ -59,7 +58,6 @@ impl Course {
         rules
     }
 
-    /// Applies an occasion to a plan.
     pub(crate) fn meet(&self, plan: &Plan, occasion: &Occasion<'_>, remaining: &[String], now: Millis) -> PlanOutcome {
         plan.meet(occasion, &self.rules(remaining), now)
     }

@@ -15,7 +15,6 @@ use crate::bounded_read::{self, Links};
 /// Maximum number of bytes read from a file of a project.
 const MAX_FOREIGN: u64 = bounded_read::SMALL;
 
-/// The random bytes of the system.
 const RANDOM_SOURCE: &str = "/dev/urandom";
 
 /// Reads a file of a project, which is untrusted: no link is followed, only a regular file is read, and no more than 64
@@ -49,7 +48,6 @@ pub fn since_epoch(time: SystemTime) -> Option<Millis> {
     Some(Millis(time.duration_since(UNIX_EPOCH).ok()?.as_millis() as u64))
 }
 
-/// Returns random bytes.
 pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     let read = File::open(RANDOM_SOURCE).and_then(|mut file| file.read_exact(&mut bytes));
@@ -62,7 +60,6 @@ pub fn random<const N: usize>() -> Result<[u8; N], Error> {
 pub struct RandomBytes(BufReader<File>);
 
 impl RandomBytes {
-    /// Opens the source.
     pub fn open() -> Result<Self, Error> {
         let file = File::open(RANDOM_SOURCE);
         file.map(|file| Self(BufReader::with_capacity(4096, file))).map_err(Self::failed)
@@ -80,7 +77,6 @@ impl RandomBytes {
     }
 }
 
-/// Appends a line to a file.
 pub(crate) fn append_line(path: &Path, line: &str) -> Result<(), Error> {
     let mut file = open_append(path)?;
     file.write_all(format!("{line}\n").as_bytes()).map_err(|source| Error::Write { path: path.to_owned(), source })

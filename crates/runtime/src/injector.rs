@@ -19,24 +19,14 @@ use crate::{
 /// Interval at which the database is checked for the errand.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// When the text is to be typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
-    /// When Claude Code is idle.
-    Idle,
-    /// During the running turn if the submit key cannot answer a dialog; otherwise when Claude Code is idle.
-    Soon,
-}
-
-impl When {
-    const ALL: [Self; 2] = [Self::Idle, Self::Soon];
-
-    /// Returns the name in the arguments of the injector.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Soon => "soon",
-        }
+longhaul_core::named! {
+    /// When the text is to be typed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum When {
+        /// When Claude Code is idle.
+        Idle = "idle",
+        /// During the running turn if the submit key cannot answer a dialog; otherwise when Claude Code is idle.
+        Soon = "soon",
     }
 }
 
@@ -92,8 +82,8 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
 
 fn parse(args: &[String]) -> Option<(SessionId, Receipt, When, Ticket, &str)> {
     let [session, kind, when, ticket, text] = args else { return None };
-    let receipt = Receipt::ALL.into_iter().find(|receipt| receipt.name() == kind)?;
-    let when = When::ALL.into_iter().find(|known| known.name() == when)?;
+    let receipt = Receipt::from_name(kind)?;
+    let when = When::from_name(when)?;
     Some((SessionId::new(session)?, receipt, when, Ticket(ticket.parse().ok()?), text))
 }
 

@@ -454,7 +454,6 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    /// Starts a command.
     pub(crate) fn new(mut command: Command, program: &str, limit: Duration) -> Result<Self, Error> {
         let child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
         Ok(Self { child, program: program.to_owned(), limit, deadline: Instant::now() + limit })

@@ -30,9 +30,7 @@ const WIDE_PIPE: usize = 1024 * 1024;
 /// Why the payload could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StdinError {
-    /// It did not arrive in time.
     TimedOut,
-    /// It is too large.
     TooLarge,
     /// Standard input could not be read.
     Failed(Errno),

@@ -48,7 +48,6 @@ pub struct Prepared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Destination {
-    /// That of the snapshot with this number.
     Snapshot(i64),
     /// That before the last restore, which is taken back.
     BeforeRestore,
@@ -77,18 +76,15 @@ impl Goal {
     }
 }
 
-/// A restore that was carried out.
 #[derive(Debug)]
 pub struct Restored {
     /// What was changed.
     pub plan: RestorePlan,
     /// Paths that were changed by another program meanwhile and were not touched.
     pub conflicts: Vec<Vec<u8>>,
-    /// The snapshot of the state before.
     pub before: Snapshot,
 }
 
-/// An interrupted restore that was finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
     /// The state to which it led.
@@ -138,7 +134,6 @@ pub struct Announced {
     place: Place,
 }
 
-/// Announces the restore of a snapshot.
 pub fn announce(place: &Place, snapshot: i64) -> Result<Announced, Error> {
     place.create_dir()?;
     journal::announce(place, snapshot)?;

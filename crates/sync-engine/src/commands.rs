@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fs2::FileExt;
+use longhaul_core::text::error_chain;
 use longhaul_core::{Config, Env};
 use longhaul_runtime::sync::{self, AUTOMATIC};
 use longhaul_runtime::{Home, files, waiting_times};
@@ -29,16 +30,12 @@ mod tests;
 /// Why a command has failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
-    /// This machine has a circle already.
     #[error("this machine has a circle already: `longhaul sync leave` first")]
     HasCircle,
-    /// The code is not one.
     #[error(transparent)]
     Code(#[from] longhaul_sync::JoinCodeError),
-    /// The key is missing.
     #[error("no key: {0} does not exist; `longhaul sync join CODE` stores it again")]
     NoKey(String),
-    /// The key cannot be read.
     #[error("the key in {origin} cannot be used: {problem}")]
     BadKey {
         /// The file or setting.
@@ -46,19 +43,14 @@ pub(crate) enum CommandError {
         /// What is wrong with it.
         problem: longhaul_sync::WordsError,
     },
-    /// Another process exchanges records.
     #[error("another exchange is running: try again when it has ended")]
     Busy,
-    /// The arguments are wrong.
     #[error("usage: longhaul sync init ADDRESS | join CODE | now | rotate | leave | key | code")]
     Usage,
-    /// Standard input or output failed.
     #[error("cannot read the input or print the answer")]
     Terminal(#[from] io::Error),
-    /// The exchange failed.
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
-    /// A file failed.
     #[error(transparent)]
     File(#[from] longhaul_runtime::Error),
 }
@@ -84,14 +76,7 @@ impl From<longhaul_sync::CircleError> for CommandError {
 impl CommandError {
     /// Returns the message and its causes on one line.
     pub(crate) fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
-        text
+        error_chain(self)
     }
 }
 

@@ -31,7 +31,6 @@ const SCHEMA: i64 = 1;
 /// The file with the number of the layout.
 const SCHEMA_FILE: &str = "longhaul-sync-schema";
 
-/// A folder as an engine.
 #[derive(Debug)]
 pub struct Folder {
     dir: PathBuf,
@@ -167,7 +166,7 @@ impl Engine for Folder {
         let mut sorted = places.to_vec();
         sorted.sort_unstable();
         let mut erased = Vec::new();
-        for of_host in sorted.chunk_by(|one, other| one.host == other.host) {
+        for of_host in sorted.chunk_by(|record, other| record.host == other.host) {
             let files = self.records(of_host[0].host);
             erased.extend(files.erase(of_host).map_err(|error| self.failed(&error))?);
         }

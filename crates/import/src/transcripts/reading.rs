@@ -296,8 +296,8 @@ fn latest(turn: &Turn) -> Millis {
     calls.chain(replies).chain(turn.at).max().unwrap_or_default()
 }
 
-fn keep_newest<T>(kept: &mut VecDeque<T>, one: T) {
-    kept.push_back(one);
+fn keep_newest<T>(kept: &mut VecDeque<T>, item: T) {
+    kept.push_back(item);
     if kept.len() > SUMMED_UP {
         kept.pop_front();
     }

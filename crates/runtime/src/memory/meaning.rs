@@ -124,7 +124,6 @@ impl Meaning {
         Ok(store.nearest(&model, project_key, &query, most)?)
     }
 
-    /// Returns what is compared with a question.
     fn compared(&self, text: &str) -> Result<Compared, Error> {
         match &self.file {
             _ if !is_short(text) => Ok(Compared::Nothing),
@@ -172,7 +171,6 @@ pub fn endpoint_model(model: &str) -> String {
 /// Maximum length of a question that is sent to the worker, in bytes.
 const MAX_QUESTION: usize = 2_000;
 
-/// Encodes a text for a URL.
 fn percent_encoded(text: &str) -> String {
     let mut end = text.len().min(MAX_QUESTION);
     while !text.is_char_boundary(end) {
@@ -191,7 +189,6 @@ fn percent_encoded(text: &str) -> String {
 /// The path of the model inside a bundle, beside `bin/`.
 const IN_BUNDLE: &str = "model/static.lhvec";
 
-/// An open model file.
 #[derive(Debug)]
 struct ModelFile {
     path: PathBuf,
@@ -227,7 +224,6 @@ impl ModelFile {
         Ok(Self { path: path.to_owned(), file, identity, vocabulary })
     }
 
-    /// Returns the id of the model.
     fn id(&self) -> &str {
         self.vocabulary.id()
     }
@@ -434,7 +430,6 @@ pub(crate) fn lacks_vectors(env: &Env, home: &Home, config: &Config, store: &Sto
     }
 }
 
-/// The models that compute vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelsState {
     /// The id of the model file, or why it cannot be used; `None` if there is none.
@@ -443,7 +438,6 @@ pub struct ModelsState {
     pub endpoint: Option<EndpointState>,
 }
 
-/// An endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointState {
     /// The name under which its vectors are stored.

@@ -41,9 +41,7 @@ enum State {
 /// What came of a salvage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done.
     Done(Salvaged),
-    /// It was done before.
     DoneBefore,
     /// Another process salvages something.
     Busy,
@@ -58,7 +56,7 @@ impl Home {
         };
         let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_one));
         let mut found: Vec<SetAside> = named.map(|entry| SetAside::of(entry.path())).collect();
-        found.sort_by(|one, other| one.path.cmp(&other.path));
+        found.sort_by(|first, other| first.path.cmp(&other.path));
         found
     }
 }
@@ -163,9 +161,9 @@ pub fn salvage(env: &Env, home: &Home, config: &Config, path: &Path, finish: imp
 }
 
 /// Returns whether two paths lead to one file.
-fn is_same(one: &Path, other: &Path) -> bool {
-    match (one.metadata(), other.metadata()) {
-        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+fn is_same(first: &Path, other: &Path) -> bool {
+    match (first.metadata(), other.metadata()) {
+        (Ok(first), Ok(other)) => (first.dev(), first.ino()) == (other.dev(), other.ino()),
         _ => false,
     }
 }

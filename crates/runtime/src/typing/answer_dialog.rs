@@ -39,7 +39,6 @@ pub struct DialogPane {
 /// A permission dialog as the user has seen it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenDialog {
-    /// The dialog.
     pub dialog: PermissionDialog,
     /// Since when Claude Code waits, according to its own record. Another dialog has another time.
     waiting_since: Option<Millis>,
