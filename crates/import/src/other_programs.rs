@@ -297,7 +297,7 @@ impl Folders {
 }
 
 /// A setting to import.
-struct Wanted {
+struct TheirSetting {
     /// The key in the other program.
     theirs: String,
     /// The key in Longhaul; `None` if there is none.
@@ -330,7 +330,7 @@ impl From<Error> for Hindrance {
 
 /// Adds settings to the configuration file unless they are set there. Returns the configuration that is, or would be,
 /// in effect then.
-fn bring_settings(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) -> Result<Config, Trouble> {
+fn bring_settings(mover: &Move<'_>, report: &mut Report, wanted: Vec<TheirSetting>) -> Result<Config, Trouble> {
     let Some(path) = mover.env.config_path.as_deref().filter(|_| !wanted.is_empty()) else {
         return Ok(mover.config.clone());
     };
@@ -357,7 +357,7 @@ fn bring_settings(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) ->
     }
 }
 
-fn put_settings(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
+fn put_settings(path: &Path, wanted: &[TheirSetting]) -> Result<Brought, Hindrance> {
     let brought = RefCell::new(Brought::default());
     shared_file::change(path, (Backup::None, NewFile::Private), |text| {
         let new = add_settings(path, text, wanted)?;
@@ -369,18 +369,18 @@ fn put_settings(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
 }
 
 /// Returns the result that [`put`] would have.
-fn would_put_settings(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
+fn would_put_settings(path: &Path, wanted: &[TheirSetting]) -> Result<Brought, Hindrance> {
     add_settings(path, shared_file::read(path)?.as_deref(), wanted)
 }
 
 /// Adds settings to the text of the file, unless they are set there.
-fn add_settings(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
+fn add_settings(path: &Path, text: Option<&str>, wanted: &[TheirSetting]) -> Result<Brought, Hindrance> {
     let is_object = |text: &str| json_text::from_file::<Value>(text.as_bytes()).is_ok_and(|value| value.is_object());
     if !text.is_none_or(is_object) {
         return Err(Hindrance::NotObject);
     }
     let mut brought = Brought { text: text.unwrap_or_default().to_owned(), ..Brought::default() };
-    for Wanted { theirs, ours, value } in wanted {
+    for TheirSetting { theirs, ours, value } in wanted {
         let Some(key) = ours else {
             brought.left.push(format!("{theirs} has no counterpart here"));
             continue;

@@ -4,7 +4,8 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use longhaul_core::Millis;
 use rustix::fs::{Access, OFlags};
@@ -96,6 +97,23 @@ pub fn create_dir(dir: &Path) -> Result<(), Error> {
 /// Opens a file for reading and appending. Creates it with mode 0600, and its folder, if missing.
 pub fn open_append(path: &Path) -> Result<File, Error> {
     open_or_create_folder(path, || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path))
+}
+
+/// Takes the lock of a file, which is released when the file is dropped; `None` while another process holds it.
+pub fn try_lock(path: &Path) -> Result<Option<File>, Error> {
+    let file = open_append(path)?;
+    Ok(fs2::FileExt::try_lock_exclusive(&file).is_ok().then_some(file))
+}
+
+/// Waits no longer than the limit for the lock of an open file; afterwards the error is of the kind `WouldBlock`.
+pub fn lock_within(file: &File, limit: Duration, pause: Duration) -> io::Result<()> {
+    let end = Instant::now() + limit;
+    loop {
+        match fs2::FileExt::try_lock_exclusive(file) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < end => thread::sleep(pause),
+            locked => return locked,
+        }
+    }
 }
 
 /// Opens a file of our own that is changed in place. Creates it with mode 0600, and its folder, if missing.

@@ -42,42 +42,31 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
         && kind == continuation::KIND
         && let Ok(chain) = chain.parse()
     {
-        return match continuation::deliver(&env, &log, ChainId(chain)) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                log.write(&format!("session {session}: {}", error.chain()));
-                ExitCode::FAILURE
-            }
-        };
+        return ended(&log, session, continuation::deliver(&env, &log, ChainId(chain)).map(|()| None));
     }
     if let [session, kind, place @ ..] = args.as_slice()
         && kind == codex::CONTINUATION_KIND
         && let Some(session) = SessionId::new(session)
     {
-        return match codex::deliver_continuation(&env, &log, &session, place) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                log.write(&format!("session {session}: {}", error.chain()));
-                ExitCode::FAILURE
-            }
-        };
+        return ended(&log, session.as_str(), codex::deliver_continuation(&env, &log, &session, place).map(|()| None));
     }
     let Some((session, receipt, when, ticket, text)) = parse(&args) else {
         let usage = "usage: longhaul run-injector SESSION bookmark|compaction idle|soon TICKET TEXT, or SESSION continuation CHAIN";
         log.write(usage);
         return ExitCode::from(2);
     };
-    match type_it(&env, &session, receipt, when, ticket, text) {
-        Ok(Outcome::Confirmed | Outcome::Superseded | Outcome::AnotherSession) => ExitCode::SUCCESS,
-        Ok(Outcome::GaveUp(why)) => {
-            log.write(&format!("session {session}: {text:?} not typed: {why}"));
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            log.write(&format!("session {session}: {}", error.chain()));
-            ExitCode::FAILURE
-        }
-    }
+    let typed = type_it(&env, &session, receipt, when, ticket, text).map(|outcome| match outcome {
+        Outcome::Confirmed | Outcome::Superseded | Outcome::AnotherSession => None,
+        Outcome::GaveUp(why) => Some(format!("{text:?} not typed: {why}")),
+    });
+    ended(&log, session.as_str(), typed)
+}
+
+/// Writes to the log why the text was not delivered, if it was not.
+fn ended(log: &ErrorLog, session: &str, problem: Result<Option<String>, Error>) -> ExitCode {
+    let Some(problem) = problem.unwrap_or_else(|error| Some(error.chain())) else { return ExitCode::SUCCESS };
+    log.write(&format!("session {session}: {problem}"));
+    ExitCode::FAILURE
 }
 
 fn parse(args: &[String]) -> Option<(SessionId, Receipt, When, Ticket, &str)> {

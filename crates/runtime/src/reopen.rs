@@ -4,7 +4,6 @@ use std::fs::{DirBuilder, File, Metadata};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use fs2::FileExt;
 use longhaul_core::event::predicates::in_subagent;
 use longhaul_core::event::{Common, EndReason, HookEvent, SessionEnd, SessionStart};
 use longhaul_core::{Env, Millis};
@@ -147,8 +146,7 @@ pub fn memory_state() -> MemoryState {
 
 /// Takes the lock of `longhaul reopen`; `None` if another process has it.
 pub fn lock(home: &Home) -> Result<Option<File>, Error> {
-    let file = files::open_append(&home.locks().join("reopen"))?;
-    Ok(file.try_lock_exclusive().is_ok().then_some(file))
+    files::try_lock(&home.locks().join("reopen"))
 }
 
 /// Creates the folder of tmux's sockets, which is missing after a restart of the machine.

@@ -14,9 +14,8 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use fs2::FileExt;
 use longhaul_activity_log::LogLine;
 use longhaul_core::config::Notify;
 use longhaul_core::event::{BackgroundTask, Common};
@@ -425,17 +424,14 @@ impl Tracker<'_> {
     /// locks: the order of what is shown is worth less than showing it.
     fn lock_display(&self, server: &Server) -> Result<Option<File>, Error> {
         let lock = files::open_append(&self.home.tmux_display_lock(&server.socket))?;
-        let (limit, started) = (server.time_limit(), Instant::now());
-        loop {
-            match lock.try_lock_exclusive() {
-                Ok(()) => return Ok(Some(lock)),
-                Err(error) if error.kind() != ErrorKind::WouldBlock => return Ok(None),
-                Err(_) if started.elapsed() >= limit => {
-                    let program = "another process that shows something in tmux".to_owned();
-                    return Err(Error::TimedOut { program, ms: limit.as_millis() as u64 });
-                }
-                Err(_) => std::thread::sleep(DISPLAY_LOCK_TRIED),
+        let limit = server.time_limit();
+        match files::lock_within(&lock, limit, DISPLAY_LOCK_TRIED) {
+            Ok(()) => Ok(Some(lock)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let program = "another process that shows something in tmux".to_owned();
+                Err(Error::TimedOut { program, ms: limit.as_millis() as u64 })
             }
+            Err(_) => Ok(None),
         }
     }
 }

@@ -98,16 +98,10 @@ impl Claim {
     pub fn take(home: &Home) -> Result<Option<Self>, Error> {
         let path = home.worker_lock();
         let lock = files::open_append(&path)?;
-        let end = Instant::now() + WORKER_LOCK;
-        loop {
-            match lock.try_lock_exclusive() {
-                Ok(()) => return Ok(Some(Self { home: home.clone(), lock })),
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
-                    return Err(Error::Write { path, source: error });
-                }
-                Err(_) if Instant::now() < end => std::thread::sleep(PAUSE),
-                Err(_) => return Ok(None),
-            }
+        match files::lock_within(&lock, WORKER_LOCK, PAUSE) {
+            Ok(()) => Ok(Some(Self { home: home.clone(), lock })),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(source) => Err(Error::Write { path, source }),
         }
     }
 
@@ -230,10 +224,7 @@ pub fn start_for_model(home: &Home, now: Millis) -> Result<bool, Error> {
     if ModelPause::in_force(home, now).is_some() {
         return Ok(false);
     }
-    let lock = files::open_append(&home.worker_lock())?;
-    if lock.try_lock_exclusive().is_err() {
-        return Ok(false);
-    }
+    let Some(lock) = files::try_lock(&home.worker_lock())? else { return Ok(false) };
     process::spawn_apart(COMMAND, &["--detached", FOR_MODEL], lock, home.dir())?;
     Ok(true)
 }

@@ -34,7 +34,7 @@ pub use crate::left_out::Limits;
 pub use crate::paths::{decoded_path, encoded_path, is_selected, shown_path};
 pub use crate::place::{Place, snapshots_dir, stored_git};
 pub use crate::restore::{
-    Announced, Destination, Prepared, Recovery, Restored, announce, prepare, prepare_undo, recover, unfinished,
+    Announced, Destination, PlannedRestore, Recovery, Restored, announce, plan_restore, plan_undo, recover, unfinished,
 };
 pub use crate::restore_plan::RestorePlan;
 pub use crate::summary::{ChangeCount, left_out_line, plan_lines, plan_size};

@@ -9,10 +9,8 @@ mod now;
 use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use fs2::FileExt;
 use longhaul_core::text::error_chain;
 use longhaul_core::{Config, Env};
 use longhaul_runtime::sync::{self, AUTOMATIC};
@@ -181,14 +179,9 @@ impl Context {
     /// Waits until no other exchange runs. Fails with [`CommandError::Busy`] if one runs for longer than the limit.
     fn lock(&self) -> Result<File, CommandError> {
         let lock = files::open_append(&self.home.locks().join("sync"))?;
-        let end = Instant::now() + self.lock_limit;
-        loop {
-            match lock.try_lock_exclusive() {
-                Ok(()) => return Ok(lock),
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error.into()),
-                Err(_) if Instant::now() < end => thread::sleep(PAUSE),
-                Err(_) => return Err(CommandError::Busy),
-            }
+        match files::lock_within(&lock, self.lock_limit, PAUSE) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(CommandError::Busy),
+            locked => Ok(locked.map(|()| lock)?),
         }
     }
 }

@@ -13,8 +13,8 @@ use longhaul_runtime::{Error, bounded_read};
 use longhaul_store::{ClaudeMem, ForeignHead, ForeignRecords, ForeignSession, Moved, MovedCall, MovedTurn};
 use serde_json::{Value, json};
 
-use self::translate::{Asked, Translator, key, note};
-use super::{Folders, Move, Origin, Report, Sink, Step, Trouble, Wanted, bring_settings, ours, register, theirs};
+use self::translate::{TranslatedPrompt, Translator, key, note};
+use super::{Folders, Move, Origin, Report, Sink, Step, TheirSetting, Trouble, bring_settings, ours, register, theirs};
 
 /// Maximum number of files that are checked to find the project of a session.
 const FILES: usize = 200;
@@ -139,9 +139,9 @@ impl House<'_, '_> {
             let number = head.number.unwrap_or_default();
             let text = self.database.prompt(head).map_err(theirs)?.unwrap_or_default();
             match translator.prompt(&text) {
-                Asked::Kept(_) => groups.entry(number).or_default().prompts.push(*head),
-                Asked::Empty => self.report.leaves("records", 1, EMPTY),
-                Asked::Private => {
+                TranslatedPrompt::Kept(_) => groups.entry(number).or_default().prompts.push(*head),
+                TranslatedPrompt::Empty => self.report.leaves("records", 1, EMPTY),
+                TranslatedPrompt::Private => {
                     private.insert(number);
                     self.report.leaves("prompts", 1, "wholly private: nothing of their turns is stored");
                 }
@@ -173,7 +173,7 @@ impl House<'_, '_> {
         arrival.turns.push(MovedTurn::default());
         for head in &group.prompts {
             let text = self.database.prompt(head).map_err(theirs)?.unwrap_or_default();
-            if let Asked::Kept(what) = translator.prompt(&text) {
+            if let TranslatedPrompt::Kept(what) = translator.prompt(&text) {
                 arrival.prompt(Moved { key: key("p", head), at: head.at.unwrap_or(translator.began), what });
                 self.flush_if_full(arrival)?;
             }
@@ -453,7 +453,7 @@ fn import_settings(mover: &Move<'_>, report: &mut Report) -> Result<Config, Trou
         let list = get(theirs)?;
         let names: Vec<&str> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
         let is_usual = names.is_empty() || list == USUAL_TOOLS;
-        (!is_usual).then(|| Wanted {
+        (!is_usual).then(|| TheirSetting {
             theirs: (*theirs).to_owned(),
             ours: Some((*ours).to_owned()),
             value: json!(names),

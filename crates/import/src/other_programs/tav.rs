@@ -9,7 +9,7 @@ use longhaul_runtime::{Error, bounded_read};
 use longhaul_store::{NewBookmark, Store};
 use serde_json::{Value, json};
 
-use super::{Mode, Move, Origin, Report, Trouble, Wanted, bring_settings, ours, theirs};
+use super::{Mode, Move, Origin, Report, TheirSetting, Trouble, bring_settings, ours, theirs};
 
 /// Maximum size of a log. A week of work is a few hundred kilobytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -71,8 +71,8 @@ fn settings(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
     match json_text::from_file::<Value>(text.as_bytes()) {
         Ok(config) if config.is_object() => {
             let is_on = is_guarded(&config);
-            let is_idle = |setting: &Wanted| !is_on && is_share(&setting.theirs);
-            let (idle, wanted): (Vec<Wanted>, Vec<Wanted>) = wanted(&config).into_iter().partition(is_idle);
+            let is_idle = |setting: &TheirSetting| !is_on && is_share(&setting.theirs);
+            let (idle, wanted): (Vec<TheirSetting>, Vec<TheirSetting>) = wanted(&config).into_iter().partition(is_idle);
             for setting in idle {
                 report.leaves("settings", 1, &format!("{} has no effect: tav's guard is off", setting.theirs));
             }
@@ -95,7 +95,7 @@ fn is_share(key: &str) -> bool {
 }
 
 /// Returns all values that are set, each with our key for it.
-fn wanted(config: &Value) -> Vec<Wanted> {
+fn wanted(config: &Value) -> Vec<TheirSetting> {
     let mut leaves = Vec::new();
     collect(config, String::new(), &mut leaves);
     let set = |key: &str| leaves.iter().find(|(known, _)| known == key).map(|(_, value)| value);
@@ -111,13 +111,13 @@ fn wanted(config: &Value) -> Vec<Wanted> {
             (None, Some(share)) => (old, json!(share)),
             (None, None) => (GUARD, json!(default)),
         };
-        Wanted { theirs: theirs.to_owned(), ours: Some(ours.to_owned()), value }
+        TheirSetting { theirs: theirs.to_owned(), ours: Some(ours.to_owned()), value }
     });
-    let mut wanted: Vec<Wanted> = shares.collect();
+    let mut wanted: Vec<TheirSetting> = shares.collect();
     for (key, value) in leaves.iter().filter(|(key, _)| key != GUARD) {
         if !wanted.iter().any(|setting| setting.theirs == *key) {
             let ours = KEYS.iter().find(|(theirs, _)| theirs == key).map(|(_, ours)| (*ours).to_owned());
-            wanted.push(Wanted { theirs: key.clone(), ours, value: value.clone() });
+            wanted.push(TheirSetting { theirs: key.clone(), ours, value: value.clone() });
         }
     }
     wanted

@@ -4,7 +4,6 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use fs2::FileExt;
 use longhaul_core::{Config, Env, counted};
 use longhaul_store::{Salvaged, Sanitizer, StoreError};
 use sha2::{Digest, Sha256};
@@ -131,10 +130,7 @@ pub fn salvage(env: &Env, home: &Home, config: &Config, path: &Path, finish: imp
     if live.is_some_and(|live| (live.dev(), live.ino()) == (about.dev(), about.ino())) {
         return Err(read(io::Error::new(io::ErrorKind::InvalidInput, "it is the database that is in use")));
     }
-    let lock = files::open_append(&home.locks().join("salvage"))?;
-    if lock.try_lock_exclusive().is_err() {
-        return Ok(Outcome::Busy);
-    }
+    let Some(_lock) = files::try_lock(&home.locks().join("salvage"))? else { return Ok(Outcome::Busy) };
     let key = fingerprint(path).map_err(read)?;
     let store = home.store(waiting_times::DATABASE)?;
     let salvaged = store.salvage(path, &key, Sanitizer::new(config), env.now);

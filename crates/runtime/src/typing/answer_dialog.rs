@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use fs2::FileExt;
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_inject::{
     DialogAnswer, EditorMode, Inspection, Pane as _, PermissionDialog, ScreenState, Terminal, TmuxPane,
@@ -173,8 +172,6 @@ impl DialogPane {
     }
 
     fn lock(&self, home: &Home) -> Result<Option<File>, Error> {
-        let path = home.locks().join(Terminal::Tmux(self.pane.clone()).lock_name());
-        let file = files::open_append(&path)?;
-        Ok(file.try_lock_exclusive().is_ok().then_some(file))
+        files::try_lock(&home.locks().join(Terminal::Tmux(self.pane.clone()).lock_name()))
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Translator<'a> {
 }
 
 /// The result of translating a prompt.
-pub(super) enum Asked {
+pub(super) enum TranslatedPrompt {
     Kept(String),
     /// The prompt is empty or a bookmark.
     Empty,
@@ -43,13 +43,15 @@ impl<'a> Translator<'a> {
         Self { config: mover.config, sanitizer: Sanitizer::new(mover.config), root, began }
     }
 
-    pub(super) fn prompt(&self, text: &str) -> Asked {
+    pub(super) fn prompt(&self, text: &str) -> TranslatedPrompt {
         match clean_prompt(text, self.sanitizer) {
             // A bookmark is not a request.
-            Some(text) if bookmark_note(&text, self.config.bookmarks.marker.as_str()).is_some() => Asked::Empty,
-            Some(text) => Asked::Kept(text),
-            None if text.trim().is_empty() => Asked::Empty,
-            None => Asked::Private,
+            Some(text) if bookmark_note(&text, self.config.bookmarks.marker.as_str()).is_some() => {
+                TranslatedPrompt::Empty
+            }
+            Some(text) => TranslatedPrompt::Kept(text),
+            None if text.trim().is_empty() => TranslatedPrompt::Empty,
+            None => TranslatedPrompt::Private,
         }
     }
 
