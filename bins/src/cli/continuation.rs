@@ -146,7 +146,7 @@ fn step_json(step: &ChainStep) -> Value {
 
 fn step_line(step: &ChainStep) -> String {
     let ChainStep { at, chain, session, round, state, reason, .. } = step;
-    let state = State::from_stored(state).map_or_else(|| state.clone(), |state| state.to_string());
+    let state = State::from_name(state).map_or_else(|| state.clone(), |state| state.to_string());
     let (at, session, reason) = (local_time(*at), short_session(session), printable(reason));
     format!("{at}  chain {chain}  round {round}  {session}  {state:9}  {reason}")
 }
@@ -159,7 +159,7 @@ pub(crate) struct BridgeArgs {
 
 /// Prints what the module should do, as one line of JSON.
 pub(crate) fn answer_bridge(env: &Env, args: &BridgeArgs) -> anyhow::Result<()> {
-    let Some(event) = BridgeEvent::ALL.into_iter().find(|event| event.as_str() == args.event) else {
+    let Some(event) = BridgeEvent::from_name(&args.event) else {
         let known: Vec<&str> = BridgeEvent::ALL.map(BridgeEvent::as_str).to_vec();
         bail!("no such event: {:?}; use one of {}", args.event, known.join(", "));
     };

@@ -8,6 +8,7 @@ mod env;
 pub mod event;
 pub mod hash;
 pub mod json_text;
+mod names;
 pub mod private_tags;
 pub mod record;
 pub mod reply;

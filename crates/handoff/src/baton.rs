@@ -23,25 +23,24 @@ const COMMANDS: [(&str, BatonTrigger); 6] = [
     ("/clear", BatonTrigger::Clear),
 ];
 
-/// What made a session leave a baton.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BatonTrigger {
-    /// The user typed `/tl`, possibly to continue in another window.
-    Tl,
-    /// The user typed `/clear`, in a version that sends it to the prompt hook.
-    Clear,
-    /// The session ended with reason `clear`.
-    SessionEnd,
-    /// The context was nearly full, and a continuation cleared the session.
-    Continuation,
-    /// A limit of what a session may spend was reached, and stopped it.
-    Limit,
+longhaul_core::named! {
+    /// What made a session leave a baton.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum BatonTrigger {
+        /// The user typed `/tl`, possibly to continue in another window.
+        Tl = "tl",
+        /// The user typed `/clear`, in a version that sends it to the prompt hook.
+        Clear = "clear",
+        /// The session ended with reason `clear`.
+        SessionEnd = "session_end",
+        /// The context was nearly full, and a continuation cleared the session.
+        Continuation = "continuation",
+        /// A limit of what a session may spend was reached, and stopped it.
+        Limit = "limit",
+    }
 }
 
 impl BatonTrigger {
-    /// Every trigger.
-    pub const ALL: [Self; 5] = [Self::Tl, Self::Clear, Self::SessionEnd, Self::Continuation, Self::Limit];
-
     /// Returns whether the baton is meant for whatever session comes next, so that a session of any agent in the project may take it.
     ///
     /// The other batons only connect two sessions of the same agent.
@@ -51,22 +50,6 @@ impl BatonTrigger {
             Self::Tl | Self::Limit => true,
             Self::Clear | Self::SessionEnd | Self::Continuation => false,
         }
-    }
-
-    /// Returns the stored name of the trigger.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tl => "tl",
-            Self::Clear => "clear",
-            Self::SessionEnd => "session_end",
-            Self::Continuation => "continuation",
-            Self::Limit => "limit",
-        }
-    }
-
-    /// Returns the trigger with the stored name `text`.
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|trigger| trigger.as_str() == text)
     }
 }
 
@@ -161,22 +144,25 @@ impl<'a> BatonTaker<'a> {
     }
 }
 
-/// Why no baton was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NoBaton {
-    /// There is none for this session.
-    None,
-    /// There was one, but it has expired.
-    Expired,
-    /// The only one was left by the session itself, for another session.
-    SelfHandoff,
-    /// There is none, and no other session of the project is known.
-    NoSession,
-    /// There is none, and no turn of another session of the project is known.
-    NoTurns,
-    /// There is none, and every other session of the project is already inherited, in use, or not older than this one.
-    NoneFree,
+longhaul_core::named! {
+    /// Why no baton was taken.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+    #[error("{}", self.as_str())]
+    #[non_exhaustive]
+    pub enum NoBaton {
+        /// There is none for this session.
+        None = "no_baton",
+        /// There was one, but it has expired.
+        Expired = "expired",
+        /// The only one was left by the session itself, for another session.
+        SelfHandoff = "self_handoff",
+        /// There is none, and no other session of the project is known.
+        NoSession = "no_baton_no_session",
+        /// There is none, and no turn of another session of the project is known.
+        NoTurns = "no_baton_no_turns",
+        /// There is none, and every other session of the project is already inherited, in use, or not older than this one.
+        NoneFree = "no_baton_none_free",
+    }
 }
 
 /// The batons to take and to discard.
@@ -217,25 +203,3 @@ pub fn choose(offers: &[BatonOffer], taker: BatonTaker<'_>) -> BatonChoice {
     };
     BatonChoice { taken: if fresh.is_empty() { Err(none) } else { Ok(fresh) }, expired }
 }
-
-impl NoBaton {
-    /// Returns the reason as `longhaul handoff log` shows it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "no_baton",
-            Self::Expired => "expired",
-            Self::SelfHandoff => "self_handoff",
-            Self::NoSession => "no_baton_no_session",
-            Self::NoTurns => "no_baton_no_turns",
-            Self::NoneFree => "no_baton_none_free",
-        }
-    }
-}
-
-impl fmt::Display for NoBaton {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl std::error::Error for NoBaton {}

@@ -131,8 +131,8 @@ impl World {
         taken.map(|mut all| all.pop().unwrap())
     }
 
-    fn plan(&self, target: &Snapshot) -> Prepared {
-        prepare(&self.env(), &self.place(), &self.limits, target, Vec::new()).unwrap()
+    fn plan(&self, target: &Snapshot) -> PlannedRestore {
+        plan_restore(&self.env(), &self.place(), &self.limits, target, Vec::new()).unwrap()
     }
 
     fn restore(&self, target: &Snapshot) -> Restored {
@@ -140,7 +140,7 @@ impl World {
     }
 
     fn undo(&self) -> Restored {
-        let prepared = prepare_undo(&self.env(), &self.place(), &self.limits).unwrap();
+        let prepared = plan_undo(&self.env(), &self.place(), &self.limits).unwrap();
         prepared.carry_out(&self.env(), &self.store(), &self.limits, "s").unwrap()
     }
 

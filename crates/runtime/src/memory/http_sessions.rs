@@ -25,50 +25,34 @@ pub struct Host<'a> {
     pub config: &'a Config,
 }
 
-/// A prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct HostPrompt<'a> {
-    /// The id of the prompt.
     pub id: &'a str,
-    /// The text as typed.
     pub text: &'a str,
 }
 
-/// The result for a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Noted {
-    /// It is stored, as a record or as a repetition of the previous one.
-    Stored,
-    /// It was already stored.
-    Known,
-    /// Its tool is not remembered, or there is nothing to record.
-    Skipped,
-    /// Nothing of this turn may be stored.
-    Private,
-    /// The project is not remembered.
-    Excluded,
-}
-
-impl Noted {
-    /// Returns the name of the result.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stored => "stored",
-            Self::Known => "known",
-            Self::Skipped => "skipped",
-            Self::Private => "private",
-            Self::Excluded => "excluded",
-        }
+longhaul_core::named! {
+    /// The result for a tool call.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Noted {
+        /// It is stored, as a record or as a repetition of the previous one.
+        Stored = "stored",
+        /// It was already stored.
+        Known = "known",
+        /// Its tool is not remembered, or there is nothing to record.
+        Skipped = "skipped",
+        /// Nothing of this turn may be stored.
+        Private = "private",
+        /// The project is not remembered.
+        Excluded = "excluded",
     }
 }
 
 impl Host<'_> {
-    /// Returns whether a project is excluded.
     pub fn excludes(&self, project: &Path) -> bool {
         is_excluded(&self.config.memory, self.env, project)
     }
 
-    /// Adds a session. Returns it as stored.
     pub fn begin(&self, store: &Store, session: &SessionId, cwd: &Path) -> Result<Option<Session>, Error> {
         // The environment of the worker is not that of the host.
         let mut env = self.env.clone();
@@ -150,7 +134,6 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Marks a session as completed.
     pub fn complete(&self, store: &Store, session: &SessionId, reason: &str) -> Result<(), Error> {
         store.complete_session(session.as_str(), reason, self.env.now)?;
         self.settle(store, session)

@@ -122,7 +122,6 @@ impl Meaning {
         Ok(store.nearest(&model, project_key, &query, most)?)
     }
 
-    /// Returns what is compared with a question.
     fn compared(&self, text: &str) -> Result<Compared, Error> {
         match &self.file {
             _ if !is_short(text) => Ok(Compared::Nothing),
@@ -170,7 +169,6 @@ pub fn endpoint_model(model: &str) -> String {
 /// Maximum length of a question that is sent to the worker, in bytes.
 const MAX_QUESTION: usize = 2_000;
 
-/// Encodes a text for a URL.
 fn percent_encoded(text: &str) -> String {
     let mut end = text.len().min(MAX_QUESTION);
     while !text.is_char_boundary(end) {
@@ -189,7 +187,6 @@ fn percent_encoded(text: &str) -> String {
 /// The path of the model inside a bundle, beside `bin/`.
 const IN_BUNDLE: &str = "model/static.lhvec";
 
-/// An open model file.
 #[derive(Debug)]
 struct ModelFile {
     path: PathBuf,
@@ -227,7 +224,6 @@ impl ModelFile {
         Ok(Self { path: path.to_owned(), file, identity, vocabulary, model: OnceLock::new() })
     }
 
-    /// Returns the id of the model.
     fn id(&self) -> &str {
         self.vocabulary.id()
     }
@@ -438,7 +434,6 @@ pub(crate) fn lacks_vectors(env: &Env, home: &Home, config: &Config, store: &Sto
     }
 }
 
-/// The models that compute vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelsState {
     /// The id of the model file, or why it cannot be used; `None` if there is none.
@@ -447,7 +442,6 @@ pub struct ModelsState {
     pub endpoint: Option<EndpointState>,
 }
 
-/// An endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointState {
     /// The name under which its vectors are stored.

@@ -12,11 +12,8 @@ use crate::Error;
 /// The project of a page, and its reader.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
-    /// The key that identifies the project.
     pub project_key: &'a str,
-    /// The name of the project.
     pub project: &'a str,
-    /// The session that reads it, if any.
     pub session: Option<&'a str>,
     /// The session whose last messages the reader has already seen.
     pub has_seen: Option<&'a str>,
@@ -40,7 +37,6 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
     Ok(page(&input, chars))
 }
 
-/// Reads the sessions of the page.
 fn sessions(store: &Store, reader: Reader<'_>) -> Result<Vec<PageSession>, Error> {
     let Reader { project_key, session: own, has_seen, .. } = reader;
     let mut sessions = Vec::new();
@@ -67,7 +63,6 @@ fn sessions(store: &Store, reader: Reader<'_>) -> Result<Vec<PageSession>, Error
     Ok(sessions)
 }
 
-/// Reads the records of the page.
 fn records(store: &Store, project_key: &str) -> Result<Vec<PageRecord>, Error> {
     let records = store.page_records(project_key, PAGE_RECORDS, PAGE_NOTES)?.into_iter().map(|stored| {
         let mut record = PageRecord::new(stored.id, stored.at, stored.kind, stored.title);

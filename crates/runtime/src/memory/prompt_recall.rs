@@ -157,16 +157,11 @@ fn start_if_missing<E: HookEvent<'static>>(hook: &Hook<E>) -> Result<(), Error> 
     search_process::start_if_large(&hook.env, &hook.home, &store)
 }
 
-/// A prompt to search for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Prompt<'a> {
-    /// Its question.
     pub(crate) question: &'a PromptQuestion,
-    /// Its project.
     pub(crate) project_key: &'a str,
-    /// Its session.
     pub(crate) session: &'a str,
-    /// What its session was shown already.
     pub(crate) shown: &'a ShownRecords,
     /// The offset of the time zone in which dates are written.
     pub(crate) utc_offset_seconds: i32,
@@ -175,9 +170,7 @@ pub(crate) struct Prompt<'a> {
 /// The text that is shown with a prompt; empty if nothing is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecalledText {
-    /// The text.
     pub(crate) text: String,
-    /// The records that it is made of.
     pub(crate) records: Vec<RecordId>,
 }
 
@@ -199,22 +192,22 @@ pub(crate) fn recall_for_prompt(
 }
 
 fn render(chosen: &[ChosenPassage], passages: &[PromptPassage], utc_offset_seconds: i32) -> RecalledText {
-    let ids: Vec<String> = chosen.iter().map(|one| passages[one.index].record.to_string()).collect();
+    let ids: Vec<String> = chosen.iter().map(|choice| passages[choice.index].record.to_string()).collect();
     let brought: Vec<BroughtPassage<'_>> = chosen
         .iter()
         .zip(&ids)
-        .map(|(one, id)| {
-            let passage = &passages[one.index];
+        .map(|(choice, id)| {
+            let passage = &passages[choice.index];
             let mut brought = BroughtPassage::new(id, passage.at, &passage.asked, &passage.replied);
             brought.session = short_session(&passage.session);
             brought.host = passage.host.as_deref();
             brought.spot = passage.spot;
             brought.is_older = passage.is_older;
-            brought.is_weak = one.is_weak;
+            brought.is_weak = choice.is_weak;
             brought
         })
         .collect();
     let brought = bring(&brought, utc_offset_seconds);
-    let records = chosen.iter().take(brought.shown).map(|one| passages[one.index].record).collect();
+    let records = chosen.iter().take(brought.shown).map(|choice| passages[choice.index].record).collect();
     RecalledText { text: brought.text, records }
 }

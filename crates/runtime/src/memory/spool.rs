@@ -50,7 +50,6 @@ impl Notes {
     }
 }
 
-/// A session's spool.
 #[derive(Debug)]
 pub(crate) struct Spool {
     path: PathBuf,
@@ -62,7 +61,6 @@ impl Spool {
         Self { path: home.spool().join(format!("{}.jsonl", session.file_stem())) }
     }
 
-    /// Returns the sessions that have a spool.
     pub(crate) fn sessions(home: &Home) -> Vec<SessionId> {
         let entries = fs::read_dir(home.spool()).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -87,12 +85,10 @@ impl Spool {
         }
     }
 
-    /// Returns whether there is data after `position`.
     pub(crate) fn has_more(&self, position: u64) -> bool {
         fs::metadata(&self.path).is_ok_and(|file| file.len() != position)
     }
 
-    /// Reads from `position` on.
     pub(crate) fn read(&self, position: u64) -> Result<Notes, Error> {
         read(&self.path, position)
     }

@@ -172,7 +172,7 @@ fn only_the_selected_folders_get_their_permissions() {
     }
     let restore = |selected: &str| {
         let selected = vec![selected.as_bytes().to_vec()];
-        let prepared = prepare(&world.env(), &world.place(), &world.limits, &then, selected).unwrap();
+        let prepared = plan_restore(&world.env(), &world.place(), &world.limits, &then, selected).unwrap();
         prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
         ["a", "b", "b/sub"].map(|path| mode(&world.top().join(path)))
     };

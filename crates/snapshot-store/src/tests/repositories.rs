@@ -167,7 +167,7 @@ fn worktrees_have_snapshots_of_their_own() {
     let event = Event::new("s", 5, SnapshotKind::Start);
     let taken = take(&env, &other, &store, &world.limits, &[event], Duration::ZERO, Duration::from_secs(60)).unwrap();
     fs::write(linked.join("a"), "2").unwrap();
-    let prepared = prepare(&env, &other, &world.limits, &taken[0], Vec::new()).unwrap();
+    let prepared = plan_restore(&env, &other, &world.limits, &taken[0], Vec::new()).unwrap();
     prepared.carry_out(&world.env(), &store, &world.limits, "s").unwrap();
     assert_eq!(fs::read(linked.join("a")).unwrap(), b"1");
     assert_eq!(listing(&world.top().join(".git")), before);

@@ -88,7 +88,7 @@ fn only_the_selected_files_are_restored_and_only_those_undone() {
         world.write(path, "2");
     }
     let selected = vec![b"src/".to_vec()];
-    let prepared = prepare(&world.env(), &world.place(), &world.limits, &then, selected).unwrap();
+    let prepared = plan_restore(&world.env(), &world.place(), &world.limits, &then, selected).unwrap();
     prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
     let read = |path: &str| fs::read_to_string(world.top().join(path)).unwrap();
     assert_eq!([read("src/a"), read("src/b"), read("doc")], ["1", "1", "2"]);
@@ -105,7 +105,7 @@ fn a_path_that_is_nowhere_is_an_error_and_one_that_does_not_differ_is_not() {
     let then = world.take();
     let select = |path: &str| {
         let selected = vec![path.as_bytes().to_vec()];
-        prepare(&world.env(), &world.place(), &world.limits, &then, selected).map(|prepared| prepared.plan.steps.len())
+        plan_restore(&world.env(), &world.place(), &world.limits, &then, selected).map(|prepared| prepared.plan.steps.len())
     };
     assert_eq!(select("src/a").unwrap(), 0);
     assert_eq!(select("src").unwrap(), 0);
@@ -194,7 +194,7 @@ fn interrupted(world: &World, then: &Snapshot, done: usize) -> Journal {
     // The first steps are done by a restore of just those paths, and the journal names them all.
     let selected: Vec<Vec<u8>> = part.steps.iter().map(|step| step.step().path).collect();
     if !selected.is_empty() {
-        let prepared = prepare(&world.env(), &world.place(), &world.limits, then, selected).unwrap();
+        let prepared = plan_restore(&world.env(), &world.place(), &world.limits, then, selected).unwrap();
         prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
     }
     fs::write(world.top().join(journal.temporary_name(0)), "half").unwrap();

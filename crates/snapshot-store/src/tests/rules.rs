@@ -258,7 +258,7 @@ fn a_wrong_path_beside_a_right_one_is_an_error() {
     let then = world.take();
     world.write("a", "2");
     let selected = vec![b"a".to_vec(), b"b".to_vec()];
-    let planned = prepare(&world.env(), &world.place(), &world.limits, &then, selected);
+    let planned = plan_restore(&world.env(), &world.place(), &world.limits, &then, selected);
     assert!(matches!(planned, Err(Error::Unknown(path)) if path == b"b"));
 }
 

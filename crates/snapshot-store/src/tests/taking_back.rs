@@ -115,7 +115,7 @@ fn taking_back_an_interrupted_restore_twice_does_not_lead_to_half_of_it() {
     world.write("c", "now");
     world.undo();
     assert_eq!(world.files(), after);
-    let again = prepare_undo(&world.env(), &world.place(), &world.limits).unwrap();
+    let again = plan_undo(&world.env(), &world.place(), &world.limits).unwrap();
     assert_eq!(again.plan.steps, []);
 }
 
@@ -129,7 +129,7 @@ fn an_undo_after_a_restore_that_was_killed_before_it_began_does_not_take_back_th
     let files = world.files();
     // A process that is killed drops nothing.
     std::mem::forget(announce(&world.place(), first.id).unwrap());
-    let undo = || prepare_undo(&world.env(), &world.place(), &world.limits);
+    let undo = || plan_undo(&world.env(), &world.place(), &world.limits);
     assert!(matches!(undo(), Err(Error::NotBegun(id)) if id == first.id));
     assert_eq!(world.files(), files);
     // It was said: the next one takes back the restore before.

@@ -36,7 +36,7 @@ fn old_snapshots_are_dropped_and_the_others_still_work() {
     let day = 86_400_000;
     assert_eq!(upkeep_at(&world, 41 * day, &Config::default()), 1);
     let left = world.store().snapshots(None).unwrap();
-    assert!(left.iter().all(|one| one.id != first.id));
+    assert!(left.iter().all(|snapshot| snapshot.id != first.id));
     let git = world.place().git(std::time::Instant::now() + Duration::from_secs(10));
     assert!(git.run(&["cat-file", "-e", first.commit.as_deref().unwrap()], b"").is_err(), "its objects are deleted");
     world.restore(&second);
@@ -79,7 +79,7 @@ fn a_store_above_its_cap_drops_the_oldest_and_pinned_ones_last() {
     }
     let config = Config::from_json(r#"{"snapshots": {"max_store": 300000}}"#).0;
     assert!(upkeep_at(&world, 10_000_000, &config) >= 2);
-    let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|one| one.id).collect();
+    let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|snapshot| snapshot.id).collect();
     assert_eq!(left.last(), Some(&taken[3].id), "the newest stays: {left:?}");
     assert!(store_size(&world.home()).bytes < 450_000, "{:?}", store_size(&world.home()));
 }
@@ -98,7 +98,7 @@ fn a_large_first_snapshot_is_dropped_alone_if_that_is_enough() {
     }
     let config = Config::from_json(r#"{"snapshots": {"max_store": 500000}}"#).0;
     assert_eq!(upkeep_at(&world, 10_000_000, &config), 1);
-    let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|one| one.id).collect();
+    let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|snapshot| snapshot.id).collect();
     assert_eq!(left, others);
 }
 
