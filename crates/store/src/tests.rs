@@ -19,9 +19,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use longhaul_core::Millis;
+use longhaul_memory::{MadeBy, Observation};
+use longhaul_tracker::Pane;
 use tempfile::TempDir;
 
-use crate::{NewBookmark, NewSession, Store, StoreError};
+use crate::{NewBookmark, NewObservation, NewSession, Sighting, Store, StoreError};
 
 fn open(path: &Path) -> Result<Store, StoreError> {
     Store::open(path, Duration::from_secs(5))
@@ -29,6 +31,13 @@ fn open(path: &Path) -> Result<Store, StoreError> {
 
 fn folder() -> TempDir {
     TempDir::new().unwrap()
+}
+
+/// Returns a store without records, and the folder that it is in.
+fn empty() -> (TempDir, Store) {
+    let folder = folder();
+    let store = open(&folder.path().join("l.db")).unwrap();
+    (folder, store)
 }
 
 /// Returns a session of the project `/p`, to be registered.
@@ -44,10 +53,44 @@ pub(crate) fn new_session(id: &str) -> NewSession<'_> {
     }
 }
 
+/// Returns what a hook of Claude Code tells of a session.
+fn sighting<'a>(session: &'a str, pane: Option<&'a Pane>, at: u64) -> Sighting<'a> {
+    Sighting {
+        session,
+        cwd: Some("/p"),
+        project: "api",
+        branch: Some("main"),
+        agent_type: None,
+        pane,
+        target: None,
+        client: "claude",
+        pid: Some(7),
+        at: Millis(at),
+    }
+}
+
+/// Returns a tool call, as rules tell of it.
+fn new_call(tool_use_id: &str, observation: Observation, at: u64) -> NewObservation<'_> {
+    NewObservation {
+        tool_use_id,
+        prompt_number: None,
+        prompt_id: None,
+        observation,
+        after_problem: None,
+        made_by: MadeBy::Rule,
+        command_key: None,
+        fold_key: None,
+        input: "raw input",
+        response: "raw output",
+        is_error: false,
+        in_subagent: false,
+        at: Millis(at),
+    }
+}
+
 #[test]
 fn a_bookmark_comes_back_as_it_was_stored() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let new = NewBookmark {
         session: "s1",
         created_at: 1_700_000_000_123,
@@ -146,8 +189,7 @@ fn the_wal_of_a_database_from_before_the_first_release_is_copied_back() {
 
 #[test]
 fn the_stored_schema_has_no_comments() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let sql = "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%--%'";
     assert_eq!(store.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }

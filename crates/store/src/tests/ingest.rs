@@ -3,7 +3,7 @@ use longhaul_transcript::{Cursor, Reader};
 use rusqlite::Row;
 use serde_json::{Value, json};
 
-use super::{folder, new_session, open};
+use super::{empty, new_session};
 use crate::{NewSession, PastPrompt, PastTurn, RecordId, Snapshot, SnapshotKind, Store, Turn, What, Within};
 
 fn register(store: &Store, id: &str, project_key: &str) {
@@ -44,8 +44,7 @@ fn said(turns: &[Turn]) -> Vec<(&str, &str)> {
 
 #[test]
 fn what_another_has_read_meanwhile_is_not_stored_again() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     let text = turn("ask", "yes", 1);
     assert!(take_in(&store, "s", &text));
@@ -56,8 +55,7 @@ fn what_another_has_read_meanwhile_is_not_stored_again() {
 
 #[test]
 fn what_is_read_of_a_session_that_was_handed_over_is_its_heirs() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "old", "/p");
     register(&store, "heir", "/p");
     assert!(store.merge("old", "heir").unwrap());
@@ -70,8 +68,7 @@ fn what_is_read_of_a_session_that_was_handed_over_is_its_heirs() {
 
 #[test]
 fn a_turn_that_a_fork_copied_counts_once() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     for id in ["origin", "fork", "heir"] {
         register(&store, id, "/p");
     }
@@ -97,8 +94,7 @@ fn a_turn_that_a_fork_copied_counts_once() {
 
 #[test]
 fn turns_are_looked_for_where_one_asks() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     for (id, project, minute) in [("one", "/p", 1), ("two", "/q", 2)] {
         register(&store, id, project);
         assert!(take_in(&store, id, &turn(&format!("asked in {id}"), "yes", minute)));
@@ -119,8 +115,7 @@ fn turns_are_looked_for_where_one_asks() {
 
 #[test]
 fn a_reply_that_a_hook_told_is_kept_once() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     store.keep_reply("s", "hook:1", Some("ask\n\nme"), "one\ntwo", Millis(9)).unwrap();
     assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask\n\nme", "one\ntwo")]);
@@ -134,8 +129,7 @@ fn a_reply_that_a_hook_told_is_kept_once() {
 
 #[test]
 fn a_reply_goes_to_what_was_asked_and_not_to_a_command_in_between() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     let shell = entry("user", "shell", Some("ask"), 2, &json!("<bash-input>ls</bash-input>"));
     assert!(take_in(&store, "s", &(entry("user", "ask", None, 1, &json!("ask")) + &shell)));
@@ -148,8 +142,7 @@ fn a_reply_goes_to_what_was_asked_and_not_to_a_command_in_between() {
 /// Bookmarks of a long turn, more of them than there may be commands between a prompt and its reply.
 #[test]
 fn a_reply_after_bookmarks_makes_no_second_turn_of_the_prompt() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     let marks: String = (1..=12)
         .map(|n| {
@@ -175,8 +168,7 @@ fn a_reply_after_bookmarks_makes_no_second_turn_of_the_prompt() {
 
 #[test]
 fn files_that_tools_and_commands_changed_are_named_newest_first() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     let call = |id: &str, parent: &str, minute: u32, tool: &str, input: &serde_json::Value, error: bool| {
         let call = json!([{ "type": "tool_use", "id": id, "name": tool, "input": input }]);
@@ -310,8 +302,7 @@ fn hooks_transcript_and_imports_end_in_the_same_rows_in_any_order() {
         (seed >> 33) as usize % below
     };
     for round in 0..40 {
-        let folder = folder();
-        let mut store = open(&folder.path().join("l.db")).unwrap();
+        let (_folder, mut store) = empty();
         register(&store, "s", "/p");
         let mut events = Vec::new();
         for number in 0..told.turns.len() {
