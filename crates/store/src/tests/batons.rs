@@ -1,6 +1,6 @@
 use longhaul_core::Millis;
 
-use super::{empty, folder, new_session, open};
+use super::{empty, new_session, open, place};
 use crate::{NewSession, Store, StoreError};
 
 fn register(store: &Store, id: &str, client_pid: u32) {
@@ -41,8 +41,7 @@ fn the_end_of_its_session_renews_a_baton_and_leaves_the_log_alone() {
 
 #[test]
 fn of_two_heirs_one_gets_the_predecessor() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let store = open(&path).unwrap();
     register(&store, "old", 0);
     let heirs: Vec<String> = (0..8).map(|n| format!("heir-{n}")).collect();

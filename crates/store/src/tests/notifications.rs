@@ -4,7 +4,7 @@ use longhaul_core::config::{NotifyState, NotifyWay};
 use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Trigger, transition};
 
-use super::{empty, folder, open, sighting};
+use super::{empty, open, place, sighting};
 use crate::{Asked, Notification, NotifyEvent, NotifyResult, PromptOrigin, last_notifications_of};
 
 const BOTH: [NotifyWay; 2] = [NotifyWay::Desktop, NotifyWay::Ntfy];
@@ -20,8 +20,7 @@ fn ended(event: NotifyEvent, way: NotifyWay, result: NotifyResult) -> Notificati
 
 #[test]
 fn of_many_processes_exactly_one_sends() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     open(&path).unwrap();
     let claims = thread::scope(|scope| {
         let claim = || {
@@ -57,8 +56,7 @@ fn a_result_is_stored_once_and_listed() {
 
 #[test]
 fn old_rows_are_deleted_and_the_newest_of_each_way_is_found() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let store = open(&path).unwrap();
     for at in [5, 6, 7] {
         store.begin_notifications(&event(at), &BOTH, Millis(0)).unwrap();
