@@ -129,19 +129,15 @@ fn codex_table() -> String {
 
 /// Returns the table of what works for which agent, and why something does not.
 fn agent_feature_table() -> String {
-    let cell = |feature, agent: &longhaul_agents::Agent| {
-        let found = agent.features.iter().find(|(known, _)| *known == feature);
-        match found.map(|(_, support)| *support) {
-            Some(Support::Works) => "✓".to_owned(),
-            Some(Support::Partly(limit)) => format!("✓, but {limit}"),
-            Some(Support::No(reason)) => format!("no: {reason}"),
-            None => String::new(),
-        }
+    let cell = |feature, agent: &longhaul_agents::Agent| match agent.support(feature) {
+        Support::Works => "✓".to_owned(),
+        Support::Partly(limit) => format!("✓, but {limit}"),
+        Support::No(reason) => format!("no: {reason}"),
     };
     let titles = longhaul_agents::ALL.map(|agent| agent.title);
-    let rows = Feature::ALL.into_iter().map(|feature| {
+    let rows = Feature::ALL.into_iter().map(|(feature, about)| {
         let cells = longhaul_agents::ALL.map(|agent| cell(feature, agent));
-        std::iter::once(feature.about().to_owned()).chain(cells).collect()
+        std::iter::once(about.to_owned()).chain(cells).collect()
     });
     lines(std::iter::once("").chain(titles).map(str::to_owned).collect(), rows)
 }
@@ -240,7 +236,7 @@ pub fn codex_json() -> Result<String> {
         let hook = json!({
             "type": "command",
             "command": format!("\"${{PLUGIN_ROOT}}/bin/{HOOK_EXECUTABLE}\" {} {}", codex.name, rule.argument),
-            "timeout": codex.timeout.of_seconds(rule.seconds),
+            "timeout": codex.timeout_units * rule.seconds,
         });
         events.insert(rule.theirs.to_owned(), json!([{ "hooks": [hook] }]));
     }

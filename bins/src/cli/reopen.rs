@@ -14,7 +14,7 @@ use longhaul_inject::{TerminalCommand, printable, shell_single_quote};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::{Home, Shell, reopen, run_program_in_terminal};
 use longhaul_store::{Session, Store};
-use longhaul_tracker::reopen::{Refusal, Resume, SessionPlace, Wanted, Window, chosen, refusal};
+use longhaul_tracker::reopen::{LostSessions, Refusal, Resume, SessionPlace, Window, chosen, refusal};
 use serde_json::{Value, json};
 
 use self::opening::OpenResult;
@@ -117,9 +117,9 @@ fn candidates(env: &Env, store: &Store, sessions: &[String], since: Option<Milli
     });
     let ids: Vec<String> = ids.collect::<Result<_>>()?;
     let wanted = match since {
-        Some(since) => Wanted::Since(since),
-        None if ids.is_empty() => Wanted::LastServer,
-        None => Wanted::Sessions(&ids),
+        Some(since) => LostSessions::Since(since),
+        None if ids.is_empty() => LostSessions::LastServer,
+        None => LostSessions::Sessions(&ids),
     };
     let wanted: Vec<String> = chosen(&lost, wanted).into_iter().map(|place| place.session.clone()).collect();
     let shell = Shell::read();

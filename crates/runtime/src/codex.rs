@@ -14,7 +14,7 @@ use longhaul_core::{Env, SessionId};
 use longhaul_handoff::BatonTrigger;
 use longhaul_handoff::continuation::texts;
 use longhaul_inject::{
-    ScreenState, Terminal, TmuxPane, TurnSign, codex_has_prompts, codex_screen_state, codex_shows_prompt,
+    Pane as _, ScreenState, Terminal, TmuxPane, TurnSign, codex_has_prompts, codex_screen_state, codex_shows_prompt,
     parse_inspection, tmux_socket,
 };
 use longhaul_memory::Call;

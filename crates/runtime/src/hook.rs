@@ -502,7 +502,7 @@ impl<E: HookEvent<'static>> Hook<E> {
                 }
             } else {
                 // The agent expects its own name of the event.
-                output.hook_event_name = call.payload.theirs();
+                output.hook_event_name = call.payload.theirs;
                 hook.done.reply.hook_specific_output = Some(output);
             }
         }

@@ -269,7 +269,7 @@ pub(crate) fn with_agent(text: Option<&str>, agent: &Agent, program: &Path) -> C
     let word = word(&program);
     let group = |rule: &EventRule| {
         let command = format!("{word} hook {} {}", agent.option, rule.argument);
-        let timeout = agent.timeout.of_seconds(rule.seconds);
+        let timeout = agent.timeout_units * rule.seconds;
         let hook = match agent.config.shape {
             ConfigShape::CodexHooks => json!({ "type": "command", "command": command, "timeout": timeout }),
             ConfigShape::HookGroups | ConfigShape::Module => {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use longhaul_inject::TerminalCommand;
 use longhaul_runtime::{bounded_read, is_executable, run_program_bounded};
-use longhaul_universal_bundle::{Location, Machine, PACKED, choose};
+use longhaul_universal_bundle::{Location, PACKED, choose, machine_named};
 use serde_json::{Value, json};
 
 use crate::{Error, MARKETPLACE, PLUGIN, Result};
@@ -173,7 +173,7 @@ fn native_target(bin: &Path) -> io::Result<Option<String>> {
     let entries = fs::read_dir(bin)?.map(|entry| Ok(entry?.file_name().into_string().unwrap_or_default()));
     let names = entries.collect::<io::Result<Vec<String>>>()?;
     let chosen = choose(names.iter().map(String::as_str));
-    let machine = Machine::named(std::env::consts::OS, std::env::consts::ARCH);
+    let machine = machine_named(std::env::consts::OS, std::env::consts::ARCH);
     match chosen.iter().find(|(of, _)| Some(*of) == machine) {
         Some((_, target)) => Ok(Some((*target).to_owned())),
         None if chosen.is_empty() => Ok(None),

@@ -17,7 +17,6 @@ use crate::{Store, StoreError, cannot};
 pub struct Sighting<'a> {
     /// The session's id, in the form that is safe as a file name.
     pub session: &'a str,
-    /// Its working directory.
     pub cwd: Option<&'a str>,
     /// The name of that directory.
     pub project: &'a str,
@@ -25,13 +24,10 @@ pub struct Sighting<'a> {
     pub branch: Option<&'a str>,
     /// What distinguishes it from a session in the project's own folder: `teammate`, `worktree NAME` or `child of ID`.
     pub agent_type: Option<&'a str>,
-    /// The pane in which it runs.
     pub pane: Option<&'a Pane>,
     /// That pane as `session:window.pane`.
     pub target: Option<&'a str>,
-    /// The name of the client.
     pub client: &'a str,
-    /// The client's process id.
     pub pid: Option<u32>,
     /// When the hook ran.
     pub at: Millis,
@@ -40,7 +36,6 @@ pub struct Sighting<'a> {
 /// Where a prompt comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptOrigin {
-    /// The user.
     User,
     /// A task in the background, which has ended: its result continues what the user has asked for.
     Task,
@@ -51,17 +46,12 @@ pub enum PromptOrigin {
 /// A status that has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The session.
     pub session: String,
-    /// The status before; `None` if the session was not known.
     pub from: Option<Status>,
-    /// The status now.
     pub to: Status,
-    /// Its project.
     pub project: String,
     /// The beginning of its last prompt.
     pub summary: Option<String>,
-    /// The pane in which it runs.
     pub pane: Option<Pane>,
     /// What it waits for, if it is blocked and that is known.
     pub reason: Option<String>,

@@ -28,7 +28,6 @@ pub struct NewInjection<'a> {
     pub predecessor: Option<&'a str>,
     /// Why it was refused, or by what the handoff came.
     pub reason: Option<&'a str>,
-    /// How many turns were shown.
     pub turns: usize,
     /// How many characters that took.
     pub chars: usize,
@@ -41,19 +40,12 @@ pub struct NewInjection<'a> {
 pub struct Injection {
     /// The session that was to inherit.
     pub session: String,
-    /// What happened.
     pub event: String,
-    /// The session that was, or was not, inherited.
     pub predecessor: Option<String>,
-    /// Why it was refused, or by what the handoff came.
     pub reason: Option<String>,
-    /// How many turns were shown.
     pub turns: u64,
-    /// How many characters that took.
     pub chars: u64,
-    /// Tokens that the whole transcript would have taken beyond that.
     pub tokens_saved: u64,
-    /// When it happened.
     pub at: Millis,
 }
 
@@ -111,25 +103,21 @@ impl Store {
 
     /// Returns a project's batons.
     pub fn batons(&self, project_path: &str) -> Result<Vec<StoredBaton>, StoreError> {
-        let failed = cannot("read the batons");
-        let mut statement = self
-            .connection
-            .prepare(
+        self.connection
+            .all_with(
                 "SELECT predecessor, client_pid, reason, coalesce(laid_at, created_at) AS laid_at
                  FROM handoff_log WHERE project_path = ?1",
+                [project_path],
+                |row| {
+                    Ok(StoredBaton {
+                        session: row.get("predecessor")?,
+                        client_pid: row.get("client_pid")?,
+                        trigger: row.get("reason")?,
+                        at: row.get::<_, Time>("laid_at")?.into(),
+                    })
+                },
             )
-            .map_err(&failed)?;
-        let rows = statement
-            .query_map([project_path], |row| {
-                Ok(StoredBaton {
-                    session: row.get("predecessor")?,
-                    client_pid: row.get("client_pid")?,
-                    trigger: row.get("reason")?,
-                    at: row.get::<_, Time>("laid_at")?.into(),
-                })
-            })
-            .map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+            .map_err(cannot("read the batons"))
     }
 
     /// Removes a project's batons; returns how many.

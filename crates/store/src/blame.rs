@@ -41,7 +41,6 @@ pub struct LineMapStats {
 pub struct StoredEdit {
     /// The session's id, in the form that is safe as a file name.
     pub session: String,
-    /// The id of the call.
     pub tool_use_id: String,
     /// When it was done, in milliseconds since the epoch.
     pub at: u64,
@@ -56,7 +55,6 @@ pub struct StoredEdit {
 pub struct StoredTurn {
     /// Its number in the memory: `P12`.
     pub id: i64,
-    /// The session's id, in the form that is safe as a file name.
     pub session: String,
     /// The id of the prompt, if the client reported one.
     pub prompt_id: Option<String>,
@@ -71,15 +69,12 @@ pub struct StoredTurn {
 /// A call that may have changed any file, such as a shell command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandCall {
-    /// The id of the call.
     pub tool_use_id: String,
     /// What it did, in one line.
     pub title: String,
     /// When it ended, in milliseconds since the epoch.
     pub at: u64,
-    /// The session's id.
     pub session: String,
-    /// The number of its prompt in the memory.
     pub prompt: Option<i64>,
     /// The files that the client reported as changed by it, as JSON.
     pub files_modified: String,
@@ -90,9 +85,7 @@ pub struct CommandCall {
 /// What is known of the turn that wrote a line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TurnText {
-    /// Its number in the memory: `P12`.
     pub id: i64,
-    /// The prompt.
     pub prompt: String,
     /// Every reply to it.
     pub reply: String,

@@ -28,23 +28,15 @@ pub struct NewBookmark<'a> {
 /// A stored bookmark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bookmark {
-    /// Its number.
     pub id: i64,
-    /// The session's id, in the form that is safe as a file name.
     pub session: String,
-    /// Milliseconds since the epoch.
     pub created_at: u64,
-    /// The id of the prompt in whose turn it was typed.
     pub prompt_id: Option<String>,
-    /// What the user wrote behind the marker.
     pub note: Option<String>,
-    /// The session's working directory.
     pub cwd: Option<String>,
-    /// The commit that was checked out there.
     pub git_commit: Option<String>,
     /// Whether there were uncommitted changes; `None` where git did not answer in time.
     pub git_dirty: Option<bool>,
-    /// Tokens in the context at that time.
     pub context_tokens: Option<u64>,
     /// The other machine that it comes from; `None` if it was set here.
     pub host: Option<String>,

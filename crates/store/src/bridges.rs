@@ -10,7 +10,6 @@ use crate::{Store, StoreError, cannot};
 /// A client that runs the bridge module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bridge {
-    /// The client's process.
     pub client_pid: u32,
     /// The plugin that the module belongs to.
     pub plugin: String,
@@ -42,7 +41,6 @@ impl StepTaker {
 pub struct Shown {
     /// Turns of the session before.
     pub turns: u64,
-    /// Records of memory.
     pub records: u64,
 }
 

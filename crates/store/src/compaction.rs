@@ -12,7 +12,6 @@ const CALLS: usize = 4_000;
 /// A tool call that a session made itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCall {
-    /// The tool's name.
     pub tool: String,
     /// The input, as JSON text with its middle cut out where it is long.
     pub input: String,
@@ -28,11 +27,9 @@ impl Store {
     pub fn calls_of(&self, session: &str) -> Result<Vec<StoredCall>, StoreError> {
         let sql = format!(
             "SELECT d.tool_name, d.input_text, d.is_error,
-                    CASE WHEN d.is_error OR d.tool_name = 'TaskCreate' THEN
-                        (SELECT o.output_text FROM details o
-                         WHERE o.session_id = d.session_id AND o.source_id = d.source_id || ':result') END
+                    iif(d.is_error OR d.tool_name = 'TaskCreate', d.output_text, NULL)
              FROM details d
-             WHERE d.session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND d.kind = 'tool_input'
+             WHERE d.session_id = (SELECT id FROM sessions WHERE session_id = ?1)
                -- A subagent works on the session's task list.
                AND (d.subagent = 0 OR d.tool_name IN ('TaskCreate', 'TaskUpdate'))
                AND d.tool_name IS NOT NULL AND d.input_text IS NOT NULL

@@ -13,7 +13,6 @@ use crate::{Store, StoreError, cannot};
 pub struct ContextUse {
     /// The session's id, in the form that is safe as a file name.
     pub session: String,
-    /// The model's id.
     pub model: Option<String>,
     /// The size of the model's window.
     pub window_tokens: Option<u64>,
@@ -73,10 +72,8 @@ impl Store {
     ///
     /// It goes from model to model by the index, because there is a row for every session that there ever was.
     pub fn contexts_for(&self, session: &str) -> Result<Vec<ContextUse>, StoreError> {
-        let failed = cannot("read the context");
-        let mut statement = self
-            .connection
-            .prepare(
+        self.connection
+            .all_with(
                 "WITH RECURSIVE models (model) AS (
                      SELECT min(model) FROM context
                      UNION ALL
@@ -90,10 +87,10 @@ impl Store {
                              WHERE c.model = m.model AND c.window_tokens IS NOT NULL AND c.session_id <> ?1
                              ORDER BY c.recorded_ms DESC LIMIT 1)
                      FROM models m)",
+                [session],
+                read,
             )
-            .map_err(&failed)?;
-        let rows = statement.query_map([session], read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+            .map_err(cannot("read the context"))
     }
 
     /// Returns every context that is known, the newest first.

@@ -11,7 +11,6 @@ use crate::{Store, StoreError, cannot, limit, newest_last};
 /// Where a chain runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewChain<'a> {
-    /// The project's folder.
     pub project_path: &'a str,
     /// The client's process, 0 where unknown.
     pub client_pid: u32,
@@ -22,28 +21,21 @@ pub struct NewChain<'a> {
 /// A chain, as it is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
-    /// Its number.
     pub id: ChainId,
     /// Its state, and the step that it waits for.
     pub plan: Plan,
-    /// The project's folder.
     pub project_path: String,
-    /// The client's process, 0 where unknown.
     pub client_pid: u32,
-    /// The name of the terminal's lock, by which a terminal is identified; `None` outside of any.
     pub terminal_lock: Option<String>,
-    /// When it began.
     pub created_at: Millis,
 }
 
 /// A step that a chain has taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainStep {
-    /// The chain.
     pub chain: ChainId,
     /// The session in which the chain was then.
     pub session: String,
-    /// The round.
     pub round: u32,
     /// The state after the step.
     pub state: String,
@@ -51,7 +43,6 @@ pub struct ChainStep {
     pub attempt: u32,
     /// Why the step was taken.
     pub reason: String,
-    /// When it was taken.
     pub at: Millis,
     /// When the next step had to follow at the latest.
     pub deadline: Millis,
@@ -62,9 +53,7 @@ pub struct ChainStep {
 pub struct Handoff {
     /// The session that wrote it.
     pub session: String,
-    /// The round.
     pub round: u32,
-    /// Its text.
     pub body: String,
 }
 
@@ -75,7 +64,6 @@ pub struct PendingMessage {
     pub chain: ChainId,
     /// That chain's client, 0 where unknown.
     pub client_pid: u32,
-    /// The message.
     pub message: String,
 }
 

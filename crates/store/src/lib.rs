@@ -5,22 +5,20 @@ mod batons;
 mod blame;
 mod bookmarks;
 mod bridges;
+mod capture;
 mod checkpoint;
 mod compaction;
 mod context;
 mod continuations;
 mod foreign;
 mod health;
-mod ingest;
 mod lock_queue;
 mod memory;
 mod model;
 mod notifications;
-mod pending_replies;
 mod recall;
 mod row_ids;
 mod salvage;
-mod same_turn;
 mod sanitizer;
 mod schema;
 mod session_places;
@@ -46,6 +44,10 @@ pub use crate::batons::{Injection, NewInjection, StoredBaton, WRITTEN};
 pub use crate::blame::{CommandCall, LineMap, LineMapStats, StoredEdit, StoredTurn, TurnText};
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};
+pub use crate::capture::{
+    BOOKMARK, Bulk, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, Past, PastPrompt, PastTurn, Reading,
+    Taken, turn_role,
+};
 pub use crate::compaction::StoredCall;
 pub use crate::context::ContextUse;
 pub use crate::continuations::{Chain, ChainStep, ChainUpdate, Handoff, NewChain, PendingMessage};
@@ -54,10 +56,9 @@ pub use crate::foreign::{
     OldTurn, OldTurnSize, Sitting, Throughline,
 };
 pub use crate::health::{Health, bridges_of, health_of, index_progress_of, schema_of};
-pub use crate::ingest::{BOOKMARK, turn_role};
 pub use crate::memory::{
-    Bulk, Content, Hit, KnownProject, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, Order, PageRecord,
-    PageSession, Past, PastPrompt, PastTurn, Pruned, Reading, Record, RecordId, Score, ScoreParts, Stats, Taken, What,
+    Content, Hit, KnownProject, Order, PageRecord, PageSession, Pruned, Record, RecordId, Score, ScoreParts, Stats,
+    What,
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::notifications::{Notification, NotifyEvent, NotifyResult, last_notifications_of};

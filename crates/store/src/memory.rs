@@ -5,13 +5,10 @@
 //! tool calls is stored once, in the `details` of the handoff, under the id of the call.
 
 pub(crate) mod forget;
-mod import;
-pub(crate) mod observations;
 mod page_queries;
-pub(crate) mod prompts;
 pub(crate) mod records;
 pub(crate) mod session_row;
-mod summaries;
+pub(crate) mod summaries;
 pub(crate) mod upkeep;
 
 use std::fmt;
@@ -21,8 +18,6 @@ use longhaul_core::text::tokens_of_chars;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 
-pub use self::import::{Bulk, Moved, MovedCall, MovedIn, MovedTurn, Past, PastPrompt, PastTurn};
-pub use self::observations::{NewNote, NewObservation, Reading, Taken};
 pub use self::page_queries::{PageRecord, PageSession};
 pub use self::records::{Content, Record};
 pub(crate) use self::records::{read_observation, read_summary};
@@ -80,17 +75,14 @@ impl What {
 /// A record in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// The record.
     pub record: RecordId,
     /// The session; `None` for a note that was made outside of any.
     pub session: Option<String>,
     /// The other host that it comes from; `None` if it was made here.
     pub host: Option<String>,
-    /// The project's name.
     pub project: String,
     /// The number of the prompt in the session.
     pub prompt_number: i64,
-    /// When it was made.
     pub at: Millis,
     /// The kind of an observation.
     pub kind: Option<Kind>,
@@ -184,7 +176,6 @@ pub(crate) fn millis(ms: i64) -> Millis {
 /// The name of a record. In each table a number is given once, and never again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordId {
-    /// The kind of the record.
     pub what: What,
     /// Its number in the table of that kind.
     pub id: i64,

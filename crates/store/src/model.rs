@@ -52,9 +52,7 @@ pub struct Rest {
 pub struct ModelJob {
     /// The prompt's number among all prompts.
     pub prompt: i64,
-    /// The session.
     pub session: String,
-    /// The project's name.
     pub project: String,
     /// The prompt and those before it in the session, oldest first.
     pub prompts: Vec<String>,
@@ -79,13 +77,11 @@ pub struct ModelJob {
 /// A turn that is to be put into one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobTurn {
-    /// Its id.
     pub id: i64,
     /// The session in which it ran.
     pub origin: String,
     /// Its number in that session.
     pub number: i64,
-    /// The reply.
     pub replied: String,
     /// A fingerprint of what the line is made of.
     pub basis: u64,

@@ -61,7 +61,6 @@ impl NotifyResult {
 pub struct Notification {
     /// What it reports.
     pub event: NotifyEvent,
-    /// The way.
     pub way: NotifyWay,
     /// Its result.
     pub result: NotifyResult,

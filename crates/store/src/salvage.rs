@@ -18,12 +18,12 @@ use rusqlite::{Connection, params_from_iter};
 
 use self::pages::Pages;
 use self::tables::{Damaged, Fields, SALVAGED};
+use crate::capture::SAME_PROMPT_MS;
 use crate::memory::session_row::add_project;
 use crate::recall::backlog::Room;
 use crate::recall::index::NewTerms;
 use crate::recall::replies;
 use crate::row_ids::SessionRow;
-use crate::same_turn::SAME_PROMPT_MS;
 use crate::sql::Sql;
 use crate::{Sanitizer, Store, StoreError, What, cannot};
 
@@ -271,7 +271,6 @@ impl Copy<'_> {
         let is_file_name = |text: &str| {
             !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         };
-        let kind = row.text("kind").map(str::to_owned).unwrap_or_default();
         let tool = row.text("tool_name").map(str::to_owned).unwrap_or_default();
         row.texts().all(|(name, text)| {
             if text.len() > MOST_TEXT {
@@ -289,7 +288,7 @@ impl Copy<'_> {
                     clean_json(text, sanitizer)
                 }
                 ("details", "input_text" | "output_text") => {
-                    let kind = if kind == "tool_input" { DetailKind::ToolInput } else { DetailKind::ToolOutput };
+                    let kind = if name == "input_text" { DetailKind::ToolInput } else { DetailKind::ToolOutput };
                     *text = sanitizer.detail(kind, &tool, text);
                     true
                 }

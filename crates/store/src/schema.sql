@@ -261,9 +261,9 @@ CREATE INDEX turns_provisional ON turns (session_id) WHERE provisional > 0;
 CREATE INDEX turns_taken_back ON turns (session_id, replaced) WHERE replaced <> 0;
 CREATE INDEX turns_forgotten ON turns (session_id, created_at) WHERE forgotten > 0;
 CREATE INDEX turns_by_project ON turns (project_id, created_at) WHERE prompt_number IS NOT NULL;
--- A prompt is looked for by its id with every prompt that is imported: without an index each look reads all prompts of the
--- session.
-CREATE INDEX turns_by_prompt_id ON turns (session_id, prompt_id, created_at) WHERE prompt_number IS NOT NULL;
+-- A turn that a source tells is looked for by its prompt's id and by its time.
+CREATE INDEX turns_by_prompt_id ON turns (session_id, prompt_id);
+CREATE INDEX turns_by_time ON turns (session_id, created_at);
 CREATE INDEX turns_without_model ON turns (created_at) WHERE prompt_number IS NOT NULL AND model_at IS NULL;
 CREATE INDEX turns_asked_in_part ON turns (created_at) WHERE asked_to IS NOT NULL;
 
@@ -273,17 +273,18 @@ CREATE VIEW prompts AS
            uid, host_id
     FROM turns WHERE prompt_number IS NOT NULL;
 
--- Raw text, fetched on demand and never shown to a model by itself.
+-- Raw text, fetched on demand and never shown to a model by itself: of each call of a transcript, and what else is in it. It
+-- expires.
 CREATE TABLE details (
     session_id  INTEGER NOT NULL REFERENCES sessions (id), -- in which it was made
     turn        INTEGER,                    -- the turn's id, where that is known
+    source_id   TEXT NOT NULL,              -- of a call, its tool_use_id
+    kind        TEXT NOT NULL,              -- tool, system, image or thinking
     tool_name   TEXT,
-    input_text  TEXT,
+    input_text  TEXT,                       -- of a call only
     output_text TEXT,
-    kind        TEXT NOT NULL CHECK (kind IN ('tool_input', 'tool_output', 'system', 'image', 'thinking')),
     is_error    INTEGER NOT NULL DEFAULT 0,
     subagent    INTEGER NOT NULL DEFAULT 0, -- made by a subagent; the session's own are also in its transcript
-    source_id   TEXT NOT NULL,
     created_at  INTEGER NOT NULL,
     UNIQUE (session_id, source_id)
 ) STRICT;
@@ -385,9 +386,6 @@ CREATE TABLE known_ids (
     same_as TEXT,
     PRIMARY KEY (scope, id)
 ) STRICT, WITHOUT ROWID;
-
--- Without the constant, its rows would have the form of those of the table, which a salvage may have to tell apart by that.
-CREATE INDEX known_ids_by_call ON known_ids (same_as, 0) WHERE same_as IS NOT NULL;
 
 -- Numbers are never given twice, and `mark` is as in turns.
 CREATE TABLE observations (

@@ -118,22 +118,15 @@ impl Store {
 
     /// Returns every recorded session, running or not.
     pub fn session_places(&self) -> Result<Vec<SessionPlace>, StoreError> {
-        let failed = cannot("list where sessions ran");
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT p.session_id, p.agent_client, p.pid, p.pid_started, folder, folder_owner, config_dir, transcript,
+        self
+            .connection.all_with("SELECT p.session_id, p.agent_client, p.pid, p.pid_started, folder, folder_owner, config_dir, transcript,
                         permission_mode, model, p.tmux_socket, server_pid, server_started,
                         tmux_session, window_index, pane_index, window_name, names_itself,
                         max(p.seen_ms, coalesce(a.touched_ms, 0)), coalesce(a.project_name, p.project_name),
                         coalesce(a.git_branch, p.git_branch), coalesce(a.prompt_summary, p.prompt_summary),
                         coalesce(a.agent_type, p.agent_type), coalesce(a.status, p.status)
                  FROM session_places p LEFT JOIN agents a USING (session_id)
-                 ORDER BY p.session_id",
-            )
-            .map_err(&failed)?;
-        let rows = statement.query_map((), read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+                 ORDER BY p.session_id", (), read).map_err(cannot("list where sessions ran"))
     }
 }
 

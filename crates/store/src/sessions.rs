@@ -13,46 +13,33 @@ use crate::{Store, StoreError, cannot};
 pub struct NewSession<'a> {
     /// Its id, in the form that is safe as a file name.
     pub session: &'a str,
-    /// The project's name.
     pub project: &'a str,
     /// The key of the project: the git folder that all its worktrees share, else its path.
     pub project_key: &'a str,
-    /// The project's folder.
     pub project_path: &'a str,
     /// The client's process id, 0 if unknown.
     pub client_pid: u32,
-    /// The path of its transcript.
     pub transcript: Option<&'a str>,
-    /// When it was seen.
     pub at: Millis,
 }
 
 /// A session, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Its id.
     pub session: String,
-    /// The project's name.
     pub project: String,
-    /// The key of the project.
     pub project_key: String,
-    /// The project's folder.
     pub project_path: String,
-    /// How many prompts it has had.
     pub prompts: u32,
-    /// The last prompt.
     pub last_prompt: Option<String>,
     /// The session that it would inherit, until its first prompt.
     pub inherits: Option<String>,
     /// The session that has inherited it.
     pub merged_into: Option<String>,
-    /// The client's process id, 0 if unknown.
     pub client_pid: u32,
-    /// The path of its transcript.
     pub transcript: Option<String>,
     /// How far the transcript has been read.
     pub cursor: Cursor,
-    /// When it was first seen.
     pub created_at: Millis,
 }
 

@@ -8,11 +8,8 @@ use crate::{Store, StoreError, cannot};
 /// What a snapshot was taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SnapshotKind {
-    /// The start of a session.
     Start,
-    /// A prompt of the user.
     Prompt,
-    /// A bookmark.
     Bookmark,
     /// A compaction of the conversation.
     Compaction,
@@ -20,7 +17,6 @@ pub enum SnapshotKind {
     Restore,
     /// Enough work in a turn that still runs.
     Work,
-    /// The end of a turn.
     End,
 }
 
@@ -59,7 +55,6 @@ pub struct Snapshot {
     pub created_at: u64,
     /// What it was taken for.
     pub kind: SnapshotKind,
-    /// The id of the prompt.
     pub prompt_id: Option<String>,
     /// Whether it is dropped last.
     pub is_pinned: bool,
@@ -73,9 +68,7 @@ pub struct Snapshot {
     pub commit: Option<String>,
     /// The tree of the files.
     pub tree: Option<String>,
-    /// The commit that was checked out.
     pub head: Option<String>,
-    /// The branch that was checked out.
     pub branch: Option<String>,
     /// A merge or rebase that was not finished.
     pub under_way: Option<String>,

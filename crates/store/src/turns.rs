@@ -5,8 +5,8 @@ use longhaul_core::text::cut_middle;
 use longhaul_memory::SAID_CHARS;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
+use crate::capture::SAME_PROMPT_MS;
 use crate::row_ids::Time;
-use crate::same_turn::SAME_PROMPT_MS;
 use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
@@ -19,11 +19,8 @@ pub struct Turn {
     pub number: i64,
     /// The role of the prompt: `user`, or what else began the turn.
     pub role: String,
-    /// The prompt.
     pub asked: String,
-    /// When it began.
     pub at: Millis,
-    /// The reply.
     pub replied: String,
     /// When the reply was written.
     pub replied_at: Millis,
@@ -38,11 +35,8 @@ pub struct Turn {
 /// What was said in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnWords {
-    /// The role of the prompt: `user`, or what else began the turn.
     pub role: String,
-    /// The prompt.
     pub asked: String,
-    /// The reply.
     pub replied: String,
 }
 
@@ -53,11 +47,8 @@ pub struct Detail {
     pub kind: String,
     /// The name of the tool or of the attachment.
     pub name: String,
-    /// The text.
     pub text: String,
-    /// Whether a tool failed.
     pub is_error: bool,
-    /// When it was made.
     pub at: Millis,
 }
 
@@ -206,30 +197,30 @@ impl Store {
         self.connection.one(&sql, [session]).map_err(cannot("look for turns"))
     }
 
-    /// Returns a turn's details in their order, without the client's records of hooks that ran.
+    /// Returns a turn's details in their order, without the client's records of hooks that ran. A call is two: its input and its
+    /// output.
     pub fn details(&self, turn: &Turn) -> Result<Vec<Detail>, StoreError> {
-        let failed = cannot("read the details");
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT kind, coalesce(tool_name, ''), coalesce(input_text, output_text, ''), is_error, created_at
-                 FROM details WHERE turn =
-                     (SELECT id FROM turns WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND number = ?2)
-                 ORDER BY created_at, rowid",
-            )
-            .map_err(&failed)?;
-        let rows = statement
-            .query_map((&turn.origin, turn.number), |row| {
-                Ok(Detail {
-                    kind: row.get(0)?,
-                    name: row.get(1)?,
-                    text: row.get(2)?,
-                    is_error: row.get(3)?,
-                    at: row.get::<_, Time>(4)?.into(),
-                })
+        let sql = format!(
+            "WITH found AS (SELECT rowid AS place, * FROM details
+                            WHERE turn = (SELECT id FROM turns WHERE session_id = {SESSION} AND number = ?2))
+             SELECT kind, name, text, is_error, created_at FROM (
+                 SELECT iif(kind = 'tool', 'tool_input', kind) AS kind, coalesce(tool_name, '') AS name, input_text AS text,
+                        is_error, created_at, place, 0 AS part FROM found
+                 UNION ALL
+                 SELECT iif(kind = 'tool', 'tool_output', kind), coalesce(tool_name, ''), output_text, is_error, created_at,
+                        place, 1 FROM found)
+             WHERE text IS NOT NULL ORDER BY created_at, place, part"
+        );
+        let read = |row: &Row<'_>| {
+            Ok(Detail {
+                kind: row.get(0)?,
+                name: row.get(1)?,
+                text: row.get(2)?,
+                is_error: row.get(3)?,
+                at: row.get::<_, Time>(4)?.into(),
             })
-            .map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        };
+        self.connection.all_with(&sql, (&turn.origin, turn.number), read).map_err(cannot("read the details"))
     }
 }
 

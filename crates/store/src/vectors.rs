@@ -44,11 +44,8 @@ pub struct VectorModel {
 /// How many vectors there are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VectorStats {
-    /// The model.
     pub model: String,
-    /// Vectors of it.
     pub vectors: u64,
-    /// Bytes that they take.
     pub bytes: u64,
     /// Records that were examined.
     pub looked_at: u64,
@@ -81,15 +78,15 @@ impl Store {
 
     /// Returns every model that has vectors, or has had some.
     pub fn vector_models(&self) -> Result<Vec<VectorModel>, StoreError> {
-        let failed = cannot("read the models");
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT id, name, form FROM indexes WHERE id > 0 ORDER BY id")
-            .map_err(&failed)?;
-        let rows = statement.query_map([], |row| {
-            Ok(VectorModel { id: row.get(0)?, name: row.get(1)?, dims: row.get::<_, i64>(2)?.unsigned_abs() as usize })
-        });
-        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+        self.connection
+            .all_with("SELECT id, name, form FROM indexes WHERE id > 0 ORDER BY id", [], |row| {
+                Ok(VectorModel {
+                    id: row.get(0)?,
+                    name: row.get(1)?,
+                    dims: row.get::<_, i64>(2)?.unsigned_abs() as usize,
+                })
+            })
+            .map_err(cannot("read the models"))
     }
 
     /// Deletes vectors of models that are not in use, at most `most` records of them, in one transaction; returns whether there
@@ -311,7 +308,6 @@ struct Newest<'a> {
     model: &'a VectorModel,
     project: i64,
     comparison: Comparison<'a>,
-    /// The blocks that were read.
     blocks: HashSet<i64>,
     /// The records of the project in them.
     compared: HashSet<RecordId>,

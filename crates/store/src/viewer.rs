@@ -65,7 +65,6 @@ impl Store {
 /// A record and its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The record.
     pub record: Record,
     /// Bytes of the whole record, raw tool text included.
     pub bytes: u64,
@@ -208,31 +207,21 @@ fn entry(connection: &Connection, id: RecordId, raw: RawText) -> rusqlite::Resul
 /// A session, as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOverview {
-    /// The number of its row.
     pub id: i64,
-    /// Its id.
     pub session: String,
     /// The other host on which it ran; `None` for this one.
     pub host: Option<String>,
-    /// The project's name.
     pub project: String,
-    /// The key of the project.
     pub project_key: String,
-    /// The project's folder.
     pub project_path: String,
     /// `initialized`, `active` or `completed`.
     pub status: String,
-    /// Why it ended.
     pub end_reason: Option<String>,
-    /// The first prompt.
     pub first_prompt: Option<String>,
-    /// The last prompt.
     pub last_prompt: Option<String>,
     /// The session that has inherited it.
     pub merged_into: Option<String>,
-    /// When it was first seen.
     pub created_at: Millis,
-    /// When it ended.
     pub completed_at: Option<Millis>,
     /// When something of it was last stored.
     pub last_at: Millis,
@@ -245,15 +234,10 @@ pub struct SessionOverview {
 /// How many records a session has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Prompts.
     pub prompts: u64,
-    /// Observations.
     pub observations: u64,
-    /// Summaries.
     pub summaries: u64,
-    /// Turns.
     pub turns: u64,
-    /// Bookmarks.
     pub bookmarks: u64,
 }
 
@@ -343,14 +327,12 @@ pub enum MomentId {
     Record(RecordId),
     /// The turn with this number.
     Turn(i64),
-    /// A bookmark.
     Bookmark(i64),
 }
 
 /// An entry of the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
-    /// What it is.
     pub id: MomentId,
     /// When it happened, or began.
     pub at: Millis,
@@ -358,13 +340,10 @@ pub struct Moment {
     pub until: Option<Millis>,
     /// It in one line.
     pub title: String,
-    /// Further text.
     pub text: String,
     /// The kind of an observation.
     pub kind: Option<Kind>,
-    /// The number of the prompt.
     pub prompt_number: Option<i64>,
-    /// Whether it failed.
     pub is_error: bool,
     /// Files that were read or changed.
     pub files: Vec<String>,
@@ -495,9 +474,7 @@ pub struct Day {
     pub turn_bytes: u64,
     /// Sessions that began.
     pub sessions: u64,
-    /// Prompts.
     pub prompts: u64,
-    /// Observations.
     pub observations: u64,
     /// Bytes of prompts, observations and summaries.
     pub record_bytes: u64,

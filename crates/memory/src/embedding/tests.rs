@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -44,7 +46,7 @@ fn a_text_is_the_mean_of_its_tokens() {
 #[test]
 fn the_closest_sentences_of_a_long_text_count() {
     let model = Model::parse(model()).unwrap();
-    let question = Question::new(Model::parse(self::model()).unwrap(), "login login broken").unwrap();
+    let question = Question::new(Arc::new(Model::parse(self::model()).unwrap()), "login login broken").unwrap();
     let closest = |text: &str| question.compare(text).closest;
     let (far, close) = ("Broken broken fails. ".repeat(20), "Login, login, broken!");
     let whole = |text: &str| model.embed("login login broken").unwrap().similarity(&model.embed(text).unwrap());
@@ -56,7 +58,7 @@ fn the_closest_sentences_of_a_long_text_count() {
     // Too short to be a sentence of its own, and nothing known.
     assert!(closest("Login. Broken broken broken.") < 0.9);
     assert_eq!((closest("nothing"), closest("")), (0.0, 0.0));
-    assert!(Question::new(model, "nothing known").is_none());
+    assert!(Question::new(Arc::new(model), "nothing known").is_none());
 }
 
 #[test]

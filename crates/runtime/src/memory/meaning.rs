@@ -4,12 +4,13 @@
 //! Commands and the worker call [`search`], which combines words and meaning: another thread compares the vectors
 //! meanwhile, unless an endpoint computes them. Opening the model reads the head of its file, about 350 KB, and the
 //! vector of a query needs a few of its rows. A question of one line reads the whole file, about 4 MB, because the
-//! sentences of the nearest records are compared with it.
+//! sentences of the nearest records are compared with it; the search process keeps it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
@@ -87,7 +88,7 @@ impl Meaning {
         let vectors = store.vector_model(file.id(), file.dims())?;
         let in_use = self.models_in_use();
         let begun = Instant::now();
-        let (mut stored, mut model) = (0, None);
+        let mut stored = 0;
         for _ in 0..UPKEEP {
             let is_over =
                 effort == Effort::Search && (begun.elapsed() > waiting_times::VECTORS_IN_SEARCH || store.is_crowded());
@@ -95,10 +96,7 @@ impl Meaning {
             if waiting.is_empty() || is_over {
                 break;
             }
-            if model.is_none() {
-                model = Some(file.load()?);
-            }
-            let Some(model) = &model else { break };
+            let model = file.load()?;
             let computed: Vec<Vec<Option<Vector>>> = waiting
                 .records
                 .iter()
@@ -198,6 +196,8 @@ struct ModelFile {
     file: File,
     identity: FileIdentity,
     vocabulary: Vocabulary,
+    /// The whole of it, once it was needed: the search process keeps it.
+    model: OnceLock<Arc<Model>>,
 }
 
 impl ModelFile {
@@ -224,7 +224,7 @@ impl ModelFile {
         let mut head = vec![0; shape.head_bytes()];
         file.read_exact_at(&mut head, 0).map_err(unread)?;
         let vocabulary = Vocabulary::parse(head).map_err(unfit)?;
-        Ok(Self { path: path.to_owned(), file, identity, vocabulary })
+        Ok(Self { path: path.to_owned(), file, identity, vocabulary, model: OnceLock::new() })
     }
 
     /// Returns the id of the model.
@@ -261,11 +261,15 @@ impl ModelFile {
     }
 
     /// Reads the whole model, for many texts.
-    fn load(&self) -> Result<Model, Error> {
+    fn load(&self) -> Result<Arc<Model>, Error> {
+        if let Some(model) = self.model.get() {
+            return Ok(Arc::clone(model));
+        }
         let length = self.file.metadata().map_err(|source| self.unread(source))?.len().min(MAX_BYTES);
         let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
         self.read_at(&mut bytes, 0)?;
-        Model::parse(bytes).map_err(|problem| Error::Model { path: self.path.clone(), problem })
+        let model = Model::parse(bytes).map_err(|problem| Error::Model { path: self.path.clone(), problem })?;
+        Ok(Arc::clone(self.model.get_or_init(|| Arc::new(model))))
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: usize) -> Result<(), Error> {

@@ -43,9 +43,7 @@ pub struct ForeignSession {
     pub id: String,
     /// The project's name; claude-mem does not store its folder.
     pub project: String,
-    /// When it began.
     pub at: Option<Millis>,
-    /// When it ended.
     pub completed: Option<Millis>,
 }
 
@@ -54,22 +52,17 @@ pub struct ForeignSession {
 pub struct ForeignHead {
     /// Its position in the table.
     place: i64,
-    /// Its row.
     pub id: i64,
     /// The number of the prompt in its session.
     pub number: Option<i64>,
-    /// When it was made.
     pub at: Option<Millis>,
 }
 
 /// The records of a session, in order, without their texts. Those are read one by one: together they may not fit into memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ForeignRecords {
-    /// The prompts.
     pub prompts: Vec<ForeignHead>,
-    /// The observations.
     pub observations: Vec<ForeignHead>,
-    /// The summaries.
     pub summaries: Vec<ForeignHead>,
 }
 
@@ -84,19 +77,15 @@ pub struct ForeignObservation {
     pub subtitle: String,
     /// It in a few sentences.
     pub narrative: String,
-    /// Single facts.
     pub facts: Vec<String>,
     /// Concepts that it belongs to.
     pub concepts: Vec<String>,
-    /// Files that were read.
     pub files_read: Vec<String>,
-    /// Files that were changed.
     pub files_modified: Vec<String>,
     /// The tool, its input and its output; empty in versions that do not store them.
     pub tool: String,
     pub input: String,
     pub response: String,
-    /// The project's name.
     pub project: String,
 }
 

@@ -24,9 +24,7 @@ pub struct Throughline {
 pub struct OldSession {
     /// Its id in the client.
     pub id: String,
-    /// Its folder.
     pub folder: String,
-    /// When it began.
     pub at: Option<Millis>,
 }
 
@@ -42,17 +40,13 @@ pub struct OldTurnSize {
 /// A turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OldTurn {
-    /// Its number in the session.
     pub number: i64,
-    /// The prompt.
     pub asked: String,
-    /// The reply.
     pub replied: String,
     /// When the prompt was sent.
     pub at: Option<Millis>,
     /// When the reply was written.
     pub replied_at: Option<Millis>,
-    /// Its details, in order.
     pub details: Vec<OldDetail>,
 }
 
@@ -61,15 +55,11 @@ pub struct OldTurn {
 pub struct OldDetail {
     /// `tool_input`, `tool_output`, `system`, `image`, `thinking`; empty in the oldest version, which has input and output in one row.
     pub kind: String,
-    /// The tool.
     pub name: String,
     /// Its id; the output of a call has `:result` behind the call's id.
     pub source: String,
-    /// The input.
     pub input: String,
-    /// The output.
     pub output: String,
-    /// When it was made.
     pub at: Option<Millis>,
 }
 

@@ -1,7 +1,7 @@
 //! Forgetting: deleting records so that nothing of their text is left in the file.
 
 use longhaul_core::Millis;
-use rusqlite::{Connection, Params};
+use rusqlite::Connection;
 
 use super::session_row::{project_row, session_row};
 use super::upkeep::give_back;
@@ -53,7 +53,7 @@ impl Store {
             }
             if let Some(project) = project_row(connection, project_key)? {
                 index::forget_project(connection, project.0)?;
-                delete_observations(connection, "project_id = ?1", [project])?;
+                connection.run("DELETE FROM observations WHERE project_id = ?1", [project])?;
             }
             // What other hosts add to their sessions later is not part of what was deleted.
             let sql = "UPDATE sessions SET forgotten_at = NULL WHERE project_key = ?1 AND host_id IS NOT NULL";
@@ -76,7 +76,7 @@ impl Store {
             for project in projects {
                 index::forget_project(connection, project.0)?;
             }
-            delete_observations(connection, "TRUE", ())?;
+            connection.run("DELETE FROM observations", [])?;
             connection.run("UPDATE sessions SET forgotten_at = NULL WHERE host_id IS NOT NULL", [])?;
             // Those of sessions that the memory does not know.
             connection.run("DELETE FROM snapshots", [])?;
@@ -87,7 +87,14 @@ impl Store {
 
     /// Runs a deletion that overwrites what it deletes, in one transaction.
     fn forgetting<T>(&self, delete: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        let done = self.overwriting(delete)?;
+        let done = self.overwriting(|tx| {
+            let done = delete(tx)?;
+            // The calls that were counted as repeats of one that is gone.
+            let sql = "DELETE FROM known_ids WHERE scope = 'a call' AND same_as IS NOT NULL
+                       AND NOT EXISTS (SELECT 1 FROM observations WHERE tool_use_id = same_as)";
+            tx.run(sql, [])?;
+            Ok(done)
+        })?;
         self.overwrite_forgotten()?;
         Ok(done)
     }
@@ -179,13 +186,15 @@ fn is_same(column: &str) -> String {
 }
 
 pub(crate) fn forget_observation(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
-    let sql = "SELECT tool_use_id, session_id, prompt_number FROM observations WHERE id = ?1";
-    let found: Option<(Option<String>, Option<SessionRow>, i64)> = connection.first(sql, [id])?;
-    let Some((call, session, prompt)) = found else { return Ok(false) };
+    let sql = "SELECT tool_use_id, session_id, prompt_number, repeats FROM observations WHERE id = ?1";
+    let found: Option<(Option<String>, Option<SessionRow>, i64, i64)> = connection.first(sql, [id])?;
+    let Some((call, session, prompt, repeats)) = found else { return Ok(false) };
     if let Some(session) = session {
         lines::delete_of_prompt(connection, session, prompt)?;
     }
-    let mut calls: Vec<String> = connection.all("SELECT id FROM known_ids WHERE same_as = ?1", [&call])?;
+    // No index finds the repeats of a call.
+    let sql = "SELECT id FROM known_ids WHERE scope = 'a call' AND same_as = ?1";
+    let mut calls: Vec<String> = if repeats > 0 { connection.all(sql, [&call])? } else { Vec::new() };
     calls.extend(call);
     for call in &calls {
         let sql = "INSERT INTO known_ids (scope, id) VALUES ('a call', ?1) ON CONFLICT DO UPDATE SET same_as = NULL";
@@ -228,19 +237,12 @@ pub(crate) fn drop_summaries_of(connection: &Connection, table: &str, id: i64) -
 
 /// Deletes a call's raw text and the line of its turn, which may quote it.
 fn drop_raw(connection: &Connection, session: SessionRow, call: &str) -> rusqlite::Result<()> {
-    let sql = "DELETE FROM details WHERE session_id = ?1 AND source_id IN (?2, ?2 || ':result') RETURNING turn";
+    let sql = "DELETE FROM details WHERE session_id = ?1 AND source_id = ?2 RETURNING turn";
     let turns: Vec<Option<i64>> = connection.all(sql, (session, call))?;
     for turn in turns {
         connection.run("UPDATE turns SET line = NULL, model_line = NULL WHERE id = ?1", [turn])?;
     }
     Ok(())
-}
-
-/// Deletes observations, and the ids of the calls that were counted as repeats of them.
-fn delete_observations(connection: &Connection, condition: &str, values: impl Params + Copy) -> rusqlite::Result<()> {
-    let sql = "DELETE FROM known_ids WHERE same_as IN (SELECT tool_use_id FROM observations WHERE";
-    connection.run(&format!("{sql} {condition})"), values)?;
-    connection.run(&format!("DELETE FROM observations WHERE {condition}"), values).map(drop)
 }
 
 fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite::Result<bool> {
@@ -259,8 +261,7 @@ fn empty_session(connection: &Connection, session: &str, at: Millis) -> rusqlite
     blame::forget(connection, session, None)?;
     let Some(row) = session_row(connection, session)? else { return Ok(is_known) };
     index::forget_session(connection, row.0)?;
-    delete_observations(connection, "session_id = ?1", [row])?;
-    for table in ["turns", "details", "session_summaries"] {
+    for table in ["turns", "observations", "details", "session_summaries"] {
         connection.run(&format!("DELETE FROM {table} WHERE session_id = ?1"), [row])?;
     }
     let sql = "UPDATE handoff_log SET project_path = NULL WHERE project_path IS NOT NULL AND predecessor = ?1";

@@ -30,7 +30,6 @@ const PROMPT_CHARS: usize = 1_000;
 /// A session with what it came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageSession {
-    /// The session.
     pub session: String,
     /// The other host on which it ran; `None` for this one.
     pub host: Option<String>,
@@ -47,7 +46,6 @@ pub struct PageSession {
 /// An observation in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRecord {
-    /// Its number.
     pub id: i64,
     /// When.
     pub at: Millis,

@@ -19,21 +19,16 @@ use crate::{Store, StoreError, cannot, limit, newest_last};
 /// A whole record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// The record.
     pub record: RecordId,
     /// The session; `None` for a note that was made outside of any.
     pub session: Option<String>,
     /// The other host that it comes from; `None` if it was made here.
     pub host: Option<String>,
-    /// The project's name.
     pub project: String,
-    /// The key of the project.
     pub project_key: String,
     /// The number of the prompt in the session.
     pub prompt_number: i64,
-    /// When it was made.
     pub at: Millis,
-    /// Its content.
     pub content: Content,
 }
 
@@ -51,7 +46,6 @@ pub enum Content {
         repeats: i64,
         /// The raw input; `None` if it is not stored any more.
         input: Option<String>,
-        /// The raw output.
         output: Option<String>,
     },
     /// The summary of a session.
@@ -235,8 +229,7 @@ pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -
         && let Some(Record { session: Some(session), content, .. }) = &mut found
         && let Content::Observation { tool_use_id: Some(call), input, output, .. } = content
     {
-        *input = raw(connection, session, call)?;
-        *output = raw(connection, session, &format!("{call}:result"))?;
+        (*input, *output) = raw(connection, session, call)?;
     }
     Ok(found)
 }
@@ -273,20 +266,23 @@ pub(crate) fn texts(json: &str) -> Vec<String> {
     serde_json::from_str(json).unwrap_or_default()
 }
 
-/// Returns the raw text of a call.
-pub(crate) fn raw(connection: &Connection, session: &str, source: &str) -> rusqlite::Result<Option<String>> {
-    let sql = "SELECT coalesce(input_text, output_text) FROM details
+/// Returns the raw input and output of a call, as far as they are stored.
+pub(crate) fn raw(
+    connection: &Connection,
+    session: &str,
+    call: &str,
+) -> rusqlite::Result<(Option<String>, Option<String>)> {
+    let sql = "SELECT input_text, output_text FROM details
                WHERE session_id = (SELECT id FROM sessions WHERE session_id = ?1) AND source_id = ?2";
-    connection.first(sql, (session, source))
+    Ok(connection.first(sql, (session, call))?.unwrap_or_default())
 }
 
 /// Returns the bytes of a call's raw text without reading it.
 pub(crate) fn raw_chars(connection: &Connection, observation: i64) -> rusqlite::Result<u64> {
     let bytes: Option<i64> = connection.one(
-        "SELECT sum(octet_length(coalesce(d.input_text, d.output_text))) FROM observations o
-             CROSS JOIN details d ON d.session_id = o.session_id
-                                 AND d.source_id IN (o.tool_use_id, o.tool_use_id || ':result')
-             WHERE o.id = ?1",
+        "SELECT sum(octet_length(coalesce(d.input_text, '')) + octet_length(coalesce(d.output_text, '')))
+         FROM observations o CROSS JOIN details d ON d.session_id = o.session_id AND d.source_id = o.tool_use_id
+         WHERE o.id = ?1",
         [observation],
     )?;
     Ok(bytes.unwrap_or_default().unsigned_abs())

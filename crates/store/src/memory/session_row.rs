@@ -1,6 +1,7 @@
 //! The rows of a session and its project, which every record of the memory refers to, and the list of projects.
 
 use longhaul_core::Millis;
+use longhaul_handoff::MAX_MERGES;
 use rusqlite::Connection;
 
 use crate::row_ids::{ProjectRow, SessionRow, Time};
@@ -13,7 +14,6 @@ pub(crate) struct MemorySession {
     pub(crate) row: SessionRow,
     /// The row of its project.
     pub(crate) project: ProjectRow,
-    /// How many prompts it has had.
     pub(crate) prompts: i64,
     /// When the user had the session forgotten last. Nothing up to then is remembered again.
     forgotten_at: Option<Millis>,
@@ -36,10 +36,40 @@ impl MemorySession {
         Ok(Some(Self { row: row.get(0)?, project, prompts: row.get(2)?, forgotten_at }))
     }
 
+    /// Returns the row of the session that its turns belong to.
+    pub(crate) fn owner(&self, connection: &Connection) -> rusqlite::Result<SessionRow> {
+        Ok(owned_by(connection, self.row)?.owner)
+    }
+
     /// Returns whether what happened at a time was forgotten, and must not come back.
     pub(crate) fn is_forgotten(&self, at: Millis) -> bool {
         self.forgotten_at.is_some_and(|forgotten_at| at <= forgotten_at)
     }
+}
+
+/// A session, and the one that its turns belong to: itself, or the one that has inherited it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Owned {
+    pub(crate) row: SessionRow,
+    pub(crate) owner: SessionRow,
+}
+
+pub(crate) fn owned(connection: &Connection, session: &str) -> rusqlite::Result<Owned> {
+    owned_by(connection, session_row(connection, session)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?)
+}
+
+fn owned_by(connection: &Connection, row: SessionRow) -> rusqlite::Result<Owned> {
+    let mut owner = row;
+    // A longer chain is damage, and any end of it will do.
+    for _ in 0..MAX_MERGES {
+        let sql = "SELECT h.id FROM sessions s JOIN sessions h ON h.session_id = s.merged_into WHERE s.id = ?1";
+        let next: Option<SessionRow> = connection.first(sql, [owner])?;
+        match next {
+            Some(next) if next != row => owner = next,
+            Some(_) | None => break,
+        }
+    }
+    Ok(Owned { row, owner })
 }
 
 /// Returns a session's row, if there is such a session.
@@ -73,39 +103,32 @@ pub(crate) fn project_number(connection: &Connection, key: &str) -> rusqlite::Re
 pub struct KnownProject {
     /// Its key: the git folder that all its worktrees share, else its path.
     pub key: String,
-    /// Its name.
     pub name: String,
-    /// How many sessions it has had.
     pub sessions: u64,
-    /// How many observations it has.
     pub observations: u64,
 }
 
 impl Store {
     /// Returns every project that has a session or a note, the one with most observations first.
     pub fn projects(&self) -> Result<Vec<KnownProject>, StoreError> {
-        let failed = cannot("list the projects");
-        let mut statement = self
-            .connection
-            .prepare(
+        self.connection
+            .all_with(
                 "SELECT k.project_key, coalesce(p.name, k.name), k.sessions, coalesce(p.observations, 0) AS most
                  FROM (SELECT project_key, min(project) AS name, count(*) AS sessions FROM sessions GROUP BY 1
                        UNION ALL
                        SELECT project_key, name, 0 FROM projects
                        WHERE observations > 0 AND project_key NOT IN (SELECT project_key FROM sessions)) k
                  LEFT JOIN projects p ON p.project_key = k.project_key ORDER BY most DESC, k.project_key",
+                [],
+                |row| {
+                    Ok(KnownProject {
+                        key: row.get(0)?,
+                        name: row.get(1)?,
+                        sessions: row.get::<_, i64>(2)?.unsigned_abs(),
+                        observations: row.get::<_, i64>(3)?.unsigned_abs(),
+                    })
+                },
             )
-            .map_err(&failed)?;
-        let rows = statement
-            .query_map([], |row| {
-                Ok(KnownProject {
-                    key: row.get(0)?,
-                    name: row.get(1)?,
-                    sessions: row.get::<_, i64>(2)?.unsigned_abs(),
-                    observations: row.get::<_, i64>(3)?.unsigned_abs(),
-                })
-            })
-            .map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+            .map_err(cannot("list the projects"))
     }
 }

@@ -41,7 +41,7 @@ impl Store {
 }
 
 /// Stores a summary; see [`Store::write_summary`].
-pub(super) fn write_summary(
+pub(crate) fn write_summary(
     connection: &Connection,
     session: &str,
     prompt_number: i64,

@@ -23,17 +23,13 @@ const REBUILT_AT_ONCE: usize = 1_000;
 /// How much is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Sessions.
     pub sessions: u64,
     /// Projects, as [`Store::projects`] lists them.
     pub projects: u64,
-    /// Prompts.
     pub prompts: u64,
-    /// Observations.
     pub observations: u64,
-    /// Summaries.
     pub summaries: u64,
-    /// Pieces of raw text.
+    /// Calls, attachments and thoughts whose raw text is kept.
     pub details: u64,
     /// When the oldest observation was made.
     pub oldest: Option<Millis>,
@@ -64,17 +60,14 @@ impl Store {
     ///
     /// It reads every page, which takes seconds for gigabytes.
     pub fn sizes(&self) -> Result<Vec<(String, u64)>, StoreError> {
-        let failed = cannot("measure the tables");
-        let mut statement = self
-            .connection
-            .prepare(
+        self.connection
+            .all_with(
                 "SELECT coalesce(m.tbl_name, d.name), sum(d.pgsize) FROM dbstat d
                  LEFT JOIN sqlite_schema m ON m.name = d.name WHERE d.aggregate = TRUE GROUP BY 1 ORDER BY 2 DESC",
+                [],
+                |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())),
             )
-            .map_err(&failed)?;
-        let rows =
-            statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+            .map_err(cannot("measure the tables"))
     }
 
     /// Returns the time of what was stored last: a prompt, an observation or raw text; `None` if there is none.

@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 
 use rusqlite::Connection;
 
-use crate::pending_replies::squeeze;
+use crate::capture::squeeze;
 use crate::row_ids::SessionRow;
 use crate::sql::Sql;
 
@@ -19,7 +19,7 @@ use crate::sql::Sql;
 /// White space does not count, because a hook and the transcript differ in it.
 pub(crate) fn basis(connection: &Connection, turn: i64) -> rusqlite::Result<Option<u64>> {
     let sql = "SELECT interrupted, coalesce(failure, ''), coalesce(prompt, ''), coalesce(reply, ''),
-                      (SELECT count(*) FROM details d WHERE d.turn = t.id AND d.kind = 'tool_input')
+                      (SELECT count(*) FROM details d WHERE d.turn = t.id AND d.input_text IS NOT NULL)
                FROM turns t WHERE id = ?1";
     connection.first_with(sql, [turn], |row| {
         let text = |column: usize| row.get::<_, String>(column);

@@ -46,9 +46,7 @@ impl Spending {
 /// The last error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
-    /// When it happened.
     pub at: Millis,
-    /// The message.
     pub error: String,
 }
 
@@ -128,7 +126,6 @@ pub struct Words {
 pub struct Reworded {
     /// Summaries: one or none.
     pub summaries: usize,
-    /// Observations.
     pub observations: usize,
     /// Turns that got a line.
     pub turns: usize,

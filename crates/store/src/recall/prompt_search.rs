@@ -29,7 +29,6 @@ const UNRELATED: f32 = 0.1;
 pub struct PromptSearch<'a> {
     /// The question of the prompt.
     pub question: &'a PromptQuestion,
-    /// The project.
     pub project_key: &'a str,
     /// The session of the prompt, whose own passages are excluded.
     pub session: &'a str,
@@ -48,11 +47,9 @@ pub struct PromptPassage {
     pub at: Millis,
     /// The prompt, or the title of a note.
     pub asked: String,
-    /// The reply.
     pub replied: String,
     /// The position in the reply at which the words are close together, in bytes; `None` if they are elsewhere.
     pub spot: Option<usize>,
-    /// Its rank.
     pub rank: PromptRank,
     /// Whether a newer passage answers the same question.
     pub is_older: bool,

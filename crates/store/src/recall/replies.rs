@@ -6,13 +6,9 @@ use super::backlog::{self, Room};
 use super::index::{NewTerms, change, delete, insert, scope, terms};
 use super::key::{Key, LAST_PART};
 use crate::What;
-use crate::memory::prompts::was_for_forgotten;
+use crate::capture::{LAG_MS, SAME_PROMPT_MS, was_for_forgotten};
 use crate::row_ids::SessionRow;
-use crate::same_turn::SAME_PROMPT_MS;
 use crate::sql::Sql;
-
-/// Maximum time after the start of its turn at which a prompt is stored, if the texts differ.
-pub(crate) const LAG_MS: i64 = 2_000;
 
 /// A turn whose replies are linked to a prompt.
 struct Link {

@@ -55,7 +55,6 @@ pub struct SearchQuery<'a> {
     pub to: Option<Millis>,
     /// Only records of these types; empty for all.
     pub what: &'a [What],
-    /// The order of the results.
     pub order: Order,
     /// Maximum number of results.
     pub limit: usize,

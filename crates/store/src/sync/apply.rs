@@ -10,7 +10,7 @@ use super::identity::{EntityTable, Identity, fate_of_forgotten, mark_forgotten};
 use super::intake::{Intake, IntakeHost};
 use super::log::shadow;
 use crate::What;
-use crate::ingest::NEXT_NUMBER;
+use crate::capture::reply::NEXT_NUMBER;
 use crate::recall::{index, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
 use crate::sql::Sql;
@@ -300,17 +300,12 @@ impl Place<'_> {
     /// Stores raw text, if the other host shares it.
     fn put_raw(&self, session: SessionRow, body: &ObservationBody) -> rusqlite::Result<()> {
         let Some(call) = &body.tool_use_id else { return Ok(()) };
-        let result = format!("{call}:result");
-        let pieces = [("tool_input", call, &body.input), ("tool_output", &result, &body.output)];
-        for (kind, source, text) in pieces {
-            let Some(text) = text else { continue };
-            let (input, output) = if kind == "tool_input" { (Some(text), None) } else { (None, Some(text)) };
-            let sql =
-                "INSERT INTO details (session_id, tool_name, input_text, output_text, kind, source_id, created_at)
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
-            self.connection.run(sql, (session, &body.tool, input, output, kind, source, self.at()))?;
+        if body.input.is_none() && body.output.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let sql = "INSERT INTO details (session_id, source_id, kind, tool_name, input_text, output_text, created_at)
+                   VALUES (?1, ?2, 'tool', ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
+        self.connection.run(sql, (session, call, &body.tool, &body.input, &body.output, self.at())).map(drop)
     }
 }
 

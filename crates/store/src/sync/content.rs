@@ -157,10 +157,8 @@ pub(super) fn read(
         EntityTable::Observations if body["tool_use_id"].is_null() && body["observed"] == "note" => "note",
         EntityTable::Observations => {
             if let (RawText::With, Some(session), Some(call)) = (raw_text, &session, body["tool_use_id"].as_str()) {
-                let output = format!("{call}:result");
-                let texts =
-                    [("input", raw(connection, session, call)?), ("output", raw(connection, session, &output)?)];
-                body.extend(texts.map(|(name, text)| (name.to_owned(), text.into())));
+                let (input, output) = raw(connection, session, call)?;
+                body.extend([("input".to_owned(), input.into()), ("output".to_owned(), output.into())]);
             }
             "observation"
         }

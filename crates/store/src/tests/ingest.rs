@@ -1,10 +1,18 @@
+use std::path::Path;
+
 use longhaul_core::{Config, Millis};
+use longhaul_memory::{Kind, Observation};
 use longhaul_transcript::{Cursor, Reader};
 use rusqlite::Row;
 use serde_json::{Value, json};
 
-use super::{empty, new_session};
-use crate::{NewSession, PastPrompt, PastTurn, RecordId, Snapshot, SnapshotKind, Store, Turn, What, Within};
+use super::memory::call;
+use super::memory::indexes::assert_consistent;
+use super::{empty, new_session, open, place};
+use crate::{
+    NewObservation, NewSession, PastPrompt, PastTurn, RecordId, Snapshot, SnapshotKind, Store, StoreError, Turn, What,
+    Within,
+};
 
 fn register(store: &Store, id: &str, project_key: &str) {
     let new = NewSession { project_key, project_path: project_key, ..new_session(id) };
@@ -196,11 +204,13 @@ fn files_that_tools_and_commands_changed_are_named_newest_first() {
     assert_eq!(store.changed_files("s", "/p").unwrap(), ["by-command.rs", "src/a.rs", "/elsewhere/b.rs", "src/new.rs"]);
 }
 
-/// What one source tells of a session. Each is one transaction: a kill means that it does not come, or comes again.
+/// What one source tells of a session. Each is one transaction, or several: a kill means that a part does not come, or comes again.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     /// The hook at a prompt, with whether it knows the prompt's id.
     Prompt(usize, bool),
+    /// The spool with the call of a turn, with whether it knows the prompt's id.
+    Spool(usize, bool),
     /// The hook at the end of a turn.
     Stop(usize),
     /// The transcript is read up to this line.
@@ -209,9 +219,14 @@ enum Event {
     Import(usize),
     /// Somebody has the memory forget a prompt, if it is there.
     Forget(usize),
+    /// The same with the call of a turn.
+    ForgetCall(usize),
 }
 
-/// A session with four turns, of which two have the same prompt.
+/// How many lines of the transcript a turn has.
+const LINES: usize = 4;
+
+/// A session with four turns, of which two have the same prompt, and each has a call.
 struct Told {
     lines: Vec<String>,
     turns: Vec<(&'static str, &'static str, u64)>,
@@ -227,8 +242,15 @@ impl Told {
             let asked = entry("user", &uuid, before.as_deref(), minute, &json!(asked));
             let id = format!("{{\"promptId\":\"p{number}\",");
             lines.push(asked.replacen('{', &id, 1));
+            let (used, done) = (format!("t{number}"), format!("d{number}"));
+            let input = json!({ "command": format!("make {number}") });
+            let call = json!([{ "type": "tool_use", "id": format!("c{number}"), "name": "Bash", "input": input }]);
+            lines.push(entry("assistant", &used, Some(&uuid), minute, &call));
+            let output = format!("made {number}, says the transcript");
+            let result = json!([{ "type": "tool_result", "tool_use_id": format!("c{number}"), "content": output }]);
+            lines.push(entry("user", &done, Some(&used), minute, &result));
             let reply = json!([{ "type": "text", "text": replied }]);
-            lines.push(entry("assistant", &format!("r{number}"), Some(&uuid), minute, &reply));
+            lines.push(entry("assistant", &format!("r{number}"), Some(&done), minute, &reply));
         }
         let mut reader = Reader::default();
         reader.feed(lines.concat().as_bytes());
@@ -236,24 +258,34 @@ impl Told {
         Self { lines, turns: turns.into_iter().zip(times).map(|((asked, replied), at)| (asked, replied, at)).collect() }
     }
 
+    fn call<'a>(&self, number: usize, id: &'a str, prompt_id: Option<&'a str>) -> NewObservation<'a> {
+        let at = Millis(self.turns[number].2 + 5_000);
+        let observation = Observation::new(Kind::Command, "Bash", format!("Ran make {number}"));
+        NewObservation { observation, prompt_id, input: "{}", response: "made", ..call(id, Kind::Command, "", at.0) }
+    }
+
     /// Returns whether something was forgotten.
-    fn happen(&self, store: &mut Store, event: Event) -> bool {
+    fn happen(&self, store: &mut Store, event: Event) -> Result<bool, StoreError> {
         match event {
             Event::Prompt(number, knows_id) => {
                 let ((asked, _, at), id) = (self.turns[number], format!("p{number}"));
-                store.count_prompt("s", Some(asked)).unwrap();
-                store.remember_prompt("s", knows_id.then_some(id.as_str()), asked, Millis(at + 300)).unwrap();
+                store.count_prompt("s", Some(asked))?;
+                store.remember_prompt("s", knows_id.then_some(id.as_str()), asked, Millis(at + 300))?;
+            }
+            Event::Spool(number, knows_id) => {
+                let (id, prompt) = (format!("c{number}"), format!("p{number}"));
+                store.take_in("s", &[self.call(number, &id, knows_id.then_some(prompt.as_str()))], None)?;
             }
             Event::Stop(number) => {
                 let (asked, replied, at) = self.turns[number];
-                store.keep_reply("s", &format!("hook:{number}"), Some(asked), replied, Millis(at + 20_000)).unwrap();
+                store.keep_reply("s", &format!("hook:{number}"), Some(asked), replied, Millis(at + 20_000))?;
             }
             Event::Read(lines) => {
-                let session = store.session("s").unwrap().unwrap();
+                let session = store.session("s")?.unwrap();
                 let text = self.lines[..lines].concat();
                 let from = session.cursor.offset as usize;
                 if from >= text.len() {
-                    return false;
+                    return Ok(false);
                 }
                 let before = &text.as_bytes()[session.cursor.check_offset() as usize..from];
                 let mut reader = match from {
@@ -262,55 +294,80 @@ impl Told {
                 };
                 reader.feed(&text.as_bytes()[from..]);
                 let expected = session.cursor.clone();
-                store.ingest(&session, &expected, &reader.take(), &Config::default(), Millis(5)).unwrap();
+                store.ingest(&session, &expected, &reader.take(), &Config::default(), Millis(5))?;
             }
             Event::Import(turns) => {
-                let ids: Vec<String> = (0..turns).map(|number| format!("p{number}")).collect();
-                let prompt = |(id, (text, _, at)): (&'_ String, &(&'static str, &str, u64))| PastPrompt {
-                    id: id.clone().leak(),
-                    text,
-                    at: Millis(*at),
+                let ids: Vec<(String, String)> = (0..turns).map(|n| (format!("p{n}"), format!("c{n}"))).collect();
+                let past = |(number, (id, call)): (usize, &'_ (String, String))| {
+                    let (text, _, at) = self.turns[number];
+                    let prompt = Some(PastPrompt { id: id.clone().leak(), text, at: Millis(at) });
+                    let call = self.call(number, call.clone().leak(), None);
+                    PastTurn { prompt, calls: vec![NewObservation { input: "", response: "", ..call }] }
                 };
-                let turns = ids.iter().zip(&self.turns).map(prompt);
-                let turns = turns.map(|prompt| PastTurn { prompt: Some(prompt), calls: Vec::new() }).collect();
-                let bulk = store.bulk().unwrap();
-                bulk.take_in_past("s", turns, 0).unwrap().unwrap();
-                bulk.link_replies("s").unwrap();
+                let turns = ids.iter().enumerate().map(past).collect();
+                let bulk = store.bulk()?;
+                bulk.take_in_past("s", turns, 0)?.unwrap();
+                bulk.link_replies("s")?;
             }
             Event::Forget(number) => {
                 let sql = "SELECT id FROM prompts WHERE abs(created_at - ?1) < 1000";
                 let found = store.connection.query_row(sql, [self.turns[number].2 as i64], |row| row.get(0));
-                return found.is_ok_and(|id| store.forget(RecordId { what: What::Prompt, id }).unwrap());
+                return found.map_or(Ok(false), |id| store.forget(RecordId { what: What::Prompt, id }));
+            }
+            Event::ForgetCall(number) => {
+                let sql = "SELECT id FROM observations WHERE tool_use_id = ?1";
+                let found = store.connection.query_row(sql, [format!("c{number}")], |row| row.get(0));
+                return found.map_or(Ok(false), |id| store.forget(RecordId { what: What::Observation, id }));
             }
         }
-        false
+        Ok(false)
     }
+
+    /// Does the same in a process that is killed in one of its transactions: those before it are stored.
+    fn be_killed(&self, path: &Path, event: Event, mut stored: usize) {
+        let mut store = open(path).unwrap();
+        let is_killed = move || {
+            let is_stored = stored > 0;
+            stored = stored.saturating_sub(1);
+            !is_stored
+        };
+        store.connection.commit_hook(Some(is_killed)).unwrap();
+        let _ = self.happen(&mut store, event);
+    }
+}
+
+fn rows_of(store: &Store, sql: &str) -> Vec<String> {
+    let read = |row: &Row<'_>| row.get::<_, String>(0);
+    store.connection.prepare(sql).unwrap().query_map([], read).unwrap().map(Result::unwrap).collect()
 }
 
 #[test]
 fn hooks_transcript_and_imports_end_in_the_same_rows_in_any_order() {
     let told = Told::new();
-    let expected: Vec<String> = told
-        .turns
-        .iter()
-        .zip(0..)
-        .map(|((asked, replied, _), n)| format!("{asked} → {replied} u{n} 0 in itself"))
-        .collect();
+    let turn = |((asked, replied, _), n): (&(&str, &str, u64), usize)| format!("{asked} → {replied} u{n} 0 in itself");
+    let expected: Vec<String> = told.turns.iter().zip(0..).map(turn).collect();
+    let call = |((asked, ..), n): (&(&str, &str, u64), usize)| {
+        let input = json!({ "command": format!("make {n}") });
+        format!("c{n} Ran make {n} for {asked}: {input} → made {n}, says the transcript in u{n}")
+    };
+    let calls: Vec<String> = told.turns.iter().zip(0..).map(call).collect();
     let mut seed = 7_u64;
     let mut random = move |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) as usize % below
     };
     for round in 0..40 {
-        let (_folder, mut store) = empty();
+        let (_folder, path) = place();
+        let mut store = open(&path).unwrap();
         register(&store, "s", "/p");
         let mut events = Vec::new();
         for number in 0..told.turns.len() {
-            for hook in [Event::Prompt(number, random(2) == 0), Event::Stop(number)] {
+            let knows_id = random(2) == 0;
+            for hook in [Event::Prompt(number, knows_id), Event::Spool(number, knows_id), Event::Stop(number)] {
                 // What the client has begun, the transcript may have, or not yet; an import may run at any time.
                 match random(6) {
                     0 => events.push(Event::Import(random(number + 1))),
-                    1..=2 => events.push(Event::Read(random(2 * number + 2))),
+                    1..=2 => events.push(Event::Read(random(LINES * number + LINES))),
                     _ => {}
                 }
                 match random(5) {
@@ -321,26 +378,123 @@ fn hooks_transcript_and_imports_end_in_the_same_rows_in_any_order() {
                 if number == 3 && random(3) == 0 {
                     events.push(Event::Forget(number));
                 }
+                if number == 2 && random(4) == 0 {
+                    events.push(Event::ForgetCall(number));
+                }
             }
         }
-        let all = [Event::Read(8), Event::Import(4)];
+        let all = [Event::Read(LINES * 4), Event::Import(4)];
         events.extend(if random(2) == 0 { all } else { [all[1], all[0]] });
         events.push(Event::Import(4));
-        let mut kept = expected.clone();
+        let (mut kept, mut kept_calls) = (expected.clone(), calls.clone());
         for event in &events {
-            if told.happen(&mut store, *event) {
-                kept.retain(|row| !row.starts_with("last"));
+            // What was killed comes again, or it was a hook, and does not.
+            if random(4) == 0 && !matches!(event, Event::Forget(_) | Event::ForgetCall(_)) {
+                told.be_killed(&path, *event, random(3));
+                if matches!(event, Event::Prompt(..) | Event::Stop(_)) && random(2) == 0 {
+                    continue;
+                }
+            }
+            if told.happen(&mut store, *event).unwrap() {
+                match event {
+                    Event::ForgetCall(number) => kept_calls.retain(|row| !row.starts_with(&format!("c{number}"))),
+                    _ => kept.retain(|row| !row.starts_with("last")),
+                }
             }
         }
-        let sql = "SELECT prompt || ' → ' || coalesce(reply, '') || ' ' || coalesce(turn_id, '') || ' ' || provisional
-                          || iif(prompt_number IS NULL, '', ' in ') || iif(passage IS id, 'itself', 'another')
-                   FROM turns WHERE forgotten = 0 ORDER BY number";
-        let read = |row: &Row<'_>| row.get::<_, String>(0);
-        let rows: Vec<String> =
-            store.connection.prepare(sql).unwrap().query_map([], read).unwrap().map(Result::unwrap).collect();
-        assert_eq!(rows, kept, "round {round}: {events:?}");
-        let left = "SELECT count(*) FROM turns WHERE forgotten > 0 AND coalesce(prompt, reply, line) IS NOT NULL";
-        let left: i64 = store.connection.query_row(left, [], |row| row.get(0)).unwrap();
-        assert_eq!(left, 0, "round {round}: {events:?}");
+        let turns =
+            "SELECT prompt || ' → ' || coalesce(reply, '') || ' ' || coalesce(turn_id, '') || ' ' || provisional
+                            || iif(prompt_number IS NULL, '', ' in ') || iif(passage IS id, 'itself', 'another')
+                     FROM turns WHERE forgotten = 0 ORDER BY number";
+        assert_eq!(rows_of(&store, turns), kept, "round {round}: {events:?}");
+        let calls = "SELECT o.tool_use_id || ' ' || o.title || ' for ' || coalesce(p.prompt, '-') || ': '
+                            || coalesce(d.input_text, '-') || ' → ' || coalesce(d.output_text, '-') || ' in '
+                            || coalesce(t.turn_id, '-')
+                     FROM observations o
+                     LEFT JOIN prompts p ON p.session_id = o.session_id AND p.prompt_number = o.prompt_number
+                     LEFT JOIN details d ON d.session_id = o.session_id AND d.source_id = o.tool_use_id
+                     LEFT JOIN turns t ON t.id = d.turn ORDER BY 1";
+        // Whether the call of a prompt that was forgotten is kept depends on who has told of it.
+        let is_sure = |row: &String| kept.len() == expected.len() || !row.starts_with("c3");
+        kept_calls.retain(is_sure);
+        let stored: Vec<String> = rows_of(&store, calls).into_iter().filter(is_sure).collect();
+        assert_eq!(stored, kept_calls, "round {round}: {events:?}");
+        let left = "SELECT CAST(count(*) AS TEXT) FROM turns WHERE forgotten > 0 AND coalesce(prompt, reply, line) IS NOT NULL";
+        assert_eq!(rows_of(&store, left), ["0"], "round {round}: {events:?}");
+        assert_consistent(&store);
     }
+}
+
+/// The time of the first minute of [`entry`].
+const MINUTE: u64 = 60_000;
+
+fn minute(number: u64) -> Millis {
+    Millis(1_794_643_200_000 + number * MINUTE)
+}
+
+#[test]
+fn a_prompt_that_the_memory_gets_late_in_a_session_that_was_handed_over_has_its_own_reply() {
+    let (_folder, store) = empty();
+    register(&store, "s", "/p");
+    register(&store, "heir", "/p");
+    store.remember_prompt("s", Some("p1"), "one", minute(1)).unwrap();
+    assert!(take_in(&store, "s", &(turn("one", "first", 1) + &turn("two", "second", 2))));
+    store
+        .connection
+        .execute_batch("UPDATE sessions SET merged_into = 'heir' WHERE session_id = 's'; UPDATE turns SET owner_id = 2")
+        .unwrap();
+    store.remember_prompt("s", Some("p2"), "two", minute(2)).unwrap();
+    let rows = "SELECT prompt || ' → ' || coalesce(reply, '') || iif(passage = id, ' itself', ' another') || owner_id
+                FROM turns ORDER BY number";
+    assert_eq!(rows_of(&store, rows), ["one → first itself2", "two → second itself2"]);
+    let id = store.connection.query_row("SELECT id FROM prompts WHERE prompt = 'one'", [], |row| row.get(0)).unwrap();
+    assert!(store.forget(RecordId { what: What::Prompt, id }).unwrap());
+    assert_eq!(rows_of(&store, &rows.replace("ORDER", "WHERE forgotten = 0 ORDER")), ["two → second itself2"]);
+    assert_consistent(&store);
+}
+
+#[test]
+fn a_forgotten_turn_stays_without_text_when_its_file_is_read_again() {
+    let (_folder, store) = empty();
+    register(&store, "s", "/p");
+    // Two prompts at the same moment, of which the second is forgotten.
+    let text = turn("one", "first", 1) + &turn("two", "second", 1);
+    for (id, prompt) in [("p1", "one"), ("p2", "two")] {
+        store.remember_prompt("s", Some(id), prompt, minute(1)).unwrap();
+    }
+    assert!(take_in(&store, "s", &text));
+    let id = store.connection.query_row("SELECT id FROM prompts WHERE prompt = 'two'", [], |row| row.get(0)).unwrap();
+    assert!(store.forget(RecordId { what: What::Prompt, id }).unwrap());
+    store.connection.execute("UPDATE sessions SET read_offset = 0, read_mark = 0", []).unwrap();
+    assert!(take_in(&store, "s", &text));
+    let rows =
+        "SELECT coalesce(prompt, '') || ' → ' || coalesce(reply, '') || coalesce(line, '') FROM turns ORDER BY id";
+    let rows = rows_of(&store, rows).join("\n");
+    assert!(rows.contains("one → first") && !rows.contains("two") && !rows.contains("second"), "{rows}");
+}
+
+#[test]
+fn a_prompt_from_the_spool_finds_its_turn_however_long_that_took() {
+    let (_folder, store) = empty();
+    register(&store, "s", "/p");
+    store.keep_reply("s", "hook:p1", Some("one"), "first", minute(9)).unwrap();
+    store.remember_prompt("s", Some("p1"), "one", minute(1)).unwrap();
+    let rows = "SELECT prompt || ' → ' || coalesce(reply, '') || ' ' || prompt_number FROM turns";
+    assert_eq!(rows_of(&store, rows), ["one → first 1"]);
+    assert!(take_in(&store, "s", &turn("one", "first", 1)));
+    assert_eq!(rows_of(&store, rows), ["one → first 1"]);
+}
+
+#[test]
+fn raw_text_that_is_imported_belongs_to_a_turn_that_there_is() {
+    let (_folder, mut store) = empty();
+    register(&store, "s", "/p");
+    assert!(take_in(&store, "s", &(turn("one", "first", 1) + &turn("two", "second", 2))));
+    let past = |number: u64, text: &'static str, id: &'static str| {
+        let at = minute(number);
+        PastTurn { prompt: Some(PastPrompt { id, text, at }), calls: vec![call(id, Kind::Command, "Ran make", at.0)] }
+    };
+    store.bulk().unwrap().take_in_past("s", vec![past(1, "one", "c1"), past(2, "two", "c2")], 0).unwrap().unwrap();
+    let rows = "SELECT d.source_id || ' ' || t.prompt FROM details d LEFT JOIN turns t ON t.id = d.turn ORDER BY 1";
+    assert_eq!(rows_of(&store, rows), ["c1 one", "c2 two"]);
 }

@@ -76,7 +76,7 @@ fn observation(kind: Kind, title: &str, file: &str) -> Observation {
     observation
 }
 
-fn call<'a>(id: &'a str, kind: Kind, title: &str, at: u64) -> NewObservation<'a> {
+pub(super) fn call<'a>(id: &'a str, kind: Kind, title: &str, at: u64) -> NewObservation<'a> {
     new_call(id, observation(kind, title, ""), at)
 }
 
@@ -108,7 +108,7 @@ fn the_same_calls_again_change_nothing() {
     assert_eq!(shelf.take("s1", &calls[1..]), Taken { stored: 0, folded: 0, known: 3 });
     assert_eq!(shelf.count("SELECT count(*) FROM observations"), 3);
     assert_eq!(shelf.count("SELECT sum(repeats) FROM observations"), 1);
-    assert_eq!(shelf.count("SELECT count(*) FROM details"), 6);
+    assert_eq!(shelf.count("SELECT count(*) FROM details"), 3);
     assert_eq!(shelf.count("SELECT observations FROM projects"), 3);
     shelf.is_sound();
 }

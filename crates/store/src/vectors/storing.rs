@@ -152,7 +152,6 @@ pub(super) const RECORDS: &str =
 /// Records whose vectors are to be computed, and to be passed to [`Store::put_vectors`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// The records.
     pub records: Vec<RecordParts>,
     /// The range that was examined: kind, first and last number.
     pub(super) looked_at: Option<(What, i64, i64)>,

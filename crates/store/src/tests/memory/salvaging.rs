@@ -54,8 +54,9 @@ fn fill(store: &Store) {
                VALUES ('old1', ?1, 'prompt', 0, 'repository-1/tree_2', 'abc')";
     store.connection.execute(sql, [BEGAN as i64]).unwrap();
     store.add_bookmark(&NewBookmark { session: "old1", created_at: BEGAN, ..NewBookmark::default() }).unwrap();
-    let sql = "INSERT INTO known_ids VALUES ('a call', 'repeat', 'call1'), ('old1', 'private', NULL)";
-    store.connection.execute(sql, []).unwrap();
+    let sql = "INSERT INTO known_ids VALUES ('a call', 'repeat', 'call1'), ('old1', 'private', NULL);
+               UPDATE observations SET repeats = 1 WHERE tool_use_id = 'call1'";
+    store.connection.execute_batch(sql).unwrap();
     store.reserve_tokens(1, "2026-11-14", 10, 100).unwrap().unwrap();
 }
 

@@ -31,8 +31,8 @@ fn a_limit_says_whether_it_was_kept() {
 fn median_and_p95_are_measured_values() {
     let sample = Sample::new("x", (1..=100).rev().map(Duration::from_millis).collect());
     assert_eq!((sample.median, sample.p95), (Duration::from_millis(50), Duration::from_millis(95)));
-    let one = Sample::new("x", vec![Duration::from_millis(7)]);
-    assert_eq!((one.median, one.p95), (Duration::from_millis(7), Duration::from_millis(7)));
+    let single = Sample::new("x", vec![Duration::from_millis(7)]);
+    assert_eq!((single.median, single.p95), (Duration::from_millis(7), Duration::from_millis(7)));
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use longhaul_core::Millis;
 use rusqlite::Connection;
 
-use crate::ingest::{NEXT_NUMBER, ReplyText};
-use crate::memory::prompts::was_for_forgotten;
+use super::{squeeze, was_for_forgotten};
 use crate::memory::session_row::session_row;
 use crate::model::lines;
 use crate::recall::replies;
@@ -12,9 +11,62 @@ use crate::row_ids::SessionRow;
 use crate::sql::Sql;
 use crate::{BOOKMARK, Store, StoreError, cannot};
 
+/// The next number of a turn in the session `?1`.
+pub(crate) const NEXT_NUMBER: &str =
+    "(SELECT 1 + coalesce((SELECT number FROM turns WHERE session_id = ?1 ORDER BY number DESC LIMIT 1), 0))";
+
+/// With what the id of a turn begins that only the hook at its end has told.
+pub(crate) const TURN: &str = "hook:";
+
 /// How many turns may lie between a prompt and its reply, such as commands that the client handles itself. Bookmarks do
 /// not count: a long turn has many.
 const MAX_BETWEEN: usize = 8;
+
+/// The reply of a turn: what the transcript has, and after that what a hook has told and the transcript does not have yet.
+pub(crate) struct ReplyText {
+    pub(crate) kept: String,
+    pub(crate) provisional: String,
+}
+
+impl ReplyText {
+    pub(crate) fn read(connection: &Connection, turn: i64) -> rusqlite::Result<Self> {
+        let sql = "SELECT reply, provisional FROM turns WHERE id = ?1";
+        let read = |row: &rusqlite::Row<'_>| Ok(Self::new(row.get(0)?, row.get(1)?));
+        Ok(connection.first_with(sql, [turn], read)?.unwrap_or_else(|| Self::new(None, 0)))
+    }
+
+    /// Divides a stored reply; `provisional` is how many bytes at its end the transcript does not have.
+    pub(crate) fn new(reply: Option<String>, provisional: i64) -> Self {
+        let mut kept = reply.unwrap_or_default();
+        let at = kept.len().saturating_sub(usize::try_from(provisional).unwrap_or_default());
+        let at = kept.floor_char_boundary(at);
+        let provisional = kept.split_off(at);
+        if !provisional.is_empty() && kept.ends_with("\n\n") {
+            kept.truncate(kept.len() - 2);
+        }
+        Self { kept, provisional }
+    }
+
+    /// Adds what the transcript says. It has what the hook has told, or that was of another turn.
+    pub(super) fn add(&mut self, said: &str) {
+        self.kept = joined(&self.kept, said);
+        self.provisional.clear();
+    }
+
+    pub(crate) fn whole(&self) -> String {
+        joined(&self.kept, &self.provisional)
+    }
+
+    pub(crate) fn write(&self, connection: &Connection, turn: i64) -> rusqlite::Result<()> {
+        let sql = "UPDATE turns SET reply = nullif(?2, ''), provisional = ?3 WHERE id = ?1";
+        connection.run(sql, (turn, self.whole(), self.provisional.len() as i64)).map(drop)
+    }
+}
+
+fn joined(first: &str, second: &str) -> String {
+    let between = if first.is_empty() || second.is_empty() { "" } else { "\n\n" };
+    format!("{first}{between}{second}")
+}
 
 impl Store {
     /// Stores a session's last reply as the hook reports it, until the transcript has it.
@@ -208,9 +260,4 @@ pub(crate) fn forget_replies(
         }
     }
     Ok(())
-}
-
-/// Returns a text without white space, in which the hook and the transcript differ.
-pub(crate) fn squeeze(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
 }

@@ -8,15 +8,12 @@ use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use rusqlite::Connection;
 
-use super::NewNote;
-use super::observations::{CallWriter, NewObservation, Taken, save_note};
-use super::prompts::remember;
-use super::session_row::session_row;
-use super::summaries::write_summary;
+use super::calls::{CallWriter, NewNote, NewObservation, Taken, save_note};
+use super::{Source, Told, known, remember};
+use crate::memory::session_row::session_row;
+use crate::memory::summaries::write_summary;
 use crate::recall::backlog::Room;
 use crate::recall::replies;
-use crate::row_ids::{SessionRow, Time};
-use crate::same_turn::SAME_PROMPT_MS;
 use crate::sql::Sql;
 use crate::{SETTINGS, Store, StoreError, cannot};
 
@@ -69,9 +66,7 @@ pub struct PastTurn<'a> {
 pub struct PastPrompt<'a> {
     /// Its id, by which it is stored once.
     pub id: &'a str,
-    /// Its text.
     pub text: &'a str,
-    /// When it was sent.
     pub at: Millis,
 }
 
@@ -82,7 +77,6 @@ pub struct Past {
     pub prompts: usize,
     /// What became of the tool calls.
     pub calls: Taken,
-    /// The number of the last prompt.
     pub prompt_number: i64,
 }
 
@@ -131,14 +125,16 @@ fn import_turns(
     turns: Vec<PastTurn<'_>>,
     prompt_number: i64,
 ) -> rusqlite::Result<Option<Past>> {
-    let Some(calls) = CallWriter::open(connection, session)? else { return Ok(None) };
+    let Some(mut calls) = CallWriter::open(connection, session)? else { return Ok(None) };
     let mut past = Past { prompt_number, ..Past::default() };
     for turn in turns {
-        if let Some(prompt) = turn.prompt {
-            let is_known = adopt(connection, calls.session_row(), prompt)?;
-            if let Some(number) = remember(connection, session, Some(prompt.id), prompt.text, prompt.at)? {
-                past.prompts += usize::from(!is_known);
-                past.prompt_number = number;
+        if let Some(PastPrompt { id, text, at }) = turn.prompt {
+            let told =
+                Told { source: Source::Import, turn_id: None, prompt_id: Some(id), prompt: text, at: at.0 as i64 };
+            if let Some(prompt) = remember(connection, calls.session(), &told)? {
+                past.prompts += usize::from(prompt.is_new);
+                past.prompt_number = prompt.number;
+                calls.set_turn(prompt.turn);
             }
         }
         for mut call in turn.calls {
@@ -150,26 +146,6 @@ fn import_turns(
     Ok(Some(past))
 }
 
-/// Finds a prompt by its id.
-const KNOWN: &str = "SELECT 1 FROM prompts WHERE session_id = ?1 AND prompt_id = ?2";
-
-/// Finds a prompt that a hook has stored without an id.
-const WITHOUT_ID: &str =
-    "SELECT id FROM prompts WHERE session_id = ?1 AND prompt_id IS NULL AND trim(prompt) = trim(?2)
-     AND created_at BETWEEN ?3 - ?4 + 1 AND ?3 + ?4 - 1 ORDER BY abs(created_at - ?3) LIMIT 1";
-
-/// Returns whether a prompt is stored already; one that a hook has stored without an id gets its id.
-fn adopt(connection: &Connection, session: SessionRow, prompt: PastPrompt<'_>) -> rusqlite::Result<bool> {
-    if connection.has(KNOWN, (session, prompt.id))? {
-        return Ok(true);
-    }
-    let of_hook: Option<i64> = connection.first(WITHOUT_ID, (session, prompt.text, Time(prompt.at), SAME_PROMPT_MS))?;
-    if let Some(id) = of_hook {
-        connection.run("UPDATE turns SET prompt_id = ?2 WHERE id = ?1", (id, prompt.id))?;
-    }
-    Ok(of_hook.is_some())
-}
-
 /// The operation, for an error.
 const ACTION: &str = "import what another program has stored";
 
@@ -178,9 +154,7 @@ const ACTION: &str = "import what another program has stored";
 pub struct Moved<T> {
     /// Its key in that program.
     pub key: String,
-    /// When it was made.
     pub at: Millis,
-    /// Its content.
     pub what: T,
 }
 
@@ -189,9 +163,7 @@ pub struct Moved<T> {
 pub struct MovedTurn {
     /// The prompt; `None` if an earlier part has brought it, or it is not known.
     pub prompt: Option<Moved<String>>,
-    /// The observations.
     pub calls: Vec<Moved<MovedCall>>,
-    /// The summaries.
     pub summaries: Vec<Moved<Summary>>,
 }
 
@@ -209,7 +181,6 @@ pub struct MovedCall {
 /// What an import has stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MovedIn {
-    /// Prompts that are new.
     pub prompts: usize,
     /// Observations that are new.
     pub observations: usize,
@@ -217,7 +188,6 @@ pub struct MovedIn {
     pub summaries: usize,
     /// Records that were imported before, or are to be forgotten.
     pub known: usize,
-    /// The number of the last prompt.
     pub prompt_number: i64,
 }
 
@@ -253,7 +223,7 @@ impl Bulk<'_> {
     ) -> Result<Option<MovedIn>, StoreError> {
         self.store.write(ACTION, |tx| {
             let Some(calls) = CallWriter::open(tx, session)? else { return Ok(None) };
-            let importer = SessionImporter { connection: tx, origin, session, calls };
+            let mut importer = SessionImporter { connection: tx, origin, session, calls };
             let mut moved = MovedIn { prompt_number, ..MovedIn::default() };
             turns.iter().try_for_each(|turn| importer.turn(turn, &mut moved))?;
             importer.calls.finish()?;
@@ -293,7 +263,7 @@ struct SessionImporter<'a> {
 }
 
 impl SessionImporter<'_> {
-    fn turn(&self, turn: &MovedTurn, moved: &mut MovedIn) -> rusqlite::Result<()> {
+    fn turn(&mut self, turn: &MovedTurn, moved: &mut MovedIn) -> rusqlite::Result<()> {
         if let Some(prompt) = &turn.prompt {
             self.prompt(prompt, moved)?;
         }
@@ -313,30 +283,22 @@ impl SessionImporter<'_> {
         Ok(())
     }
 
-    fn prompt(&self, prompt: &Moved<String>, moved: &mut MovedIn) -> rusqlite::Result<()> {
-        let is_first = is_first(self.connection, self.origin, &prompt.key)?;
-        let there = self.same_prompt(prompt)?;
-        let number = match there {
-            None if is_first => remember(self.connection, self.session, None, &prompt.what, prompt.at)?,
-            there => there,
+    fn prompt(&mut self, prompt: &Moved<String>, moved: &mut MovedIn) -> rusqlite::Result<()> {
+        let (prompt_id, turn_id) = (None, None);
+        let told = Told { source: Source::Import, turn_id, prompt_id, prompt: &prompt.what, at: prompt.at.0 as i64 };
+        let found = if is_first(self.connection, self.origin, &prompt.key)? {
+            remember(self.connection, self.calls.session(), &told)?
+        } else {
+            known(self.connection, self.calls.session(), &told)?
         };
-        match (there, number) {
-            (None, Some(_)) => moved.prompts += 1,
-            _ => moved.known += 1,
+        let is_new = found.as_ref().is_some_and(|found| found.is_new);
+        moved.prompts += usize::from(is_new);
+        moved.known += usize::from(!is_new);
+        if let Some(found) = found {
+            moved.prompt_number = found.number;
+            self.calls.set_turn(found.turn);
         }
-        moved.prompt_number = number.unwrap_or(moved.prompt_number);
         Ok(())
-    }
-
-    /// Returns the number of the prompt if hooks, a transcript or an earlier import have stored it.
-    fn same_prompt(&self, prompt: &Moved<String>) -> rusqlite::Result<Option<i64>> {
-        self.connection.first(
-            "SELECT prompt_number FROM prompts WHERE session_id = ?1 AND abs(created_at - ?3) < ?4
-                 -- A long prompt may have been cut there.
-                 AND (trim(prompt) = trim(?2) OR (length(?2) >= 4000 AND substr(prompt, 1, 2000) = substr(?2, 1, 2000)))
-                 ORDER BY abs(created_at - ?3) LIMIT 1",
-            (self.calls.session_row(), &prompt.what, Time(prompt.at), SAME_PROMPT_MS),
-        )
     }
 
     fn new_observation<'a>(&self, call: &'a Moved<MovedCall>, prompt_number: i64) -> NewObservation<'a> {
@@ -384,9 +346,9 @@ mod tests {
     use longhaul_core::Millis;
     use rusqlite::StatementStatus;
 
-    use super::{KNOWN, PastPrompt, PastTurn, WITHOUT_ID};
+    use super::{PastPrompt, PastTurn};
     use crate::Store;
-    use crate::memory::prompts::{BY_ID, BY_TEXT};
+    use crate::capture::{CANDIDATES, IS_TAKEN};
     use crate::tests::new_session;
 
     /// Imports a session with so many prompts twice; returns how many steps SQLite took to look for them.
@@ -399,7 +361,7 @@ mod tests {
             let prompt = |(id, at): (&String, u64)| PastPrompt {
                 id: id.as_str().to_owned().leak(),
                 text: "go on",
-                at: Millis(at),
+                at: Millis(at * 60_000),
             };
             ids.iter().zip(1..).map(|one| PastTurn { prompt: Some(prompt(one)), calls: Vec::new() }).collect()
         };
@@ -410,12 +372,12 @@ mod tests {
         }
         let connection = &bulk.plain().connection;
         let taken = |sql: &str| i64::from(connection.prepare_cached(sql).unwrap().get_status(StatementStatus::VmStep));
-        [KNOWN, WITHOUT_ID, BY_ID, BY_TEXT].into_iter().map(taken).sum()
+        [CANDIDATES, IS_TAKEN].into_iter().map(taken).sum()
     }
 
     #[test]
     fn looking_for_a_prompt_does_not_read_the_whole_session() {
         let (few, many) = (steps(200), steps(1_600));
-        assert!(few > 200 * 4 && many < few * 10, "eight times the prompts took {many} steps instead of {few}");
+        assert!(few > 200 * 2 && many < few * 10, "eight times the prompts took {many} steps instead of {few}");
     }
 }

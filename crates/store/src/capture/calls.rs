@@ -8,13 +8,12 @@ use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation};
 use rusqlite::{Connection, named_params};
 
-use super::What;
-use super::prompts::number_by_id;
-use super::session_row::{MemorySession, add_project};
+use super::BY_ID;
+use crate::memory::session_row::{MemorySession, add_project};
 use crate::recall::index::{self, NewTerms};
 use crate::row_ids::{SessionRow, Time};
 use crate::sql::Sql;
-use crate::{Store, StoreError, cannot};
+use crate::{Store, StoreError, What, cannot};
 
 /// A tool call, to be stored. Private text has been removed from it, and long text cut.
 #[derive(Debug, Clone)]
@@ -35,15 +34,11 @@ pub struct NewObservation<'a> {
     pub command_key: Option<&'a str>,
     /// A key that is equal for equal calls. An equal call with no other in between counts as a repeat of the first.
     pub fold_key: Option<i64>,
-    /// The raw input.
     pub input: &'a str,
-    /// The raw output.
     pub response: &'a str,
-    /// Whether the tool failed.
     pub is_error: bool,
     /// Whether a subagent made it.
     pub in_subagent: bool,
-    /// When it was made.
     pub at: Millis,
 }
 
@@ -132,7 +127,8 @@ enum Outcome {
 pub(super) struct CallWriter<'a> {
     connection: &'a Connection,
     session: MemorySession,
-    /// The session's last turn, to which raw text is added. The transcript corrects it when it is read.
+    /// The turn to which raw text is added: the session's last one, if nobody says which. The transcript corrects it when it is
+    /// read.
     turn: Option<i64>,
     /// The terms of the stored calls, which [`CallWriter::finish`] adds to the index.
     terms: RefCell<NewTerms>,
@@ -147,9 +143,13 @@ impl<'a> CallWriter<'a> {
         Ok(Some(Self { connection, session, turn, terms: RefCell::default() }))
     }
 
-    /// Returns the session's row.
-    pub(super) fn session_row(&self) -> SessionRow {
-        self.session.row
+    pub(super) fn session(&self) -> &MemorySession {
+        &self.session
+    }
+
+    /// Says to which turn the raw text of the next calls belongs.
+    pub(super) fn set_turn(&mut self, turn: i64) {
+        self.turn = Some(turn);
     }
 
     /// Adds the stored calls to the index, together: one by one, each would be a segment of its own, which every search reads.
@@ -169,13 +169,20 @@ impl<'a> CallWriter<'a> {
     }
 
     fn store_or_fold(&self, call: &NewObservation<'_>) -> rusqlite::Result<Outcome> {
-        if self.session.is_forgotten(call.at) || knows(self.connection, call.tool_use_id)? {
+        if self.session.is_forgotten(call.at) {
             return Ok(Outcome::Known);
         }
         let prompt = match call.prompt_number {
-            Some(number) => number,
-            None => number_by_id(self.connection, self.session.row, call.prompt_id)?.unwrap_or(self.session.prompts),
+            None => self.connection.first(BY_ID, (self.session.row, call.prompt_id))?,
+            number => number,
         };
+        if knows(self.connection, call.tool_use_id)? {
+            if let Some(prompt) = prompt {
+                set_prompt(self.connection, self.session.row, call.tool_use_id, prompt)?;
+            }
+            return Ok(Outcome::Known);
+        }
+        let prompt = prompt.unwrap_or(self.session.prompts);
         let fixes = call.after_problem.as_ref().filter(|_| call.command_key.is_some());
         let fix = match fixes {
             Some(fix) if self.latest_of_command(call.command_key)? == Some(Kind::Problem) => Some(fix),
@@ -254,36 +261,42 @@ impl<'a> CallWriter<'a> {
 
     /// Stores the raw input and output, unless the transcript has brought them already.
     fn insert_raw_text(&self, call: &NewObservation<'_>) -> rusqlite::Result<()> {
-        let result = format!("{}:result", call.tool_use_id);
-        let pieces = [
-            ("tool_input", call.tool_use_id, Some(call.input), None, call.input),
-            ("tool_output", &result, None, Some(call.response), call.response),
-        ];
-        let mut statement = self.connection.prepare_cached(
-            "INSERT INTO details (session_id, turn, tool_name, input_text, output_text, kind, is_error, source_id, created_at,
-                                  subagent)
-             VALUES (:session, :turn, :tool, :input, :output, :kind, :is_error, :source, :at, :subagent)
-             ON CONFLICT DO NOTHING",
-        )?;
-        for (kind, source, input, output, text) in pieces {
-            if text.is_empty() {
-                continue;
-            }
-            statement.execute(named_params! {
+        let [input, output] = [call.input, call.response].map(|text| (!text.is_empty()).then_some(text));
+        if input.is_none() && output.is_none() {
+            return Ok(());
+        }
+        self.connection.run(
+            "INSERT INTO details (session_id, turn, source_id, kind, tool_name, input_text, output_text, is_error,
+                                  created_at, subagent)
+             VALUES (:session, :turn, :source, 'tool', :tool, :input, :output, :is_error, :at, :subagent)
+             ON CONFLICT DO UPDATE SET input_text = coalesce(input_text, excluded.input_text),
+                                       output_text = coalesce(output_text, excluded.output_text)",
+            named_params! {
                 ":session": self.session.row,
                 ":turn": self.turn,
+                ":source": call.tool_use_id,
                 ":tool": call.observation.tool,
                 ":input": input,
                 ":output": output,
-                ":kind": kind,
                 ":is_error": call.is_error,
-                ":source": source,
                 ":at": Time(call.at),
                 ":subagent": call.in_subagent,
-            })?;
-        }
+            },
+        )?;
         Ok(())
     }
+}
+
+/// Says which prompt a call of a session was made for, now that a source knows it.
+pub(super) fn set_prompt(
+    connection: &Connection,
+    session: SessionRow,
+    call: &str,
+    prompt: i64,
+) -> rusqlite::Result<()> {
+    let sql = "UPDATE observations SET prompt_number = ?3
+               WHERE tool_use_id = ?2 AND session_id = ?1 AND prompt_number <> ?3";
+    connection.run(sql, (session, call, prompt)).map(drop)
 }
 
 fn knows(connection: &Connection, tool_use_id: &str) -> rusqlite::Result<bool> {
@@ -307,15 +320,12 @@ pub(crate) fn list(texts: &[String]) -> String {
 pub struct NewNote<'a> {
     /// The session in which it was made, if any; the note then belongs to the session's project.
     pub session: Option<&'a str>,
-    /// The key of the project.
     pub project_key: &'a str,
-    /// The project's name.
     pub project: &'a str,
     /// The note in one line.
     pub title: &'a str,
     /// The whole note.
     pub text: &'a str,
-    /// When it was made.
     pub at: Millis,
 }
 

@@ -5,21 +5,22 @@ use std::collections::HashMap;
 
 use longhaul_core::event::predicates::bookmark_note;
 use longhaul_core::{Config, Millis, private_tags};
-use longhaul_handoff::{MAX_MERGES, ToolUse, TurnWork, skeleton};
+use longhaul_handoff::{ToolUse, TurnWork, skeleton};
 use longhaul_transcript::{
     Batch, COMPACTED, Cursor, Detail, DetailKind, Link, PromptOrigin, Turn, may_rewind, replaced_turns,
 };
 use rusqlite::{Connection, named_params};
 
-use crate::memory::prompts::was_for_forgotten;
-use crate::memory::session_row::session_row;
+use super::calls::set_prompt;
+use super::reply::{self, NEXT_NUMBER, ReplyText};
+use super::{Source, Told, find, was_for_forgotten};
+use crate::memory::session_row::{Owned, owned};
 use crate::model::lines;
 use crate::recall::replies;
 use crate::row_ids::{SessionRow, Time};
-use crate::same_turn::{self, Told};
 use crate::sql::Sql;
 use crate::turns::{REPLACED, ROLLED_BACK, UNREPORTED};
-use crate::{Sanitizer, Session, Store, StoreError, pending_replies};
+use crate::{Sanitizer, Session, Store, StoreError};
 
 /// The role of a turn that begins with a bookmark.
 pub const BOOKMARK: &str = "bookmark";
@@ -86,7 +87,7 @@ fn store_batch(
         roll_back(connection, id, owned.row, i64::MAX, rollback.turns)?;
     }
     let replies = batch.turns.iter().map(|turn| sanitizer.reply(&turn.reply()));
-    pending_replies::forget_replies(connection, owned.row, replies.filter(|reply| !reply.trim().is_empty()))?;
+    reply::forget_replies(connection, owned.row, replies.filter(|reply| !reply.trim().is_empty()))?;
     if may_rewind(session.cursor.tip.as_deref(), &batch.links) {
         mark_replaced(connection, id, owned.row)?;
     }
@@ -106,28 +107,6 @@ pub fn turn_role(turn: &Turn, config: &Config) -> &'static str {
     let prompt = turn.prompt.as_ref().filter(|_| bookmarks.is_on() && turn.origin.is_person());
     let is_bookmark = prompt.is_some_and(|prompt| bookmark_note(&prompt.text, bookmarks.marker.as_str()).is_some());
     if is_bookmark { BOOKMARK } else { turn.origin.role() }
-}
-
-/// A session, and the one that its turns belong to: itself, or the one that has inherited it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Owned {
-    pub(crate) row: SessionRow,
-    pub(crate) owner: SessionRow,
-}
-
-pub(crate) fn owned(connection: &Connection, session: &str) -> rusqlite::Result<Owned> {
-    let row = session_row(connection, session)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-    let mut owner = row;
-    // A longer chain is damage, and any end of it will do.
-    for _ in 0..MAX_MERGES {
-        let sql = "SELECT h.id FROM sessions s JOIN sessions h ON h.session_id = s.merged_into WHERE s.id = ?1";
-        let next: Option<SessionRow> = connection.first(sql, [owner])?;
-        match next {
-            Some(next) if next != row => owner = next,
-            Some(_) | None => break,
-        }
-    }
-    Ok(Owned { row, owner })
 }
 
 /// Returns whether nothing of a turn may be stored: its prompt is wholly private, or it belongs to a turn whose prompt was.
@@ -179,10 +158,6 @@ fn is_kept(connection: &Connection, session: SessionRow, turn: Option<&str>) -> 
     connection.has(sql, (session, turn))
 }
 
-/// The next number of a turn in the session `?1`.
-pub(crate) const NEXT_NUMBER: &str =
-    "(SELECT 1 + coalesce((SELECT number FROM turns WHERE session_id = ?1 ORDER BY number DESC LIMIT 1), 0))";
-
 /// Stores a turn, or what a further read of the transcript adds to it.
 fn store_turn(
     connection: &Connection,
@@ -217,6 +192,11 @@ fn store_turn(
         reply.add(&added);
     }
     let detail_bytes = put_details(connection, session, id, turn, sanitizer, at)?;
+    if let Some(prompt) = connection.one::<Option<i64>>("SELECT prompt_number FROM turns WHERE id = ?1", [id])? {
+        for call in &turn.calls {
+            set_prompt(connection, session.row, &call.id, prompt)?;
+        }
+    }
     let bytes = added.len() + asked.as_ref().map_or(0, String::len) + detail_bytes;
     connection.run(
         "UPDATE turns SET prompt = iif(prompt_number IS NULL, coalesce(nullif(:asked, ''), prompt), prompt), reply = nullif(:reply, ''),
@@ -243,7 +223,7 @@ fn store_turn(
     put_line(connection, id, &reply.kept)
 }
 
-/// Returns a turn's row, adding it if the turn begins; `None` for the rest of a turn that is not stored.
+/// Returns a turn's row, adding it if the turn begins; `None` if it was forgotten, or for the rest of a turn that is not stored.
 fn row_of(
     connection: &Connection,
     session: Owned,
@@ -252,76 +232,34 @@ fn row_of(
     asked: Option<&str>,
     at: Millis,
 ) -> rusqlite::Result<Option<i64>> {
-    let known: Option<i64> =
-        connection.first("SELECT id FROM turns WHERE session_id = ?1 AND turn_id = ?2", (session.row, &turn.id))?;
-    if known.is_some() || !turn.begins {
-        return Ok(known);
+    if !turn.begins {
+        let sql = "SELECT id FROM turns WHERE session_id = ?1 AND turn_id = ?2 AND forgotten = 0";
+        return connection.first(sql, (session.row, &turn.id));
     }
-    let told = match asked {
-        Some(prompt) => {
-            let ids = [turn.prompt_id.as_deref(), Some(turn.id.as_str())];
-            same_turn::without_transcript(connection, session.row, &Told { ids, prompt, at: at.0 as i64 })?
-        }
-        None => None,
+    let told = Told {
+        source: Source::Transcript,
+        turn_id: Some(&turn.id),
+        prompt_id: turn.prompt_id.as_deref(),
+        prompt: asked.unwrap_or_default(),
+        at: at.0 as i64,
     };
-    if let Some(told) = told {
-        let sql =
-            format!("UPDATE turns SET turn_id = ?3, role = ?4, began_at = ?5, number = {NEXT_NUMBER} WHERE id = ?2");
-        connection.run(&sql, (session.row, told, &turn.id, role, Time(at)))?;
-        return Ok(Some(told));
-    }
-    let sql = format!(
-        "INSERT INTO turns (session_id, owner_id, number, turn_id, role, began_at, created_at, prompt_id)
-         VALUES (?1, ?2, {NEXT_NUMBER}, ?3, ?4, ?5, ?5, ?6)"
-    );
-    let new = (session.row, session.owner, &turn.id, role, Time(at), &turn.prompt_id);
-    connection.add(&sql, new).map(Some)
-}
-
-/// The reply of a turn: what the transcript has, and after that what a hook has told and the transcript does not have yet.
-pub(crate) struct ReplyText {
-    pub(crate) kept: String,
-    pub(crate) provisional: String,
-}
-
-impl ReplyText {
-    pub(crate) fn read(connection: &Connection, turn: i64) -> rusqlite::Result<Self> {
-        let sql = "SELECT reply, provisional FROM turns WHERE id = ?1";
-        let read = |row: &rusqlite::Row<'_>| Ok(Self::new(row.get(0)?, row.get(1)?));
-        Ok(connection.first_with(sql, [turn], read)?.unwrap_or_else(|| Self::new(None, 0)))
-    }
-
-    /// Divides a stored reply; `provisional` is how many bytes at its end the transcript does not have.
-    pub(crate) fn new(reply: Option<String>, provisional: i64) -> Self {
-        let mut kept = reply.unwrap_or_default();
-        let at = kept.len().saturating_sub(usize::try_from(provisional).unwrap_or_default());
-        let at = kept.floor_char_boundary(at);
-        let provisional = kept.split_off(at);
-        if !provisional.is_empty() && kept.ends_with("\n\n") {
-            kept.truncate(kept.len() - 2);
+    let row = match find(connection, session.row, &told)? {
+        Some(found) if found.is_forgotten => return Ok(None),
+        Some(found) => found.id,
+        None => {
+            let sql = "INSERT INTO turns (session_id, owner_id, created_at, prompt_id) VALUES (?1, ?2, ?3, ?4)";
+            connection.add(sql, (session.row, session.owner, Time(at), &turn.prompt_id))?
         }
-        Self { kept, provisional }
-    }
-
-    /// Adds what the transcript says. It has what the hook has told, or that was of another turn.
-    fn add(&mut self, said: &str) {
-        self.kept = joined(&self.kept, said);
-        self.provisional.clear();
-    }
-
-    pub(crate) fn whole(&self) -> String {
-        joined(&self.kept, &self.provisional)
-    }
-
-    pub(crate) fn write(&self, connection: &Connection, turn: i64) -> rusqlite::Result<()> {
-        let sql = "UPDATE turns SET reply = nullif(?2, ''), provisional = ?3 WHERE id = ?1";
-        connection.run(sql, (turn, self.whole(), self.provisional.len() as i64)).map(drop)
-    }
-}
-
-fn joined(first: &str, second: &str) -> String {
-    let between = if first.is_empty() || second.is_empty() { "" } else { "\n\n" };
-    format!("{first}{between}{second}")
+    };
+    let sql = format!(
+        "UPDATE turns SET turn_id = ?3, role = ?4, began_at = ?5, number = {NEXT_NUMBER},
+                          -- What the memory has, it knows from the hook.
+                          created_at = iif(prompt_number IS NULL, ?5, created_at),
+                          prompt_id = iif(prompt_number IS NULL, coalesce(?6, prompt_id), prompt_id)
+         WHERE id = ?2 AND turn_id IS NOT ?3"
+    );
+    connection.run(&sql, (session.row, row, &turn.id, role, Time(at), &turn.prompt_id))?;
+    Ok(Some(row))
 }
 
 /// Stores a turn's details; returns the bytes of their whole texts.
@@ -353,36 +291,39 @@ fn put_detail(
     text: &str,
     at: Millis,
 ) -> rusqlite::Result<()> {
-    let (input, output) = match detail.kind {
-        DetailKind::ToolInput => (Some(text), None),
-        DetailKind::ToolOutput | DetailKind::System | DetailKind::Image | DetailKind::Thinking => (None, Some(text)),
+    let (kind, source, input, output) = match detail.kind {
+        DetailKind::ToolInput => ("tool", &*detail.source, Some(text), None),
+        DetailKind::ToolOutput => {
+            ("tool", detail.source.strip_suffix(":result").unwrap_or(&detail.source), None, Some(text))
+        }
+        DetailKind::System | DetailKind::Image | DetailKind::Thinking => {
+            (detail.kind.as_str(), &*detail.source, None, Some(text))
+        }
     };
     connection.run(
-        "INSERT INTO details (session_id, turn, tool_name, input_text, output_text, kind, is_error, source_id, created_at)
-             SELECT :session, :turn,
-                    coalesce(nullif(:name, ''), (SELECT tool_name FROM details WHERE session_id = :session
-                                                 AND source_id = replace(:source, ':result', ''))),
-                    :input, :output, :kind, :is_error, :source, :at
-             -- A call that was forgotten does not come back.
-             WHERE NOT EXISTS (SELECT 1 FROM known_ids
-                               WHERE scope = 'a call' AND id = replace(:source, ':result', '') AND same_as IS NULL)
-             -- The memory may have stored it before the turn was known.
-             ON CONFLICT DO UPDATE SET turn = excluded.turn, created_at = excluded.created_at,
-                                       input_text = excluded.input_text, output_text = excluded.output_text,
-                                       is_error = max(is_error, excluded.is_error)",
+        "INSERT INTO details (session_id, turn, source_id, kind, tool_name, input_text, output_text, is_error, created_at)
+         SELECT :session, :turn, :source, :kind, :name, :input, :output, :is_error, :at
+         -- A call that was forgotten does not come back.
+         WHERE NOT EXISTS (SELECT 1 FROM known_ids WHERE scope = 'a call' AND id = :source AND same_as IS NULL)
+         -- The memory may have stored it before the turn was known, or an earlier read of the file had the input only.
+         ON CONFLICT DO UPDATE SET turn = excluded.turn, tool_name = coalesce(nullif(excluded.tool_name, ''), tool_name),
+                                   input_text = coalesce(excluded.input_text, input_text),
+                                   output_text = coalesce(excluded.output_text, output_text),
+                                   created_at = iif(excluded.input_text IS NULL, created_at, excluded.created_at),
+                                   is_error = max(is_error, excluded.is_error)",
         named_params! {
             ":session": session.row,
             ":turn": turn,
+            ":source": source,
+            ":kind": kind,
             ":name": detail.name,
             ":input": input,
             ":output": output,
-            ":kind": detail.kind.as_str(),
             ":is_error": detail.is_error,
-            ":source": detail.source,
             ":at": Time(detail.at.unwrap_or(at)),
         },
-    )
-        .map(drop)
+    )?;
+    Ok(())
 }
 
 /// Writes the turn in one line, from what is stored of it.
@@ -392,7 +333,7 @@ fn put_line(connection: &Connection, turn: i64, answered: &str) -> rusqlite::Res
     let asked = prompt.filter(|_| role != BOOKMARK).unwrap_or_default();
     let calls: Vec<(String, String, bool)> = connection.all(
         "SELECT coalesce(tool_name, ''), coalesce(input_text, ''), is_error FROM details
-         WHERE turn = ?1 AND kind = 'tool_input' ORDER BY rowid",
+         WHERE turn = ?1 AND input_text IS NOT NULL ORDER BY rowid",
         [turn],
     )?;
     let actions: Vec<ToolUse<'_>> = calls
