@@ -188,7 +188,7 @@ pub struct SqliteError(rusqlite::Error);
 /// `secure_delete = fast` overwrites deleted text where the page is written anyway. `journal_size_limit` shortens a WAL that
 /// an interrupted import has left. `mmap_size` is the maximum in `.cargo/config.toml`: pages are read where the kernel has them,
 /// instead of being copied one by one; nothing is written that way.
-const SETTINGS: &str = "PRAGMA mmap_size = 1099511627776; PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
+const SETTINGS: &str = "PRAGMA mmap_size = 1099511627776; PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100;
                         PRAGMA secure_delete = fast; PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 4194304;";
 
 /// How many prepared statements a connection keeps: all that a hook or an import uses.

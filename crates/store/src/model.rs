@@ -145,7 +145,7 @@ const AT_REST: &str =
 const FURTHER: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
             p.attempts, p.asked_to
-     FROM prompts p JOIN sessions s ON s.id = p.session_id
+     FROM turns p INDEXED BY turns_special JOIN sessions s ON s.id = p.session_id
      WHERE p.asked_to IS NOT NULL AND p.model_at IS NOT NULL AND p.next_at <= :now
      AND p.created_at <= max(:quiet, :silent)
      ORDER BY p.created_at DESC, p.id DESC";
@@ -301,7 +301,7 @@ const ENDED_TURNS: &str = "SELECT s.project_path,
 
 /// Prompts that need a further request: those do not wait for the session to rest.
 const FURTHER_REQUESTS: &str =
-    "SELECT s.project_path, 0, p.next_at FROM prompts p JOIN sessions s ON s.id = p.session_id
+    "SELECT s.project_path, 0, p.next_at FROM turns p INDEXED BY turns_special JOIN sessions s ON s.id = p.session_id
      WHERE p.asked_to IS NOT NULL AND p.model_at IS NOT NULL";
 
 impl Store {

@@ -282,6 +282,7 @@ impl Copy<'_> {
                 }
                 ("observations", "kind") => Kind::from_name(text).is_some(),
                 (_, "made_by") => MadeBy::from_name(text).is_some(),
+                ("sessions", "status") => matches!(text.as_str(), "initialized" | "active" | "completed"),
                 ("snapshots", "tree_key") => text.split('/').all(|part| !part.starts_with('.') && is_file_name(part)),
                 ("snapshots", "kind" | "commit_id" | "tree_id" | "head" | "index_tree") => is_file_name(text),
                 (_, "facts" | "files_read" | "files_modified" | "exchanges" | "changed_some") => {
@@ -426,6 +427,8 @@ impl Copy<'_> {
                 Some(Session::OfOther) => return Ok(Fate::OfOther),
                 Some(Session::Here { row: new, .. }) => row.set("session_id", Value::Integer(new)),
             }
+        } else if row.text("kind").is_some_and(|kind| kind != Kind::Note.as_str()) {
+            return Ok(Fate::Damaged);
         }
         if is_done {
             return Ok(Fate::Stored);

@@ -281,7 +281,7 @@ pub(crate) const ROLLED_BACK: i64 = 3;
 const LEFT_OUT: i64 = 4;
 
 /// The turns that are [`UNREPORTED`], by an index that SQLite would not choose: every end of a turn looks for them.
-const UNREPORTED_TURNS: &str = "turns INDEXED BY turns_taken_back";
+const UNREPORTED_TURNS: &str = "turns INDEXED BY turns_special";
 
 /// Selects the turns of a session among [`UNREPORTED_TURNS`]. The index says `<> 0`, since SQLite would use `> 0` for its
 /// search instead of the value.
@@ -303,7 +303,7 @@ const IS_TAKEN_BACK: &str = "SELECT coalesce(
         (SELECT min(t.replaced) > 0 FROM turns t WHERE t.passage = p.id),
         (SELECT min(t.replaced) > 0 FROM turns t
          WHERE t.session_id = p.session_id AND abs(t.began_at - p.created_at) <= ?3 AND t.prompt = p.prompt
-           AND EXISTS (SELECT 1 FROM turns INDEXED BY turns_taken_back
+           AND EXISTS (SELECT 1 FROM turns INDEXED BY turns_special
                        WHERE session_id = p.session_id AND replaced <> 0)),
         0)
     FROM prompts p WHERE p.session_id = ?1 AND p.prompt_number = ?2";
