@@ -60,7 +60,6 @@ impl Model {
         mean.finish()
     }
 
-    /// Adds a token's vector.
     fn add(&self, token: usize, sum: &mut [f32]) {
         let (shape, scale) = (self.vocabulary.shape(), self.scale(token));
         let row = &self.vocabulary.bytes()[shape.row_offset(token)..shape.row_offset(token + 1)];
@@ -511,7 +510,6 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Returns the sentences of a text.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | ';' | ':' | '。' | '！' | '？');
     let mut rest = text;

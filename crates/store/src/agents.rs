@@ -29,7 +29,6 @@ pub struct Sighting<'a> {
     pub target: Option<&'a str>,
     pub client: &'a str,
     pub pid: Option<u32>,
-    /// When the hook ran.
     pub at: Millis,
 }
 
@@ -362,7 +361,6 @@ fn pane(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Pane>> {
     Ok(socket.zip(id).map(|(socket, id)| Pane { socket, id }))
 }
 
-/// A question for permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked<'a> {
     /// The subagent that asks; `None` for the main conversation.
@@ -415,7 +413,6 @@ impl Store {
 }
 
 impl Store {
-    /// Records that a turn has ended in an error.
     pub fn note_failure(&self, session: &str) -> Result<(), StoreError> {
         self.update("UPDATE agents SET failed = 1 WHERE session_id = ?1", (session,))
     }
@@ -437,7 +434,6 @@ impl Store {
         self.update(sql, (session, count as i64))
     }
 
-    /// Counts a task that was completed.
     pub fn count_task(&self, session: &str) -> Result<(), StoreError> {
         self.update("UPDATE agents SET task_count = task_count + 1 WHERE session_id = ?1", (session,))
     }
@@ -465,7 +461,6 @@ impl Store {
         self.write("remove the session", |tx| remove(tx, "session_id = ?1 AND touched_ms = ?2", values).map(drop))
     }
 
-    /// Returns a session that is running.
     pub fn agent(&self, session: &str) -> Result<Option<Agent>, StoreError> {
         Ok(self.agents()?.into_iter().find(|agent| agent.session == session))
     }

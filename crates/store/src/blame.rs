@@ -27,16 +27,12 @@ pub struct LineMap {
     pub made_at: u64,
 }
 
-/// How many line maps there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LineMapStats {
-    /// Their number, which is that of the files.
     pub files: u64,
-    /// Their size in bytes.
     pub bytes: u64,
 }
 
-/// A stored edit call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredEdit {
     /// The session's id, in the form that is safe as a file name.
@@ -70,7 +66,6 @@ pub struct StoredTurn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandCall {
     pub tool_use_id: String,
-    /// What it did, in one line.
     pub title: String,
     /// When it ended, in milliseconds since the epoch.
     pub at: u64,
@@ -87,7 +82,6 @@ pub struct CommandCall {
 pub struct TurnText {
     pub id: i64,
     pub prompt: String,
-    /// Every reply to it.
     pub reply: String,
     /// What was decided in it, a title each.
     pub decisions: Vec<String>,
@@ -98,7 +92,6 @@ const HARMLESS: &str = "('Read', 'Grep', 'Glob', 'LS', 'Edit', 'Write', 'MultiEd
     'WebFetch', 'WebSearch', 'AskUserQuestion', 'ExitPlanMode', 'ToolSearch', 'TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet')";
 
 impl Store {
-    /// Returns the line map of a file.
     pub fn line_map(&self, tree_key: &str, path: &str) -> Result<Option<LineMap>, StoreError> {
         let sql =
             "SELECT snapshot_at, blob, lines, origins, made_at, begins_at FROM blame WHERE tree_key = ?1 AND path = ?2";
@@ -143,7 +136,6 @@ impl Store {
         })
     }
 
-    /// Counts the line maps.
     pub fn line_map_stats(&self) -> Result<LineMapStats, StoreError> {
         let sql = "SELECT count(*), coalesce(sum(length(lines) + length(origins)), 0) FROM blame";
         let read = |row: &rusqlite::Row<'_>| {

@@ -154,9 +154,7 @@ pub(crate) fn find(connection: &Connection, session: SessionRow, told: &Told<'_>
 
 /// A prompt that the memory has.
 pub(crate) struct Remembered {
-    /// The row of its turn.
     pub(crate) turn: i64,
-    /// Its number in the session.
     pub(crate) number: i64,
     pub(crate) is_new: bool,
 }

@@ -17,7 +17,6 @@ pub struct StoredCall {
     pub input: String,
     /// The output of a call that failed or created a task, else empty.
     pub output: String,
-    /// Whether it failed or was denied.
     pub is_error: bool,
 }
 

@@ -14,10 +14,8 @@ pub fn schema_of(path: &Path, wait: Duration) -> Option<Schema> {
     open(path, wait).ok().and_then(|connection| Schema::of(&connection).ok())
 }
 
-/// The state of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
-    /// It is in order.
     Sound,
     /// Its content is damaged; the messages are SQLite's.
     Damaged(Vec<String>),

@@ -77,7 +77,6 @@ pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, Sess
 #[cfg(test)]
 mod tests;
 
-/// Why the database could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file could not be opened as a database.
@@ -86,7 +85,6 @@ pub enum StoreError {
     /// The file is damaged, or no database at all. It is left as it is: the caller decides what to do with it.
     #[error("cannot open the database {}", path.display())]
     Corrupt { path: PathBuf, source: SqliteError },
-    /// A newer version of the program has written it.
     #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
     /// An older version of the program has written it, and it was opened for reading only.
@@ -101,7 +99,6 @@ pub enum StoreError {
     /// Another program's database cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable { path: PathBuf, source: SqliteError },
-    /// A statement failed.
     #[error("cannot {action}")]
     Statement { action: &'static str, source: SqliteError },
 }
@@ -146,7 +143,6 @@ impl StoreError {
         })
     }
 
-    /// Returns whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         self.sqlite_error().is_some_and(|error| error.sqlite_error_code() == Some(ErrorCode::DiskFull))
     }
@@ -194,7 +190,6 @@ const SETTINGS: &str = "PRAGMA mmap_size = 1099511627776; PRAGMA synchronous = n
 /// How many prepared statements a connection keeps: all that a hook or an import uses.
 const STATEMENTS: usize = 64;
 
-/// An open database.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
@@ -346,7 +341,6 @@ impl Store {
 }
 
 impl SecondReader {
-    /// Opens the database for reading.
     pub fn open(&self) -> Result<Store, StoreError> {
         let store = Store::open_to_read(&self.path, self.patience)?;
         for (name, value) in [("mmap_size", self.mmap_size), ("cache_size", self.cache_size)] {

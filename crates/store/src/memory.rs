@@ -24,7 +24,6 @@ pub(crate) use self::records::{read_observation, read_summary};
 pub use self::session_row::KnownProject;
 pub use self::upkeep::{Pruned, Stats};
 
-/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum What {
     /// A prompt, with the replies to it.
@@ -36,10 +35,8 @@ pub enum What {
 }
 
 impl What {
-    /// Every kind.
     pub const ALL: [Self; 3] = [Self::Prompt, Self::Observation, Self::Summary];
 
-    /// Returns its name: `prompt`, `observation` or `summary`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Prompt => "prompt",
@@ -57,7 +54,6 @@ impl What {
         }
     }
 
-    /// Returns its plural: `prompts`, `observations` or `summaries`.
     pub fn plural(self) -> &'static str {
         match self {
             Self::Prompt => "prompts",
@@ -81,7 +77,6 @@ pub struct Hit {
     /// The other host that it comes from; `None` if it was made here.
     pub host: Option<String>,
     pub project: String,
-    /// The number of the prompt in the session.
     pub prompt_number: i64,
     pub at: Millis,
     /// The kind of an observation.
@@ -92,7 +87,6 @@ pub struct Hit {
     pub chars: u64,
     /// The text around the words that were found; empty if the query had none.
     pub snippet: String,
-    /// How well it answers the query.
     pub score: Score,
     /// Whether it has little of the query.
     pub is_weak: bool,
@@ -113,7 +107,6 @@ pub struct Score {
     pub near: u8,
     /// How similar its meaning is to the query's, in percent, if it is among the most similar.
     pub similarity: Option<u8>,
-    /// What the score is made of.
     pub parts: ScoreParts,
 }
 
@@ -124,7 +117,6 @@ pub struct ScoreParts {
     pub words: u64,
     /// What a record of its kind counts: a decision more than a passage, a tool call less.
     pub kind: u64,
-    /// From the passages before and after it.
     pub neighbours: u64,
     /// From what was done for a prompt.
     pub calls: u64,
@@ -137,12 +129,10 @@ pub struct ScoreParts {
 }
 
 impl Hit {
-    /// Returns the tokens of the whole record.
     pub fn tokens(&self) -> u64 {
         tokens_of_chars(self.chars)
     }
 
-    /// Returns it as JSON.
     pub fn to_json(&self) -> Value {
         json!({
             "id": self.record.to_string(),
@@ -167,7 +157,6 @@ impl Hit {
     }
 }
 
-/// Converts a stored time.
 pub(crate) fn millis(ms: i64) -> Millis {
     Millis(ms.unsigned_abs())
 }
@@ -209,23 +198,18 @@ impl fmt::Display for RecordId {
     }
 }
 
-/// The order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// The best match first; the newest first if the query has no words.
     #[default]
     Relevance,
-    /// The newest first.
     Newest,
-    /// The oldest first.
     Oldest,
 }
 
 impl Order {
-    /// Every order.
     pub const ALL: [Self; 3] = [Self::Relevance, Self::Newest, Self::Oldest];
 
-    /// Returns its name: `relevance`, `newest` or `oldest`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Relevance => "relevance",
@@ -234,7 +218,6 @@ impl Order {
         }
     }
 
-    /// Returns the order of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|order| order.as_str() == name)
     }

@@ -39,7 +39,6 @@ const PROMPTS: usize = 3;
 /// When a session counts as at rest.
 #[derive(Debug, Clone, Copy)]
 pub struct Rest {
-    /// The current time.
     pub now: Millis,
     /// Nothing may have happened in the session since then.
     pub quiet_since: Millis,
@@ -56,7 +55,6 @@ pub struct ModelJob {
     pub project: String,
     /// The prompt and those before it in the session, oldest first.
     pub prompts: Vec<String>,
-    /// When the prompt was sent.
     pub at: Millis,
     /// When the next prompt was sent.
     pub until: Option<Millis>,
@@ -66,7 +64,6 @@ pub struct ModelJob {
     pub observations: Vec<(i64, Observation)>,
     /// The prompt's turns that have no line by a model yet, oldest first.
     pub turns: Vec<JobTurn>,
-    /// How often a request about it has failed.
     pub attempts: u32,
     /// If more is left for a further request: observations up to this number have been asked about.
     pub more_after: Option<i64>,
@@ -80,7 +77,6 @@ pub struct JobTurn {
     pub id: i64,
     /// The session in which it ran.
     pub origin: String,
-    /// Its number in that session.
     pub number: i64,
     pub replied: String,
     /// A fingerprint of what the line is made of.

@@ -19,32 +19,24 @@ use crate::{Store, StoreError, cannot, health, limit};
 pub struct NotifyEvent {
     /// The session's id, in the form that is safe as a file name.
     pub session: String,
-    /// The state that it has changed to.
     pub state: NotifyState,
-    /// When it changed.
     pub at: Millis,
 }
 
-/// The result of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotifyResult {
-    /// It is not decided yet.
     Waiting,
     /// It is being sent. If that does not end, the process was killed, and it may or may not have been sent.
     Sending,
-    /// It was sent.
     Sent,
     /// It was not sent, for a reason.
     Suppressed,
-    /// Sending it failed.
     Failed,
 }
 
 impl NotifyResult {
-    /// Every result.
     pub const ALL: [Self; 5] = [Self::Waiting, Self::Sending, Self::Sent, Self::Suppressed, Self::Failed];
 
-    /// Returns the name under which it is stored.
     pub fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -56,19 +48,14 @@ impl NotifyResult {
     }
 }
 
-/// A row of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification {
-    /// What it reports.
     pub event: NotifyEvent,
     pub way: NotifyWay,
-    /// Its result.
     pub result: NotifyResult,
     /// Why it was suppressed, or has failed.
     pub why: Option<String>,
-    /// The project of the session.
     pub project: Option<String>,
-    /// What was sent.
     pub text: Option<String>,
     /// When the result was known.
     pub ended: Option<Millis>,

@@ -42,14 +42,12 @@ const PROMPTS: &str = "prompts";
 /// The longest text of a row, in bytes.
 const MOST_TEXT: usize = 1 << 20;
 
-/// What a salvage has brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Salvaged {
     /// Prompts, observations and summaries that are in this database now.
     pub prompts: usize,
     pub observations: usize,
     pub summaries: usize,
-    /// Bookmarks and snapshots.
     pub bookmarks: usize,
     pub snapshots: usize,
     /// Records that are here already, or were forgotten here.
@@ -60,7 +58,6 @@ pub struct Salvaged {
     pub damaged_rows: usize,
     /// Pages with rows that cannot be read.
     pub damaged_pages: usize,
-    /// Tables that were not found.
     pub missing_tables: usize,
 }
 

@@ -11,7 +11,6 @@ pub enum SnapshotKind {
     Start,
     Prompt,
     Bookmark,
-    /// A compaction of the conversation.
     Compaction,
     /// The state before a restore.
     Restore,
@@ -21,11 +20,9 @@ pub enum SnapshotKind {
 }
 
 impl SnapshotKind {
-    /// Every kind.
     pub const ALL: [Self; 7] =
         [Self::Start, Self::Prompt, Self::Bookmark, Self::Compaction, Self::Restore, Self::Work, Self::End];
 
-    /// Returns the name under which it is stored.
     pub fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -38,7 +35,6 @@ impl SnapshotKind {
         }
     }
 
-    /// Returns the kind with the name `name`.
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -53,7 +49,6 @@ pub struct Snapshot {
     pub session: String,
     /// Milliseconds since the epoch.
     pub created_at: u64,
-    /// What it was taken for.
     pub kind: SnapshotKind,
     pub prompt_id: Option<String>,
     /// Whether it is dropped last.
@@ -74,7 +69,6 @@ pub struct Snapshot {
     pub under_way: Option<String>,
     /// The tree of what was staged.
     pub index_tree: Option<String>,
-    /// How many files and folders were left out.
     pub left_out: u64,
     /// The first of them, as text.
     pub left_out_some: Option<String>,
@@ -189,7 +183,6 @@ impl Store {
         self.connection.all_with(&sql, (session, before, most as i64), read).map_err(cannot("list the snapshots"))
     }
 
-    /// Returns the snapshot with a number.
     pub fn snapshot(&self, id: i64) -> Result<Option<Snapshot>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1");
         self.connection.first_with(&sql, [id], read).map_err(cannot("read the snapshot"))

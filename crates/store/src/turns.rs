@@ -10,19 +10,16 @@ use crate::row_ids::Time;
 use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
-/// A turn with its prompt and reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     /// The session in which it ran.
     pub origin: String,
-    /// Its number in that session.
     pub number: i64,
     /// The role of the prompt: `user`, or what else began the turn.
     pub role: String,
     pub asked: String,
     pub at: Millis,
     pub replied: String,
-    /// When the reply was written.
     pub replied_at: Millis,
     /// The turn in one line, by a model if one was asked, else by rule.
     pub skeleton: String,
@@ -32,7 +29,6 @@ pub struct Turn {
     pub bytes: u64,
 }
 
-/// What was said in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnWords {
     pub role: String,
@@ -40,7 +36,6 @@ pub struct TurnWords {
     pub replied: String,
 }
 
-/// A piece of detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail {
     /// `tool_input`, `tool_output`, `system`, `image` or `thinking`.
@@ -59,7 +54,6 @@ pub enum Within<'a> {
     Session(&'a str),
     /// In the sessions of the project with this key.
     Project(&'a str),
-    /// In all sessions.
     Everything,
 }
 
@@ -84,7 +78,6 @@ const ONCE: &str = "(t.turn_id BETWEEN 'hook:' AND 'hook;' OR NOT EXISTS (
             AND o.owner_id = t.owner_id AND o.began_at = t.began_at AND o.turn_id = t.turn_id
             AND o.session_id > t.session_id AND o.replaced = 0))";
 
-/// The reply of a turn.
 const REPLY: &str = "trim(coalesce(t.reply, ''), char(10))";
 
 /// Reads turns, up to the first condition.
@@ -247,7 +240,6 @@ fn read_cut(row: &Row<'_>) -> rusqlite::Result<Turn> {
     Ok(Turn { replied: cut(turn.replied), ..turn })
 }
 
-/// Cuts a long reply.
 fn cut(replied: String) -> String {
     if replied.len() > SAID_CHARS { cut_middle(&replied, SAID_CHARS) } else { replied }
 }

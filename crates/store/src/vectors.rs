@@ -31,17 +31,14 @@ const SHARE: f64 = 0.15;
 /// How the name of a model begins whose vectors are being deleted.
 const DROPPED: &str = "dropped:";
 
-/// A model whose vectors are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorModel {
     pub(crate) id: i64,
     /// Its name. Vectors of different names do not compare.
     pub name: String,
-    /// The dimensions of its vectors.
     pub dims: usize,
 }
 
-/// How many vectors there are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VectorStats {
     pub model: String,
@@ -49,7 +46,6 @@ pub struct VectorStats {
     pub bytes: u64,
     /// Records that were examined.
     pub looked_at: u64,
-    /// Records that there are.
     pub records: u64,
 }
 
@@ -70,7 +66,6 @@ impl Store {
         found.ok_or_else(|| cannot("add the model")(rusqlite::Error::QueryReturnedNoRows))
     }
 
-    /// Returns a model that has been added.
     pub fn known_vector_model(&self, name: &str) -> Result<Option<VectorModel>, StoreError> {
         let found = self.vector_models()?;
         Ok(found.into_iter().find(|model| model.name == name))
@@ -110,7 +105,6 @@ impl Store {
         Ok(more || unused.len() > 1)
     }
 
-    /// Deletes a model with all its vectors.
     pub fn drop_vectors(&self, model: &VectorModel) -> Result<(), StoreError> {
         self.write("delete the vectors", |tx| {
             for sql in [

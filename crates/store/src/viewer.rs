@@ -54,7 +54,6 @@ impl Store {
         self.connection.execute_batch("PRAGMA mmap_size = 0;").map_err(cannot("set how the database is read"))
     }
 
-    /// Limits the page cache of this connection.
     pub fn set_cache(&self, kibibytes: u32) -> Result<(), StoreError> {
         self.connection
             .pragma_update(None, "cache_size", -i64::from(kibibytes))
@@ -62,7 +61,6 @@ impl Store {
     }
 }
 
-/// A record and its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub record: Record,
@@ -73,26 +71,20 @@ pub struct Entry {
 /// Which records a page has.
 #[derive(Debug, Clone, Default)]
 pub struct Only<'a> {
-    /// Of this project.
     pub project_key: Option<&'a str>,
-    /// Of this session.
     pub session: Option<&'a str>,
     /// Observations of these kinds; empty for all.
     pub kinds: &'a [Kind],
     /// Stored before the one with this number.
     pub before: Option<i64>,
-    /// How many at most.
     pub limit: usize,
 }
 
-/// The newest of the stored records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Newest {
     /// The newest prompt's number; 0 where there is none.
     pub prompt: i64,
-    /// The newest observation's number.
     pub observation: i64,
-    /// The newest summary's number.
     pub summary: i64,
     /// When a summary was last written. An old summary may be rewritten.
     pub summary_at: Millis,
@@ -112,7 +104,6 @@ impl Store {
         ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
     }
 
-    /// Returns the newest of the stored records.
     pub fn newest(&self) -> Result<Newest, StoreError> {
         newest(&self.connection).map_err(cannot("look for the newest records"))
     }
@@ -225,13 +216,11 @@ pub struct SessionOverview {
     pub completed_at: Option<Millis>,
     /// When something of it was last stored.
     pub last_at: Millis,
-    /// How many records it has.
     pub counts: Counts,
     /// Bytes of everything in its turns.
     pub bytes: u64,
 }
 
-/// How many records a session has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     pub prompts: u64,
@@ -281,7 +270,6 @@ impl Store {
             .map_err(cannot("list the sessions"))
     }
 
-    /// Returns one session.
     pub fn session_overview(&self, session: &str) -> Result<Option<SessionOverview>, StoreError> {
         overview(&self.connection, session).map_err(cannot("read the session"))
     }
@@ -338,7 +326,6 @@ pub struct Moment {
     pub at: Millis,
     /// When a turn's reply ended.
     pub until: Option<Millis>,
-    /// It in one line.
     pub title: String,
     pub text: String,
     /// The kind of an observation.
@@ -467,12 +454,10 @@ fn read_moment(source: usize, row: &Row<'_>) -> rusqlite::Result<Moment> {
     })
 }
 
-/// What was stored on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Day {
     /// Bytes of the turns that began.
     pub turn_bytes: u64,
-    /// Sessions that began.
     pub sessions: u64,
     pub prompts: u64,
     pub observations: u64,

@@ -85,7 +85,6 @@ impl FoundPassage {
         Self { id: id.into(), at, asked: asked.into(), answered: answered.into(), ..Self::default() }
     }
 
-    /// Returns whether it contains a decision.
     pub(super) fn decides(&self) -> bool {
         matches!(self.kind, PassageKind::Note | PassageKind::Decision) || decides(&self.answered)
     }
@@ -394,7 +393,6 @@ fn mark_older(chosen: &mut [FoundPassage], matches: &[[Vec<WordMatch>; 2]], weig
     overtaken.into_iter().for_each(|older| chosen[older].is_older = true);
 }
 
-/// Maximum length of a project's name, in characters.
 const NAME_CHARS: usize = 60;
 
 /// The kind of a piece of a line.
@@ -435,7 +433,6 @@ impl Answer {
     }
 }
 
-/// Returns an answer as text.
 fn text_of(answer: &Answer) -> String {
     let line = |line: AnswerLine| line.into_iter().map(|(text_of, _)| text_of).collect::<String>();
     answer.lines().into_iter().map(line).collect::<Vec<_>>().join("\n")

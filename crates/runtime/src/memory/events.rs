@@ -140,7 +140,6 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Returns whether this session is remembered.
     pub(crate) fn remembers(&self) -> bool {
         self.config.memory.enabled && !self.is_excluded()
     }
@@ -214,7 +213,6 @@ pub struct ReportedCall<'a> {
     pub is_error: bool,
     /// The duration.
     pub duration_ms: Option<u64>,
-    /// Whether a subagent made it.
     pub in_subagent: bool,
 }
 

@@ -45,7 +45,6 @@ pub enum Noted {
     Skipped,
     /// Nothing of this turn may be stored.
     Private,
-    /// The project is not remembered.
     Excluded,
 }
 

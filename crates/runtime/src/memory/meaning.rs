@@ -180,7 +180,6 @@ pub fn endpoint_model(model: &str) -> String {
 /// Maximum length of a question that is sent to the worker, in bytes.
 const MAX_QUESTION: usize = 2_000;
 
-/// Encodes a text for a URL.
 fn percent_encoded(text: &str) -> String {
     let mut end = text.len().min(MAX_QUESTION);
     while !text.is_char_boundary(end) {
@@ -199,7 +198,6 @@ fn percent_encoded(text: &str) -> String {
 /// The path of the model inside a bundle, beside `bin/`.
 const IN_BUNDLE: &str = "model/static.lhvec";
 
-/// An open model file.
 #[derive(Debug)]
 struct ModelFile {
     path: PathBuf,
@@ -235,12 +233,10 @@ impl ModelFile {
         Ok(Self { path: path.to_owned(), file, identity, vocabulary })
     }
 
-    /// Returns the id of the model.
     fn id(&self) -> &str {
         self.vocabulary.id()
     }
 
-    /// Returns the dimensions of its vectors.
     fn dims(&self) -> usize {
         self.vocabulary.shape().dims
     }

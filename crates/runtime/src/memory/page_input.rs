@@ -20,7 +20,6 @@ pub struct Reader<'a> {
     pub session: Option<&'a str>,
     /// The session whose last messages the reader has already seen.
     pub has_seen: Option<&'a str>,
-    /// The current time.
     pub now: Millis,
     /// The UTC offset of local time in seconds.
     pub offset_seconds: i32,
@@ -40,7 +39,6 @@ pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Pa
     Ok(page(&input, chars))
 }
 
-/// Reads the sessions of the page.
 fn sessions(store: &Store, reader: Reader<'_>) -> Result<Vec<PageSession>, Error> {
     let Reader { project_key, session: own, has_seen, .. } = reader;
     let mut sessions = Vec::new();

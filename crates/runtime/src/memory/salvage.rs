@@ -41,9 +41,7 @@ enum State {
 /// What came of a salvage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is done.
     Done(Salvaged),
-    /// It was done before.
     DoneBefore,
     /// Another process salvages something.
     Busy,
@@ -162,7 +160,6 @@ pub fn salvage(env: &Env, home: &Home, config: &Config, path: &Path, finish: imp
     Ok(salvaged?.map_or(Outcome::DoneBefore, Outcome::Done))
 }
 
-/// Returns whether two paths lead to one file.
 fn is_same(one: &Path, other: &Path) -> bool {
     match (one.metadata(), other.metadata()) {
         (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),

@@ -36,9 +36,7 @@ pub struct Wanted {
     pub what: Vec<What>,
     /// The order of the results.
     pub order: Order,
-    /// Maximum number of results.
     pub limit: usize,
-    /// Number of results to skip.
     pub offset: usize,
 }
 

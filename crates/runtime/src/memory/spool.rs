@@ -50,7 +50,6 @@ impl Notes {
     }
 }
 
-/// A session's spool.
 #[derive(Debug)]
 pub(crate) struct Spool {
     path: PathBuf,
@@ -87,12 +86,10 @@ impl Spool {
         }
     }
 
-    /// Returns whether there is data after `position`.
     pub(crate) fn has_more(&self, position: u64) -> bool {
         fs::metadata(&self.path).is_ok_and(|file| file.len() != position)
     }
 
-    /// Reads from `position` on.
     pub(crate) fn read(&self, position: u64) -> Result<Notes, Error> {
         read(&self.path, position)
     }

@@ -170,19 +170,14 @@ pub struct MovedTurn {
 /// An observation of another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedCall {
-    /// What is stored of it.
     pub observation: Observation,
-    /// The raw input; may be empty.
     pub input: String,
-    /// The raw output; may be empty.
     pub response: String,
 }
 
-/// What an import has stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MovedIn {
     pub prompts: usize,
-    /// Observations that are new.
     pub observations: usize,
     /// Summaries that are new, or replace one made by a rule.
     pub summaries: usize,
@@ -254,7 +249,6 @@ impl Bulk<'_> {
     }
 }
 
-/// Imports a session.
 struct SessionImporter<'a> {
     connection: &'a Connection,
     origin: &'a str,

@@ -129,9 +129,7 @@ impl Candidate {
 /// The turn that a reply belongs to.
 #[derive(Debug, PartialEq, Eq)]
 enum ReplyTurn {
-    /// The reply is stored already.
     Stored,
-    /// The turn with this id.
     Known(i64),
     /// A turn that the transcript does not have yet.
     New,

@@ -37,7 +37,6 @@ pub struct PageSession {
     pub record: RecordId,
     /// When that summary, or the last prompt, was stored.
     pub at: Millis,
-    /// The beginning of its first prompt.
     pub first_prompt: String,
     /// What it came to, and who put that into words; `None` where no turn of it has ended.
     pub summary: Option<(Summary, MadeBy)>,
@@ -71,7 +70,6 @@ impl Store {
         records(&self.connection, project_key, newest, notes).map_err(cannot("read the newest records"))
     }
 
-    /// Returns how many observations a project has.
     pub fn count_records(&self, project_key: &str) -> Result<u64, StoreError> {
         let sql = "SELECT observations FROM projects WHERE project_key = ?1";
         let count = self.connection.first_with(sql, [project_key], |row| row.get::<_, i64>(0));

@@ -16,7 +16,6 @@ use crate::sql::Sql;
 use crate::sync::HOST_NAME;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
-/// A whole record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub record: RecordId,
@@ -26,13 +25,11 @@ pub struct Record {
     pub host: Option<String>,
     pub project: String,
     pub project_key: String,
-    /// The number of the prompt in the session.
     pub prompt_number: i64,
     pub at: Millis,
     pub content: Content,
 }
 
-/// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A prompt and the replies to it, which are empty if they are not known.
@@ -42,7 +39,6 @@ pub enum Content {
         observation: Observation,
         made_by: MadeBy,
         tool_use_id: Option<String>,
-        /// How often the call was repeated.
         repeats: i64,
         /// The raw input; `None` if it is not stored any more.
         input: Option<String>,
@@ -68,7 +64,6 @@ impl Record {
         }
     }
 
-    /// Returns it as JSON.
     pub fn to_json(&self) -> Value {
         let mut value = json!({
             "type": self.record.what.as_str(),
@@ -174,14 +169,12 @@ impl Store {
     }
 }
 
-/// Whether a record is read with its raw text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RawText {
     With,
     Without,
 }
 
-/// The session, project and time of a record, for every table.
 const ORIGIN: &str = "s.session_id, p.name, p.project_key, t.prompt_number, t.created_at";
 
 pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -> rusqlite::Result<Option<Record>> {
@@ -256,12 +249,10 @@ pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
     Ok(summary)
 }
 
-/// Reads who has made a record.
 pub(super) fn maker(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<MadeBy> {
     Ok(MadeBy::from_name(&row.get::<_, String>(column)?).unwrap_or(MadeBy::Rule))
 }
 
-/// Reads a JSON array of texts.
 pub(crate) fn texts(json: &str) -> Vec<String> {
     serde_json::from_str(json).unwrap_or_default()
 }

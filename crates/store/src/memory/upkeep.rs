@@ -11,16 +11,13 @@ use crate::{Store, StoreError, cannot};
 /// How many free pages one call returns to the file system at most.
 const PAGES: usize = 1_000;
 
-/// The index of passages.
 const PASSAGES: &str = "passage_terms";
 
-/// The full-text indexes.
 const INDEXES: [&str; 3] = ["prompt_trigrams", "observation_trigrams", PASSAGES];
 
 /// Number of records that are added to a rebuilt index at a time.
 const REBUILT_AT_ONCE: usize = 1_000;
 
-/// How much is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stats {
     pub sessions: u64,
@@ -31,27 +28,20 @@ pub struct Stats {
     pub summaries: u64,
     /// Calls, attachments and thoughts whose raw text is kept.
     pub details: u64,
-    /// When the oldest observation was made.
     pub oldest: Option<Millis>,
-    /// When the newest one was made.
     pub newest: Option<Millis>,
-    /// Bytes of the file.
     pub bytes: u64,
-    /// Bytes of it that are free.
     pub free_bytes: u64,
 }
 
 /// What a call of [`Store::prune`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pruned {
-    /// Pieces of raw text that were deleted.
     pub rows: usize,
-    /// Whether there may be more.
     pub more: bool,
 }
 
 impl Store {
-    /// Counts what is stored.
     pub fn stats(&self) -> Result<Stats, StoreError> {
         count(&self.connection).map_err(cannot("count the memory"))
     }
@@ -164,7 +154,6 @@ impl Store {
     }
 }
 
-/// How a full-text index is checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Check {
     /// Whether it is consistent in itself.

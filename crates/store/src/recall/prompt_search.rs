@@ -21,10 +21,8 @@ const RETURNED: usize = 10;
 /// The record at this position among the nearest ones counts as unrelated to the prompt, because few are related.
 const RELATED: usize = 9;
 
-/// A search at the prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptSearch<'a> {
-    /// The question of the prompt.
     pub question: &'a PromptQuestion,
     pub project_key: &'a str,
     /// The session of the prompt, whose own passages are excluded.
@@ -34,13 +32,11 @@ pub struct PromptSearch<'a> {
 /// A passage that may answer a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptPassage {
-    /// The id of the record.
     pub record: RecordId,
     /// The session; empty for a note without one.
     pub session: String,
     /// The other host that it comes from; `None` if it was made here.
     pub host: Option<String>,
-    /// The time of the passage.
     pub at: Millis,
     /// The prompt, or the title of a note.
     pub asked: String,

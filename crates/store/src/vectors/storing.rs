@@ -19,13 +19,11 @@ use crate::{RecordId, Store, StoreError, What, cannot};
 /// Characters of a part. The mean over a longer text says little about each of its sentences.
 const PART_CHARS: usize = 1_200;
 
-/// The most parts of a record.
 const MAX_PARTS: usize = 8;
 
 /// A record whose vectors are to be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordParts {
-    /// The id of the record.
     pub id: RecordId,
     /// Its text, in parts, each of which has a vector.
     pub parts: Vec<String>,
@@ -53,7 +51,6 @@ const FOLDER: &str = "coalesce((SELECT nullif(s.project_path, '') FROM sessions 
 /// What is read of a record: its project, its folder, its text, and whether that may still grow.
 type Read = (i64, String, String, bool);
 
-/// Reads the text of a record; `None` if there is no such record.
 pub(super) fn read_parts(
     connection: &Connection,
     record: RecordId,
@@ -312,11 +309,9 @@ fn is_known(connection: &Connection, model: &VectorModel) -> rusqlite::Result<bo
 /// What becomes of a record whose vectors were computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// Its vectors are stored.
     Stored,
     /// They are not: the text has changed, or not all of them were computed.
     Again,
-    /// The record was deleted.
     Gone,
 }
 
