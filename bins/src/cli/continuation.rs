@@ -168,7 +168,7 @@ fn log(steps: &[ChainStep], json: bool) -> anyhow::Result<()> {
             when(step.at),
             step.chain,
             step.round,
-            State::from_stored(&step.state).map_or_else(|| step.state.clone(), |state| state.to_string()),
+            State::from_name(&step.state).map_or_else(|| step.state.clone(), |state| state.to_string()),
             step.reason
         ))?;
     }

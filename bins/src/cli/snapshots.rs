@@ -105,7 +105,7 @@ fn row(snapshot: &Snapshot, doing: Option<String>, notes: &Notes) -> [String; 8]
         number,
         time(snapshot),
         short_session(&snapshot.session).to_owned(),
-        snapshot.kind.name().to_owned(),
+        snapshot.kind.as_str().to_owned(),
         changed(snapshot),
         printable(&folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()),
         doing.unwrap_or_default(),
@@ -142,7 +142,7 @@ fn to_json(snapshot: &Snapshot, doing: Option<&str>) -> serde_json::Value {
         "session": snapshot.session,
         "created_at": timestamp(snapshot).to_string(),
         "created_at_ms": snapshot.created_at,
-        "kind": snapshot.kind.name(),
+        "kind": snapshot.kind.as_str(),
         "prompt_id": snapshot.prompt_id,
         "doing": doing,
         "work_tree": snapshot.work_tree,
@@ -474,7 +474,7 @@ fn print(line: &str) -> Result<()> {
 /// Says which snapshot it is, and whether another commit is checked out now.
 fn describe(place: &Place, target: &Snapshot) -> Result<()> {
     let session = short_session(&target.session);
-    let (id, kind, at) = (target.id, target.kind.name(), time(target));
+    let (id, kind, at) = (target.id, target.kind.as_str(), time(target));
     print(&format!("Snapshot {id}: {kind}, {at}, session {session}"))?;
     let branch = git_branch(&place.tree.top);
     if branch != target.branch {

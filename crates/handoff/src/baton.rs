@@ -23,25 +23,24 @@ const COMMANDS: [(&str, BatonTrigger); 6] = [
     ("/clear", BatonTrigger::Clear),
 ];
 
-/// What made a session leave a baton.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BatonTrigger {
-    /// The user typed `/tl`, possibly to continue in another window.
-    Tl,
-    /// The user typed `/clear`, in a version that sends it to the prompt hook.
-    Clear,
-    /// The session ended with reason `clear`.
-    SessionEnd,
-    /// The context was nearly full, and a continuation cleared the session.
-    Continuation,
-    /// A limit of what a session may spend was reached, and stopped it.
-    Limit,
+longhaul_core::named! {
+    /// What made a session leave a baton.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum BatonTrigger {
+        /// The user typed `/tl`, possibly to continue in another window.
+        Tl = "tl",
+        /// The user typed `/clear`, in a version that sends it to the prompt hook.
+        Clear = "clear",
+        /// The session ended with reason `clear`.
+        SessionEnd = "session_end",
+        /// The context was nearly full, and a continuation cleared the session.
+        Continuation = "continuation",
+        /// A limit of what a session may spend was reached, and stopped it.
+        Limit = "limit",
+    }
 }
 
 impl BatonTrigger {
-    /// Every trigger.
-    pub const ALL: [Self; 5] = [Self::Tl, Self::Clear, Self::SessionEnd, Self::Continuation, Self::Limit];
-
     /// Returns whether the baton is meant for whatever session comes next, so that a session of any agent in the project may take it.
     ///
     /// The other batons only connect two sessions of the same agent.
@@ -51,22 +50,6 @@ impl BatonTrigger {
             Self::Tl | Self::Limit => true,
             Self::Clear | Self::SessionEnd | Self::Continuation => false,
         }
-    }
-
-    /// Returns the stored name of the trigger.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tl => "tl",
-            Self::Clear => "clear",
-            Self::SessionEnd => "session_end",
-            Self::Continuation => "continuation",
-            Self::Limit => "limit",
-        }
-    }
-
-    /// Returns the trigger with the stored name `text`.
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|trigger| trigger.as_str() == text)
     }
 }
 

@@ -21,49 +21,29 @@ pub use self::texts::{HANDOFF_CHARS, ask, ask_again, ask_once_more, page};
 
 // The states of a plan, and how it asks for a handoff, as they are stored.
 
-/// The state of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum State {
-    /// No handoff has been asked for.
-    #[default]
-    Armed,
-    /// The model was asked for a handoff.
-    Asked,
-    /// The handoff has arrived, and the session is being cleared.
-    Clearing,
-    /// The new session has started and is being prompted.
-    Prompting,
-    /// The new session works.
-    Done,
-    /// The continuation failed.
-    Failed,
-    /// The user took over, or cancelled it.
-    Cancelled,
+longhaul_core::named! {
+    /// The state of a plan.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum State {
+        /// No handoff has been asked for.
+        #[default]
+        Armed = "armed",
+        /// The model was asked for a handoff.
+        Asked = "asked",
+        /// The handoff has arrived, and the session is being cleared.
+        Clearing = "clearing",
+        /// The new session has started and is being prompted.
+        Prompting = "prompting",
+        /// The new session works.
+        Done = "done",
+        /// The continuation failed.
+        Failed = "failed",
+        /// The user took over, or cancelled it.
+        Cancelled = "cancelled",
+    }
 }
 
 impl State {
-    /// Every state.
-    pub const ALL: [Self; 7] =
-        [Self::Armed, Self::Asked, Self::Clearing, Self::Prompting, Self::Done, Self::Failed, Self::Cancelled];
-
-    /// Returns the stored name of the state.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Armed => "armed",
-            Self::Asked => "asked",
-            Self::Clearing => "clearing",
-            Self::Prompting => "prompting",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// Returns the state with the stored name `text`.
-    pub fn from_stored(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text)
-    }
-
     /// Returns whether a continuation is in progress.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Asked | Self::Clearing | Self::Prompting)

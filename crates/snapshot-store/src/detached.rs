@@ -48,7 +48,7 @@ struct Request {
 impl Request {
     fn event(self) -> Option<Event> {
         Some(Event {
-            kind: SnapshotKind::of(&self.kind)?,
+            kind: SnapshotKind::from_name(&self.kind)?,
             session: self.session,
             created_at: self.created_at,
             prompt_id: self.prompt_id,
@@ -71,7 +71,7 @@ pub fn run(env: &Env, args: &[String], folder: Option<PathBuf>) -> ExitCode {
         log.write("usage: longhaul run-snapshot SESSION KIND MILLISECONDS PROMPT-ID pinned|private|-");
         return ExitCode::from(2);
     };
-    let (Some(folder), Some(kind), Ok(created_at)) = (folder, SnapshotKind::of(kind), at.parse()) else {
+    let (Some(folder), Some(kind), Ok(created_at)) = (folder, SnapshotKind::from_name(kind), at.parse()) else {
         log.write("wrong arguments for longhaul run-snapshot");
         return ExitCode::from(2);
     };
@@ -369,7 +369,7 @@ fn request(place: &Place, event: &Event) -> Result<(), Error> {
     let request = Request {
         session: event.session.clone(),
         created_at: event.created_at,
-        kind: event.kind.name().to_owned(),
+        kind: event.kind.as_str().to_owned(),
         prompt_id: event.prompt_id.clone(),
         pinned: event.is_pinned,
         private: event.is_private,

@@ -41,45 +41,26 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Why a file is not in a snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LeftOutReason {
-    /// Its name looks like that of a secret, and git does not track it.
-    Secret,
-    /// It is larger than the limit for a file.
-    TooLarge,
-    /// A pattern of the configuration excludes it.
-    Excluded,
-    /// It is, or belongs to, another repository or a submodule.
-    OtherRepository,
-    /// It cannot be read.
-    Unreadable,
-    /// It is neither a file nor a link.
-    NotAFile,
+longhaul_core::named! {
+    /// Why a file is not in a snapshot.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum LeftOutReason {
+        /// Its name looks like that of a secret, and git does not track it.
+        Secret = "secret",
+        /// It is larger than the limit for a file.
+        TooLarge = "too-large",
+        /// A pattern of the configuration excludes it.
+        Excluded = "excluded",
+        /// It is, or belongs to, another repository or a submodule.
+        OtherRepository = "other-repository",
+        /// It cannot be read.
+        Unreadable = "unreadable",
+        /// It is neither a file nor a link.
+        NotAFile = "not-a-file",
+    }
 }
 
 impl LeftOutReason {
-    /// Every reason.
-    pub const ALL: [Self; 6] =
-        [Self::Secret, Self::TooLarge, Self::Excluded, Self::OtherRepository, Self::Unreadable, Self::NotAFile];
-
-    /// Returns the name under which it is stored.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Secret => "secret",
-            Self::TooLarge => "too-large",
-            Self::Excluded => "excluded",
-            Self::OtherRepository => "other-repository",
-            Self::Unreadable => "unreadable",
-            Self::NotAFile => "not-a-file",
-        }
-    }
-
-    /// Returns the reason with the name `name`.
-    pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
-    }
-
     /// Returns the reason as a person reads it.
     pub fn about(self) -> &'static str {
         match self {

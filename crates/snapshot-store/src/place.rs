@@ -343,7 +343,7 @@ impl Metadata {
     pub(crate) fn left_out(&self) -> Vec<LeftOut> {
         let one = |(path, reason): &(String, String)| LeftOut {
             path: decoded_path(path),
-            reason: LeftOutReason::of(reason).unwrap_or(LeftOutReason::Excluded),
+            reason: LeftOutReason::from_name(reason).unwrap_or(LeftOutReason::Excluded),
         };
         self.left_out.iter().map(one).collect()
     }
@@ -361,7 +361,7 @@ pub(crate) fn usual_permissions(umask: u32, is_executable: bool) -> u32 {
 
 /// Encodes what was left out.
 pub(crate) fn encoded(left_out: &[LeftOut]) -> Vec<(String, String)> {
-    left_out.iter().map(|left| (encoded_path(&left.path), left.reason.name().to_owned())).collect()
+    left_out.iter().map(|left| (encoded_path(&left.path), left.reason.as_str().to_owned())).collect()
 }
 
 // A folder of our own that exists only for a moment.

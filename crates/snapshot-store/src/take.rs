@@ -186,7 +186,7 @@ fn count(git: &PrivateGit, before: &str, after: &str) -> (ChangeCount, Vec<Strin
 fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, Error> {
     let metadata = Metadata {
         session: event.session.clone(),
-        kind: event.kind.name().to_owned(),
+        kind: event.kind.as_str().to_owned(),
         created_at: event.created_at,
         left_out: encoded(&scanned.left_out),
         has_no_modes: scanned.modes.len() >= MAX_MODES,

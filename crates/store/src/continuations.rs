@@ -276,7 +276,7 @@ fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u32> {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Chain> {
     let state = |column: &str| -> rusqlite::Result<Option<State>> {
-        Ok(row.get::<_, Option<String>>(column)?.and_then(|state| State::from_stored(&state)))
+        Ok(row.get::<_, Option<String>>(column)?.and_then(|state| State::from_name(&state)))
     };
     let time = |column: &str| row.get::<_, Time>(column).map(Millis::from);
     let mut plan = Plan::new(row.get::<_, String>("session_id")?, time("since")?);

@@ -24,27 +24,19 @@ pub(crate) use self::records::{read_observation, read_summary};
 pub use self::session_row::KnownProject;
 pub use self::upkeep::{Pruned, Stats};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum What {
-    /// A prompt, with the replies to it.
-    Prompt,
-    /// What a tool call did, or a note.
-    Observation,
-    /// The summary of a session up to one of its prompts.
-    Summary,
+longhaul_core::named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum What {
+        /// A prompt, with the replies to it.
+        Prompt = "prompt",
+        /// What a tool call did, or a note.
+        Observation = "observation",
+        /// The summary of a session up to one of its prompts.
+        Summary = "summary",
+    }
 }
 
 impl What {
-    pub const ALL: [Self; 3] = [Self::Prompt, Self::Observation, Self::Summary];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Prompt => "prompt",
-            Self::Observation => "observation",
-            Self::Summary => "summary",
-        }
-    }
-
     /// Returns the table, or the view, that the records of this kind are in.
     pub(crate) fn table(self) -> &'static str {
         match self {
@@ -63,7 +55,7 @@ impl What {
     }
 
     /// Returns the kind of that name, singular or plural.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|what| what.as_str() == name || what.plural() == name)
     }
 }
@@ -198,28 +190,14 @@ impl fmt::Display for RecordId {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// The best match first; the newest first if the query has no words.
-    #[default]
-    Relevance,
-    Newest,
-    Oldest,
-}
-
-impl Order {
-    pub const ALL: [Self; 3] = [Self::Relevance, Self::Newest, Self::Oldest];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Relevance => "relevance",
-            Self::Newest => "newest",
-            Self::Oldest => "oldest",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|order| order.as_str() == name)
+longhaul_core::named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Order {
+        /// The best match first; the newest first if the query has no words.
+        #[default]
+        Relevance = "relevance",
+        Newest = "newest",
+        Oldest = "oldest",
     }
 }
 

@@ -23,28 +23,16 @@ pub struct NotifyEvent {
     pub at: Millis,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotifyResult {
-    Waiting,
-    /// It is being sent. If that does not end, the process was killed, and it may or may not have been sent.
-    Sending,
-    Sent,
-    /// It was not sent, for a reason.
-    Suppressed,
-    Failed,
-}
-
-impl NotifyResult {
-    pub const ALL: [Self; 5] = [Self::Waiting, Self::Sending, Self::Sent, Self::Suppressed, Self::Failed];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Suppressed => "suppressed",
-            Self::Failed => "failed",
-        }
+longhaul_core::named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum NotifyResult {
+        Waiting = "waiting",
+        /// It is being sent. If that does not end, the process was killed, and it may or may not have been sent.
+        Sending = "sending",
+        Sent = "sent",
+        /// It was not sent, for a reason.
+        Suppressed = "suppressed",
+        Failed = "failed",
     }
 }
 
@@ -99,7 +87,7 @@ impl Store {
         let stored = self.connection.run(
             sql,
             named_params! {
-                ":result": ended.result.name(),
+                ":result": ended.result.as_str(),
                 ":why": ended.why,
                 ":project": ended.project,
                 ":text": ended.text,
@@ -152,7 +140,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Notification> {
             state: NotifyState::from_name(&text(2)?).ok_or_else(|| unknown(2))?,
         },
         way: NotifyWay::from_name(&text(3)?).ok_or_else(|| unknown(3))?,
-        result: NotifyResult::ALL.into_iter().find(|one| one.name() == result).ok_or_else(|| unknown(4))?,
+        result: NotifyResult::from_name(&result).ok_or_else(|| unknown(4))?,
         why: row.get(5)?,
         project: row.get(6)?,
         text: row.get(7)?,

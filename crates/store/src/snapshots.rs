@@ -5,38 +5,19 @@ use rusqlite::{Connection, Row, named_params};
 use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
-/// What a snapshot was taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SnapshotKind {
-    Start,
-    Prompt,
-    Bookmark,
-    Compaction,
-    /// The state before a restore.
-    Restore,
-    /// Enough work in a turn that still runs.
-    Work,
-    End,
-}
-
-impl SnapshotKind {
-    pub const ALL: [Self; 7] =
-        [Self::Start, Self::Prompt, Self::Bookmark, Self::Compaction, Self::Restore, Self::Work, Self::End];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Prompt => "prompt",
-            Self::Bookmark => "bookmark",
-            Self::Compaction => "compaction",
-            Self::Restore => "restore",
-            Self::Work => "work",
-            Self::End => "end",
-        }
-    }
-
-    pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+longhaul_core::named! {
+    /// What a snapshot was taken for.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum SnapshotKind {
+        Start = "start",
+        Prompt = "prompt",
+        Bookmark = "bookmark",
+        Compaction = "compaction",
+        /// The state before a restore.
+        Restore = "restore",
+        /// Enough work in a turn that still runs.
+        Work = "work",
+        End = "end",
     }
 }
 
@@ -138,7 +119,7 @@ impl Store {
                 named_params! {
                     ":session": snapshot.session,
                     ":created_at": number(snapshot.created_at),
-                    ":kind": snapshot.kind.name(),
+                    ":kind": snapshot.kind.as_str(),
                     ":prompt_id": snapshot.prompt_id,
                     ":pinned": snapshot.is_pinned,
                     ":private": snapshot.is_private,
@@ -163,7 +144,7 @@ impl Store {
                 },
             )?;
             let sql = "SELECT id FROM snapshots WHERE session_id = ?1 AND created_at = ?2 AND kind = ?3";
-            connection.one(sql, (&snapshot.session, number(snapshot.created_at), snapshot.kind.name()))
+            connection.one(sql, (&snapshot.session, number(snapshot.created_at), snapshot.kind.as_str()))
         })
     }
 
@@ -265,7 +246,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
         id: row.get(0)?,
         session: row.get(1)?,
         created_at: number(2)?.unwrap_or_default(),
-        kind: SnapshotKind::of(&kind).unwrap_or(SnapshotKind::Prompt),
+        kind: SnapshotKind::from_name(&kind).unwrap_or(SnapshotKind::Prompt),
         prompt_id: row.get(4)?,
         is_pinned: row.get(5)?,
         is_private: row.get(23)?,

@@ -231,34 +231,20 @@ pub fn merge_turns(turns: &mut Vec<Turn>, later: Vec<Turn>) {
 
 // The details of a turn, which are stored and shown on demand: tool calls, attachments, thoughts.
 
-/// The kind of a detail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DetailKind {
-    /// The input of a tool call.
-    ToolInput,
-    /// The output of a tool call.
-    ToolOutput,
-    /// An attachment, hook feedback, a compaction's summary, a failed request.
-    System,
-    /// An image; only its media type is kept.
-    Image,
-    /// A thought of the model.
-    Thinking,
-}
-
-impl DetailKind {
-    /// Every kind.
-    pub const ALL: [Self; 5] = [Self::ToolInput, Self::ToolOutput, Self::System, Self::Image, Self::Thinking];
-
-    /// Returns the name under which it is stored.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ToolInput => "tool_input",
-            Self::ToolOutput => "tool_output",
-            Self::System => "system",
-            Self::Image => "image",
-            Self::Thinking => "thinking",
-        }
+longhaul_core::named! {
+    /// The kind of a detail.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum DetailKind {
+        /// The input of a tool call.
+        ToolInput = "tool_input",
+        /// The output of a tool call.
+        ToolOutput = "tool_output",
+        /// An attachment, hook feedback, a compaction's summary, a failed request.
+        System = "system",
+        /// An image; only its media type is kept.
+        Image = "image",
+        /// A thought of the model.
+        Thinking = "thinking",
     }
 }
 

@@ -65,16 +65,16 @@ fn a_baton_waits_an_hour() {
 #[test]
 fn triggers_are_read_as_they_are_stored() {
     for trigger in BatonTrigger::ALL {
-        assert_eq!(BatonTrigger::from_stored(trigger.as_str()), Some(trigger));
+        assert_eq!(BatonTrigger::from_name(trigger.as_str()), Some(trigger));
     }
-    assert_eq!(BatonTrigger::from_stored("TL"), None);
+    assert_eq!(BatonTrigger::from_name("TL"), None);
     assert_eq!(BatonTrigger::ALL.map(BatonTrigger::as_str), ["tl", "clear", "session_end", "continuation", "limit"]);
 }
 
 #[test]
 fn a_trigger_is_shown_as_it_is_stored() {
     for trigger in BatonTrigger::ALL {
-        assert_eq!(BatonTrigger::from_stored(&trigger.to_string()), Some(trigger));
+        assert_eq!(BatonTrigger::from_name(&trigger.to_string()), Some(trigger));
     }
 }
 

@@ -353,9 +353,9 @@ fn states_are_stored_by_name() {
     let names = State::ALL.map(State::as_str);
     assert_eq!(names, ["armed", "asked", "clearing", "prompting", "done", "failed", "cancelled"]);
     for state in State::ALL {
-        assert_eq!(State::from_stored(state.as_str()), Some(state));
+        assert_eq!(State::from_name(state.as_str()), Some(state));
     }
-    assert_eq!(State::from_stored("lost"), None);
+    assert_eq!(State::from_name("lost"), None);
 }
 
 /// Anything that can happen, in short.

@@ -90,33 +90,22 @@ impl FoundPassage {
     }
 }
 
-/// The kind of a passage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum PassageKind {
-    /// A prompt with its replies.
-    #[default]
-    Exchange,
-    /// A note.
-    Note,
-    /// A recognised decision.
-    Decision,
-    /// A tool call.
-    Work,
-    /// The summary of a session.
-    Summary,
-}
-
-impl PassageKind {
-    /// Returns the name of the kind.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Exchange => "exchange",
-            Self::Note => "note",
-            Self::Decision => "decision",
-            Self::Work => "work",
-            Self::Summary => "summary",
-        }
+longhaul_core::named! {
+    /// The kind of a passage.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[non_exhaustive]
+    pub enum PassageKind {
+        /// A prompt with its replies.
+        #[default]
+        Exchange = "exchange",
+        /// A note.
+        Note = "note",
+        /// A recognised decision.
+        Decision = "decision",
+        /// A tool call.
+        Work = "work",
+        /// The summary of a session.
+        Summary = "summary",
     }
 }
 

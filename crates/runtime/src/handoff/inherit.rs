@@ -144,7 +144,7 @@ impl Heir<'_> {
     /// Returns the batons of the project, each with the state of its client process.
     fn offers(&self, store: &Store) -> Result<Vec<BatonOffer>, Error> {
         let offer = |StoredBaton { session, client_pid, trigger, at }: StoredBaton| {
-            let trigger = BatonTrigger::from_stored(&trigger)?;
+            let trigger = BatonTrigger::from_name(&trigger)?;
             let mut baton = Baton::new(session, trigger, at);
             baton.client_pid = client_pid;
             Some(BatonOffer { baton, client: client(client_pid) })

@@ -34,30 +34,19 @@ pub struct HostPrompt<'a> {
     pub text: &'a str,
 }
 
-/// The result for a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Noted {
-    /// It is stored, as a record or as a repetition of the previous one.
-    Stored,
-    /// It was already stored.
-    Known,
-    /// Its tool is not remembered, or there is nothing to record.
-    Skipped,
-    /// Nothing of this turn may be stored.
-    Private,
-    Excluded,
-}
-
-impl Noted {
-    /// Returns the name of the result.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stored => "stored",
-            Self::Known => "known",
-            Self::Skipped => "skipped",
-            Self::Private => "private",
-            Self::Excluded => "excluded",
-        }
+longhaul_core::named! {
+    /// The result for a tool call.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Noted {
+        /// It is stored, as a record or as a repetition of the previous one.
+        Stored = "stored",
+        /// It was already stored.
+        Known = "known",
+        /// Its tool is not remembered, or there is nothing to record.
+        Skipped = "skipped",
+        /// Nothing of this turn may be stored.
+        Private = "private",
+        Excluded = "excluded",
     }
 }
 

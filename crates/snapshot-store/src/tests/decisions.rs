@@ -166,7 +166,7 @@ fn each_limit_leaves_out_what_it_should() {
     unreadable.is_readable = false;
     assert_eq!(limits.reason(&unreadable), Some(LeftOutReason::Unreadable));
     for reason in LeftOutReason::ALL {
-        assert_eq!(LeftOutReason::of(reason.name()), Some(reason));
+        assert_eq!(LeftOutReason::from_name(reason.as_str()), Some(reason));
     }
 }
 
