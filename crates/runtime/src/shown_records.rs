@@ -50,9 +50,8 @@ pub fn recalled_passages(home: &Home, session: &SessionId) -> u64 {
 }
 
 /// Records that a prompt got records.
-pub(crate) fn note_recalled(home: &Home, session: &SessionId, records: &[RecordId]) -> Result<(), Error> {
-    let ids: Vec<String> = records.iter().map(ToString::to_string).collect();
-    append(home, session, BY_PROMPT, &ids)
+pub(crate) fn note_recalled(home: &Home, session: &SessionId, records: &[String]) -> Result<(), Error> {
+    append(home, session, BY_PROMPT, records)
 }
 
 /// Records the sentences of a text that the session is shown.

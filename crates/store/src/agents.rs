@@ -467,18 +467,11 @@ impl Store {
 
     /// Returns every session that is running, the oldest first.
     pub fn agents(&self) -> Result<Vec<Agent>, StoreError> {
-        let failed = cannot("list the sessions");
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT session_id, status, reason, cwd, project_name, git_branch, prompt_summary, agent_type,
-                        tmux_socket, tmux_pane, tmux_target, agent_client, pid, subagent_count, task_count,
-                        started_at, updated_at, touched_ms, stopped, failed, wants, asked_by, prompt_ms
-                 FROM agents ORDER BY started_at, session_id",
-            )
-            .map_err(&failed)?;
-        let rows = statement.query_map((), read_agent).map_err(&failed)?;
-        let mut agents = rows.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let sql = "SELECT session_id, status, reason, cwd, project_name, git_branch, prompt_summary, agent_type,
+                          tmux_socket, tmux_pane, tmux_target, agent_client, pid, subagent_count, task_count,
+                          started_at, updated_at, touched_ms, stopped, failed, wants, asked_by, prompt_ms
+                   FROM agents ORDER BY started_at, session_id";
+        let mut agents = self.connection.all_with(sql, [], read_agent).map_err(cannot("list the sessions"))?;
         free_orphans(&mut agents);
         Ok(agents)
     }

@@ -87,12 +87,11 @@ impl Store {
 
     /// Takes the errand that was left for a client's module. An errand is returned once.
     pub fn take_errand(&self, client_pid: u32) -> Result<Option<String>, StoreError> {
-        let failed = cannot("take the errand");
-        self.transaction("take the errand", |store| {
+        self.write("take the errand", |tx| {
             let sql = "SELECT errand FROM bridges WHERE client_pid = ?1";
-            let errand: Option<Option<String>> = store.connection.first(sql, [client_pid]).map_err(&failed)?;
+            let errand: Option<Option<String>> = tx.first(sql, [client_pid])?;
             let clear = "UPDATE bridges SET errand = NULL WHERE client_pid = ?1 AND errand IS NOT NULL";
-            store.connection.run(clear, [client_pid]).map_err(&failed)?;
+            tx.run(clear, [client_pid])?;
             Ok(errand.flatten())
         })
     }
@@ -140,9 +139,7 @@ impl Store {
 }
 
 pub(crate) fn all(connection: &Connection) -> rusqlite::Result<Vec<Bridge>> {
-    let mut statement = connection.prepare("SELECT client_pid, plugin, trouble FROM bridges ORDER BY heard_ms DESC")?;
-    let rows = statement.query_map((), read)?;
-    rows.collect()
+    connection.all_with("SELECT client_pid, plugin, trouble FROM bridges ORDER BY heard_ms DESC", [], read)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Bridge> {

@@ -45,7 +45,7 @@ pub use crate::blame::{CommandCall, LineMap, LineMapStats, StoredEdit, StoredTur
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};
 pub use crate::capture::{
-    BOOKMARK, Bulk, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, Past, PastPrompt, PastTurn, Reading,
+    BOOKMARK, Bulk, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, PastPrompt, PastTurn, Reading,
     Taken, turn_role,
 };
 pub use crate::compaction::StoredCall;
@@ -57,8 +57,7 @@ pub use crate::foreign::{
 };
 pub use crate::health::{Health, bridges_of, health_of, index_progress_of, schema_of};
 pub use crate::memory::{
-    Content, Hit, KnownProject, Order, PageRecord, PageSession, Pruned, Record, RecordId, Score, ScoreParts, Stats,
-    What,
+    Content, Hit, KnownProject, Order, PageSession, Pruned, Record, RecordId, Score, ScoreParts, Stats, What,
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::notifications::{Notification, NotifyEvent, NotifyResult, last_notifications_of};
@@ -271,6 +270,15 @@ impl Store {
         let done = work(self)?;
         transaction.commit().map_err(cannot(action))?;
         Ok(done)
+    }
+
+    /// Runs statements, each by itself.
+    fn try_to<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        work(&self.connection).map_err(cannot(action))
     }
 
     /// Runs statements that only read in one transaction: [`Store::read_together`] for code that uses the connection itself.

@@ -18,7 +18,7 @@ use longhaul_core::text::tokens_of_chars;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 
-pub use self::page_queries::{PageRecord, PageSession};
+pub use self::page_queries::PageSession;
 pub use self::records::{Content, Record};
 pub(crate) use self::records::{read_observation, read_summary};
 pub use self::session_row::KnownProject;

@@ -274,10 +274,8 @@ fn observations(connection: &Connection, candidate: &Candidate) -> rusqlite::Res
          ORDER BY {order} {}",
         limit(OBSERVATIONS + 1)
     );
-    let mut statement = connection.prepare_cached(&sql)?;
     let values = (candidate.session, candidate.number, Time(candidate.at), candidate.asked_to.unwrap_or_default());
-    let rows = statement.query_map(values, |row| Ok((row.get("id")?, read_observation(row)?)))?;
-    rows.collect()
+    connection.all_with(&sql, values, |row| Ok((row.get("id")?, read_observation(row)?)))
 }
 
 /// Prompts whose turn has ended: the project's folder, when something last happened in the session, and when a failed request
@@ -306,26 +304,20 @@ impl Store {
     /// A turn that is still running does not count: its end is an event. `quiet_ms` is how long a session must have rested;
     /// `may_ask` returns whether the prompts of a project's folder are asked about at all.
     pub fn next_model_time(&self, quiet_ms: u64, may_ask: impl Fn(&str) -> bool) -> Result<Option<Millis>, StoreError> {
-        earliest(&self.connection, quiet_ms, may_ask).map_err(cannot("look for the next prompt to ask a model about"))
-    }
-}
-
-fn earliest(
-    connection: &Connection,
-    quiet_ms: u64,
-    may_ask: impl Fn(&str) -> bool,
-) -> rusqlite::Result<Option<Millis>> {
-    let mut earliest: Option<Millis> = None;
-    for sql in [ENDED_TURNS, FURTHER_REQUESTS] {
-        let mut statement = connection.prepare_cached(sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            if may_ask(&row.get::<_, String>(0)?) {
-                let last = Millis::from(row.get::<_, Time>(1)?);
-                let due = Millis(last.0.saturating_add(quiet_ms)).max(row.get::<_, Time>(2)?.into());
-                earliest = Some(earliest.map_or(due, |earliest| earliest.min(due)));
+        self.try_to("look for the next prompt to ask a model about", |connection| {
+            let mut earliest: Option<Millis> = None;
+            for sql in [ENDED_TURNS, FURTHER_REQUESTS] {
+                let mut statement = connection.prepare_cached(sql)?;
+                let mut rows = statement.query([])?;
+                while let Some(row) = rows.next()? {
+                    if may_ask(&row.get::<_, String>(0)?) {
+                        let last = Millis::from(row.get::<_, Time>(1)?);
+                        let due = Millis(last.0.saturating_add(quiet_ms)).max(row.get::<_, Time>(2)?.into());
+                        earliest = Some(earliest.map_or(due, |earliest| earliest.min(due)));
+                    }
+                }
             }
-        }
+            Ok(earliest)
+        })
     }
-    Ok(earliest)
 }

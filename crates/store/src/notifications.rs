@@ -125,8 +125,7 @@ pub fn last_notifications_of(path: &Path, wait: Duration) -> Option<Vec<Notifica
     // SQLite takes the other columns from the row with the maximum.
     let sql = "SELECT session_id, max(at_ms), state, way, result, why, project, text, ended_ms FROM notifications
                WHERE result IN ('sent', 'failed') GROUP BY way";
-    let mut statement = connection.prepare(sql).ok()?;
-    statement.query_map((), read).ok()?.collect::<Result<_, _>>().ok()
+    connection.all_with(sql, [], read).ok()
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Notification> {

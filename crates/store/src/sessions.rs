@@ -2,7 +2,7 @@
 
 use longhaul_core::Millis;
 use longhaul_transcript::Cursor;
-use rusqlite::{OptionalExtension, Row, named_params};
+use rusqlite::{Row, named_params};
 
 use crate::row_ids::Time;
 use crate::sql::Sql;
@@ -93,8 +93,7 @@ impl Store {
 
     pub fn session(&self, session: &str) -> Result<Option<Session>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sessions WHERE session_id = ?1");
-        let mut statement = self.connection.prepare_cached(&sql).map_err(cannot("read the session"))?;
-        statement.query_row([session], read).optional().map_err(cannot("read the session"))
+        self.connection.first_with(&sql, [session], read).map_err(cannot("read the session"))
     }
 
     /// Returns the sessions whose id begins with `prefix`, the newest first.

@@ -1,6 +1,6 @@
 //! Snapshots of work trees: which there are, and what they belong to. The files are in a private git store.
 
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Row, named_params};
 
 use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
@@ -185,6 +185,15 @@ impl Store {
         self.connection.first_with(&sql, [tree_key], read).map_err(cannot("read the snapshot"))
     }
 
+    /// Returns the snapshots of a work tree that were taken after `after`, the oldest first.
+    pub fn snapshots_of_tree(&self, tree_key: &str, after: u64) -> Result<Vec<Snapshot>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM snapshots WHERE tree_key = ?1 AND tree_id IS NOT NULL AND created_at > ?2 ORDER BY created_at, id"
+        );
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        self.connection.all_with(&sql, (tree_key, after), read).map_err(cannot("list the snapshots"))
+    }
+
     /// Returns what a session was doing at a time: the title of its newest tool call, or its newest prompt if no call was
     /// later; `None` if neither is stored.
     pub fn doing_at(&self, session: &str, at: u64) -> Result<Option<String>, StoreError> {
@@ -225,14 +234,6 @@ impl Store {
             ids.iter().try_fold(0, |dropped, id| Ok(dropped + statement.execute([id])?))
         })
     }
-}
-
-/// Returns the snapshots of a work tree that were taken after a time, the oldest first.
-pub(crate) fn of_tree(connection: &Connection, tree_key: &str, after: u64) -> rusqlite::Result<Vec<Snapshot>> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM snapshots WHERE tree_key = ?1 AND tree_id IS NOT NULL AND created_at > ?2 ORDER BY created_at, id"
-    );
-    connection.all_with(&sql, (tree_key, i64::try_from(after).unwrap_or(i64::MAX)), read)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Snapshot> {

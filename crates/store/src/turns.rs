@@ -3,7 +3,7 @@
 use longhaul_core::Millis;
 use longhaul_core::text::cut_middle;
 use longhaul_memory::SAID_CHARS;
-use rusqlite::{Connection, OptionalExtension, Row, ToSql};
+use rusqlite::{Connection, Row, ToSql};
 
 use crate::capture::SAME_PROMPT_MS;
 use crate::row_ids::Time;
@@ -171,15 +171,12 @@ impl Store {
     }
 
     fn list_turns(&self, within: Within<'_>, order: &str, values: &[&dyn ToSql]) -> Result<Vec<Turn>, StoreError> {
-        let failed = cannot("read the turns");
         let (condition, value) = within.condition();
         // A session that is named has its turns, whichever other session has a copy of them.
         let once = if matches!(within, Within::Session(_)) { "1" } else { ONCE };
         let sql = format!("{TURNS} AND {condition} AND {once} {order}");
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
         let all: Vec<&dyn ToSql> = std::iter::once(&value as &dyn ToSql).chain(values.iter().copied()).collect();
-        let rows = statement.query_map(all.as_slice(), read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection.all_with(&sql, all.as_slice(), read).map_err(cannot("read the turns"))
     }
 
     /// Returns whether a session has turns of its own.
@@ -311,9 +308,7 @@ impl Store {
     pub fn unreported_rewind(&self, session: &str) -> Result<Option<Rewind>, StoreError> {
         let failed = cannot("look for a rewind");
         let sql = format!("SELECT began_at FROM {UNREPORTED_TURNS} WHERE {OF_SESSION} LIMIT 1");
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let at: Option<Time> = statement.query_row([session], |row| row.get(0)).optional().map_err(&failed)?;
-        let Some(at) = at else { return Ok(None) };
+        let Some(at) = self.connection.first::<Time>(&sql, [session]).map_err(&failed)? else { return Ok(None) };
         // The client writes the time of a message before it starts the hook that takes the snapshot. If that failed, the
         // next snapshot is that of a later message.
         let sql = "SELECT id FROM snapshots

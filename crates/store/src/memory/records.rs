@@ -33,7 +33,10 @@ pub struct Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A prompt and the replies to it, which are empty if they are not known.
-    Prompt { prompt: String, reply: String },
+    Prompt {
+        prompt: String,
+        reply: String,
+    },
     /// What a tool call did, or a note.
     Observation {
         observation: Observation,
@@ -44,8 +47,10 @@ pub enum Content {
         input: Option<String>,
         output: Option<String>,
     },
-    /// The summary of a session.
-    Summary { summary: Summary, made_by: MadeBy },
+    Summary {
+        summary: Summary,
+        made_by: MadeBy,
+    },
 }
 
 impl Record {
@@ -110,13 +115,16 @@ impl Record {
 impl Store {
     /// Returns whole records in the order of `ids`; those that do not exist are left out.
     pub fn records(&self, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
-        let read = |id: &RecordId| record(&self.connection, *id, RawText::With).transpose();
-        ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
+        self.read_records(ids, RawText::With)
     }
 
     /// Returns records without raw tool text in the order of `ids`; those that do not exist are left out.
     pub fn passages(&self, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
-        let read = |id: &RecordId| record(&self.connection, *id, RawText::Without).transpose();
+        self.read_records(ids, RawText::Without)
+    }
+
+    fn read_records(&self, ids: &[RecordId], raw_text: RawText) -> Result<Vec<Record>, StoreError> {
+        let read = |id: &RecordId| record(&self.connection, *id, raw_text).transpose();
         ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
     }
 
@@ -291,7 +299,21 @@ impl Store {
         after: usize,
         only: &[What],
     ) -> Result<Vec<Hit>, StoreError> {
-        timeline(&self.connection, around, before, after, only).map_err(cannot("read the timeline"))
+        self.try_to("read the timeline", |connection| {
+            let stored = |id: RecordId| Candidate::stored(connection, Key::new(0, id.what, id.id));
+            let Some(middle) = stored(around)? else { return Ok(Vec::new()) };
+            let mut records = side(connection, &middle, Side::Before, before, only)?;
+            records.reverse();
+            records.push(around);
+            records.extend(side(connection, &middle, Side::After, after, only)?);
+            let mut hits = Vec::with_capacity(records.len());
+            for record in records {
+                if let Some(found) = stored(record)? {
+                    hits.push(found.line(connection)?);
+                }
+            }
+            Ok(hits)
+        })
     }
 }
 
@@ -300,28 +322,6 @@ impl Store {
 enum Side {
     Before,
     After,
-}
-
-fn timeline(
-    connection: &Connection,
-    around: RecordId,
-    before: usize,
-    after: usize,
-    only: &[What],
-) -> rusqlite::Result<Vec<Hit>> {
-    let stored = |id: RecordId| Candidate::stored(connection, Key::new(0, id.what, id.id));
-    let Some(middle) = stored(around)? else { return Ok(Vec::new()) };
-    let mut records = side(connection, &middle, Side::Before, before, only)?;
-    records.reverse();
-    records.push(around);
-    records.extend(side(connection, &middle, Side::After, after, only)?);
-    let mut hits = Vec::with_capacity(records.len());
-    for record in records {
-        if let Some(one) = stored(record)? {
-            hits.push(one.line(connection)?);
-        }
-    }
-    Ok(hits)
 }
 
 /// Returns the nearest `most` records on one side, the nearest first.

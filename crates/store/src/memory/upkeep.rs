@@ -43,7 +43,31 @@ pub struct Pruned {
 
 impl Store {
     pub fn stats(&self) -> Result<Stats, StoreError> {
-        count(&self.connection).map_err(cannot("count the memory"))
+        self.try_to("count the memory", |connection| {
+            let number = |sql: &str| connection.one(sql, []).map(i64::unsigned_abs);
+            let (oldest, newest): (Option<i64>, Option<i64>) = connection.one(
+                "SELECT min((SELECT min(created_at) FROM observations WHERE project_id = p.id)),
+                        max((SELECT max(created_at) FROM observations WHERE project_id = p.id))
+                 FROM projects p WHERE p.project_key IS NOT NULL",
+                [],
+            )?;
+            let page = number("PRAGMA page_size")?;
+            Ok(Stats {
+                sessions: number("SELECT count(*) FROM sessions")?,
+                projects: number(
+                    "SELECT count(*) FROM (SELECT project_key FROM sessions
+                                           UNION SELECT project_key FROM projects WHERE observations > 0)",
+                )?,
+                prompts: number("SELECT count(*) FROM prompts")?,
+                observations: number("SELECT coalesce(sum(observations), 0) FROM projects")?,
+                summaries: number("SELECT count(*) FROM session_summaries")?,
+                details: number("SELECT count(*) FROM details")?,
+                oldest: oldest.map(millis),
+                newest: newest.map(millis),
+                bytes: page * number("PRAGMA page_count")?,
+                free_bytes: page * number("PRAGMA freelist_count")?,
+            })
+        })
     }
 
     /// Returns the bytes that each table takes, its indexes included, the largest first.
@@ -67,7 +91,7 @@ impl Store {
                        SELECT * FROM (SELECT created_at AS at FROM prompts ORDER BY id DESC LIMIT 1) UNION ALL
                        SELECT * FROM (SELECT created_at FROM observations ORDER BY id DESC LIMIT 1) UNION ALL
                        SELECT * FROM (SELECT created_at FROM details ORDER BY rowid DESC LIMIT 1))";
-        let newest = self.connection.one_with(sql, [], |row| row.get::<_, Option<i64>>(0));
+        let newest = self.connection.one::<Option<i64>>(sql, []);
         newest.map(|at| at.map(millis)).map_err(cannot("find the newest record"))
     }
 
@@ -116,11 +140,7 @@ impl Store {
     /// Returns the problems of the database, one sentence each; empty if it is in order.
     pub fn integrity_check(&self) -> Result<Vec<String>, StoreError> {
         let failed = cannot("check the database");
-        let mut problems: Vec<String> = self
-            .connection
-            .prepare("PRAGMA quick_check")
-            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
-            .map_err(&failed)?;
+        let mut problems: Vec<String> = self.connection.all("PRAGMA quick_check", []).map_err(&failed)?;
         problems.retain(|problem| problem != "ok");
         for index in INDEXES {
             // The index of passages has no text to be compared with.
@@ -192,32 +212,6 @@ pub(super) fn give_back(connection: &Connection, most: Option<usize>) -> rusqlit
     // Each step returns one page.
     while rows.next()?.is_some() {}
     Ok(())
-}
-
-fn count(connection: &Connection) -> rusqlite::Result<Stats> {
-    let number = |sql: &str| connection.one_with(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
-    let (oldest, newest): (Option<i64>, Option<i64>) = connection.one(
-        "SELECT min((SELECT min(created_at) FROM observations WHERE project_id = p.id)),
-                max((SELECT max(created_at) FROM observations WHERE project_id = p.id))
-         FROM projects p WHERE p.project_key IS NOT NULL",
-        [],
-    )?;
-    let page = number("PRAGMA page_size")?;
-    Ok(Stats {
-        sessions: number("SELECT count(*) FROM sessions")?,
-        projects: number(
-            "SELECT count(*) FROM (SELECT project_key FROM sessions
-                                   UNION SELECT project_key FROM projects WHERE observations > 0)",
-        )?,
-        prompts: number("SELECT count(*) FROM prompts")?,
-        observations: number("SELECT coalesce(sum(observations), 0) FROM projects")?,
-        summaries: number("SELECT count(*) FROM session_summaries")?,
-        details: number("SELECT count(*) FROM details")?,
-        oldest: oldest.map(millis),
-        newest: newest.map(millis),
-        bytes: page * number("PRAGMA page_count")?,
-        free_bytes: page * number("PRAGMA freelist_count")?,
-    })
 }
 
 /// Deletes raw text session by session: it has no index by time, which would cost every tool call something.

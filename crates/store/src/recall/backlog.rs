@@ -5,7 +5,7 @@
 //! it as it is.
 
 use longhaul_memory::TERMS_VERSION;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::index::add_queued;
 use super::key::{LAST_PART, PART_BITS};
@@ -59,11 +59,7 @@ impl Store {
     ///
     /// To be called until it returns `false`. It may be interrupted after any call, and continues from there.
     pub fn build_index(&mut self, most: usize) -> Result<bool, StoreError> {
-        let failed = cannot("build the search index");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let more = build(&transaction, most).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(more)
+        self.write("build the search index", |tx| build(tx, most))
     }
 }
 

@@ -52,11 +52,8 @@ impl Store {
     /// Returns about how many prompts and observations there are, by their numbers: those that were deleted count, too.
     pub fn newest_numbers(&self) -> Result<u64, StoreError> {
         let sql = "SELECT coalesce((SELECT max(id) FROM prompts), 0) + coalesce((SELECT max(id) FROM observations), 0)";
-        let number = self
-            .connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)));
-        Ok(number.map_err(cannot("read the newest numbers of records"))?.max(0) as u64)
+        let number = self.connection.one::<i64>(sql, []).map_err(cannot("read the newest numbers of records"))?;
+        Ok(number.max(0) as u64)
     }
 
     /// Returns the passages of other sessions that answer a prompt best: by words alone, and by words and meaning.

@@ -217,15 +217,12 @@ fn to_redo(connection: &Connection, model: &VectorModel) -> rusqlite::Result<Vec
     // First those whose vectors are missing or outdated. Of the open ones the newest: what is old is settled soon.
     let sql = "SELECT what, record_id, bytes FROM vector_slots WHERE model_id = ?1 AND part = -1
                ORDER BY bytes IS NULL DESC, record_id DESC LIMIT ?2";
-    let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map((model.id, AT_ONCE), |row| Ok((row.get::<_, u8>(0)?, row.get(1)?, row.get(2)?)))?;
-    let mut records = Vec::new();
-    for row in rows {
-        let (number, id, bytes) = row?;
-        let what = What::ALL.into_iter().find(|what| number_of(*what) == number);
-        records.extend(what.map(|what| (RecordId { what, id }, bytes)));
-    }
-    Ok(records)
+    let found: Vec<(u8, i64, Option<i64>)> = connection.all(sql, (model.id, AT_ONCE))?;
+    let record = |(number, id, bytes)| {
+        let what = What::ALL.into_iter().find(|what| number_of(*what) == number)?;
+        Some((RecordId { what, id }, bytes))
+    };
+    Ok(found.into_iter().filter_map(record).collect())
 }
 
 /// Returns the next range to examine: after the ranges that were examined, else before them.
