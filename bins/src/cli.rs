@@ -31,6 +31,7 @@ mod view;
 mod worker;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{FromArgMatches, Parser, Subcommand};
@@ -123,15 +124,20 @@ enum Command {
     #[command(subcommand)]
     Config(config::Command),
     /// Print the completion script for a shell
-    Completions(help::Completions),
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
     /// Write the man pages
     #[command(hide = true)]
-    Man(help::Man),
+    Man {
+        /// The folder to write the man pages to
+        folder: PathBuf,
+    },
 }
 
 /// The exit status of a command that did not fail.
 enum Exit {
-    /// Exit status 0.
     Success,
     /// Exit status 1: the command ran, and what it checked or searched for is not there or not right.
     Problem,
@@ -163,43 +169,44 @@ pub(crate) fn main() -> ExitCode {
 
 fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
-        Command::Install(args) => install::run(env, &args),
-        Command::Update(args) => install::update(env, &args),
-        Command::Uninstall(args) => install::uninstall(env, &args),
-        Command::Doctor(args) => doctor::run(env, &args),
-        Command::Bookmarks(args) => bookmarks::run(env, &args),
-        Command::Bookmark(args) => bookmarks::bookmark(env, &args),
-        Command::Snapshots(args) => snapshots::run(env, &args),
-        Command::Diff(args) => snapshots::diff(env, &args),
-        Command::Restore(args) => snapshots::restore(env, &args),
-        Command::Blame(args) => blame::run(env, &args),
-        Command::Why(args) => blame::why(env, &args),
-        Command::Status(args) => tracker::status(env, &args),
-        Command::Send(args) => tracker::send(env, &args),
-        Command::Monitor(args) => monitor::run(env, &args),
+        Command::Install(args) => return install::run(env, &args),
+        Command::Update(args) => install::update(env, &args)?,
+        Command::Uninstall(args) => install::uninstall(env, &args)?,
+        Command::Doctor(args) => return doctor::run(env, &args),
+        Command::Bookmarks(args) => bookmarks::run(env, &args)?,
+        Command::Bookmark(args) => bookmarks::bookmark(env, &args)?,
+        Command::Snapshots(args) => snapshots::run(env, &args)?,
+        Command::Diff(args) => return snapshots::diff(env, &args),
+        Command::Restore(args) => return snapshots::restore(env, &args),
+        Command::Blame(args) => blame::run(env, &args)?,
+        Command::Why(args) => blame::why(env, &args)?,
+        Command::Status(args) => tracker::status(env, &args)?,
+        Command::Send(args) => tracker::send(env, &args)?,
+        Command::Monitor(args) => monitor::run(env, &args)?,
         Command::Statusline(args) => statusline::run(env, &args),
-        Command::Cost(args) => cost::run(env, &args),
-        Command::Limit(args) => limits::run(env, &args),
-        Command::Next(args) => tracker::next(env, &args),
-        Command::Goto(args) => tracker::goto(env, &args),
-        Command::Notify(command) => notifications::run(env, &command),
-        Command::Reopen(args) => reopen::run(env, &args),
-        Command::Resume(args) => reopen::continue_here(env, &args),
-        Command::Tmux(command) => tmux::run(env, command),
-        Command::Detail(args) => handoff::detail(env, &args),
-        Command::Handoff(command) => handoff::run(env, command),
-        Command::Continuation(command) => continuation::run(env, command),
-        Command::Memory(command) => memory::run(env, command),
-        Command::Sync(command) => sync::run(env, &command),
-        Command::Mcp => mcp::run(env),
-        Command::Worker(command) => worker::run(env, &command),
-        Command::Import(args) => import::run(env, &args),
-        Command::Hook(args) => hook::run(&args),
-        Command::Bridge(args) => continuation::answer_bridge(env, &args),
-        Command::Config(command) => config::run(env, command),
-        Command::Completions(args) => help::completions(&args),
-        Command::Man(args) => help::man(&args),
+        Command::Cost(args) => return cost::run(env, &args),
+        Command::Limit(args) => limits::run(env, &args)?,
+        Command::Next(args) => tracker::next(env, &args)?,
+        Command::Goto(args) => tracker::goto(env, &args)?,
+        Command::Notify(command) => return notifications::run(env, &command),
+        Command::Reopen(args) => return reopen::run(env, &args),
+        Command::Resume(args) => return reopen::continue_here(env, &args),
+        Command::Tmux(command) => tmux::run(env, command)?,
+        Command::Detail(args) => return handoff::detail(env, &args),
+        Command::Handoff(command) => handoff::run(env, command)?,
+        Command::Continuation(command) => return continuation::run(env, command),
+        Command::Memory(command) => return memory::run(env, command),
+        Command::Sync(command) => return sync::run(env, &command),
+        Command::Mcp => mcp::run(env)?,
+        Command::Worker(command) => return worker::run(env, &command),
+        Command::Import(args) => return import::run(env, &args),
+        Command::Hook(args) => return hook::run(&args),
+        Command::Bridge(args) => continuation::answer_bridge(env, &args)?,
+        Command::Config(command) => return config::run(env, command),
+        Command::Completions { shell } => help::completions(shell)?,
+        Command::Man { folder } => help::man(&folder)?,
     }
+    Ok(Exit::Success)
 }
 
 fn exit_code(result: anyhow::Result<Exit>) -> ExitCode {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::poll::{DEADLINE, wait_for_program, wait_until};
+use crate::poll::{DEADLINE, wait_for, wait_until};
 use crate::sandbox::{Outcome, Sandbox};
 use crate::standin::{Launch, Options, StandIn};
 use crate::submit_chord::bind;
@@ -180,7 +180,7 @@ fn without_a_look_nothing_is_typed() {
     for variables in [ZELLIJ, WEZTERM, KITTY] {
         let blind: Vec<(&str, &str)> = variables.iter().copied().chain([("PLAYER_BLIND", "1")]).collect();
         // A hook that has little time left leaves the bookmark to the injector, which only gives up.
-        let stage = wait_for_program(DEADLINE, "a word about it", || {
+        let stage = wait_for(DEADLINE, "a word about it", || {
             let stage = stage(&blind, AFTER_TURN);
             let mut git = stage.sandbox.program("git");
             assert_eq!(Outcome::of(git.args(["init", "-q"]), b"").status, Some(0));
@@ -191,7 +191,7 @@ fn without_a_look_nothing_is_typed() {
             is_told.then_some(stage)
         });
         // The snapshot needs no typing.
-        wait_for_program(DEADLINE, "the snapshot", || {
+        wait_for(DEADLINE, "the snapshot", || {
             let taken = stage.sandbox.longhaul(&["snapshots", "--json"]).json();
             taken.as_array()?.iter().any(|snapshot| snapshot["kind"] == "bookmark").then_some(())
         });

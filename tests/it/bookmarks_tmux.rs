@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::thread;
 
+use longhaul_inject::Pane as _;
 use serde_json::{Value, json};
 
 use crate::poll::{DEADLINE, SLACK, wait_until};

@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::poll::{DEADLINE, wait_for_program};
+use crate::poll::{DEADLINE, wait_for};
 use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload};
 
 /// 2026-11-15 12:00 UTC.
@@ -350,7 +350,7 @@ fn a_limit_that_is_near_or_reached_is_notified() {
         session.spend(output);
         session.use_tool();
         let recorded = || fs::read_to_string(&record).unwrap_or_default();
-        wait_for_program(DEADLINE, "the notification", || recorded().ends_with('\n').then_some(()));
+        wait_for(DEADLINE, "the notification", || recorded().ends_with('\n').then_some(()));
         assert!(recorded().contains(expected), "{}", recorded());
     }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::poll::wait_for_program;
+use crate::poll::wait_for;
 use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload};
 
 /// Longer than the delay and the time limit of a way, on a slow machine.
@@ -93,7 +93,7 @@ impl Stage {
     #[track_caller]
     fn results(&self, count: usize) -> Vec<(String, String, String)> {
         let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        let rows = wait_for_program(PATIENCE, &format!("{count} notifications"), || {
+        let rows = wait_for(PATIENCE, &format!("{count} notifications"), || {
             let log = self.log();
             let is_open = |row: &Value| ["waiting", "sending"].contains(&row["result"].as_str().unwrap());
             (log.len() == count && !log.iter().any(is_open)).then_some(log)

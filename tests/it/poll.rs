@@ -9,46 +9,31 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 /// How much longer than its own limit a program may take on a busy machine, until it has started and ended.
 pub(crate) const SLACK: Duration = Duration::from_secs(3);
 
-/// Pause between two checks.
-const PAUSE: Duration = Duration::from_millis(10);
-
-/// Pause between two checks that start a program. Without it, they would leave no processor to what they wait for.
-const PAUSE_OF_PROGRAMS: Duration = Duration::from_millis(150);
+/// The shortest and the longest pause between two checks.
+const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(100)];
 
 /// Returns whether `condition` became true before `deadline` had passed.
-pub(crate) fn becomes_true(deadline: Duration, condition: impl FnMut() -> bool) -> bool {
-    becomes_true_at(PAUSE, deadline, condition)
-}
-
-fn becomes_true_at(pause: Duration, deadline: Duration, mut condition: impl FnMut() -> bool) -> bool {
-    let end = Instant::now() + deadline;
+///
+/// The longer it has waited, the less often it checks: many checks start a program, which takes time from what they wait for.
+pub(crate) fn becomes_true(deadline: Duration, mut condition: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
     loop {
         if condition() {
             return true;
         }
-        if Instant::now() >= end {
+        let waited = begun.elapsed();
+        if waited >= deadline {
             return false;
         }
-        thread::sleep(pause);
+        thread::sleep((waited / 10).clamp(PAUSES[0], PAUSES[1]));
     }
 }
 
 /// Waits until `look` returns something, and returns it; fails the test after `deadline`.
 #[track_caller]
-pub(crate) fn wait_for<T>(deadline: Duration, what: &str, look: impl FnMut() -> Option<T>) -> T {
-    wait_at(PAUSE, deadline, what, look)
-}
-
-/// Does the same with a `look` that starts a program.
-#[track_caller]
-pub(crate) fn wait_for_program<T>(deadline: Duration, what: &str, look: impl FnMut() -> Option<T>) -> T {
-    wait_at(PAUSE_OF_PROGRAMS, deadline, what, look)
-}
-
-#[track_caller]
-fn wait_at<T>(pause: Duration, deadline: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(deadline: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let mut found = None;
-    let came = becomes_true_at(pause, deadline, || {
+    let came = becomes_true(deadline, || {
         found = look();
         found.is_some()
     });

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use longhaul_core::catalog;
-use longhaul_universal_bundle::{Checksums, Machine, is_launcher, launcher};
+use longhaul_universal_bundle::{Checksums, is_launcher, launcher, machine_named, machine_of};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -26,10 +26,10 @@ const FOREIGN: &str = if cfg!(target_os = "macos") { "x86_64-unknown-linux-musl"
 
 /// The target of this machine.
 fn native() -> &'static str {
-    let here = Machine::named(std::env::consts::OS, std::env::consts::ARCH).expect("a launcher knows this machine");
+    let here = machine_named(std::env::consts::OS, std::env::consts::ARCH).expect("a launcher knows this machine");
     let known =
         ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-apple-darwin", "aarch64-apple-darwin"];
-    known.into_iter().find(|target| Machine::of(target) == Some(here)).unwrap()
+    known.into_iter().find(|target| machine_of(target) == Some(here)).unwrap()
 }
 
 /// A universal bundle in a sandbox.

@@ -32,17 +32,68 @@ const RIGHT: &str = "\u{e014}";
 const SCRIPT: &str = "<script>alert(1)</script>";
 const IMAGE: &str = "\"><img src=x onerror=alert(2)>";
 
+#[test]
+fn the_feed() {
+    Browser::for_each(&[
+        what_a_hook_stores_appears_in_the_open_page_within_a_second,
+        rows_that_come_while_somebody_reads_wait_above,
+        a_line_of_the_feed_says_what_came_of_it_and_no_title_twice,
+        on_its_way::rows_that_come_meanwhile_stay,
+        on_its_way::what_is_forgotten_meanwhile_does_not_come_back,
+    ]);
+}
+
+#[test]
+fn records() {
+    Browser::for_each(&[
+        search_finds_a_record_opens_and_leads_to_the_timeline_by_keys_alone,
+        asking::a_question_is_answered_with_passages_and_its_words_are_marked,
+        forgetting_asks_first,
+        markup_that_was_stored_is_shown_as_text,
+    ]);
+}
+
+#[test]
+fn the_page_itself() {
+    Browser::for_each(&[
+        it_is_dark_when_the_system_is_or_when_told_and_stays_so,
+        at_390_pixels_nothing_scrolls_sideways,
+        a_page_without_its_worker_says_how_to_get_it_back,
+        opening::the_page_opens_from_the_file_that_the_browser_is_given,
+        several::many_pages_share_one_stream_and_the_next_takes_over,
+    ]);
+}
+
+#[test]
+fn sessions() {
+    Browser::for_each(&[
+        other_agents::the_card_of_a_session_names_its_agent,
+        waiting::title_icon_and_card_say_that_a_session_waits_for_what_and_how_long,
+        waiting::a_notification_comes_once_and_only_while_nobody_looks,
+        snapshots::snapshots_are_on_the_axis_and_any_two_are_compared_file_by_file,
+        snapshots::a_session_without_snapshots_says_why_there_are_none,
+    ]);
+}
+
+#[test]
+fn numbers_and_pictures() {
+    Browser::for_each(&[
+        costs::the_cost_is_shown_for_a_running_session_and_in_the_numbers,
+        spending::what_a_model_has_cost_is_shown_where_somebody_pays_for_it,
+        pictures::an_afternoon_of_four_sessions_is_shown_as_it_was,
+    ]);
+}
+
 /// A worker, and the page that it serves. The worker ends when dropped.
 struct Page<'a> {
     sandbox: &'a Sandbox,
-    browser: Browser,
+    browser: &'a Browser,
     url: String,
 }
 
 impl<'a> Page<'a> {
-    /// Opens the page as `longhaul worker open` would; `None` where there is no browser.
-    fn open(sandbox: &'a Sandbox) -> Option<Self> {
-        let browser = Browser::start(sandbox)?;
+    /// Opens the page as `longhaul worker open` would.
+    fn open(sandbox: &'a Sandbox, browser: &'a Browser) -> Self {
         // Any free port: tests run beside each other.
         sandbox.write_config(r#"{ "worker": { "port": 0 } }"#);
         let started = sandbox.longhaul(&["worker", "start"]);
@@ -51,7 +102,7 @@ impl<'a> Page<'a> {
         let page = Self { sandbox, browser, url };
         page.browser.goto(&page.url);
         page.browser.wait_for("the stream", "document.querySelector('#link')?.dataset.state === 'live'");
-        Some(page)
+        page
     }
 
     /// Returns the worker's address, without the token.
@@ -151,10 +202,9 @@ impl<'a> Session<'a> {
     }
 }
 
-#[test]
-fn what_a_hook_stores_appears_in_the_open_page_within_a_second() {
+fn what_a_hook_stores_appears_in_the_open_page_within_a_second(browser: &Browser) {
     let sandbox = Sandbox::new();
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for("what to do", "document.querySelector('#main').innerText.includes('The memory is empty')");
     let session = Session::new(&sandbox, "live-session", &sandbox.project());
     session.prompt("mend the lamp");
@@ -182,15 +232,14 @@ fn what_a_hook_stores_appears_in_the_open_page_within_a_second() {
     page.is_clean();
 }
 
-#[test]
-fn rows_that_come_while_somebody_reads_wait_above() {
+fn rows_that_come_while_somebody_reads_wait_above(browser: &Browser) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "reader", &sandbox.project());
     session.prompt("count to forty");
     for number in 0..40 {
         session.bash(&format!("t{number}"), &format!("make part-{number}"), "said");
     }
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for_line("make part-39");
     page.browser.run("scrollTo(0, 600)");
     page.wait_for("the scroll", "scrollY > 300");
@@ -204,15 +253,14 @@ fn rows_that_come_while_somebody_reads_wait_above() {
     page.is_clean();
 }
 
-#[test]
-fn search_finds_a_record_opens_and_leads_to_the_timeline_by_keys_alone() {
+fn search_finds_a_record_opens_and_leads_to_the_timeline_by_keys_alone(browser: &Browser) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "search-session", &sandbox.project());
     session.prompt("tune the harpsichord");
     session.bash("t1", "tuner --strings", "442 Hz");
     session.bash("t2", "ls scores", "bach.ly");
     session.stop("The harpsichord is in tune.");
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for_line("tuner --strings");
 
     page.browser.press("/");
@@ -261,13 +309,12 @@ fn search_finds_a_record_opens_and_leads_to_the_timeline_by_keys_alone() {
     page.is_clean();
 }
 
-#[test]
-fn forgetting_asks_first() {
+fn forgetting_asks_first(browser: &Browser) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "forgetter", &sandbox.project());
     session.prompt("read my diary aloud");
     session.bash("t1", "make diary", "dear diary");
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for_line("make diary");
     page.browser.click("#main [data-open=O1]");
     page.browser.click("#record .danger");
@@ -287,10 +334,9 @@ fn forgetting_asks_first() {
     page.is_clean();
 }
 
-#[test]
-fn it_is_dark_when_the_system_is_or_when_told_and_stays_so() {
+fn it_is_dark_when_the_system_is_or_when_told_and_stays_so(browser: &Browser) {
     let sandbox = Sandbox::new();
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     let background = "return getComputedStyle(document.body).backgroundColor";
     page.browser.set_scheme("light");
     let light = page.browser.run(background);
@@ -306,14 +352,13 @@ fn it_is_dark_when_the_system_is_or_when_told_and_stays_so() {
     page.is_clean();
 }
 
-#[test]
-fn a_line_of_the_feed_says_what_came_of_it_and_no_title_twice() {
+fn a_line_of_the_feed_says_what_came_of_it_and_no_title_twice(browser: &Browser) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "lamp", &sandbox.project());
     session.prompt("mend the lamp");
     session.bash("t1", "make lamp", "made");
     session.stop("The lamp is mended: the switch was loose.");
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for("the summary", "document.querySelector('#main li[data-id^=S] .snippet')");
     let said = page.browser.text("#main li[data-id^=S] .snippet");
     assert!(said.contains("make lamp") || said.contains("the switch was loose"), "{said}");
@@ -324,15 +369,14 @@ fn a_line_of_the_feed_says_what_came_of_it_and_no_title_twice() {
     page.is_clean();
 }
 
-#[test]
-fn at_390_pixels_nothing_scrolls_sideways() {
+fn at_390_pixels_nothing_scrolls_sideways(browser: &Browser) {
     let sandbox = Sandbox::new();
     let long = "x".repeat(300);
     let session = Session::new(&sandbox, "a-session-with-a-name-that-is-rather-long", &sandbox.path(&long[..120]));
     session.prompt(&format!("{long} and a path /{}/{long}", "folder/".repeat(40)));
     session.bash("t1", &format!("echo {long}"), &long.repeat(9));
     session.stop(&long);
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.browser.set_width(390);
     page.browser.run("location.reload()");
     page.wait_for_line("echo xxx");
@@ -361,15 +405,14 @@ fn at_390_pixels_nothing_scrolls_sideways() {
     page.is_clean();
 }
 
-#[test]
-fn markup_that_was_stored_is_shown_as_text() {
+fn markup_that_was_stored_is_shown_as_text(browser: &Browser) {
     let sandbox = Sandbox::new();
     let project = sandbox.path("work").join(IMAGE);
     let session = Session::new(&sandbox, "markup", &project);
     session.prompt(&format!("why does {SCRIPT} not run? {IMAGE}"));
     session.bash("t1", &format!("echo '{SCRIPT}{IMAGE}'"), &format!("{SCRIPT}{IMAGE}"));
     session.stop(&format!("Because {SCRIPT} is text. {IMAGE}"));
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for_line(SCRIPT);
     session.bash("t2", &format!("printf '{IMAGE}'"), SCRIPT);
     page.wait_for_line(&format!("printf '{IMAGE}"));
@@ -406,10 +449,9 @@ fn markup_that_was_stored_is_shown_as_text() {
     page.is_clean();
 }
 
-#[test]
-fn a_page_without_its_worker_says_how_to_get_it_back() {
+fn a_page_without_its_worker_says_how_to_get_it_back(browser: &Browser) {
     let sandbox = Sandbox::new();
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     let stopped = sandbox.longhaul(&["worker", "stop"]);
     assert_eq!(stopped.status, Some(0), "{stopped:?}");
     page.wait_for("the state", "document.querySelector('#link').dataset.state === 'waiting'");

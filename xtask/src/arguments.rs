@@ -100,7 +100,7 @@ pub enum WorkbenchTask {
     /// Measure every hook and compare it with an empty program
     Bench {
         /// Print JSON instead of a table
-        #[arg(long)]
+        #[arg(long, conflicts_with_all = ["large", "worker", "snapshots", "sync"])]
         json: bool,
         /// Number of runs of each measurement
         #[arg(long, default_value_t = 200, value_name = "N")]

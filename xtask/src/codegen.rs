@@ -17,7 +17,6 @@ use crate::workspace::Workspace;
 /// What to do about a file that is out of date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Write it.
     Write,
     /// Name it and fail.
     Check,
@@ -34,17 +33,8 @@ pub fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
         ("plugin/config.schema.json", config_schema()?),
     ];
     files.extend(pages(read)?);
-    let mut stale = Vec::new();
-    for (name, text) in &files {
-        if !is_current(&workspace.root.join(name), text)? {
-            stale.push(*name);
-            if mode == Mode::Write {
-                write(&workspace.root.join(name), text)?;
-            }
-        }
-    }
     let mut stdout = io::stdout();
-    match (stale.as_slice(), mode) {
+    match (update(&workspace.root, &files, mode)?.as_slice(), mode) {
         ([], _) => writeln!(stdout, "{} generated files are up to date", files.len())?,
         (written, Mode::Write) => writeln!(stdout, "wrote {}", written.join(", "))?,
         (stale, Mode::Check) => bail!("out of date: {}\nto fix it: cargo xtask codegen", stale.join(", ")),
@@ -62,18 +52,23 @@ pub fn pretty(value: &Value) -> Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
-fn is_current(path: &Path, text: &str) -> Result<bool> {
-    match fs::read_to_string(path) {
-        Ok(found) => Ok(found == text),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+/// Returns the names of the files below `root` that do not have these texts; in [`Mode::Write`], they are written.
+pub fn update<'a>(root: &Path, files: &[(&'a str, String)], mode: Mode) -> Result<Vec<&'a str>> {
+    let mut stale = Vec::new();
+    for (name, text) in files {
+        let path = root.join(name);
+        match fs::read_to_string(&path) {
+            Ok(found) if found == *text => continue,
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot read {}", path.display()));
+            }
+            Ok(_) | Err(_) => stale.push(*name),
+        }
+        if mode == Mode::Write {
+            dist::put(&path, text)?;
+        }
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    Ok(stale)
 }
 
 /// A page, the name of the table in it, and the function that makes the table.
@@ -126,7 +121,6 @@ pub(crate) fn hook_table(job: Option<Job>) -> String {
     table(["Event", "Command", "Timeout", "What happens"], rows)
 }
 
-/// Returns the table of what happens on which event of Codex.
 fn codex_table() -> String {
     let rules = longhaul_agents::find("codex").into_iter().flat_map(|agent| agent.events);
     let rows = rules.map(|rule| [code(rule.theirs), format!("{} s", rule.seconds), rule.about.to_owned()]);
@@ -135,24 +129,19 @@ fn codex_table() -> String {
 
 /// Returns the table of what works for which agent, and why something does not.
 fn agent_feature_table() -> String {
-    let cell = |feature, agent: &longhaul_agents::Agent| {
-        let found = agent.features.iter().find(|(known, _)| *known == feature);
-        match found.map(|(_, support)| *support) {
-            Some(Support::Works) => "✓".to_owned(),
-            Some(Support::Partly(limit)) => format!("✓, but {limit}"),
-            Some(Support::No(reason)) => format!("no: {reason}"),
-            None => String::new(),
-        }
+    let cell = |feature, agent: &longhaul_agents::Agent| match agent.support(feature) {
+        Support::Works => "✓".to_owned(),
+        Support::Partly(limit) => format!("✓, but {limit}"),
+        Support::No(reason) => format!("no: {reason}"),
     };
     let titles = longhaul_agents::ALL.map(|agent| agent.title);
-    let rows = Feature::ALL.into_iter().map(|feature| {
+    let rows = Feature::ALL.into_iter().map(|(feature, about)| {
         let cells = longhaul_agents::ALL.map(|agent| cell(feature, agent));
-        std::iter::once(feature.about().to_owned()).chain(cells).collect()
+        std::iter::once(about.to_owned()).chain(cells).collect()
     });
     lines(std::iter::once("").chain(titles).map(str::to_owned).collect(), rows)
 }
 
-/// Returns the table of the events of each agent.
 fn agent_event_table() -> String {
     let rows = longhaul_agents::ALL.into_iter().flat_map(|agent| {
         let row = |rule: &longhaul_agents::EventRule| {
@@ -247,7 +236,7 @@ pub fn codex_json() -> Result<String> {
         let hook = json!({
             "type": "command",
             "command": format!("\"${{PLUGIN_ROOT}}/bin/{HOOK_EXECUTABLE}\" {} {}", codex.name, rule.argument),
-            "timeout": codex.timeout.of_seconds(rule.seconds),
+            "timeout": codex.timeout_units * rule.seconds,
         });
         events.insert(rule.theirs.to_owned(), json!([{ "hooks": [hook] }]));
     }
@@ -255,25 +244,4 @@ pub fn codex_json() -> Result<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{replace, table};
-
-    #[test]
-    fn what_stands_between_the_marks_is_replaced_and_nothing_else() {
-        let text = "a\n<!-- codegen:x -->\nold\n<!-- /codegen:x -->\nb\n";
-        let filled = replace(text, "x", "new\n").unwrap();
-        assert_eq!(filled, "a\n<!-- codegen:x -->\nnew\n<!-- /codegen:x -->\nb\n");
-        assert_eq!(replace(&filled, "x", "new\n").unwrap(), filled);
-    }
-
-    #[test]
-    fn missing_marks_are_named() {
-        let error = replace("<!-- codegen:x -->", "x", "").unwrap_err().to_string();
-        assert!(error.contains("<!-- /codegen:x -->"), "{error}");
-    }
-
-    #[test]
-    fn a_bar_in_a_cell_does_not_end_it() {
-        assert_eq!(table(["H"], [["a|b".to_owned()]].into_iter()), "| H |\n| --- |\n| a\\|b |\n");
-    }
-}
+mod tests;

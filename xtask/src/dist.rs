@@ -21,9 +21,7 @@ use crate::workspace::{PACKAGE, Profile, Workspace};
 /// The archive to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
-    /// None.
     Nothing,
-    /// One for users.
     Release,
     /// One whose name marks it as a trial, not for users.
     Trial,
@@ -34,10 +32,10 @@ pub enum Packing {
 /// With the dev profile no archive is made unless requested, so that a test build is not mistaken for a release.
 pub fn run(workspace: &Workspace, profile: Profile, triple: Option<&str>, packing: Packing) -> Result<()> {
     let steps = profile.builds() + if packing == Packing::Nothing { 1 } else { 2 };
-    run_and_tell(workspace, profile, triple, packing, &mut Progress::of(steps))
+    build(workspace, profile, triple, packing, &mut Progress::of(steps))
 }
 
-fn run_and_tell(
+fn build(
     workspace: &Workspace,
     profile: Profile,
     triple: Option<&str>,
@@ -58,13 +56,10 @@ fn run_and_tell(
     let marketplace = staging.path();
     fs::set_permissions(marketplace, Permissions::from_mode(0o755))?;
     lay_out(workspace, &executables, &command_line, triple, marketplace)?;
-    let name = match packing {
-        Packing::Nothing => None,
-        Packing::Release => Some(format!("{PACKAGE}-{}-{triple}", workspace.version)),
-        Packing::Trial => Some(format!("trial-{PACKAGE}-{}-{triple}", workspace.version)),
-    };
-    if let Some(name) = name {
+    if packing != Packing::Nothing {
         progress.step("pack the archive")?;
+        let mark = if packing == Packing::Trial { "trial-" } else { "" };
+        let name = format!("{mark}{PACKAGE}-{}-{triple}", workspace.version);
         let packed = archive::pack(marketplace, &name)?;
         keep_other_targets(&dist, marketplace, &workspace.version)?;
         fs::write(marketplace.join(format!("{name}.tar.xz")), packed).context("cannot write the archive")?;
@@ -129,7 +124,7 @@ fn report(dist: &Path, bundles: &[Bundle]) -> Result<()> {
 }
 
 /// Writes `text` to a file that every user may read, and creates its folder.
-fn put(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn put(path: &Path, text: &str) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
@@ -240,88 +235,14 @@ fn marketplace_readme(workspace: &Workspace) -> String {
     )
 }
 
-/// Returns `.claude-plugin/marketplace.json` with every bundle.
-pub(crate) fn marketplace_of_all(workspace: &Workspace) -> Result<String> {
-    marketplace_json(&Bundle::all(), workspace)
-}
-
 /// Builds and lays out everything, then runs `longhaul install` of the new build.
 pub fn install(workspace: &Workspace, profile: Profile, arguments: &[String]) -> Result<()> {
     let mut progress = Progress::of(profile.builds() + 2);
-    run_and_tell(workspace, profile, None, Packing::Nothing, &mut progress)?;
+    build(workspace, profile, None, Packing::Nothing, &mut progress)?;
     progress.step("install")?;
     let program = workspace.target.join("dist").join(PACKAGE).join("bin").join(PACKAGE);
     run::aloud(run::program(program).arg("install").args(arguments))
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
-
-    use super::{archive, lay_out};
-    use crate::workspace::Workspace;
-
-    /// Makes a folder of executables that a release could have, and returns the archive that they are packed into.
-    fn release(folder: &Path) -> Vec<u8> {
-        let workspace = Workspace::load().unwrap();
-        let built = folder.join("built");
-        fs::create_dir_all(&built).unwrap();
-        for name in &workspace.executables {
-            let script = "#!/bin/sh\nif [ \"$1\" = man ]; then mkdir -p \"$2\"; echo page > \"$2/longhaul.1\"; else echo \"$@\"; fi\n";
-            fs::write(built.join(name), script).unwrap();
-            fs::set_permissions(built.join(name), Permissions::from_mode(0o700)).unwrap();
-        }
-        let marketplace = folder.join("marketplace");
-        let triple = Workspace::host_triple().unwrap();
-        lay_out(&workspace, &built, &built.join("longhaul"), &triple, &marketplace).unwrap();
-        archive::pack(&marketplace, "longhaul-1").unwrap()
-    }
-
-    #[test]
-    fn two_releases_of_the_same_are_the_same_to_the_byte() {
-        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let packed = release(first.path());
-        assert!(packed == release(&second.path().join("elsewhere and deeper")));
-        let mut archive = archive::entries(&packed).unwrap();
-        let names: Vec<String> =
-            archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect();
-        for name in [
-            ".claude-plugin/marketplace.json",
-            "longhaul/bin/longhaul",
-            "longhaul/hooks/hooks.json",
-            "longhaul.cdx.json",
-            "share/completions/zsh/_longhaul",
-            "share/man/man1/longhaul.1",
-        ] {
-            assert!(names.contains(&format!("longhaul-1/{name}")), "{name} is missing in {names:?}");
-        }
-    }
-
-    #[test]
-    fn the_model_is_in_the_bundles_that_search() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut workspace = Workspace::load().unwrap();
-        workspace.target = folder.path().join("target");
-        let built = folder.path().join("built");
-        fs::create_dir_all(&built).unwrap();
-        for name in &workspace.executables {
-            let script = "#!/bin/sh\nif [ \"$1\" = man ]; then mkdir -p \"$2\"; echo page > \"$2/longhaul.1\"; else echo \"$@\"; fi\n";
-            fs::write(built.join(name), script).unwrap();
-            fs::set_permissions(built.join(name), Permissions::from_mode(0o700)).unwrap();
-        }
-        let triple = Workspace::host_triple().unwrap();
-        let marketplace = folder.path().join("marketplace");
-        lay_out(&workspace, &built, &built.join("longhaul"), &triple, &marketplace).unwrap();
-        for bundle in ["longhaul", "longhaul-memory"] {
-            for name in ["static.lhvec", "LICENSE", "PROVENANCE.md"] {
-                let (of_bundle, own) = (marketplace.join(bundle), workspace.root.join("plugin"));
-                let [of_bundle, own] =
-                    [of_bundle, own].map(|folder| fs::read(folder.join("model").join(name)).unwrap());
-                assert_eq!(of_bundle, own, "{name}");
-            }
-        }
-        assert!(!marketplace.join("longhaul-tracker/model").exists());
-    }
-}
+mod tests;

@@ -70,7 +70,7 @@ fn pack(workspace: &Workspace, packages: &[Package], outside: &Path) -> Result<(
     package.current_dir(&workspace.root).args(["package", "--offline", "--locked", "--no-verify", "--allow-dirty"]);
     run::aloud(package.args(packages.iter().flat_map(|package| ["--package", &package.name])))?;
     for package in packages {
-        let path = workspace.target.join("package").join(package.file_name());
+        let path = workspace.target.join("package").join(format!("{}.crate", package.folder_name()));
         let file = File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
         let unpacked = Archive::new(GzDecoder::new(file)).unpack(outside.join("crates"));
         unpacked.with_context(|| format!("cannot unpack {}", path.display()))?;
@@ -137,10 +137,7 @@ struct Package {
 
 /// Returns the crates with `publish = true`, ordered by name.
 fn published(workspace: &Workspace) -> Result<Vec<Package>> {
-    let mut metadata = run::cargo();
-    metadata.args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"]);
-    let text = run::output(metadata.arg(workspace.root.join("Cargo.toml")))?;
-    let mut metadata: Value = serde_json::from_str(&text).context("cannot read cargo metadata")?;
+    let mut metadata = run::metadata(&workspace.root.join("Cargo.toml"), &["--no-deps"])?;
     let packages = metadata["packages"].as_array_mut().map(std::mem::take).unwrap_or_default();
     // `null` stands for every registry, a list for the registries in it.
     let mut published: Vec<Package> =
@@ -154,11 +151,6 @@ impl Package {
     fn new(metadata: Value) -> Option<Self> {
         let text = |key: &str| metadata[key].as_str().map(str::to_owned);
         Some(Self { name: text("name")?, version: text("version")?, metadata })
-    }
-
-    /// Returns the name of the packed file.
-    fn file_name(&self) -> String {
-        format!("{}.crate", self.folder_name())
     }
 
     /// Returns the name of the folder in the packed file.
@@ -204,91 +196,4 @@ impl Package {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::{Package, missing_lines, other_versions, published};
-    use crate::workspace::Workspace;
-
-    #[test]
-    fn the_program_requires_every_crate_in_its_current_version() {
-        let workspace = Workspace::load().unwrap();
-        let packages = super::published(&workspace).unwrap();
-        let manifest = std::fs::read_to_string(workspace.root.join("tests/embedder/Cargo.toml")).unwrap();
-        assert_eq!(missing_lines(&manifest, &packages, &workspace.version), [""; 0]);
-        assert_eq!(missing_lines(&manifest, &packages, "99.0.0").len(), packages.len());
-    }
-
-    #[test]
-    fn another_version_of_a_dependency_is_found_and_a_path_dependency_is_not() {
-        let entry = |name: &str, version: &str, source: &str| {
-            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{source}\n")
-        };
-        let registry = "source = \"registry\"";
-        let ours = entry("serde", "1.0.1", registry) + &entry("memchr", "2.0.0", registry);
-        let theirs = entry("serde", "1.0.1", registry) + &entry("embedder", "0.0.0", "dependencies = []");
-        assert_eq!(other_versions(&ours, &theirs), [""; 0]);
-        let theirs = theirs + &entry("memchr", "2.0.1", registry);
-        assert_eq!(other_versions(&ours, &theirs), ["memchr 2.0.1"]);
-    }
-
-    fn complete() -> Value {
-        json!({
-            "name": "a", "version": "1.2.3", "description": "A crate", "license": "MIT", "readme": "README.md",
-            "rust_version": "1.95", "keywords": ["one"], "categories": ["development-tools"],
-            "dependencies": [
-                { "name": "serde", "req": "^1" },
-                { "name": "b", "req": "^1.2.3", "path": "/b" },
-            ],
-        })
-    }
-
-    #[track_caller]
-    fn check(change: impl FnOnce(&mut Value), expected: &[&str]) {
-        let mut metadata = complete();
-        change(&mut metadata);
-        assert_eq!(Package::new(metadata).unwrap().problems("1.2.3"), expected);
-    }
-
-    #[test]
-    fn a_complete_manifest_has_no_problem() {
-        check(|_| {}, &[]);
-    }
-
-    #[test]
-    fn what_a_registry_requires_is_named_where_it_is_missing() {
-        check(|it| it["description"] = Value::Null, &["a has no `description`"]);
-        check(|it| it["rust_version"] = Value::Null, &["a has no `rust-version`"]);
-        check(|it| it["keywords"] = json!([]), &["a needs one to five `keywords`"]);
-        check(|it| it["categories"] = json!(["1", "2", "3", "4", "5", "6"]), &["a needs one to five `categories`"]);
-    }
-
-    #[test]
-    fn a_dependency_on_an_earlier_version_or_on_none_is_a_problem() {
-        for requirement in ["*", "^1.2.2", "^1.2"] {
-            let problem =
-                format!("a requires b \"{requirement}\": write version = \"1.2.3\" in [workspace.dependencies]");
-            check(|it| it["dependencies"][1]["req"] = json!(requirement), &[&problem]);
-        }
-    }
-
-    #[test]
-    fn every_domain_crate_is_published_and_nothing_else() {
-        let workspace = Workspace::load().unwrap();
-        let packages = published(&workspace).unwrap();
-        let names: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
-        let expected = [
-            "longhaul-activity-log",
-            "longhaul-core",
-            "longhaul-handoff",
-            "longhaul-inject",
-            "longhaul-memory",
-            "longhaul-tracker",
-            "longhaul-transcript",
-        ];
-        assert_eq!(names, expected);
-        for package in packages {
-            assert_eq!(package.problems(&workspace.version), [""; 0]);
-        }
-    }
-}
+mod tests;

@@ -3,12 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use crate::arguments::WorkbenchTask;
 use crate::workspace::{Profile, Workspace};
@@ -43,13 +44,19 @@ pub fn cargo() -> Command {
     cargo
 }
 
+/// Returns what `cargo metadata` prints of the workspace with this manifest.
+pub(crate) fn metadata(manifest: &Path, options: &[&str]) -> Result<Value> {
+    let mut metadata = cargo();
+    metadata.args(["metadata", "--format-version", "1"]).args(options).arg("--manifest-path").arg(manifest);
+    serde_json::from_str(&output(&mut metadata)?).context("cannot read cargo metadata")
+}
+
 /// Returns an environment variable that is set and not empty.
 #[expect(clippy::disallowed_methods, reason = "xtask is a build tool: it has no Env to be passed")]
 pub fn var(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Returns the path of `name` on `PATH`.
 pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&var("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
@@ -95,11 +102,8 @@ pub fn feed(command: &mut Command, input: &[u8]) -> Result<String> {
 
 /// Runs a command with `input` on its standard input; returns its standard output, of any bytes.
 pub fn filter(command: &mut Command, input: Vec<u8>) -> Result<Vec<u8>> {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot start {}", line(command)))?;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", line(command)))?;
     let stdin = child.stdin.take();
     // Both sides of the pipe may be full.
     let writer = thread::spawn(move || stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&input)));

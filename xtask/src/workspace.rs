@@ -17,14 +17,8 @@ pub const PACKAGE: &str = "longhaul";
 /// The time for compilers that embed one in their output: 2000-01-01, as in the archive.
 const SOURCE_DATE: &str = "946684800";
 
-/// How executables are linked with the C library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Link {
-    /// The target's default.
-    Default,
-    /// Statically, with address randomisation.
-    Static,
-}
+/// Links the C library statically, with address randomisation.
+const STATIC: &str = "-Ctarget-feature=+crt-static";
 
 /// How executables are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,11 +46,7 @@ impl Profile {
     }
 
     fn folder(self) -> &'static str {
-        match self {
-            Self::Release => "release",
-            Self::Install => "quick-release",
-            Self::Dev => "debug",
-        }
+        if self == Self::Dev { "debug" } else { self.flag() }
     }
 }
 
@@ -76,11 +66,8 @@ impl Workspace {
     /// Reads them from `cargo metadata`.
     pub fn load() -> Result<Self> {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
-        let mut metadata = run::cargo();
-        metadata.args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"]).arg(manifest);
-        let metadata: Value =
-            serde_json::from_str(&run::output(&mut metadata)?).context("cannot read cargo metadata")?;
-        Self::from_metadata(&metadata).context("cargo metadata lacks an expected field")
+        Self::from_metadata(&run::metadata(&manifest, &["--no-deps"])?)
+            .context("cargo metadata lacks an expected field")
     }
 
     fn from_metadata(metadata: &Value) -> Option<Self> {
@@ -131,7 +118,6 @@ impl Workspace {
         self.build_to_ship_and_tell(profile, triple, &mut Progress::of(profile.builds()))
     }
 
-    /// Does the same as a part of a longer task.
     pub(crate) fn build_to_ship_and_tell(
         &self,
         profile: Profile,
@@ -144,7 +130,7 @@ impl Workspace {
         }
         let host = Self::host_triple()?;
         let triple = triple.unwrap_or(&host);
-        let link = if triple.ends_with("-linux-gnu") { Link::Static } else { Link::Default };
+        let link = triple.ends_with("-linux-gnu").then_some(STATIC);
         let folder = self.target.join("ship");
         let cargo = || -> Result<Command> {
             let mut cargo = run::cargo();
@@ -160,7 +146,7 @@ impl Workspace {
         progress.step("compile the command line")?;
         let mut build = self.command(cargo()?, "rustc", PACKAGE, &["--bin", COMMAND_LINE], profile, Some(triple));
         build.arg("--locked");
-        if link == Link::Static {
+        if link.is_some() {
             // The flag applies only to this executable; the crates are shared with the other build.
             build.args(["--", "-Ctarget-feature=-crt-static"]);
         }
@@ -180,7 +166,7 @@ impl Workspace {
     }
 
     /// Returns the compiler's flags, separated as `CARGO_ENCODED_RUSTFLAGS` requires.
-    fn ship_flags(&self, link: Link) -> Result<OsString> {
+    fn ship_flags(&self, link: Option<&str>) -> Result<OsString> {
         let cargo_home = run::var("CARGO_HOME").map(PathBuf::from);
         let cargo_home = cargo_home.or_else(|| run::var("HOME").map(|home| PathBuf::from(home).join(".cargo")));
         let cargo_home = cargo_home.context("no home directory: set CARGO_HOME or HOME")?;
@@ -188,15 +174,12 @@ impl Workspace {
             .map(|flags| flags.to_string_lossy().split_whitespace().map(OsString::from).collect())
             .unwrap_or_default();
         for (from, to) in [(cargo_home.as_path(), "/cargo"), (self.root.as_path(), "/longhaul")] {
-            let mut flag = OsString::from("--remap-path-prefix=");
-            flag.push(from);
-            flag.push("=");
-            flag.push(to);
-            flags.push(flag);
+            flags.push(
+                [OsStr::new("--remap-path-prefix="), from.as_os_str(), OsStr::new("="), OsStr::new(to)]
+                    .join(OsStr::new("")),
+            );
         }
-        if link == Link::Static {
-            flags.push("-Ctarget-feature=+crt-static".into());
-        }
+        flags.extend(link.map(OsString::from));
         Ok(flags.join(OsStr::new("\u{1f}")))
     }
 

@@ -8,12 +8,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
-use longhaul_core::{Env, Millis, one_line, short_session};
+use anyhow::{Context, Result, bail};
+use longhaul_core::hash::fnv1a;
+use longhaul_core::{Env, Millis, counted, one_line, short_session};
 use longhaul_inject::printable;
 use longhaul_runtime::git;
 use longhaul_snapshot_store::{
-    Blame, Depth, Error, Explanation, Origin, OriginKind, Place, Question, Told, blame, changed_lines, changed_paths,
+    Blame, Depth, Explanation, Origin, OriginKind, Place, Question, Told, blame, changed_lines, changed_paths,
     encoded_path, is_in_snapshots, reading_git, shown_path,
 };
 use longhaul_store::Store;
@@ -21,8 +22,8 @@ use serde_json::{Value, json};
 
 use super::memory::open_memory::Memory;
 use super::memory::render::when;
-use super::snapshots::{here, inside};
-use super::{Exit, out, paint};
+use super::snapshots::{failed, here, inside};
+use super::{out, paint};
 
 /// How much of a prompt stands before its lines.
 const PROMPT_CHARS: usize = 32;
@@ -75,7 +76,7 @@ pub(crate) struct WhyArgs {
     json: bool,
 }
 
-pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
+pub(crate) fn run(env: &Env, args: &Args) -> Result<()> {
     if let Some(format) = args.export {
         return export(env, format, &args.commit);
     }
@@ -117,30 +118,26 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     } else {
         show(env, &store, &found, range)?;
     }
-    Ok(Exit::Success)
+    Ok(())
 }
 
-pub(crate) fn why(env: &Env, args: &WhyArgs) -> Result<Exit> {
-    let explained = explain(env, &args.line)?;
-    if args.json {
-        out::json(&explained.to_json())?;
-    } else {
-        out::recorded_text(env, &explained.to_text(&|at| when(Millis(at))))?;
-    }
-    Ok(Exit::Success)
-}
-
-/// Explains the line that an argument names, as FILE:12.
-pub(super) fn explain(env: &Env, named: &OsStr) -> Result<Explanation> {
-    let (place, path, lines) = place_of(env, named)?;
+pub(crate) fn why(env: &Env, args: &WhyArgs) -> Result<()> {
+    let (place, path, lines) = place_of(env, &args.line)?;
     let Some((number, _)) = lines.filter(|(from, to)| from == to) else {
         bail!("name one line, such as {}:12", shown_path(&path))
     };
-    let store = store(env)?;
-    let found = ask(env, &store, &place, &path, Depth::WithBefore)?;
+    let explained = explain(env, &store(env)?, &place, &path, number)?;
+    if args.json {
+        return out::json(&explained.to_json());
+    }
+    out::recorded_text(env, &explained.to_text(&|at| when(Millis(at))))
+}
+
+fn explain(env: &Env, store: &Store, place: &Place, path: &[u8], number: usize) -> Result<Explanation> {
+    let found = ask(env, store, place, path, Depth::WithBefore)?;
     check_lines(&found, number)?;
-    let explained = found.explain(&store, number).map_err(failed)?;
-    explained.context("the file has fewer lines")
+    let problem = if number == 0 { "lines are counted from 1" } else { "the file has fewer lines" };
+    found.explain(store, number).map_err(failed)?.context(problem)
 }
 
 /// Explains a line of a file that snapshots hold: what they leave out, such as secrets, is not shown to an agent.
@@ -149,26 +146,18 @@ pub(super) fn explain_stored(env: &Env, file: &str, number: usize) -> Result<Exp
     let path = inside(&place, &[file.into()])?.pop().context("name a file")?;
     let store = store(env)?;
     if !is_in_snapshots(&store, &place, &path).map_err(failed)? {
-        bail!(
-            "no snapshot has {}: snapshots leave out ignored files and those that look like secrets",
-            shown_path(&path)
-        );
+        let file = shown_path(&path);
+        bail!("no snapshot has {file}: snapshots leave out ignored files and those that look like secrets");
     }
-    let found = ask(env, &store, &place, &path, Depth::WithBefore)?;
-    check_lines(&found, number)?;
-    found.explain(&store, number).map_err(failed)?.context("lines are counted from 1")
+    explain(env, &store, &place, &path, number)
 }
 
 fn check_lines(found: &Blame, from: usize) -> Result<()> {
     if from > found.lines.len().max(1) {
-        let lines = longhaul_core::counted(found.lines.len(), "line");
+        let lines = counted(found.lines.len(), "line");
         bail!("{} has only {lines}", shown_path(&found.path));
     }
     Ok(())
-}
-
-fn failed(error: Error) -> anyhow::Error {
-    anyhow!("{}", error.chain())
 }
 
 /// Opens the database, with the tool calls of running turns.
@@ -263,12 +252,10 @@ fn show(env: &Env, store: &Store, found: &Blame, range: std::ops::Range<usize>) 
 
 /// Returns what may have written a line of unknown origin, in a few words.
 fn candidates(store: &Store, origin: &Origin) -> String {
-    let name = |one: &Origin| {
-        let turn = one
-            .session
-            .as_deref()
-            .and_then(|session| store.turn_text(session, one.prompt_id.as_deref(), one.at).ok().flatten());
-        turn.map_or_else(|| one.kind.name().to_owned(), |turn| format!("P{}", turn.id))
+    let name = |origin: &Origin| {
+        let text = |session| store.turn_text(session, origin.prompt_id.as_deref(), origin.at).ok().flatten();
+        let turn = origin.session.as_deref().and_then(text);
+        turn.map_or_else(|| origin.kind.name().to_owned(), |turn| format!("P{}", turn.id))
     };
     origin.candidates.iter().map(name).collect::<Vec<_>>().join(" or ")
 }
@@ -278,7 +265,7 @@ fn candidates(store: &Store, origin: &Origin) -> String {
 /// The prompts of a commit, each with the lines of each file that come from it.
 type Prompts = BTreeMap<(String, String), (Origin, BTreeMap<Vec<u8>, Vec<usize>>)>;
 
-fn export(env: &Env, format: Export, rev: &str) -> Result<Exit> {
+fn export(env: &Env, format: Export, rev: &str) -> Result<()> {
     let place = here(env)?;
     let store = store(env)?;
     let git = reading_git(env, &place).map_err(failed)?;
@@ -299,22 +286,13 @@ fn export(env: &Env, format: Export, rev: &str) -> Result<Exit> {
     match format {
         Export::Notes => {
             let lines: usize = prompts.values().flat_map(|(_, files)| files.values()).map(Vec::len).sum();
-            out::message(&format!(
-                "Writes a note about {lines} lines of commit {} to refs/notes/ai of {}.",
-                &commit[..10],
-                place.tree.top.display()
-            ));
-            git::write_note(
-                &place.tree,
-                "refs/notes/ai",
-                &commit,
-                authorship_log(&commit, &prompts).as_bytes(),
-                GIT_NOTE,
-            )?;
+            let (short, top) = (&commit[..10], place.tree.top.display());
+            out::message(&format!("Writes a note about {lines} lines of commit {short} to refs/notes/ai of {top}."));
+            let note = authorship_log(&commit, &prompts);
+            Ok(git::write_note(&place.tree, "refs/notes/ai", &commit, note.as_bytes(), GIT_NOTE)?)
         }
-        Export::AgentTrace => out::json(&agent_trace(env, &git, &commit, &prompts)?)?,
+        Export::AgentTrace => out::json(&agent_trace(env, &git, &commit, &prompts)?),
     }
-    Ok(Exit::Success)
 }
 
 /// Returns lines as ranges, such as `1-4,9`.
@@ -332,17 +310,16 @@ fn ranges(lines: &[usize]) -> Vec<(usize, usize)> {
 /// Returns the note of a commit in the Git AI standard 3.0.0: the lines of each file, then JSON about the prompts.
 fn authorship_log(commit: &str, prompts: &Prompts) -> String {
     let id = |(session, prompt): &(String, String)| {
-        let hash = longhaul_core::hash::fnv1a(format!("{session}:{prompt}").bytes());
+        let hash = fnv1a(format!("{session}:{prompt}").bytes());
         format!("{hash:016x}")
     };
     let mut files: BTreeMap<&Vec<u8>, Vec<String>> = BTreeMap::new();
     let mut about = serde_json::Map::new();
     for (key, (origin, lines)) in prompts {
         for (path, lines) in lines {
-            let shown = ranges(lines)
-                .into_iter()
-                .map(|(from, to)| if from == to { from.to_string() } else { format!("{from}-{to}") });
-            files.entry(path).or_default().push(format!("  {} {}", id(key), shown.collect::<Vec<_>>().join(",")));
+            let range = |(from, to)| if from == to { format!("{from}") } else { format!("{from}-{to}") };
+            let shown: Vec<String> = ranges(lines).into_iter().map(range).collect();
+            files.entry(path).or_default().push(format!("  {} {}", id(key), shown.join(",")));
         }
         let total: usize = lines.values().map(Vec::len).sum();
         let agent = json!({ "tool": origin.agent(), "id": origin.session, "model": "unknown" });
@@ -367,36 +344,25 @@ fn agent_trace(env: &Env, git: &git::PrivateGit, commit: &str, prompts: &Prompts
             let all: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
             let range = |(from, to): (usize, usize)| {
                 let content = all.get(from - 1..to).unwrap_or_default().join(&b'\n');
-                let hash = longhaul_core::hash::fnv1a(content);
+                let hash = fnv1a(content);
                 json!({ "start_line": from, "end_line": to, "content_hash": format!("fnv1a:{hash:016x}") })
             };
             let ranges: Vec<Value> = ranges(lines).into_iter().map(range).collect();
             let related = json!([{ "type": "session", "url": format!("longhaul:session/{}", origin.session.as_deref().unwrap_or_default()) }]);
-            files
-                .entry(path)
-                .or_default()
-                .push(json!({ "contributor": { "type": "ai" }, "ranges": ranges, "related": related }));
+            let conversation = json!({ "contributor": { "type": "ai" }, "ranges": ranges, "related": related });
+            files.entry(path).or_default().push(conversation);
         }
     }
-    let files: Vec<Value> = files
-        .into_iter()
-        .map(|(path, conversations)| json!({ "path": encoded_path(path), "conversations": conversations }))
-        .collect();
-    let time = jiff::Timestamp::from_millisecond(env.now.0 as i64).unwrap_or_default();
+    let file = |(path, conversations): (&Vec<u8>, Vec<Value>)| json!({ "path": encoded_path(path), "conversations": conversations });
+    let files: Vec<Value> = files.into_iter().map(file).collect();
     // The same record of the same commit has the same id.
-    let (one, other) = (longhaul_core::hash::fnv1a(commit.bytes()), longhaul_core::hash::fnv1a(commit.bytes().rev()));
-    let id = format!(
-        "{:08x}-{:04x}-8{:03x}-8{:03x}-{:012x}",
-        one >> 32,
-        one >> 16 & 0xffff,
-        one & 0xfff,
-        other >> 52,
-        other & 0xffff_ffff_ffff
-    );
+    let (start, end) = (fnv1a(commit.bytes()), fnv1a(commit.bytes().rev()));
+    let start = format!("{:08x}-{:04x}-8{:03x}", start >> 32, start >> 16 & 0xffff, start & 0xfff);
+    let id = format!("{start}-8{:03x}-{:012x}", end >> 52, end & 0xffff_ffff_ffff);
     Ok(json!({
         "version": "0.1.0",
         "id": id,
-        "timestamp": time.to_string(),
+        "timestamp": paint::utc_time(env.now),
         "vcs": { "type": git::NAME, "revision": commit },
         "tool": { "name": "longhaul", "version": env!("CARGO_PKG_VERSION") },
         "files": files,

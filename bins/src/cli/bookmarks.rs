@@ -4,21 +4,19 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use longhaul_activity_log::LogLine;
-use longhaul_core::{Env, SessionId, short_session};
+use longhaul_core::{Env, Millis, SessionId, short_session};
 use longhaul_inject::{Terminal, TypeWhen, printable};
 use longhaul_runtime::{ActivityLog, Home, Order, Outcome, Receipt, SessionRecord, inject, waiting_times};
-use longhaul_snapshot_store::ChangeCount;
-use longhaul_snapshot_store::{counts, stored_git};
+use longhaul_snapshot_store::{ChangeCount, counts, stored_git};
 use longhaul_store::{Bookmark, Snapshot, SnapshotKind, Store, from_host};
 use serde_json::json;
 
 use super::memory::open_memory::Memory;
+use super::out;
+use super::paint::{self, local_time, utc_time};
 use super::sessions::{only_one, only_running};
 use super::snapshots::{DOING, NOTHING_BEFORE, doing_at};
-use super::{Exit, out, paint};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -30,7 +28,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<()> {
     let home = Home::of(env)?;
     // With the tool calls of running turns, which say what was done last.
     let store = Memory::of(env)?.existing()?;
@@ -47,33 +45,31 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         Some(store) => Snapshots::of(&home, store, args.session.as_deref(), &bookmarks)?,
         None => Snapshots::default(),
     };
-    if args.json {
-        let rows =
-            bookmarks.iter().zip(&doing).map(|(bookmark, doing)| to_json(bookmark, doing.as_deref(), &snapshots));
-        out::json(&rows.collect::<Vec<_>>())?;
-    } else if bookmarks.is_empty() {
-        out::message(match args.session {
-            Some(_) => "No bookmarks in that session.",
-            None => {
-                "No bookmarks yet. They are set automatically in long turns; `longhaul bookmark NOTE` sets one now."
-            }
-        });
-    } else {
-        for line in table(&bookmarks, doing, &snapshots) {
-            out::line(&line)?;
-        }
-    }
-    Ok(Exit::Success)
+    let none = match args.session {
+        Some(_) => "No bookmarks in that session.",
+        None => "No bookmarks yet. They are set automatically in long turns; `longhaul bookmark NOTE` sets one now.",
+    };
+    let rows: Vec<(Bookmark, Option<String>)> = bookmarks.into_iter().zip(doing).collect();
+    out::list(
+        args.json,
+        &rows,
+        |row| to_json(row, &snapshots),
+        none,
+        || {
+            let header = ["TIME", "SESSION", "COMMIT", "CONTEXT", "SNAPSHOT", "CHANGED", DOING, "NOTE"];
+            paint::table(header, rows.iter().map(|shown| row(shown, &snapshots)), &[3, 4])
+        },
+    )
 }
 
-fn to_json(bookmark: &Bookmark, doing: Option<&str>, snapshots: &Snapshots) -> serde_json::Value {
+fn to_json((bookmark, doing): &(Bookmark, Option<String>), snapshots: &Snapshots) -> serde_json::Value {
     let snapshot = snapshots.by_event.get(&event(bookmark));
     let changed = snapshots.changed.get(&bookmark.id);
     json!({
         "id": bookmark.id,
         "session": bookmark.session,
         "host": bookmark.host,
-        "created_at": timestamp(bookmark).to_string(),
+        "created_at": utc_time(Millis(bookmark.created_at)),
         "created_at_ms": bookmark.created_at,
         "prompt_id": bookmark.prompt_id,
         "note": bookmark.note,
@@ -82,9 +78,9 @@ fn to_json(bookmark: &Bookmark, doing: Option<&str>, snapshots: &Snapshots) -> s
         "git_commit": bookmark.git_commit,
         "git_dirty": bookmark.git_dirty,
         "context_tokens": bookmark.context_tokens,
-        "snapshot": snapshot.filter(|one| one.commit.is_some()).map(|one| one.id),
+        "snapshot": snapshot.filter(|snapshot| snapshot.commit.is_some()).map(|snapshot| snapshot.id),
         "changed": changed.map(|count| json!({ "files": count.files, "added": count.added, "removed": count.removed })),
-        "no_snapshot": snapshot.and_then(|one| one.skipped.as_deref()),
+        "no_snapshot": snapshot.and_then(|snapshot| snapshot.skipped.as_deref()),
     })
 }
 
@@ -101,8 +97,9 @@ struct Snapshots {
 
 impl Snapshots {
     fn of(home: &Home, store: &Store, session: Option<&str>, bookmarks: &[Bookmark]) -> anyhow::Result<Self> {
-        let snapshots = store.snapshots(session)?.into_iter().filter(|one| one.kind == SnapshotKind::Bookmark);
-        let by_event: HashMap<_, _> = snapshots.map(|one| ((one.session.clone(), one.created_at), one)).collect();
+        let snapshots = store.snapshots(session)?.into_iter().filter(|taken| taken.kind == SnapshotKind::Bookmark);
+        let by_event: HashMap<_, _> =
+            snapshots.map(|taken| ((taken.session.clone(), taken.created_at), taken)).collect();
         // Those of one session and work tree follow one another.
         let mut before: HashMap<(&str, &str), &str> = HashMap::new();
         let mut pairs: HashMap<&str, Vec<Pair>> = HashMap::new();
@@ -141,16 +138,8 @@ fn event(bookmark: &Bookmark) -> (String, u64) {
     (bookmark.session.clone(), bookmark.created_at)
 }
 
-/// Returns the bookmarks as a table.
-fn table(bookmarks: &[Bookmark], doing: Vec<Option<String>>, snapshots: &Snapshots) -> Vec<String> {
-    let header = ["TIME", "SESSION", "COMMIT", "CONTEXT", "SNAPSHOT", "CHANGED", DOING, "NOTE"].map(str::to_owned);
-    let rows = bookmarks.iter().zip(doing).map(|(bookmark, doing)| row(bookmark, doing, snapshots));
-    let rows: Vec<[String; 8]> = std::iter::once(header).chain(rows).collect();
-    paint::columns(&rows, &[3, 4])
-}
-
-fn row(bookmark: &Bookmark, doing: Option<String>, snapshots: &Snapshots) -> [String; 8] {
-    let time = timestamp(bookmark).to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string();
+fn row((bookmark, doing): &(Bookmark, Option<String>), snapshots: &Snapshots) -> [String; 8] {
+    let time = local_time(Millis(bookmark.created_at));
     let host = bookmark.host.as_ref().map(|host| format!(" {}", printable(&from_host(host)))).unwrap_or_default();
     let session = format!("{}{host}", short_session(&bookmark.session));
     let dirty = if bookmark.git_dirty == Some(true) { "+" } else { "" };
@@ -158,11 +147,7 @@ fn row(bookmark: &Bookmark, doing: Option<String>, snapshots: &Snapshots) -> [St
     let context = bookmark.context_tokens.map_or("-".to_owned(), |tokens| format!("{}k", tokens.div_ceil(1000)));
     let [number, changed] = snapshots.columns(bookmark);
     let note = printable(bookmark.note.as_deref().unwrap_or_default());
-    [time, session, commit, context, number, changed, doing.unwrap_or_default(), note]
-}
-
-fn timestamp(bookmark: &Bookmark) -> Timestamp {
-    i64::try_from(bookmark.created_at).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default()
+    [time, session, commit, context, number, changed, doing.clone().unwrap_or_default(), note]
 }
 
 /// The maximum length of a note, in characters.
@@ -178,12 +163,12 @@ pub(crate) struct BookmarkArgs {
     session: Option<String>,
 }
 
-pub(crate) fn bookmark(env: &Env, args: &BookmarkArgs) -> anyhow::Result<Exit> {
+pub(crate) fn bookmark(env: &Env, args: &BookmarkArgs) -> anyhow::Result<()> {
     let home = Home::of(env)?;
     let record = find_session(env, &home, args.session.as_deref())?;
     let note = set(env, &home, &record, &args.note.join(" "))?;
     out::message(&format!("Bookmark set in session {}: {note}", record.session));
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// Types a bookmark into a session and waits until it is confirmed. Returns the note without control characters.

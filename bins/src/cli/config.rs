@@ -8,6 +8,7 @@ use longhaul_core::config::{
     Explained, Explanation, Origin, Setting, Trust, Verdict, explain, with_setting, without_setting,
 };
 use longhaul_core::{Config, Env};
+use longhaul_inject::printable;
 use longhaul_runtime::Home;
 use longhaul_runtime::project_file::{
     Consent, GOES_ON, PROJECT_FILE, ProjectFile, TrustedNow, distrust, switches_on, trusted_projects,
@@ -20,11 +21,24 @@ use super::{Exit, out};
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     /// Print the configuration that applies in this folder, and where each value comes from
-    Show(ShowArgs),
+    Show {
+        /// Print a JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Set one value in the configuration file, such as `bookmarks.thresholds.min_tool_calls 20`; everything else in it stays
-    Set(SetArgs),
+    Set {
+        /// The key, as `longhaul config show` lists it
+        key: String,
+        /// The value: a number, true, false, a text, or JSON
+        #[arg(allow_negative_numbers = true)]
+        value: String,
+    },
     /// Remove one value from the configuration file, so that its default is in force
-    Unset(UnsetArgs),
+    Unset {
+        /// The key, as `longhaul config show` lists it
+        key: String,
+    },
     /// Print the path of the configuration file, whether or not it exists
     Path,
     /// Print the JSON Schema of the configuration file
@@ -34,26 +48,24 @@ pub(crate) enum Command {
     /// Trust the .claude/longhaul.json of a project until its content changes
     Trust(TrustArgs),
     /// Stop trusting the .claude/longhaul.json of a project
-    Untrust(UntrustArgs),
+    Untrust {
+        /// The folder of the project; by default the current one
+        folder: Option<PathBuf>,
+    },
 }
 
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
-        Command::Show(args) => show(env, &args),
-        Command::Set(args) => set(env, &args),
-        Command::Unset(args) => unset(env, &args),
-        Command::Path => {
-            out::line(&config_path(env)?.display().to_string())?;
-            Ok(Exit::Success)
-        }
-        Command::Schema => {
-            out::json(&Config::json_schema())?;
-            Ok(Exit::Success)
-        }
-        Command::Check => check(env),
-        Command::Trust(args) => trust(env, &args),
-        Command::Untrust(args) => withdraw(env, &args),
+        Command::Show { json } => show(env, json)?,
+        Command::Set { key, value } => set(env, &key, &value)?,
+        Command::Unset { key } => return unset(env, &key),
+        Command::Path => out::line(&config_path(env)?.display().to_string())?,
+        Command::Schema => out::json(&Config::json_schema())?,
+        Command::Check => return check(env),
+        Command::Trust(args) => trust(env, &args)?,
+        Command::Untrust { folder } => return withdraw(env, folder.as_deref()),
     }
+    Ok(Exit::Success)
 }
 
 fn config_path(env: &Env) -> anyhow::Result<&Path> {
@@ -75,7 +87,7 @@ fn check(env: &Env) -> anyhow::Result<Exit> {
     let text = longhaul_runtime::config_text(env)?;
     let (own, warnings) = text.map_or_else(Default::default, |text| Config::from_json(&text));
     for warning in &warnings {
-        out::line(&longhaul_inject::printable(&warning.to_string()))?;
+        out::line(&printable(&warning.to_string()))?;
     }
     let mut problems = warnings.len();
     out::message(&format!("{}: {}", path.display(), verdict(problems, path.exists())));
@@ -106,14 +118,7 @@ fn verdict(problems: usize, exists: bool) -> String {
     }
 }
 
-#[derive(clap::Args)]
-pub(crate) struct ShowArgs {
-    /// Print a JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-fn show(env: &Env, args: &ShowArgs) -> anyhow::Result<Exit> {
+fn show(env: &Env, as_json: bool) -> anyhow::Result<()> {
     let home = Home::of(env)?;
     let own = longhaul_runtime::config_text(env)?;
     let file = ProjectFile::read(&project_folder(env, None)?);
@@ -122,17 +127,16 @@ fn show(env: &Env, args: &ShowArgs) -> anyhow::Result<Exit> {
     for warning in &explanation.warnings {
         out::message(&format!("longhaul: {warning}"));
     }
-    if args.json {
-        out::json(&as_json(env, &explanation, file.as_ref(), consent))?;
-    } else {
-        print_settings(env, &explanation)?;
-        out::message(&format!("user: {}", config_path(env)?.display()));
-        if let Some(file) = &file {
-            let path = file.folder.join(PROJECT_FILE);
-            out::message(&format!("project: {}: {}", path.display(), about(&explanation, consent)));
-        }
+    if as_json {
+        return out::json(&to_json(env, &explanation, file.as_ref(), consent));
     }
-    Ok(Exit::Success)
+    print_settings(env, &explanation)?;
+    out::message(&format!("user: {}", config_path(env)?.display()));
+    if let Some(file) = &file {
+        let path = file.folder.join(PROJECT_FILE);
+        out::message(&format!("project: {}: {}", path.display(), about(&explanation, consent)));
+    }
+    Ok(())
 }
 
 fn print_settings(env: &Env, explanation: &Explanation) -> anyhow::Result<()> {
@@ -213,7 +217,7 @@ fn about(explanation: &Explanation, consent: Consent) -> String {
     }
 }
 
-fn as_json(env: &Env, explanation: &Explanation, file: Option<&ProjectFile>, consent: Consent) -> Value {
+fn to_json(env: &Env, explanation: &Explanation, file: Option<&ProjectFile>, consent: Consent) -> Value {
     let values = explanation.values.iter().map(|value| {
         json!({
             "key": value.key,
@@ -243,40 +247,24 @@ fn as_json(env: &Env, explanation: &Explanation, file: Option<&ProjectFile>, con
     })
 }
 
-#[derive(clap::Args)]
-pub(crate) struct SetArgs {
-    /// The key, as `longhaul config show` lists it
-    key: String,
-    /// The value: a number, true, false, a text, or JSON
-    #[arg(allow_negative_numbers = true)]
-    value: String,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct UnsetArgs {
-    /// The key, as `longhaul config show` lists it
-    key: String,
-}
-
-fn set(env: &Env, args: &SetArgs) -> anyhow::Result<Exit> {
+fn set(env: &Env, key: &str, value: &str) -> anyhow::Result<()> {
     let path = config_path(env)?;
     let in_force = RefCell::new(Value::Null);
     change(path, |text| {
-        let (new, value) = with_setting(text, &args.key, &args.value)?;
+        let (new, value) = with_setting(text, key, value)?;
         in_force.replace(value);
         Ok((text != Some(&new)).then_some(new))
     })?;
-    out::text(&format!("{} = {}", args.key, in_force.into_inner()))?;
-    Ok(Exit::Success)
+    out::text(&format!("{key} = {}", in_force.into_inner()))
 }
 
-fn unset(env: &Env, args: &UnsetArgs) -> anyhow::Result<Exit> {
+fn unset(env: &Env, key: &str) -> anyhow::Result<Exit> {
     let path = config_path(env)?;
-    if !change(path, |text| without_setting(text, &args.key))? {
-        out::message(&format!("{} is not set in {}: its default is in force", args.key, path.display()));
+    if !change(path, |text| without_setting(text, key))? {
+        out::message(&format!("{key} is not set in {}: its default is in force", path.display()));
         return Ok(Exit::Problem);
     }
-    out::message(&format!("{} has its default again.", args.key));
+    out::message(&format!("{key} has its default again."));
     Ok(Exit::Success)
 }
 
@@ -300,13 +288,7 @@ pub(crate) struct TrustArgs {
     json: bool,
 }
 
-#[derive(clap::Args)]
-pub(crate) struct UntrustArgs {
-    /// The folder of the project; by default the current one
-    folder: Option<PathBuf>,
-}
-
-fn trust(env: &Env, args: &TrustArgs) -> anyhow::Result<Exit> {
+fn trust(env: &Env, args: &TrustArgs) -> anyhow::Result<()> {
     let home = Home::of(env)?;
     if args.list {
         return list(&home, args.json);
@@ -332,11 +314,11 @@ fn trust(env: &Env, args: &TrustArgs) -> anyhow::Result<Exit> {
         })?;
     }
     out::message(&format!("Trusted in {} until the file changes.", file.folder.display()));
-    Ok(Exit::Success)
+    Ok(())
 }
 
-fn withdraw(env: &Env, args: &UntrustArgs) -> anyhow::Result<Exit> {
-    let folder = project_folder(env, args.folder.as_deref())?;
+fn withdraw(env: &Env, folder: Option<&Path>) -> anyhow::Result<Exit> {
+    let folder = project_folder(env, folder)?;
     if !distrust(&Home::of(env)?, &folder)? {
         out::message(&format!("{} was not trusted: `longhaul config trust --list` shows what is", folder.display()));
         return Ok(Exit::Problem);
@@ -345,23 +327,19 @@ fn withdraw(env: &Env, args: &UntrustArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn list(home: &Home, as_json: bool) -> anyhow::Result<Exit> {
+fn list(home: &Home, as_json: bool) -> anyhow::Result<()> {
     let state = |now: TrustedNow| match now {
         TrustedNow::Unchanged => "trusted",
         TrustedNow::Changed => "changed",
         TrustedNow::Gone => "gone",
     };
     let trusted = trusted_projects(home);
-    if as_json {
-        let rows = trusted.iter().map(|(folder, at, now)| json!({ "folder": folder, "at": at, "state": state(*now) }));
-        out::json(&rows.collect::<Vec<_>>())?;
-        return Ok(Exit::Success);
-    }
-    for (folder, _, now) in &trusted {
-        out::text(&format!("{:<8} {}", state(*now), folder.display()))?;
-    }
-    if trusted.is_empty() {
-        out::message("No project is trusted.");
-    }
-    Ok(Exit::Success)
+    let json =
+        |(folder, at, now): &(PathBuf, u64, TrustedNow)| json!({ "folder": folder, "at": at, "state": state(*now) });
+    out::list(as_json, &trusted, json, "No project is trusted.", || {
+        let line = |(folder, _, now): &(PathBuf, u64, TrustedNow)| {
+            printable(&format!("{:<8} {}", state(*now), folder.display()))
+        };
+        trusted.iter().map(line).collect()
+    })
 }

@@ -4,14 +4,14 @@
 use anyhow::{Context, bail};
 use longhaul_core::{Env, short_session};
 use longhaul_handoff::continuation::State;
-use longhaul_handoff::{date_of, time_of};
 use longhaul_inject::printable;
 use longhaul_runtime::bridge::{BridgeEvent, handle};
 use longhaul_runtime::continuation::decide_by_hand;
-use longhaul_runtime::{Home, read_stdin, utc_offset_seconds, waiting_times};
+use longhaul_runtime::{Home, read_stdin, waiting_times};
 use longhaul_store::{Chain, ChainStep, Store};
 use serde_json::{Value, json};
 
+use super::paint::local_time;
 use super::{Exit, out, paint};
 
 /// How many chains and how many steps are shown.
@@ -50,15 +50,14 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Status { json } => {
             let chains = store.map_or_else(|| Ok(Vec::new()), |store| store.chains(CHAINS))?;
-            show(&chains, json)?;
+            out::list(json, &chains, chain_json, NONE, || table(&chains))?;
             // Only the newest chain counts: older failures are history.
             let failed = chains.first().is_some_and(|chain| chain.plan.state == State::Failed);
-            Ok(if failed { Exit::Problem } else { Exit::Success })
+            return Ok(if failed { Exit::Problem } else { Exit::Success });
         }
         Command::Log { json } => {
             let steps = store.map_or_else(|| Ok(Vec::new()), |store| store.steps(STEPS))?;
-            log(&steps, json)?;
-            Ok(Exit::Success)
+            out::list(json, &steps, step_json, NONE, || steps.iter().map(step_line).collect())?;
         }
         Command::Resume(which) => {
             let fit = |chain: &Chain| chain.plan.is_stuck() || chain.plan.waits_for_typing();
@@ -74,15 +73,14 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
                 short_session(&chain.plan.session),
                 chain.plan.state
             ));
-            Ok(Exit::Success)
         }
         Command::Cancel(which) => {
             let chain = find(store, which.session.as_deref(), |chain| chain.plan.state.is_open(), "is running")?;
             let chain = decide_by_hand(env, false, chain.id)?.context("the chain does not exist any more")?;
             out::message(&format!("Session {}: {}.", short_session(&chain.plan.session), chain.plan.state));
-            Ok(Exit::Success)
         }
     }
+    Ok(Exit::Success)
 }
 
 /// Finds the newest chain that matches `prefix` and is `fit`.
@@ -101,15 +99,10 @@ fn find(store: Option<Store>, prefix: Option<&str>, fit: impl Fn(&Chain) -> bool
     }
 }
 
-fn show(chains: &[Chain], json: bool) -> anyhow::Result<()> {
-    if json {
-        let rows: Vec<Value> = chains.iter().map(chain_json).collect();
-        return out::json(&rows);
-    }
-    if chains.is_empty() {
-        out::message("No session has been continued yet.");
-    }
-    let header = ["SINCE", "SESSION", "STATE", "ROUND", "PROJECT", "REASON"].map(str::to_owned);
+/// The message if there is nothing to list.
+const NONE: &str = "No session has been continued yet.";
+
+fn table(chains: &[Chain]) -> Vec<String> {
     let rows = chains.iter().map(|chain| {
         let plan = &chain.plan;
         let state = if plan.paused { format!("{} (paused)", plan.state) } else { plan.state.to_string() };
@@ -117,13 +110,9 @@ fn show(chains: &[Chain], json: bool) -> anyhow::Result<()> {
         let round = format!("{}{tries}", plan.round);
         let project = printable(&chain.project_path);
         let session = short_session(&plan.session).to_owned();
-        [when(plan.since), session, state, round, project, printable(&plan.reason)]
+        [local_time(plan.since), session, state, round, project, printable(&plan.reason)]
     });
-    let rows: Vec<[String; 6]> = std::iter::once(header).chain(rows).collect();
-    for line in paint::columns(&rows, &[]).iter().filter(|_| !chains.is_empty()) {
-        out::line(line)?;
-    }
-    Ok(())
+    paint::table(["SINCE", "SESSION", "STATE", "ROUND", "PROJECT", "REASON"], rows, &[])
 }
 
 fn chain_json(chain: &Chain) -> Value {
@@ -142,42 +131,24 @@ fn chain_json(chain: &Chain) -> Value {
     })
 }
 
-fn log(steps: &[ChainStep], json: bool) -> anyhow::Result<()> {
-    if json {
-        let row = |step: &ChainStep| {
-            json!({
-                "at_ms": step.at.0,
-                "chain": step.chain.0,
-                "session": step.session,
-                "round": step.round,
-                "state": step.state,
-                "attempt": step.attempt,
-                "deadline_ms": step.deadline.0,
-                "reason": step.reason,
-            })
-        };
-        return out::json(&steps.iter().map(row).collect::<Vec<_>>());
-    }
-    if steps.is_empty() {
-        out::message("No session has been continued yet.");
-    }
-    for step in steps {
-        let session = short_session(&step.session);
-        out::line(&format!(
-            "{}  chain {}  round {}  {session}  {:9}  {}",
-            when(step.at),
-            step.chain,
-            step.round,
-            State::from_name(&step.state).map_or_else(|| step.state.clone(), |state| state.to_string()),
-            step.reason
-        ))?;
-    }
-    Ok(())
+fn step_json(step: &ChainStep) -> Value {
+    json!({
+        "at_ms": step.at.0,
+        "chain": step.chain.0,
+        "session": step.session,
+        "round": step.round,
+        "state": step.state,
+        "attempt": step.attempt,
+        "deadline_ms": step.deadline.0,
+        "reason": step.reason,
+    })
 }
 
-fn when(at: longhaul_core::Millis) -> String {
-    let offset = utc_offset_seconds(at);
-    format!("{} {}", date_of(at, offset), time_of(at, offset))
+fn step_line(step: &ChainStep) -> String {
+    let ChainStep { at, chain, session, round, state, reason, .. } = step;
+    let state = State::from_name(state).map_or_else(|| state.clone(), |state| state.to_string());
+    let (at, session, reason) = (local_time(*at), short_session(session), printable(reason));
+    format!("{at}  chain {chain}  round {round}  {session}  {state:9}  {reason}")
 }
 
 #[derive(clap::Args)]
@@ -187,12 +158,11 @@ pub(crate) struct BridgeArgs {
 }
 
 /// Prints what the module should do, as one line of JSON.
-pub(crate) fn answer_bridge(env: &Env, args: &BridgeArgs) -> anyhow::Result<Exit> {
+pub(crate) fn answer_bridge(env: &Env, args: &BridgeArgs) -> anyhow::Result<()> {
     let Some(event) = BridgeEvent::ALL.into_iter().find(|event| event.as_str() == args.event) else {
         let known: Vec<&str> = BridgeEvent::ALL.map(BridgeEvent::as_str).to_vec();
         bail!("no such event: {:?}; use one of {}", args.event, known.join(", "));
     };
     let input = read_stdin(waiting_times::COMMAND_INPUT).unwrap_or_default();
-    out::line(&handle(env, event, &input).to_string())?;
-    Ok(Exit::Success)
+    out::line(&handle(env, event, &input).to_string())
 }

@@ -12,8 +12,8 @@ use longhaul_runtime::cost::{AllUsage, transcript_folders, usage_files};
 use longhaul_runtime::{local_days, midnight};
 use serde_json::{Value, json};
 
+use super::paint::{self, fit, tokens};
 use super::{Exit, out};
-use crate::cli::paint::{columns, fit, tokens};
 
 /// The maximum number of files that are named in messages.
 const MAX_NAMED: usize = 5;
@@ -47,13 +47,13 @@ enum Group {
     Session,
 }
 
-impl Group {
-    fn by(self) -> By {
-        match self {
-            Self::Day => By::Day,
-            Self::Project => By::Project,
-            Self::Model => By::Model,
-            Self::Session => By::Session,
+impl From<Group> for By {
+    fn from(group: Group) -> Self {
+        match group {
+            Group::Day => Self::Day,
+            Group::Project => Self::Project,
+            Group::Model => Self::Model,
+            Group::Session => Self::Session,
         }
     }
 }
@@ -63,7 +63,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let (config, _) = longhaul_runtime::config(env)?;
     let usage = read(env, args, since)?;
     let filter = Filter { since, project: None };
-    let report = usage.ledger.report(args.by.by(), &Prices::new(&config.models.prices), &filter, local_days());
+    let report = usage.ledger.report(args.by.into(), &Prices::new(&config.models.prices), &filter, local_days());
     for (path, error) in usage.failed.iter().take(MAX_NAMED) {
         out::message(&format!("longhaul: cannot read {}: {error}", path.display()));
     }
@@ -81,9 +81,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
             }
         });
     } else {
-        for line in lines(args.by.by(), &report) {
-            out::line(&line)?;
-        }
+        out::lines(&lines(args.by.into(), &report))?;
     }
     Ok(if usage.failed.is_empty() { Exit::Success } else { Exit::Problem })
 }
@@ -156,9 +154,6 @@ fn ago(text: &str, now: Millis, today: Date) -> Option<Millis> {
 /// The maximum width of the name of a group.
 const MAX_NAME: usize = 40;
 
-/// The columns with numbers.
-const NUMBERS: [usize; 7] = [1, 2, 3, 4, 5, 6, 7];
-
 /// Returns the lines of the table, with a heading that marks the numbers as an estimate.
 pub(crate) fn lines(by: By, report: &Report) -> Vec<String> {
     let heading = match by {
@@ -167,15 +162,13 @@ pub(crate) fn lines(by: By, report: &Report) -> Vec<String> {
         By::Model => "MODEL",
         By::Session => "SESSION",
     };
-    let headings = [heading, "REQUESTS", "INPUT", "OUTPUT", "CACHE WRITE", "CACHE READ", "TOKENS", "COST"];
-    let mut rows = vec![headings.map(str::to_owned)];
-    rows.extend(report.rows.iter().map(|row| cells(&name(by, row), &row.sum)));
-    rows.push(cells("total", &report.total));
+    let header = [heading, "REQUESTS", "INPUT", "OUTPUT", "CACHE WRITE", "CACHE READ", "TOKENS", "COST"];
+    let rows = report.rows.iter().map(|row| cells(&name(by, row), &row.sum));
     let mut lines = vec![
         format!("Estimate by the prices of the Claude API of {PRICES_DATE}; a subscription is not paid by tokens."),
         String::new(),
     ];
-    lines.extend(columns(&rows, &NUMBERS));
+    lines.extend(paint::table(header, rows.chain([cells("total", &report.total)]), &[1, 2, 3, 4, 5, 6, 7]));
     if !report.unknown_models.is_empty() {
         let models: Vec<String> = report.unknown_models.iter().map(|model| shown(model)).collect();
         lines.push(String::new());
@@ -218,43 +211,4 @@ fn cost(sum: &Sum) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use longhaul_core::Millis;
-    use longhaul_core::clock::Date;
-    use longhaul_runtime::{local_days, midnight};
-
-    use super::parse;
-
-    const NOW: Millis = Millis(1_794_700_000_000);
-
-    #[track_caller]
-    fn check(text: &str, days_ago: i64) {
-        let today = local_days()(NOW);
-        let day = (0..days_ago).fold(today, |date: Date, _| date.yesterday());
-        assert_eq!(parse(text, NOW).unwrap(), midnight(day), "{text}");
-    }
-
-    #[test]
-    fn days_are_whole_and_today_is_one_of_them() {
-        check("today", 0);
-        check("1d", 0);
-        check("yesterday", 1);
-        check("7d", 6);
-        check("2w", 13);
-        check(&local_days()(NOW).yesterday().to_string(), 1);
-    }
-
-    #[test]
-    fn hours_count_back_from_now() {
-        assert_eq!(parse("12h", NOW).unwrap(), Millis(NOW.0 - 12 * 3_600_000));
-        assert_eq!(parse("100000h", Millis(5)).unwrap(), Millis(0));
-    }
-
-    #[test]
-    fn anything_else_is_an_error_that_shows_what_to_write() {
-        for text in ["", "d", "0d", "-1d", "7", "7x", "7é", "1e3d", "100001d", "2026-13-01", "99999999999999999999d"] {
-            let error = parse(text, NOW).unwrap_err().to_string();
-            assert!(error.contains("write 2026-01-31"), "{text}: {error}");
-        }
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use longhaul_core::{Env, counted};
 use longhaul_runtime::{Home, Shell};
-use longhaul_setup::doctor::{Facts, Finding, Level, SessionFacts, about, judge};
+use longhaul_setup::doctor::{Finding, Level, SessionFacts, about, examine};
 
 use super::{Exit, out};
 
@@ -34,7 +34,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
 fn everything(env: &Env) -> anyhow::Result<Vec<Finding>> {
     let exe = std::env::current_exe().context("cannot find the path of this executable")?;
     let folder = std::env::current_dir().context("the current folder does not exist any more: run this in another")?;
-    Ok(judge(&Facts::collect(env, &Shell::read(), &exe, &folder)?))
+    Ok(examine(env, &Shell::read(), &exe, &folder)?)
 }
 
 fn sessions(env: &Env, prefix: &str) -> anyhow::Result<Vec<Finding>> {

@@ -5,12 +5,14 @@ use anyhow::{Context, bail};
 use longhaul_core::text::CONTEXT_CHARS;
 use longhaul_core::{Config, Env, Millis, SessionId, counted, short_session};
 use longhaul_handoff::{BatonTrigger, Date, TimeQuery, TimeQueryError, date_of, parse_time_query, time_of};
+use longhaul_inject::printable;
 use longhaul_runtime::compaction::{CompactedTurn, compaction_facts, compaction_footer};
 use longhaul_runtime::handoff::{Handover, Project, catch_up, render_session};
 use longhaul_runtime::{Home, midnight, utc_offset_seconds};
 use longhaul_store::{Detail, Injection, Session, Store, Turn, WRITTEN, Within};
 use serde_json::json;
 
+use super::paint::local_time;
 use super::sessions::only_one;
 use super::{Exit, out};
 
@@ -46,7 +48,7 @@ pub(crate) struct Which {
     session: Option<String>,
 }
 
-pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
+pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<()> {
     let Some(store) = Home::of(env)?.existing_store()? else { bail!("nothing is recorded yet") };
     let (config, _) = longhaul_runtime::config(env)?;
     let here = std::env::current_dir().ok();
@@ -73,7 +75,11 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
                 rendered.omitted
             ));
         }
-        Command::Log { json } => show_log(&store.injections(LOG_LINES)?, json)?,
+        Command::Log { json } => {
+            let lines = store.injections(LOG_LINES)?;
+            let none = "No baton was written and nothing was passed on yet.";
+            out::list(json, &lines, injection_json, none, || lines.iter().map(injection_line).collect())?;
+        }
         Command::Write(which) => {
             let session = find(&store, &project, which.session.as_deref())?;
             // Process 0: any session of the project may take the baton.
@@ -88,10 +94,10 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
             out::message(&format!("{what} in {}. A later /clear still passes its session on.", project.path));
         }
     }
-    Ok(Exit::Success)
+    Ok(())
 }
 
-fn show_compaction(store: &Store, session: &Session, config: &Config) -> anyhow::Result<Exit> {
+fn show_compaction(store: &Store, session: &Session, config: &Config) -> anyhow::Result<()> {
     let facts = compaction_facts(store, session, CompactedTurn::default())?;
     let given = facts.render(CONTEXT_CHARS, &compaction_footer(store, &session.session)?);
     if given.text.is_empty() {
@@ -107,7 +113,7 @@ fn show_compaction(store: &Store, session: &Session, config: &Config) -> anyhow:
     if !config.handoff.enabled {
         out::message("It is not given back, because handoff.enabled is false.");
     }
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// Finds the session that is named, or else the project's newest session with a turn.
@@ -115,60 +121,38 @@ pub(crate) fn find(store: &Store, project: &Project, prefix: Option<&str>) -> an
     if let Some(prefix) = prefix {
         return only_one(prefix, store.sessions_like(prefix)?, |session| &session.session);
     }
-    let mut newest = None;
     for session in store.sessions_of(&project.key)? {
         if session.prompts > 0 || store.has_turns(&session.session)? {
-            newest = Some(session);
-            break;
+            return Ok(session);
         }
     }
-    newest.with_context(|| format!("no session is recorded in {}: name one with --session ID", project.path))
+    bail!("no session is recorded in {}: name one with --session ID", project.path)
 }
 
-fn show_log(lines: &[Injection], json: bool) -> anyhow::Result<()> {
-    if json {
-        let rows: Vec<_> = lines
-            .iter()
-            .map(|line| {
-                json!({
-                    "at_ms": line.at.0,
-                    "session": line.session,
-                    "event": line.event,
-                    "predecessor": line.predecessor,
-                    "reason": line.reason,
-                    "turns": line.turns,
-                    "chars": line.chars,
-                    "tokens_saved": line.tokens_saved,
-                })
-            })
-            .collect();
-        return out::json(&rows);
-    }
-    if lines.is_empty() {
-        out::message("No baton was written and nothing was passed on yet.");
-    }
-    for line in lines {
-        let offset = utc_offset_seconds(line.at);
-        let from = line.predecessor.as_deref().map_or("-", short_session);
-        let saved = match line.tokens_saved {
-            0 if line.chars > 0 => format!("  {} characters", line.chars),
-            0 => String::new(),
-            saved => format!(
-                "  {}, {} characters, {saved} tokens saved",
-                counted(usize::try_from(line.turns).unwrap_or(usize::MAX), "turn"),
-                line.chars
-            ),
-        };
-        let reason = line.reason.as_deref().unwrap_or_default();
-        out::text(&format!(
-            "{} {}  {:9}  {} ← {from}  {reason}{saved}",
-            date_of(line.at, offset),
-            time_of(line.at, offset),
-            line.event,
-            if line.event == WRITTEN { &line.session } else { short_session(&line.session) }
-        ))?;
-    }
-    Ok(())
+fn injection_json(line: &Injection) -> serde_json::Value {
+    json!({
+        "at_ms": line.at.0,
+        "session": line.session,
+        "event": line.event,
+        "predecessor": line.predecessor,
+        "reason": line.reason,
+        "turns": line.turns,
+        "chars": line.chars,
+        "tokens_saved": line.tokens_saved,
+    })
+}
+
+fn injection_line(line: &Injection) -> String {
+    let from = line.predecessor.as_deref().map_or("-", short_session);
+    let turns = || counted(usize::try_from(line.turns).unwrap_or(usize::MAX), "turn");
+    let saved = match line.tokens_saved {
+        0 if line.chars > 0 => format!("  {} characters", line.chars),
+        0 => String::new(),
+        saved => format!("  {}, {} characters, {saved} tokens saved", turns(), line.chars),
+    };
+    let reason = line.reason.as_deref().unwrap_or_default();
+    let session = if line.event == WRITTEN { &line.session } else { short_session(&line.session) };
+    printable(&format!("{}  {:9}  {session} ← {from}  {reason}{saved}", local_time(line.at), line.event))
 }
 
 #[derive(clap::Args)]
@@ -194,12 +178,9 @@ pub(crate) fn detail(env: &Env, args: &DetailArgs) -> anyhow::Result<Exit> {
     let asked = args.moment.join(" ");
     let today = date_of(env.now, utc_offset_seconds(env.now));
     let moment = parse_time_query(&asked, today).map_err(|error| anyhow::anyhow!("{}", complaint(&asked, error)))?;
-    let day = match &args.date {
-        Some(text) => {
-            Some(Date::parse(text).with_context(|| format!("{text:?} is not a date: write it as 2026-01-31"))?)
-        }
-        None => None,
-    };
+    let date =
+        |text: &String| Date::parse(text).with_context(|| format!("{text:?} is not a date: write it as 2026-01-31"));
+    let day = args.date.as_ref().map(date).transpose()?;
     let Some(store) = Home::of(env)?.existing_store()? else { bail!("nothing is recorded yet") };
     let here = std::env::current_dir().ok();
     let project = Project::of(env, here.as_deref());
@@ -220,16 +201,12 @@ pub(crate) fn detail(env: &Env, args: &DetailArgs) -> anyhow::Result<Exit> {
         out::message(&format!("Nothing is recorded for {asked}{hint}."));
         return Ok(Exit::Problem);
     }
-    let mut all = Vec::new();
-    for turn in turns {
-        let details = store.details(&turn)?;
-        all.push((turn, details));
-    }
+    let with_details = |turn: Turn| Ok((store.details(&turn)?, turn));
+    let turns: Vec<(Vec<Detail>, Turn)> = turns.into_iter().map(with_details).collect::<anyhow::Result<_>>()?;
     if args.json {
-        let turns: Vec<_> = all.iter().map(|(turn, details)| turn_json(turn, details)).collect();
-        out::json(&turns)?;
+        out::json(&turns.iter().map(|(details, turn)| turn_json(turn, details)).collect::<Vec<_>>())?;
     } else {
-        let text: String = all.iter().map(|(turn, details)| turn_text(turn, details)).collect();
+        let text: String = turns.iter().map(|(details, turn)| turn_text(turn, details)).collect();
         out::recorded_text(env, &text)?;
     }
     Ok(Exit::Success)
@@ -267,12 +244,7 @@ fn find_turns(
 }
 
 fn turn_json(turn: &Turn, details: &[Detail]) -> serde_json::Value {
-    let details: Vec<_> = details
-        .iter()
-        .map(|detail| {
-            json!({ "kind": detail.kind, "name": detail.name, "text": detail.text, "is_error": detail.is_error, "at_ms": detail.at.0 })
-        })
-        .collect();
+    let detail = |detail: &Detail| json!({ "kind": detail.kind, "name": detail.name, "text": detail.text, "is_error": detail.is_error, "at_ms": detail.at.0 });
     json!({
         "session": turn.origin,
         "turn": turn.number,
@@ -281,7 +253,7 @@ fn turn_json(turn: &Turn, details: &[Detail]) -> serde_json::Value {
         "asked": turn.asked,
         "replied": turn.replied,
         "summary": turn.skeleton,
-        "details": details,
+        "details": details.iter().map(detail).collect::<Vec<_>>(),
     })
 }
 

@@ -2,13 +2,13 @@
 //! scripts and man pages, which are made of the same definitions.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
-use super::{Cli, Exit};
+use super::Cli;
 
 /// What to try first. The first one has no subcommand.
 const START_WITH: [(&str, &str); 5] = [
@@ -98,59 +98,18 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-#[derive(clap::Args)]
-pub(crate) struct Completions {
-    /// The shell
-    shell: Shell,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct Man {
-    /// The folder to write the man pages to
-    folder: PathBuf,
-}
-
-pub(crate) fn completions(args: &Completions) -> Result<Exit> {
+pub(crate) fn completions(shell: Shell) -> Result<()> {
     // The whole script is built first: clap would panic if the reader closed the pipe.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "longhaul", &mut script);
-    io::stdout().write_all(&script)?;
-    Ok(Exit::Success)
+    clap_complete::generate(shell, &mut Cli::command(), "longhaul", &mut script);
+    Ok(io::stdout().write_all(&script)?)
 }
 
-pub(crate) fn man(args: &Man) -> Result<Exit> {
-    let folder: &Path = &args.folder;
+pub(crate) fn man(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), folder)
-        .with_context(|| format!("cannot write to {}", folder.display()))?;
-    Ok(Exit::Success)
+        .with_context(|| format!("cannot write to {}", folder.display()))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_command_that_is_shown_is_in_one_group() {
-        let command = Cli::command();
-        let mut all: Vec<&str> =
-            command.get_subcommands().filter(|one| !one.is_hide_set()).map(|one| one.get_name()).collect();
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
-        all.sort_unstable();
-        grouped.sort_unstable();
-        assert_eq!(grouped, all);
-    }
-
-    #[test]
-    fn the_help_begins_with_five_commands_and_ends_with_those_of_programs() {
-        let help = command().render_help().to_string();
-        let at = |text: &str| help.find(text).unwrap_or_else(|| panic!("{text} is not in\n{help}"));
-        let order = ["\nStart with:", "\nEvery day:", "\nLook back:", "\nSet up:", "\nFor programs:", "\nOptions:"];
-        let places = order.map(at);
-        assert!(places.is_sorted(), "{help}");
-        assert_eq!(help[places[0]..places[1]].matches("\n  longhaul").count(), 5);
-        assert!((places[4]..places[5]).contains(&at("\n  statusline")), "{help}");
-        assert!(help.lines().all(|line| line.chars().count() <= WIDTH), "{help}");
-        assert!(at("-V, --version") > places[5]);
-    }
-}
+mod tests;

@@ -5,8 +5,7 @@ use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, bail};
-use longhaul_agents::EventRule;
+use anyhow::Context;
 use longhaul_core::catalog::{HOOK_EXECUTABLE, REGISTRATIONS};
 use longhaul_core::{Env, reply};
 use longhaul_runtime::{ErrorLog, read_stdin, waiting_times};
@@ -25,9 +24,6 @@ pub(crate) struct Args {
     agent: Option<&'static longhaul_agents::Agent>,
 }
 
-/// An event's name, its executable, and the arguments of that.
-type Row = (&'static str, &'static str, Vec<&'static str>);
-
 /// Returns whether an agent runs a hook, so that every answer must be one that it understands: some read a failure as an
 /// order to stop. A person has a terminal as standard input.
 pub(crate) fn is_called_by_agent(args: &[OsString]) -> bool {
@@ -36,10 +32,7 @@ pub(crate) fn is_called_by_agent(args: &[OsString]) -> bool {
 
 /// Runs a hook for an agent, which is answered in any case.
 pub(crate) fn run_for_agent(env: &Env, args: &Args) -> ExitCode {
-    match run(args) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => refuse(env, &format!("{error:#}")),
-    }
+    run(args).map_or_else(|error| refuse(env, &format!("{error:#}")), |_| ExitCode::SUCCESS)
 }
 
 /// Answers that nothing is to be done, and logs the first line of the problem.
@@ -64,21 +57,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 /// Returns the event's executable and its arguments.
 fn find(args: &Args) -> anyhow::Result<(&'static str, Vec<&'static str>)> {
     let agent = args.agent.or_else(|| install::codex_agent().filter(|_| args.codex));
-    let registered: Vec<Row> = match agent {
+    let known: Vec<(&str, (&str, Vec<&str>))> = match agent {
         Some(agent) => {
-            let arguments = |rule: &EventRule| vec![agent.name, rule.argument];
-            agent.events.iter().map(|rule| (rule.theirs, HOOK_EXECUTABLE, arguments(rule))).collect()
+            let events = agent.events.iter();
+            events.map(|rule| (rule.theirs, (HOOK_EXECUTABLE, vec![agent.name, rule.argument]))).collect()
         }
         None => {
-            REGISTRATIONS.iter().map(|hook| (hook.event.as_str(), hook.executable, hook.arguments.to_vec())).collect()
+            let hooks = REGISTRATIONS.iter();
+            hooks.map(|hook| (hook.event.as_str(), (hook.executable, hook.arguments.to_vec()))).collect()
         }
     };
-    let wanted = plain(&args.event);
-    let known: Vec<&str> = registered.iter().map(|(event, ..)| *event).collect();
-    let Some((_, executable, arguments)) = registered.into_iter().find(|(event, ..)| plain(event) == wanted) else {
-        bail!("no such event: {:?}; use one of {}", args.event, known.join(", "));
-    };
-    Ok((executable, arguments))
+    let names: Vec<&str> = known.iter().map(|(event, _)| *event).collect();
+    let found = known.into_iter().find(|(event, _)| plain(event) == plain(&args.event));
+    let unknown = || format!("no such event: {:?}; use one of {}", args.event, names.join(", "));
+    Ok(found.with_context(unknown)?.1)
 }
 
 /// Returns a name in lower case and without separators.

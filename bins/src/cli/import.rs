@@ -42,8 +42,19 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     let mover = Move { env, home: &home, config: &config, mode };
     let mut reports = Vec::new();
     for (origin, place) in folders {
-        let mut progress = Progress { is_quiet: args.json, bar: None, done: 0, all: 0 };
-        reports.push(mover.from(origin, place, &mut |step| progress.show(step))?);
+        let mut progress: Option<Progress> = None;
+        let mut show = |step: Step| match step {
+            Step::Begins(origin, all) => {
+                let template = format!("{} {{bar:30}} {{pos}}/{{len}} {{eta}} left", origin.name());
+                let bar = Bar::new(&template, all as u64, args.json);
+                progress = Some(Progress { bar, done: 0, all, every: (EVERY, "") });
+            }
+            Step::Done(more) => {
+                progress.iter_mut().for_each(|progress| progress.advance(more as u64, more));
+            }
+            Step::Ends => progress.take().iter().for_each(|progress| progress.bar.end()),
+        };
+        reports.push(mover.from(origin, place, &mut show)?);
     }
     if args.json {
         out::json(&reports.iter().map(to_json).collect::<Vec<Value>>())?;
@@ -91,8 +102,8 @@ fn summary(report: &Report, mode: Mode) -> String {
         Mode::Move => "imported",
         Mode::DryRun => "would be imported",
     };
-    let brought: Vec<String> =
-        report.brought.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{count} {what}")).collect();
+    let brought = report.brought.iter().filter(|(_, count)| *count > 0);
+    let brought: Vec<String> = brought.map(|(what, count)| format!("{count} {what}")).collect();
     match (brought.as_slice(), &report.failed) {
         (_, Some(why)) => lines.push(format!("  failed: {why}")),
         ([], None) if report.settings.is_empty() => lines.push("  nothing new".to_owned()),
@@ -122,33 +133,24 @@ fn to_json(report: &Report) -> Value {
     })
 }
 
-/// Shows the progress.
+/// Shows the progress: a bar on a terminal, or else a line now and then.
 struct Progress {
-    is_quiet: bool,
-    bar: Option<Bar>,
+    bar: Bar,
     done: usize,
     all: usize,
+    /// After how many items a line is printed, and what they are.
+    every: (usize, &'static str),
 }
 
 impl Progress {
-    fn show(&mut self, step: Step) {
-        match step {
-            Step::Begins(origin, all) => {
-                let look = format!("{} {{bar:30}} {{pos}}/{{len}} {{eta}} left", origin.name());
-                (self.done, self.all) = (0, all);
-                self.bar = Some(Bar::new(&look, all as u64, self.is_quiet));
-            }
-            Step::Done(more) => {
-                let before = self.done / EVERY;
-                self.done += more;
-                if let Some(bar) = &self.bar {
-                    bar.advance(more as u64);
-                    if self.done / EVERY > before {
-                        bar.line(&format!("{} of {}", self.done, self.all));
-                    }
-                }
-            }
-            Step::Ends => self.bar.take().iter().for_each(Bar::end),
+    /// Advances the bar by its own unit, and the lines by items.
+    fn advance(&mut self, by: u64, items: usize) {
+        let (every, what) = self.every;
+        let before = self.done / every;
+        self.done += items;
+        self.bar.advance(by);
+        if self.done / every > before {
+            self.bar.line(&format!("{} of {}{what}", self.done, self.all));
         }
     }
 }
@@ -173,11 +175,14 @@ pub(crate) fn import_transcripts(memory: &Memory<'_>, args: &TranscriptArgs) -> 
     memory.must_be_on()?;
     let sources = find_transcripts(memory, args.from.as_deref())?;
     let mut store = memory.store()?;
-    let mut progress = TranscriptProgress::new(&sources, args.quiet || args.json);
+    let total = sources.iter().map(|source| source.bytes).sum();
+    let template = "{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left";
+    let bar = Bar::new(template, total, args.quiet || args.json);
+    let mut progress = Progress { bar, done: 0, all: sources.len(), every: (TRANSCRIPTS_EVERY, " transcripts") };
     let imported = import(&mut store, &memory.home, memory.env, &memory.config, &sources, |source, outcome| {
-        progress.show(source, outcome);
+        progress.advance(source.bytes, usize::from(outcome != Outcome::Unchanged));
     });
-    progress.end();
+    progress.bar.end();
     let imported = imported?;
     for (path, error) in &imported.failed {
         out::message(&format!("longhaul: {}: {error}", path.display()));
@@ -231,7 +236,7 @@ fn transcripts_summary(imported: &Imported) -> String {
 }
 
 fn transcripts_json(imported: &Imported) -> serde_json::Value {
-    let failed: Vec<_> = imported.failed.iter().map(|(path, error)| json!({ "path": path, "error": error })).collect();
+    let failed = imported.failed.iter().map(|(path, error)| json!({ "path": path, "error": error }));
     json!({
         "files": imported.files,
         "unchanged": imported.unchanged,
@@ -241,33 +246,6 @@ fn transcripts_json(imported: &Imported) -> serde_json::Value {
         "prompts": imported.prompts,
         "observations": imported.observations,
         "summaries": imported.summaries,
-        "failed": failed,
+        "failed": failed.collect::<Vec<_>>(),
     })
-}
-
-/// Shows the progress: a bar on a terminal, or else a line now and then.
-struct TranscriptProgress {
-    bar: Bar,
-    done: usize,
-    all: usize,
-}
-
-impl TranscriptProgress {
-    fn new(sources: &[Source], is_quiet: bool) -> Self {
-        let total = sources.iter().map(|source| source.bytes).sum();
-        let bar = Bar::new("{bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left", total, is_quiet);
-        Self { bar, done: 0, all: sources.len() }
-    }
-
-    fn show(&mut self, source: &Source, outcome: Outcome) {
-        self.bar.advance(source.bytes);
-        self.done += usize::from(outcome != Outcome::Unchanged);
-        if self.done > 0 && self.done.is_multiple_of(TRANSCRIPTS_EVERY) && outcome != Outcome::Unchanged {
-            self.bar.line(&format!("{} of {} transcripts", self.done, self.all));
-        }
-    }
-
-    fn end(&self) {
-        self.bar.end();
-    }
 }

@@ -16,7 +16,7 @@ use longhaul_setup::install::{
 use longhaul_setup::uninstall::{self, Data};
 use longhaul_setup::{
     AgentSetup, Bundle, CurrentState, Error, InstallMode, InstallPaths, Manifest, NotifyChoice, PLUGIN, TmuxServer,
-    check, hooks_switched_off, lock_installation, perform, plan_hooks, plan_install, plan_uninstall,
+    check, lock_installation, perform, plan_hooks, plan_install, plan_uninstall,
 };
 
 use super::Exit;
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// The same as `--agent codex`: installs hooks, the MCP server and a skill for Codex
     #[arg(long, conflicts_with_all = ["hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     codex: bool,
-    #[arg(long, value_name = "NAME", help = agent_help("Install Longhaul for this agent, and nothing for Claude Code"))]
+    #[arg(long, value_name = "NAME", help = format!("Install Longhaul for this agent, and nothing for Claude Code: {}", agent_names()))]
     #[arg(value_parser = parse_agent, conflicts_with_all = ["codex", "hooks_only", "tmux", "no_tmux", "statusline", "no_statusline", "keybinding", "no_keybinding", "notify", "no_notify"])]
     agent: Option<&'static Agent>,
     /// Add hooks to Claude Code's settings.json instead of installing a plugin
@@ -72,18 +72,18 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         let paths = InstallPaths::of(env, &shell)?;
         let _lock = lock_installation(&paths.home)?;
         let mut plan = plan_install(agent, env, &shell, &paths, &exe)?;
-        if let Some(feature) = hooks_switched_off(agent, env, &shell)? {
+        if let Some((feature, enable)) = plan_hooks(agent, env, &shell)? {
             let question = format!(
                 "Codex's feature `{feature}`, without which no hook runs, is switched off. Switch it on? (config.toml)"
             );
             if choose(args, (None, true), &question)? {
-                plan_hooks(agent, env, &shell, feature, &mut plan)?;
+                plan.steps.extend(enable.steps);
+                plan.notes.extend(enable.notes);
             } else {
                 plan.notes.push(format!("Codex runs no hook before you run `codex features enable {feature}`."));
             }
         }
-        carry_out(&plan, &paths, None, env, args.dry_run)?;
-        return Ok(Exit::Success);
+        return carry_out(&plan, &paths, None, env, args.dry_run).map(|()| Exit::Success);
     }
     let bundle = Bundle::of_executable(&exe)?;
     let _lock = lock_installation(&InstallPaths::of(env, &shell)?.home)?;
@@ -96,35 +96,27 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
     }
     if choices.mode == InstallMode::Plugin && state.client.is_none() {
         // The notes of the plan say why, and what to do.
+        let version = &bundle.version;
         out::message(&format!(
-            "Longhaul {} does nothing yet: its executables are installed, but not its plugin.",
-            bundle.version
+            "Longhaul {version} does nothing yet: its executables are installed, but not its plugin."
         ));
         return Ok(Exit::Problem);
     }
     let done = if plan.steps.is_empty() { "was already installed" } else { "is installed" };
     out::message(&format!("Longhaul {} {done}. Next:", bundle.version));
-    next_steps(&state).iter().for_each(|step| out::message(step));
+    out::message(match state.tmux_server != TmuxServer::None || !state.has_tmux {
+        true => "  claude                    start a session here; sessions that already run need a restart",
+        false => "  tmux new claude           start a session; sessions that already run need a restart",
+    });
+    out::message("  longhaul memory import    add your past sessions to the memory");
+    out::message("  longhaul doctor           check the installation");
     Ok(Exit::Success)
-}
-
-/// Returns what to do after an installation.
-fn next_steps(state: &CurrentState) -> [&'static str; 3] {
-    let is_started_here = state.tmux_server != TmuxServer::None || !state.has_tmux;
-    [
-        if is_started_here {
-            "  claude                    start a session here; sessions that already run need a restart"
-        } else {
-            "  tmux new claude           start a session; sessions that already run need a restart"
-        },
-        "  longhaul memory import    add your past sessions to the memory",
-        "  longhaul doctor           check the installation",
-    ]
 }
 
 fn choices(state: &CurrentState, args: &Args) -> anyhow::Result<Choices> {
     let tmux = (wanted(args.tmux, args.no_tmux), may_offer_tmux(state));
     let status_line = (wanted(args.statusline, args.no_statusline), may_offer_status_line(state));
+    let declined = state.manifest.as_ref().is_some_and(|manifest| manifest.no_keybinding);
     let show_in_tmux =
         format!("Show the state of every session in the tmux status line? ({})", tmux_conf_for_line(state).0.display());
     let use_status_line = format!(
@@ -135,7 +127,8 @@ fn choices(state: &CurrentState, args: &Args) -> anyhow::Result<Choices> {
         mode: if args.hooks_only { InstallMode::Hooks } else { InstallMode::Plugin },
         tmux: choose(args, tmux, &show_in_tmux)?,
         status_line: choose(args, status_line, &use_status_line)?,
-        keybinding: wants_keybinding(state, args),
+        // Otherwise as at the last installation.
+        keybinding: wanted(args.keybinding, args.no_keybinding).unwrap_or(!declined),
         notify: notifications(state, args)?,
     })
 }
@@ -164,12 +157,6 @@ fn notifications(state: &CurrentState, args: &Args) -> anyhow::Result<NotifyChoi
     })
 }
 
-/// Returns whether the chord is wanted: by the arguments, or else by those of the last installation.
-fn wants_keybinding(state: &CurrentState, args: &Args) -> bool {
-    let declined = state.manifest.as_ref().is_some_and(|manifest| manifest.no_keybinding);
-    wanted(args.keybinding, args.no_keybinding).unwrap_or(!declined)
-}
-
 fn wanted(yes: bool, no: bool) -> Option<bool> {
     (yes || no).then_some(yes)
 }
@@ -185,7 +172,7 @@ fn choose(args: &Args, (wanted, may_offer): (Option<bool>, bool), question: &str
 }
 
 /// Does the steps of a plan and prints them, or only prints them.
-pub(crate) fn carry_out(
+fn carry_out(
     plan: &InstallPlan,
     paths: &InstallPaths,
     client: Option<&Path>,
@@ -221,13 +208,13 @@ pub(crate) struct UpdateArgs {
 }
 
 /// Replaces this process by the installer of the other version.
-pub(crate) fn update(env: &Env, args: &UpdateArgs) -> anyhow::Result<Exit> {
+pub(crate) fn update(env: &Env, args: &UpdateArgs) -> anyhow::Result<()> {
     let manifest = Manifest::load(&InstallPaths::of(env, &Shell::read())?.manifest()).unwrap_or_default();
     let folder = args.from.clone().or(manifest.source).ok_or(Error::UnknownSource)?;
     let bundle = Bundle::at(&folder).ok_or_else(|| Error::NoSource { folder: folder.clone() })?;
     if bundle.id == manifest.id && !args.dry_run {
         out::message(&format!("Longhaul {} in {} is already installed.", bundle.version, folder.display()));
-        return Ok(Exit::Success);
+        return Ok(());
     }
     let program = bundle.folder.join("bin").join(PLUGIN);
     #[expect(clippy::disallowed_methods, reason = "this process is replaced: no child process is started")]
@@ -259,17 +246,15 @@ pub(crate) struct UninstallArgs {
     dry_run: bool,
 }
 
-pub(crate) fn uninstall(env: &Env, args: &UninstallArgs) -> anyhow::Result<Exit> {
+pub(crate) fn uninstall(env: &Env, args: &UninstallArgs) -> anyhow::Result<()> {
     let shell = Shell::read();
     let paths = InstallPaths::of(env, &shell)?;
     let _lock = lock_installation(&paths.home)?;
     if let Some(agent) = args.agent.or_else(|| codex_agent().filter(|_| args.codex)) {
-        let plan = plan_uninstall(agent, env, &shell, &paths)?;
-        carry_out(&plan, &paths, None, env, args.dry_run)?;
-        return Ok(Exit::Success);
+        return carry_out(&plan_uninstall(agent, env, &shell, &paths)?, &paths, None, env, args.dry_run);
     }
     let state = CurrentState::read(env, &shell)?;
-    if args.purge && state.data.is_some() && !args.dry_run {
+    if args.purge && paths.data.dir().exists() && !args.dry_run {
         let folder = paths.data.dir().display();
         confirm(&format!("Delete all data in {folder}? This cannot be undone."), args.yes)?;
     }
@@ -278,13 +263,13 @@ pub(crate) fn uninstall(env: &Env, args: &UninstallArgs) -> anyhow::Result<Exit>
         // Its hooks would start a program that is gone: nothing is uninstalled before they can be removed.
         let removed = plan_uninstall(agent, env, &shell, &paths);
         let removed = removed.with_context(|| format!("the hooks of {} cannot be removed", agent.title))?;
-        plan.steps.splice(0..0, removed.steps).for_each(drop);
+        plan.steps.splice(0..0, removed.steps);
     }
     carry_out(&plan, &paths, state.client.as_deref(), env, args.dry_run)?;
     if !args.dry_run {
         out::message(if plan.steps.is_empty() { "Longhaul was not installed." } else { "Longhaul is uninstalled." });
     }
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// Returns the table of Codex, for the option `--codex`.
@@ -292,17 +277,13 @@ pub(crate) fn codex_agent() -> Option<&'static Agent> {
     find("codex")
 }
 
-/// Returns the help of an option that takes the name of an agent.
-fn agent_help(does: &str) -> String {
-    let names: Vec<&str> = ALL.iter().map(|agent| agent.name).collect();
-    format!("{does}: {}", names.join(", "))
+fn agent_names() -> String {
+    ALL.map(|agent| agent.name).join(", ")
 }
 
-/// Returns the agent of that name.
 pub(crate) fn parse_agent(name: &str) -> Result<&'static Agent, String> {
-    let names: Vec<&str> = ALL.iter().map(|agent| agent.name).collect();
     find(name).ok_or_else(|| match name {
         "claude" => "Claude Code needs no --agent".to_owned(),
-        _ => format!("no such agent; use one of {}", names.join(", ")),
+        _ => format!("no such agent; use one of {}", agent_names()),
     })
 }

@@ -11,7 +11,7 @@ use longhaul_tracker::Agent;
 use serde_json::{Value, json};
 
 use super::sessions::only_one;
-use super::{Exit, out, paint};
+use super::{out, paint};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -43,7 +43,7 @@ fn amount(text: &str) -> Result<SpendLimit, String> {
     amount.ok_or_else(|| "write dollars such as 5, or tokens such as 20M".to_owned())
 }
 
-pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<()> {
     let home = Home::of(env)?;
     match &args.command {
         None => show(env, &home, args.json),
@@ -51,8 +51,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
         Some(Command::Count) => {
             leave_session();
             let (config, _) = longhaul_runtime::config(env)?;
-            limits::count_day(env, &home, &config)?;
-            Ok(Exit::Success)
+            Ok(limits::count_day(env, &home, &config)?)
         }
     }
 }
@@ -78,7 +77,7 @@ fn unlimited(agents: &[Agent]) -> Vec<&Agent> {
     agents.iter().filter(|agent| SessionId::new(&agent.session).is_some_and(|id| id.client() != "claude")).collect()
 }
 
-fn show(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
+fn show(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<()> {
     let (config, _) = longhaul_runtime::config(env)?;
     let limits = &config.limits;
     let is_day = !limits.day.is_off() || !limits.project_day.is_off();
@@ -91,35 +90,20 @@ fn show(env: &Env, home: &Home, as_json: bool) -> anyhow::Result<Exit> {
     let day =
         is_day.then(|| Measure { scope: Scope::Day, limit: limits.day, spent: limits::spent_today(home, env.now) });
     if as_json {
-        return out::json(&to_json(&config, &sessions, &unlimited, day.as_ref())).map(|()| Exit::Success);
+        return out::json(&to_json(&config, &sessions, &unlimited, day.as_ref()));
     }
-    for line in settings(limits) {
-        out::line(&line)?;
-    }
-    if let Some(day) = day {
-        out::line("")?;
-        out::line(&format!("All sessions have spent {day} today."))?;
-    }
+    let mut parts = vec![settings(limits)];
+    parts.extend(day.map(|day| vec![format!("All sessions have spent {day} today.")]));
     if !sessions.is_empty() {
-        out::line("")?;
-        for line in table(&sessions) {
-            out::line(&line)?;
-        }
+        parts.push(table(&sessions));
     }
     if InForce::of(limits).is_any() && !unlimited.is_empty() {
-        let names =
-            unlimited.iter().map(|agent| format!("{} in {}", short_session(&agent.session), printable(&agent.project)));
-        out::line("")?;
-        out::line(&format!(
-            "Not stopped, because limits stop only Claude Code: {}.",
-            names.collect::<Vec<_>>().join(", ")
-        ))?;
+        let name = |agent: &&Agent| format!("{} in {}", short_session(&agent.session), printable(&agent.project));
+        let names = unlimited.iter().map(name).collect::<Vec<_>>().join(", ");
+        parts.push(vec![format!("Not stopped, because limits stop only Claude Code: {names}.")]);
     }
-    if let Some(next) = next(&sessions) {
-        out::line("")?;
-        out::line(&next)?;
-    }
-    Ok(Exit::Success)
+    parts.extend(next(&sessions).map(|next| vec![next]));
+    out::lines(&parts.join(&String::new()))
 }
 
 /// Returns the limits that are set, in words.
@@ -147,7 +131,7 @@ fn settings(limits: &Limits) -> Vec<String> {
 }
 
 fn table(sessions: &[Limited]) -> Vec<String> {
-    let mut rows = vec![["SESSION", "PROJECT", "LIMIT", "SPENT", "SHARE"].map(str::to_owned)];
+    let mut rows = Vec::new();
     for Limited { agent, measures, is_stopped } in sessions {
         for measure in measures {
             let state = if *is_stopped && measure.is_reached() { ", stopped" } else { "" };
@@ -160,12 +144,12 @@ fn table(sessions: &[Limited]) -> Vec<String> {
             ]);
         }
     }
-    paint::columns(&rows, &[])
+    paint::table(["SESSION", "PROJECT", "LIMIT", "SPENT", "SHARE"], rows, &[])
 }
 
 /// Returns what would stop next.
 fn next(sessions: &[Limited]) -> Option<String> {
-    let all = sessions.iter().flat_map(|one| one.measures.iter().map(move |measure| (one, measure)));
+    let all = sessions.iter().flat_map(|limited| limited.measures.iter().map(move |measure| (limited, measure)));
     let open = all.filter(|(_, measure)| !measure.is_reached());
     let (session, measure) = open.max_by(|(_, a), (_, b)| a.share().total_cmp(&b.share()))?;
     let name = short_session(&session.agent.session);
@@ -183,12 +167,12 @@ fn to_json(config: &Config, sessions: &[Limited], unlimited: &[&Agent], day: Opt
             "unpriced_tokens": measure.spent.unpriced_tokens,
         })
     };
-    let session = |one: &Limited| {
+    let session = |limited: &Limited| {
         json!({
-            "session": one.agent.session,
-            "project": one.agent.project,
-            "stopped": one.is_stopped,
-            "limits": one.measures.iter().map(measure).collect::<Vec<_>>(),
+            "session": limited.agent.session,
+            "project": limited.agent.project,
+            "stopped": limited.is_stopped,
+            "limits": limited.measures.iter().map(measure).collect::<Vec<_>>(),
         })
     };
     let set = longhaul_core::config::Setting::to_json(&config.limits);
@@ -200,7 +184,7 @@ fn to_json(config: &Config, sessions: &[Limited], unlimited: &[&Agent], day: Opt
     })
 }
 
-fn raise(env: &Env, home: &Home, amount: SpendLimit, id: Option<&str>) -> anyhow::Result<Exit> {
+fn raise(env: &Env, home: &Home, amount: SpendLimit, id: Option<&str>) -> anyhow::Result<()> {
     // A command that the session itself runs, such as `!longhaul limit raise 5` in its input.
     let own = env.client_session.as_deref().and_then(SessionId::new).filter(|own| Account::load(home, own).is_some());
     let session = match id {
@@ -217,18 +201,13 @@ fn raise(env: &Env, home: &Home, amount: SpendLimit, id: Option<&str>) -> anyhow
     let raised = limits::raise(home, &session, amount, env.now)?;
     let name = short_session(session.as_str());
     if raised.is_empty() {
-        bail!(
-            "session {name} has no limit in {}: `longhaul limit` shows its limits",
-            if matches!(amount, SpendLimit::Tokens(_)) { "tokens" } else { "dollars" }
-        );
+        let unit = if matches!(amount, SpendLimit::Tokens(_)) { "tokens" } else { "dollars" };
+        bail!("session {name} has no limit in {unit}: `longhaul limit` shows its limits");
     }
     for measure in &raised {
-        out::message(&format!(
-            "Session {name}: {} is {} until it ends; spent: {measure}.",
-            measure.scope.key(),
-            measure.limit
-        ));
+        let (key, limit) = (measure.scope.key(), measure.limit);
+        out::message(&format!("Session {name}: {key} is {limit} until it ends; spent: {measure}."));
     }
     out::message(&format!("Its next prompt goes on ({} raised).", counted(raised.len(), "limit")));
-    Ok(Exit::Success)
+    Ok(())
 }

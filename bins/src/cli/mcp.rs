@@ -14,12 +14,12 @@ use rmcp::schemars::{self, JsonSchema};
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 use serde::Deserialize;
 
+use super::blame;
 use super::memory::open_memory::{self, Memory, ProjectFilter};
 use super::memory::render::{self, Shown};
 use super::memory::search::{self, Ordering, Type, Wanted, answer, within};
 use super::memory::{NewText, save};
 use super::out::{FRAME_TOKENS, framed, printable};
-use super::{Exit, blame};
 
 /// The instructions that an agent gets with the list of tools.
 const INSTRUCTIONS: &str = "Memory of past sessions in this project. `recall` answers a question with the passages \
@@ -28,7 +28,7 @@ const INSTRUCTIONS: &str = "Memory of past sessions in this project. `recall` an
     `why` returns the prompt behind a line of a file. `save_memory` stores what the user wants to be remembered.";
 
 /// Serves until the input is closed.
-pub(crate) fn run(env: &Env) -> Result<Exit> {
+pub(crate) fn run(env: &Env) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
     let server = Server { is_disabled: env.disabled };
     let served = runtime.block_on(async {
@@ -40,7 +40,7 @@ pub(crate) fn run(env: &Env) -> Result<Exit> {
     });
     // A thread may still be waiting for input.
     runtime.shutdown_background();
-    served.map(|()| Exit::Success)
+    served
 }
 
 /// The server. It does not keep the database open between calls, so that it can be replaced or vacuumed.
@@ -168,17 +168,12 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
     }
     let lines = render::lines(&hits, Shown::of(projects.all), render::Screen::NONE).join("\n");
     let weak = if hits[0].is_weak { "\n(weak matches: no record has most of these words)" } else { "" };
-    let more = match hits.len() == wanted.limit {
-        true => {
-            let next = wanted.offset + wanted.limit;
-            format!(
-                "\n({} lines are shown: `offset` {next} shows the next, `limit` up to {MOST_LINES} more)",
-                wanted.limit
-            )
-        }
-        false => String::new(),
-    };
-    Ok(framed(&lines) + weak + &more)
+    let Wanted { limit, offset, .. } = wanted;
+    let next = offset + limit;
+    let more = (hits.len() == limit).then(|| {
+        format!("\n({limit} lines are shown: `offset` {next} shows the next, `limit` up to {MOST_LINES} more)")
+    });
+    Ok(framed(&lines) + weak + &more.unwrap_or_default())
 }
 
 fn recall(memory: &Memory<'_>, asked: Question) -> Result<String> {
@@ -225,9 +220,8 @@ fn get(memory: &Memory<'_>, records: &Records) -> Result<String> {
     if records.ids.is_empty() || records.ids.len() > MOST_RECORDS {
         anyhow::bail!("name 1 to {MOST_RECORDS} ids from `search` or `timeline`, such as [\"O345\", \"S6\"]");
     }
-    let wanted =
-        records.ids.iter().map(|id| open_memory::parse_id(&id.to_string())).collect::<Result<Vec<RecordId>>>()?;
-    let wanted = open_memory::distinct(wanted);
+    let ids = records.ids.iter().map(|id| open_memory::parse_id(&id.to_string()));
+    let wanted = open_memory::distinct(ids.collect::<Result<Vec<RecordId>>>()?);
     let store = memory.existing()?.context(EMPTY)?;
     let mut found = store.records(&wanted)?;
     // A long reply would fill the model's context. `recall` shows the part of it that is about a question.

@@ -146,26 +146,24 @@ fn at_least_one() -> impl TypedValueParser<Value = usize> {
 pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     let memory = Memory::of(env)?;
     match command {
-        Command::Recall(args) => search::recall(&memory, &args),
-        Command::Search(args) => search(&memory, args),
-        Command::Similar(args) => search::similar(&memory, &args),
-        Command::Timeline(args) => timeline(&memory, &args),
-        Command::Get(args) => get(&memory, &args),
-        Command::Save(args) => note(&memory, args),
-        Command::Forget(args) => forget::run(&memory, &args),
-        Command::Stats { tables, json } => upkeep::stats(&memory, tables, json),
-        Command::Export(args) => export(&memory, &args),
-        Command::Import(args) => import::import_transcripts(&memory, &args),
-        Command::Salvage(args) => upkeep::salvage_files(&memory, &args),
-        Command::Purge(args) => forget::purge(&memory, &args),
-        Command::Upkeep => upkeep::run(&memory),
-        Command::SearchProcess => {
-            // It runs in the background, so an error is written to the error log, too.
-            search_process::serve(env, &memory.home)
-                .inspect_err(|error| ErrorLog::new(env, "search-process").write(&error.chain()))?;
-            Ok(Exit::Success)
-        }
+        Command::Recall(args) => return search::recall(&memory, &args),
+        Command::Search(args) => return search(&memory, args),
+        Command::Similar(args) => return search::similar(&memory, &args),
+        Command::Timeline(args) => timeline(&memory, &args)?,
+        Command::Get(args) => return get(&memory, &args),
+        Command::Save(args) => note(&memory, &args)?,
+        Command::Forget(args) => return forget::run(&memory, &args),
+        Command::Stats { tables, json } => upkeep::stats(&memory, tables, json)?,
+        Command::Export(args) => export(&memory, &args)?,
+        Command::Import(args) => return import::import_transcripts(&memory, &args),
+        Command::Salvage(args) => upkeep::salvage_files(&memory, &args)?,
+        Command::Purge(args) => forget::purge(&memory, &args)?,
+        Command::Upkeep => return upkeep::run(&memory),
+        // It runs in the background, so an error is written to the error log, too.
+        Command::SearchProcess => search_process::serve(env, &memory.home)
+            .inspect_err(|error| ErrorLog::new(env, "search-process").write(&error.chain()))?,
     }
+    Ok(Exit::Success)
 }
 
 fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
@@ -216,7 +214,7 @@ fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn timeline(memory: &Memory<'_>, args: &Timeline) -> anyhow::Result<Exit> {
+fn timeline(memory: &Memory<'_>, args: &Timeline) -> Result<()> {
     let id = open_memory::parse_id(&args.id)?;
     let store = memory.existing()?.with_context(|| open_memory::unknown_record(id))?;
     let hits = store.timeline(id, args.before, args.after, &[])?;
@@ -224,12 +222,10 @@ fn timeline(memory: &Memory<'_>, args: &Timeline) -> anyhow::Result<Exit> {
         anyhow::bail!(open_memory::unknown_record(id));
     }
     if args.json {
-        out::json(&hits.iter().map(Hit::to_json).collect::<Vec<Value>>())?;
-    } else {
-        let lines = render::lines(&hits, Shown::Around(id), render::Screen::of(memory.env));
-        out::recorded_lines(memory.env, &lines)?;
+        return out::json(&hits.iter().map(Hit::to_json).collect::<Vec<Value>>());
     }
-    Ok(Exit::Success)
+    let lines = render::lines(&hits, Shown::Around(id), render::Screen::of(memory.env));
+    out::recorded_lines(memory.env, &lines)
 }
 
 fn get(memory: &Memory<'_>, args: &Get) -> anyhow::Result<Exit> {
@@ -270,51 +266,37 @@ pub(crate) struct ExportArgs {
     json: bool,
 }
 
-fn export(memory: &Memory<'_>, args: &ExportArgs) -> Result<Exit> {
+fn export(memory: &Memory<'_>, args: &ExportArgs) -> Result<()> {
     let store = memory.existing()?;
-    match &args.output {
-        Some(path) => {
-            let failed = || format!("cannot write {}", path.display());
-            let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-            let file = file.with_context(failed)?;
-            // Otherwise an existing file would keep its permissions.
-            fs::set_permissions(path, Permissions::from_mode(0o600)).with_context(failed)?;
-            let count =
-                write_records(memory, store.as_ref(), &args.projects, BufWriter::new(file)).with_context(failed)?;
-            out::message(&format!("Wrote {count} records to {}.", path.display()));
-        }
-        None => {
-            write_records(memory, store.as_ref(), &args.projects, BufWriter::new(io::stdout().lock()))?;
-        }
-    }
-    Ok(Exit::Success)
+    let Some(path) = &args.output else {
+        return write_records(memory, store.as_ref(), &args.projects, io::stdout().lock()).map(drop);
+    };
+    let failed = || format!("cannot write {}", path.display());
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    let file = file.with_context(failed)?;
+    // Otherwise an existing file would keep its permissions.
+    fs::set_permissions(path, Permissions::from_mode(0o600)).with_context(failed)?;
+    let count = write_records(memory, store.as_ref(), &args.projects, file).with_context(failed)?;
+    out::message(&format!("Wrote {count} records to {}.", path.display()));
+    Ok(())
 }
 
 fn write_records(
     memory: &Memory<'_>,
     store: Option<&Store>,
     projects: &ProjectFilter,
-    mut to: impl Write,
+    to: impl Write,
 ) -> Result<usize> {
     let Some(store) = store else { return Ok(0) };
     let key = memory.key(store, projects)?;
-    let mut count = 0;
-    let mut failed = None;
-    let line = |record: &Record| out::escaped_json(&record.to_json().to_string());
-    store.export(key.as_deref(), |record| match writeln!(to, "{}", line(&record)) {
-        Ok(()) => {
-            count += 1;
-            ControlFlow::Continue(())
-        }
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
-        }
+    let (mut to, mut count, mut written) = (BufWriter::new(to), 0, Ok(()));
+    store.export(key.as_deref(), |record| {
+        written = writeln!(to, "{}", out::escaped_json(&record.to_json().to_string()));
+        count += usize::from(written.is_ok());
+        if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
-    match failed {
-        Some(error) => Err(error.into()),
-        None => Ok(to.flush().map(|()| count)?),
-    }
+    written.and_then(|()| to.flush())?;
+    Ok(count)
 }
 
 #[derive(clap::Args)]
@@ -340,20 +322,15 @@ pub(crate) struct NewText<'a> {
     pub(crate) project: Option<&'a str>,
 }
 
-pub(crate) fn note(memory: &Memory<'_>, args: NoteArgs) -> Result<Exit> {
+fn note(memory: &Memory<'_>, args: &NoteArgs) -> Result<()> {
     let mut text = args.text.join(" ");
     if text == "-" {
         text.clear();
-        std::io::stdin().lock().read_to_string(&mut text).context("cannot read standard input as text")?;
+        io::stdin().lock().read_to_string(&mut text).context("cannot read standard input as text")?;
     }
     let new = NewText { text: &text, title: args.title.as_deref(), project: args.project.as_deref() };
     let id = save(memory, &new)?;
-    if args.json {
-        out::json(&json!({ "id": id.to_string() }))?;
-    } else {
-        out::line(&id.to_string())?;
-    }
-    Ok(Exit::Success)
+    if args.json { out::json(&json!({ "id": id.to_string() })) } else { out::line(&id.to_string()) }
 }
 
 /// Saves a text without its private parts and secrets.

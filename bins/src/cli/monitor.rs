@@ -8,7 +8,6 @@ use std::io::{self, IsTerminal};
 use std::time::Instant;
 
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use jiff::Timestamp;
 use longhaul_core::{Env, Millis, Status};
 use longhaul_runtime::{Home, Observation, Observed, Observer, how_full, waiting_times};
 use longhaul_store::ContextUse;
@@ -17,11 +16,10 @@ use ratatui::DefaultTerminal;
 use ratatui::text::{Line, Text};
 use serde_json::{Value, json};
 
-use self::table::Frame;
 pub(crate) use self::table::frame;
-use super::paint::{Colours, Span, Tone, render, to_line};
-use super::{Exit, out, rate_limits};
-use crate::cli::rate_limits::RateLimit;
+use super::out;
+use super::paint::{Colours, Span, Tone, render, to_line, utc_time};
+use super::rate_limits::{self, RateLimit};
 
 /// The width if it is unknown.
 const DEFAULT_COLUMNS: usize = 80;
@@ -46,42 +44,41 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn wanted(&self) -> Wanted<'_> {
+    fn filter(&self) -> SessionFilter<'_> {
         match &self.session {
-            Some(prefix) => Wanted::Session(prefix),
-            None if self.all => Wanted::All,
-            None => Wanted::Active,
+            Some(prefix) => SessionFilter::Session(prefix),
+            None if self.all => SessionFilter::All,
+            None => SessionFilter::Active,
         }
     }
 }
 
-pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(env: &Env, args: &Args) -> anyhow::Result<()> {
     if args.vscode_task {
         return vscode::run(env);
     }
     let home = Home::of(env)?;
-    let mut view = View { home: &home, observer: Observer::default(), wanted: args.wanted() };
+    let mut view = View { home: &home, observer: Observer::default(), filter: args.filter() };
     if args.json {
         let (rows, _) = view.rows(env)?;
-        let rows: Vec<_> = rows.iter().map(|row| to_json(row, env.now)).collect();
-        out::json(&rows)?;
+        out::json(&rows.iter().map(|row| to_json(row, env.now)).collect::<Vec<_>>())?;
     } else if args.once || !io::stdout().is_terminal() {
         let is_terminal = io::stdout().is_terminal();
         let size = is_terminal.then(crossterm::terminal::size).and_then(Result::ok);
         let columns = size.map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0).or(env.columns);
         let colours = if is_terminal && !env.no_color { Colours::Yes } else { Colours::No };
-        for line in view.frame(env, columns.unwrap_or(DEFAULT_COLUMNS), None)?.lines {
+        for line in view.frame(env, columns.unwrap_or(DEFAULT_COLUMNS), None)? {
             out::line(render(&line, colours).trim_end())?;
         }
     } else {
         show_live(&mut view)?;
     }
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// Returns the context use of each running session in percent, if it is known.
 pub(crate) fn percentages(env: &Env, home: &Home) -> anyhow::Result<BTreeMap<String, f64>> {
-    let mut view = View { home, observer: Observer::default(), wanted: Wanted::All };
+    let mut view = View { home, observer: Observer::default(), filter: SessionFilter::All };
     let (rows, _) = view.rows(env)?;
     Ok(rows.into_iter().filter_map(|row| Some((row.session.clone(), row.percent()?))).collect())
 }
@@ -90,32 +87,30 @@ pub(crate) fn percentages(env: &Env, home: &Home) -> anyhow::Result<BTreeMap<Str
 struct View<'a> {
     home: &'a Home,
     observer: Observer,
-    wanted: Wanted<'a>,
+    filter: SessionFilter<'a>,
 }
 
 impl View<'_> {
     fn rows(&mut self, env: &Env) -> anyhow::Result<(Vec<Row>, Observation)> {
         let (config, _) = longhaul_runtime::config(env)?;
         let observation = self.observer.look(self.home)?;
-        Ok((rows(&observation, &config.models.windows, self.wanted, env.now), observation))
+        Ok((rows(&observation, &config.models.windows, self.filter, env.now), observation))
     }
 
-    fn frame(&mut self, env: &Env, columns: usize, lines: Option<usize>) -> anyhow::Result<Frame> {
+    fn frame(&mut self, env: &Env, columns: usize, lines: Option<usize>) -> anyhow::Result<Vec<Vec<Span>>> {
         let (rows, observation) = self.rows(env)?;
-        let limits = limits(&observation);
-        Ok(frame(&rows, &limits, env.now, columns, lines))
+        Ok(frame(&rows, &limits(&observation), env.now, columns, lines))
     }
 }
 
 fn to_json(row: &Row, now: Millis) -> serde_json::Value {
-    let time = |at: Millis| i64::try_from(at.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
     json!({
         "session": row.session,
         "project": row.project,
         "cwd": row.cwd,
         "status": row.state.as_str(),
         "age_seconds": now.since(row.last_heard) / 1000,
-        "started_at": row.started_at.and_then(time).map(|at| at.to_string()),
+        "started_at": row.started_at.map(utc_time),
         "model": row.model,
         "used_tokens": row.used,
         "window_tokens": row.window,
@@ -163,10 +158,8 @@ fn draw(terminal: &mut DefaultTerminal, view: &mut View<'_>, env: &Env) -> anyho
     // The last line shows the key.
     let lines = usize::from(size.height).saturating_sub(1);
     // An error may be gone a second later.
-    let content = match view.frame(env, usize::from(size.width), Some(lines)) {
-        Ok(frame) => frame.lines,
-        Err(error) => vec![vec![Span::new(format!("{error:#}"), Tone::Bad)]],
-    };
+    let content = view.frame(env, usize::from(size.width), Some(lines));
+    let content = content.unwrap_or_else(|error| vec![vec![Span::new(format!("{error:#}"), Tone::Bad)]]);
     let mut text: Vec<Line<'_>> = content.iter().map(|line| to_line(line, env.no_color)).collect();
     text.resize(lines, Line::default());
     text.push(to_line(&[Span::new("q quits", Tone::Dim)], env.no_color));
@@ -179,7 +172,7 @@ const IDLE_MS: u64 = 15 * 60 * 1000;
 
 /// Which sessions are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted<'a> {
+pub(crate) enum SessionFilter<'a> {
     /// Those that run and are not idle for long.
     Active,
     /// Also those that have ended or are idle.
@@ -259,13 +252,13 @@ impl Row {
 pub(crate) fn rows(
     observation: &Observation,
     windows: &BTreeMap<String, u64>,
-    wanted: Wanted<'_>,
+    filter: SessionFilter<'_>,
     now: Millis,
 ) -> Vec<Row> {
-    let is_wanted = |observed: &&Observed| match wanted {
-        Wanted::Active => is_active(observed, now),
-        Wanted::All => true,
-        Wanted::Session(prefix) => observed.session.starts_with(prefix),
+    let is_wanted = |observed: &&Observed| match filter {
+        SessionFilter::Active => is_active(observed, now),
+        SessionFilter::All => true,
+        SessionFilter::Session(prefix) => observed.session.starts_with(prefix),
     };
     let sessions = observation.sessions.iter().filter(is_wanted);
     let mut rows: Vec<Row> = sessions.map(|observed| row(observed, &observation.contexts, windows)).collect();

@@ -4,27 +4,27 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use longhaul_core::text::CHARS_PER_TOKEN;
-use longhaul_core::text::visible;
+use longhaul_core::text::{CHARS_PER_TOKEN, visible};
 use longhaul_core::{Env, record};
 use serde::Serialize;
+use serde_json::Value;
 
 /// The tokens of the frame around text of earlier sessions.
 pub(crate) const FRAME_TOKENS: usize = (record::OPEN.len() + record::CLOSE.len() + 1).div_ceil(CHARS_PER_TOKEN);
 
 /// Prints a line of data.
-pub(crate) fn line(text: &str) -> anyhow::Result<()> {
+pub(crate) fn line(text: &str) -> Result<()> {
     writeln!(io::stdout().lock(), "{text}")?;
     Ok(())
 }
 
 /// Prints lines, all at once: to write thousands one by one may take longer than to find them.
-pub(crate) fn lines(lines: &[String]) -> anyhow::Result<()> {
+pub(crate) fn lines(lines: &[String]) -> Result<()> {
     if lines.is_empty() { Ok(()) } else { line(&lines.join("\n")) }
 }
 
 /// Prints JSON, with control and invisible characters escaped.
-pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
+pub(crate) fn json(value: &impl Serialize) -> Result<()> {
     line(&escaped_json(&serde_json::to_string_pretty(value)?))
 }
 
@@ -34,16 +34,34 @@ pub(crate) fn escaped_json(text: &str) -> String {
     for c in text.chars() {
         // Between values there are only line ends, so every other such character is inside a string.
         match c {
-            '\n' => escaped.push(c),
-            c if longhaul_inject::is_printable(c) => escaped.push(c),
+            c if c == '\n' || longhaul_inject::is_printable(c) => escaped.push(c),
             c => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
         }
     }
     escaped
 }
 
+/// Prints rows as a JSON array, or as a table; instead of a table without rows, the message `none`.
+pub(crate) fn list<T>(
+    as_json: bool,
+    rows: &[T],
+    json: impl Fn(&T) -> Value,
+    none: &str,
+    table: impl FnOnce() -> Vec<String>,
+) -> Result<()> {
+    if as_json {
+        return self::json(&rows.iter().map(json).collect::<Vec<_>>());
+    }
+    if rows.is_empty() {
+        message(none);
+    } else {
+        lines(&table())?;
+    }
+    Ok(())
+}
+
 /// Prints text of several lines, without control characters.
-pub(crate) fn text(text: &str) -> anyhow::Result<()> {
+pub(crate) fn text(text: &str) -> Result<()> {
     for row in text.lines() {
         line(&longhaul_inject::printable(&row.replace('\t', "    ")))?;
     }
@@ -57,17 +75,17 @@ pub(crate) fn is_for_model(env: &Env) -> bool {
 
 /// Prints text of earlier sessions, without control characters. A model gets it in the frame of a record, so that it does
 /// not follow instructions in it.
-pub(crate) fn recorded_text(env: &Env, recorded: &str) -> anyhow::Result<()> {
+pub(crate) fn recorded_text(env: &Env, recorded: &str) -> Result<()> {
     if is_for_model(env) { print_framed(recorded) } else { text(recorded) }
 }
 
 /// Prints lines of earlier sessions, whose only control characters are colours on a terminal. A model gets them in the frame
 /// of a record.
-pub(crate) fn recorded_lines(env: &Env, lines: &[String]) -> anyhow::Result<()> {
+pub(crate) fn recorded_lines(env: &Env, lines: &[String]) -> Result<()> {
     if is_for_model(env) { print_framed(&lines.join("\n")) } else { self::lines(lines) }
 }
 
-fn print_framed(recorded: &str) -> anyhow::Result<()> {
+fn print_framed(recorded: &str) -> Result<()> {
     if recorded.is_empty() { Ok(()) } else { line(&framed(recorded)) }
 }
 
@@ -138,18 +156,17 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// Returns a new bar. `look` is a template of indicatif.
-    pub(crate) fn new(look: &str, total: u64, is_quiet: bool) -> Self {
+    /// Returns a new bar, by a template of indicatif.
+    pub(crate) fn new(template: &str, total: u64, is_quiet: bool) -> Self {
         let is_shown = !is_quiet && io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(total), target);
-        if let Ok(style) = ProgressStyle::with_template(look) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         Self { bar, prints_lines: !is_quiet && !is_shown }
     }
 
-    /// Advances the bar.
     pub(crate) fn advance(&self, by: u64) {
         self.bar.inc(by);
     }
@@ -161,7 +178,6 @@ impl Bar {
         }
     }
 
-    /// Removes the bar.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }

@@ -14,8 +14,7 @@ use longhaul_inject::{TerminalCommand, printable, shell_single_quote};
 use longhaul_runtime::handoff::Project;
 use longhaul_runtime::{Home, Shell, reopen, run_program_in_terminal};
 use longhaul_store::{Session, Store};
-use longhaul_tracker::age;
-use longhaul_tracker::reopen::{Refusal, Resume, SessionPlace, Wanted, chosen, refusal};
+use longhaul_tracker::reopen::{LostSessions, Refusal, Resume, SessionPlace, Window, chosen, refusal};
 use serde_json::{Value, json};
 
 use self::opening::OpenResult;
@@ -118,9 +117,9 @@ fn candidates(env: &Env, store: &Store, sessions: &[String], since: Option<Milli
     });
     let ids: Vec<String> = ids.collect::<Result<_>>()?;
     let wanted = match since {
-        Some(since) => Wanted::Since(since),
-        None if ids.is_empty() => Wanted::LastServer,
-        None => Wanted::Sessions(&ids),
+        Some(since) => LostSessions::Since(since),
+        None if ids.is_empty() => LostSessions::LastServer,
+        None => LostSessions::Sessions(&ids),
     };
     let wanted: Vec<String> = chosen(&lost, wanted).into_iter().map(|place| place.session.clone()).collect();
     let shell = Shell::read();
@@ -172,15 +171,12 @@ fn pick(candidates: &mut [Candidate]) -> Result<()> {
 /// Chooses the sessions with the given numbers, which must be in the list that was printed.
 fn choose(candidates: &mut [Candidate], numbers: &str) -> Result<()> {
     let numbers = numbers.split([' ', ',']).filter(|number| !number.is_empty());
-    let numbers: Vec<usize> = numbers
-        .map(|number| {
-            let is_listed = |number: &usize| {
-                number.checked_sub(1).and_then(|at| candidates.get(at)).is_some_and(|candidate| candidate.is_chosen)
-            };
-            let listed = number.parse().ok().filter(is_listed);
-            listed.with_context(|| format!("{:?} is not a number of the list: nothing was opened", printable(number)))
-        })
-        .collect::<Result<_>>()?;
+    let is_listed = |number: &usize| candidates.iter().zip(1..).any(|(listed, at)| listed.is_chosen && at == *number);
+    let parse = |number: &str| {
+        let listed = number.parse().ok().filter(is_listed);
+        listed.with_context(|| format!("{:?} is not a number of the list: nothing was opened", printable(number)))
+    };
+    let numbers: Vec<usize> = numbers.map(parse).collect::<Result<_>>()?;
     for (candidate, number) in candidates.iter_mut().zip(1..) {
         candidate.is_chosen = numbers.contains(&number);
     }
@@ -202,14 +198,11 @@ fn dismiss(store: &Store, candidates: &[Candidate], args: &Args) -> Result<Exit>
 
 /// Prints the chosen sessions as a table, and then what cannot be reopened, and how many more there are.
 fn print(candidates: &[Candidate], now: Millis) -> Result<()> {
-    let header = ["", "SESSION", "AGE", "STATE", "WINDOW", "PROJECT", "BRANCH", "LAST"].map(str::to_owned);
     let numbered = candidates.iter().zip(1..).filter(|(candidate, _)| candidate.is_chosen);
-    let rows = numbered.map(|(candidate, number)| row(candidate, number, now));
-    let rows: Vec<[String; 8]> = std::iter::once(header).chain(rows).collect();
-    if rows.len() > 1 {
-        for line in paint::columns(&rows, &[0, 2]) {
-            out::line(&line)?;
-        }
+    let rows: Vec<[String; 8]> = numbered.map(|(candidate, number)| row(candidate, number, now)).collect();
+    if !rows.is_empty() {
+        let header = ["", "SESSION", "AGE", "STATE", "WINDOW", "PROJECT", "BRANCH", "LAST"];
+        out::lines(&paint::table(header, rows, &[0, 2]))?;
     }
     for candidate in candidates.iter().filter(|candidate| candidate.is_chosen) {
         if let Some(refusal) = &candidate.refusal {
@@ -236,8 +229,7 @@ fn advice(candidate: &Candidate, refusal: &Refusal) -> String {
 
 fn row(candidate: &Candidate, number: usize, now: Millis) -> [String; 8] {
     let place = &candidate.place;
-    let seconds = now.0.saturating_sub(place.seen_ms) / 1000;
-    let age = if seconds < 60 { format!("{seconds}s") } else { age(seconds) };
+    let age = paint::age(now.0.saturating_sub(place.seen_ms) / 1000);
     let state = place.status.map_or("-", |status| status.as_str()).to_owned();
     let branch = place.branch.clone().unwrap_or_else(|| "-".to_owned());
     let last = place.prompt_summary.clone().unwrap_or_default();
@@ -248,17 +240,16 @@ fn row(candidate: &Candidate, number: usize, now: Millis) -> [String; 8] {
 
 /// Returns the window of a session, as tmux names it.
 fn window(place: &SessionPlace) -> String {
-    let name =
-        |window: &longhaul_tracker::reopen::Window| format!("{}:{} {}", window.session, window.index, window.name);
+    let name = |window: &Window| format!("{}:{} {}", window.session, window.index, window.name);
     place.window.as_ref().map_or_else(|| "-".to_owned(), name)
 }
 
 /// Returns the sessions as JSON, with what has become of those in `results`.
 fn json(candidates: &[Candidate], results: &[(String, OpenResult)]) -> Vec<Value> {
-    candidates.iter().map(|candidate| object(candidate, results)).collect()
+    candidates.iter().map(|candidate| to_json(candidate, results)).collect()
 }
 
-fn object(candidate: &Candidate, results: &[(String, OpenResult)]) -> Value {
+fn to_json(candidate: &Candidate, results: &[(String, OpenResult)]) -> Value {
     let place = &candidate.place;
     let result = results.iter().find(|(session, _)| *session == place.session).map(|(_, result)| result);
     let mut object = json!({
@@ -294,16 +285,10 @@ fn parse(text: &str, now: Millis) -> Result<Millis> {
         let start = day.to_zoned(TimeZone::system()).with_context(unusable)?;
         return Ok(Millis(start.timestamp().as_millisecond().unsigned_abs()));
     }
-    let unit = text.chars().last().with_context(unusable)?;
-    let minutes: u64 = match unit {
-        'm' => 1,
-        'h' => 60,
-        'd' => 24 * 60,
-        _ => 0,
-    };
-    let number = text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok());
-    let number = number.filter(|_| minutes > 0).with_context(unusable)?;
-    Ok(Millis(now.0.saturating_sub(number.saturating_mul(minutes * 60_000))))
+    let units = [('m', 60_000), ('h', 3_600_000), ('d', 86_400_000)];
+    let span =
+        units.iter().find_map(|(unit, ms)| Some(text.strip_suffix(*unit)?.parse::<u64>().ok()?.saturating_mul(*ms)));
+    Ok(Millis(now.0.saturating_sub(span.with_context(unusable)?)))
 }
 
 #[derive(clap::Args)]
@@ -362,41 +347,4 @@ fn place_of(store: &Store, session: &Session) -> anyhow::Result<SessionPlace> {
 }
 
 #[cfg(test)]
-mod tests {
-    use longhaul_core::Millis;
-    use longhaul_tracker::reopen::SessionPlace;
-
-    use super::{Candidate, choose, parse};
-
-    #[test]
-    fn only_numbers_that_were_listed_are_taken() {
-        let candidate = |session: &str, is_chosen: bool| Candidate {
-            place: SessionPlace::new(session, "claude", 0),
-            refusal: None,
-            command: Vec::new(),
-            variables: Vec::new(),
-            is_chosen,
-        };
-        let mut candidates = [candidate("a", false), candidate("b", true), candidate("c", true)];
-        for wrong in ["1", "0", "4", "x", "2 1"] {
-            assert!(choose(&mut candidates, wrong).is_err(), "{wrong}");
-            assert_eq!(candidates.each_ref().map(|one| one.is_chosen), [false, true, true], "{wrong}");
-        }
-        choose(&mut candidates, "3").unwrap();
-        assert_eq!(candidates.each_ref().map(|one| one.is_chosen), [false, false, true]);
-    }
-
-    #[test]
-    fn a_time_is_an_age_or_a_day() {
-        let now = Millis(1_800_000_000_000);
-        let age = |text: &str| parse(text, now).map(|since| now.0 - since.0).map_err(|error| error.to_string());
-        assert_eq!(age("90m"), Ok(5_400_000));
-        assert_eq!(age("12h"), Ok(43_200_000));
-        assert_eq!(age("3d"), Ok(259_200_000));
-        assert!(age("2026-11-16").is_ok_and(|age| age > 0));
-        for wrong in ["", "h", "3", "3w", "-3d", "2026-13-01", "é", "3é"] {
-            let message = format!("{wrong:?} is not a time: write it as 90m, 12h, 3d or 2026-01-31");
-            assert_eq!(age(wrong), Err(message));
-        }
-    }
-}
+mod tests;

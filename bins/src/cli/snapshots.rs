@@ -7,23 +7,22 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use longhaul_core::{Env, Millis, SessionId, one_line, short_session};
 use longhaul_handoff::{TimeQuery, date_of, parse_time_query};
 use longhaul_inject::printable;
 use longhaul_runtime::{Home, git_branch, midnight, utc_offset_seconds, waiting_times};
 use longhaul_snapshot_store::{
-    ChangeCount, Destination, Error, Place, Prepared, RestorePlan, announce, encoded_path, file_changes, is_selected,
+    ChangeCount, Destination, Error, FileChange, Place, announce, encoded_path, file_changes, is_selected,
     left_out_line, limits, now_tree, plan_lines, plan_size, prepare, prepare_undo, recover, serve_requests, show_diff,
     shown_path, unfinished,
 };
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde_json::json;
 
+use super::Exit;
 use super::memory::open_memory::Memory;
 use super::out::{self, confirm};
-use super::{Exit, paint};
+use super::paint::{self, local_time, utc_time};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -35,33 +34,31 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
+pub(crate) fn run(env: &Env, args: &Args) -> Result<()> {
     // With the tool calls of running turns, which say what was done last.
-    let store = Memory::of(env)?.existing()?;
-    let snapshots = match &store {
-        Some(store) => store.snapshots(args.session.as_deref())?,
-        None => Vec::new(),
-    };
-    if args.json {
-        let rows = snapshots.iter().map(|one| Ok(to_json(one, doing(store.as_ref(), one)?.as_deref())));
-        out::json(&rows.collect::<Result<Vec<_>>>()?)?;
-    } else if snapshots.is_empty() {
-        out::message("No snapshots yet. One is taken at every prompt and bookmark in a git repository.");
-    } else {
-        let notes = notes(store.as_ref(), args.session.as_deref())?;
-        let header = ["NUMBER", "TIME", "SESSION", "KIND", "CHANGED", "FOLDER", DOING, "NOTE"].map(str::to_owned);
-        let mut rows: Vec<[String; 8]> = vec![header];
-        for one in &snapshots {
-            rows.push(row(one, doing(store.as_ref(), one)?, &notes));
+    let mut rows: Vec<(Snapshot, Option<String>)> = Vec::new();
+    let mut notes = Notes::new();
+    if let Some(store) = Memory::of(env)?.existing()? {
+        for snapshot in store.snapshots(args.session.as_deref())? {
+            // At its start, a session has done nothing.
+            let doing = match snapshot.kind {
+                SnapshotKind::Start => None,
+                _ => doing_at(&store, &snapshot.session, snapshot.created_at)?,
+            };
+            rows.push((snapshot, doing));
         }
-        for line in paint::columns(&rows, &[0]) {
-            out::line(&line)?;
-        }
+        let bookmarks = store.bookmarks(args.session.as_deref())?.into_iter();
+        notes.extend(bookmarks.filter_map(|bookmark| Some(((bookmark.session, bookmark.created_at), bookmark.note?))));
     }
+    let none = "No snapshots yet. One is taken at every prompt and bookmark in a git repository.";
+    out::list(args.json, &rows, to_json, none, || {
+        let header = ["NUMBER", "TIME", "SESSION", "KIND", "CHANGED", "FOLDER", DOING, "NOTE"];
+        paint::table(header, rows.iter().map(|shown| row(shown, &notes)), &[0])
+    })?;
     if let Some(place) = here(env).ok().filter(|place| unfinished(place).is_some()) {
         out::message(&interrupted(&place));
     }
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// The header of the column with the beginning of the prompt, or the last tool call.
@@ -75,24 +72,10 @@ pub(super) fn doing_at(store: &Store, session: &str, at: u64) -> Result<Option<S
     Ok(store.doing_at(session, at)?.map(|text| printable(&one_line(&text, DOING_CHARS))))
 }
 
-/// Returns what a session was doing when a snapshot was taken. At its start it has done nothing.
-fn doing(store: Option<&Store>, snapshot: &Snapshot) -> Result<Option<String>> {
-    match store.filter(|_| snapshot.kind != SnapshotKind::Start) {
-        Some(store) => doing_at(store, &snapshot.session, snapshot.created_at),
-        None => Ok(None),
-    }
-}
-
 /// The notes of bookmarks, by session and time.
 type Notes = BTreeMap<(String, u64), String>;
 
-fn notes(store: Option<&Store>, session: Option<&str>) -> Result<Notes> {
-    let bookmarks = store.map(|store| store.bookmarks(session)).transpose()?.unwrap_or_default();
-    let note = |one: longhaul_store::Bookmark| Some(((one.session, one.created_at), one.note?));
-    Ok(bookmarks.into_iter().filter_map(note).collect())
-}
-
-fn row(snapshot: &Snapshot, doing: Option<String>, notes: &Notes) -> [String; 8] {
+fn row((snapshot, doing): &(Snapshot, Option<String>), notes: &Notes) -> [String; 8] {
     let number = if snapshot.commit.is_some() { snapshot.id.to_string() } else { "-".to_owned() };
     let folder = snapshot.work_tree.as_deref().map(Path::new).and_then(Path::file_name);
     let note = notes.get(&(snapshot.session.clone(), snapshot.created_at)).cloned();
@@ -103,12 +86,12 @@ fn row(snapshot: &Snapshot, doing: Option<String>, notes: &Notes) -> [String; 8]
     let said: Vec<String> = [note, left_out].into_iter().flatten().collect();
     [
         number,
-        time(snapshot),
+        local_time(Millis(snapshot.created_at)),
         short_session(&snapshot.session).to_owned(),
         snapshot.kind.as_str().to_owned(),
         changed(snapshot),
         printable(&folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()),
-        doing.unwrap_or_default(),
+        doing.clone().unwrap_or_default(),
         printable(&said.join("; ")),
     ]
 }
@@ -125,22 +108,13 @@ fn changed(snapshot: &Snapshot) -> String {
     }
 }
 
-/// Returns the local time of a snapshot.
-pub(crate) fn time(snapshot: &Snapshot) -> String {
-    timestamp(snapshot).to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
-}
-
-fn timestamp(snapshot: &Snapshot) -> Timestamp {
-    i64::try_from(snapshot.created_at).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or_default()
-}
-
-fn to_json(snapshot: &Snapshot, doing: Option<&str>) -> serde_json::Value {
+fn to_json((snapshot, doing): &(Snapshot, Option<String>)) -> serde_json::Value {
     let changed =
         snapshot.changed.map(|(files, added, removed)| json!({ "files": files, "added": added, "removed": removed }));
     json!({
         "id": snapshot.id,
         "session": snapshot.session,
-        "created_at": timestamp(snapshot).to_string(),
+        "created_at": utc_time(Millis(snapshot.created_at)),
         "created_at_ms": snapshot.created_at,
         "kind": snapshot.kind.as_str(),
         "prompt_id": snapshot.prompt_id,
@@ -162,15 +136,18 @@ fn to_json(snapshot: &Snapshot, doing: Option<&str>) -> serde_json::Value {
 pub(crate) fn here(env: &Env) -> Result<Place> {
     let dir = std::env::current_dir().context("the current folder does not exist")?;
     Place::find(env, &Home::of(env)?, &dir).map_err(|error| match error {
-        Error::Skipped(skip) => anyhow::anyhow!("there are no snapshots here: {skip}"),
-        error => anyhow::anyhow!("{}", error.chain()),
+        Error::Skipped(skip) => anyhow!("there are no snapshots here: {skip}"),
+        error => failed(error),
     })
+}
+
+pub(super) fn failed(error: Error) -> anyhow::Error {
+    anyhow!("{}", error.chain())
 }
 
 /// Finishes a restore of the work tree that was interrupted, and says so.
 fn finish_interrupted(env: &Env, place: &Place) -> Result<()> {
-    let recovered =
-        recover(env, place).map_err(|error| anyhow::anyhow!("{}. {}", error.chain(), interrupted(place)))?;
+    let recovered = recover(env, place).map_err(|error| anyhow!("{}. {}", error.chain(), interrupted(place)))?;
     let Some(done) = recovered else { return Ok(()) };
     let what = match done.to {
         Destination::BeforeRestore => "The undo of a restore",
@@ -178,16 +155,13 @@ fn finish_interrupted(env: &Env, place: &Place) -> Result<()> {
     };
     out::message(&format!("{what} of this work tree was interrupted. It is finished now."));
     for path in done.conflicts {
-        out::message(&format!(
-            "Not touched, because it was changed since: {}",
-            longhaul_snapshot_store::shown_path(&path)
-        ));
+        out::message(&format!("Not touched, because it was changed since: {}", shown_path(&path)));
     }
     Ok(())
 }
 
 /// Returns the message about a restore that was interrupted.
-pub(crate) fn interrupted(place: &Place) -> String {
+fn interrupted(place: &Place) -> String {
     match unfinished(place) {
         Some(Destination::BeforeRestore) | None => {
             "The undo of a restore was interrupted: `longhaul restore --undo` finishes it.".to_owned()
@@ -206,30 +180,33 @@ fn is_place(kind: SnapshotKind) -> bool {
 }
 
 /// The snapshots of a work tree, from which an argument chooses one.
-pub(crate) struct Choice<'a> {
-    pub(crate) env: &'a Env,
-    pub(crate) store: &'a Store,
-    pub(crate) place: &'a Place,
+struct Choice<'a> {
+    env: &'a Env,
+    store: &'a Store,
+    place: &'a Place,
     /// The beginning of the id of the session that the user has named.
-    pub(crate) session: Option<&'a str>,
+    session: Option<&'a str>,
     /// The session in which the command runs.
     from_session: Option<&'a str>,
 }
 
 impl Choice<'_> {
     /// Returns the snapshot that `text` names: a number, a time, or `last`.
-    pub(crate) fn choose(&self, text: &str) -> Result<Snapshot> {
+    fn choose(&self, text: &str) -> Result<Snapshot> {
         let own = self.own_session()?;
-        let is_own = |one: &Snapshot| match (self.session, &own) {
-            (Some(prefix), _) => one.session.starts_with(prefix),
-            (None, Some(own)) => one.session == *own,
+        let is_own = |snapshot: &Snapshot| match (self.session, &own) {
+            (Some(prefix), _) => snapshot.session.starts_with(prefix),
+            (None, Some(own)) => snapshot.session == *own,
             (None, None) => true,
         };
         let snapshots = self.store.snapshots(self.session)?;
-        let here = || snapshots.iter().filter(|one| one.tree_key.as_deref() == Some(&self.place.key) && is_own(one));
-        let taken = || here().filter(|one| one.commit.is_some() && is_place(one.kind));
+        let is_taken = |snapshot: &&Snapshot| {
+            let is_here = snapshot.tree_key.as_deref() == Some(&self.place.key) && is_own(snapshot);
+            is_here && snapshot.commit.is_some() && is_place(snapshot.kind)
+        };
+        let mut taken = snapshots.iter().filter(is_taken);
         if text == "last" {
-            return taken().next_back().cloned().context("no snapshot of this work tree was taken in this session");
+            return taken.next_back().cloned().context("no snapshot of this work tree was taken in this session");
         }
         let number = text.strip_prefix('#').unwrap_or(text);
         if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -242,7 +219,7 @@ impl Choice<'_> {
             bail!("{text:?} names no snapshot: use a number of `longhaul snapshots`, a time such as 14:03, or last");
         };
         let (_, to) = span.after(midnight(date.unwrap_or(today)));
-        let found = taken().rfind(|one| Millis(one.created_at) < to);
+        let found = taken.rfind(|snapshot| Millis(snapshot.created_at) < to);
         found.cloned().with_context(|| format!("no snapshot of this work tree and session is as old as {text}"))
     }
 
@@ -321,7 +298,6 @@ pub(crate) struct DiffArgs {
 }
 
 pub(crate) fn diff(env: &Env, args: &DiffArgs) -> Result<Exit> {
-    let failed = |error: Error| anyhow!("{}", error.chain());
     let place = here(env)?;
     let store = Home::of(env)?.existing_store()?.context("no snapshot was taken yet")?;
     let session = args.session.as_deref();
@@ -341,19 +317,16 @@ pub(crate) fn diff(env: &Env, args: &DiffArgs) -> Result<Exit> {
     let git = place.git(Instant::now() + waiting_times::GIT_DIFF);
     if args.json {
         let changes = file_changes(&git, &first, &second).map_err(failed)?;
-        let rows: Vec<_> = changes
-            .iter()
-            .filter(|change| is_selected(&change.path, &paths))
-            .map(|change| {
-                json!({
-                    "path": encoded_path(&change.path),
-                    "status": change.status.to_string(),
-                    "added": change.added,
-                    "removed": change.removed,
-                })
+        let row = |change: &FileChange| {
+            json!({
+                "path": encoded_path(&change.path),
+                "status": change.status.to_string(),
+                "added": change.added,
+                "removed": change.removed,
             })
-            .collect();
-        out::json(&rows)?;
+        };
+        let selected = changes.iter().filter(|change| is_selected(&change.path, &paths));
+        out::json(&selected.map(row).collect::<Vec<_>>())?;
         return Ok(Exit::Success);
     }
     let options: &[&str] = if args.stat { &["--stat"] } else { &[] };
@@ -393,7 +366,6 @@ pub(crate) struct RestoreArgs {
 }
 
 pub(crate) fn restore(env: &Env, args: &RestoreArgs) -> Result<Exit> {
-    let failed = |error: Error| anyhow!("{}", error.chain());
     let home = Home::of(env)?;
     let place = here(env)?;
     let (config, _) = longhaul_runtime::config(env)?;
@@ -442,7 +414,8 @@ pub(crate) fn restore(env: &Env, args: &RestoreArgs) -> Result<Exit> {
     if !args.yes {
         prepared.release();
     }
-    confirm(&question(&prepared), args.yes)?;
+    let size = plan_size(&prepared.plan);
+    confirm(&format!("Change {size}? A snapshot of the current state is taken first."), args.yes)?;
     if let Some(id) = target_id.filter(|_| announced.is_none()) {
         announced = Some(announce(&place, id).map_err(failed)?);
     }
@@ -453,7 +426,8 @@ pub(crate) fn restore(env: &Env, args: &RestoreArgs) -> Result<Exit> {
         anyhow!("{}{begun}", error.chain())
     })?;
     drop(announced);
-    print(&summary(&restored.plan, from_session.is_some()))?;
+    let undo = if from_session.is_some() { "/longhaul:restore undo now" } else { "longhaul restore --undo" };
+    print(&format!("Restored {}. `{undo}` undoes it.", plan_size(&restored.plan)))?;
     for path in &restored.conflicts {
         print(&format!("Not touched, because another program has changed it meanwhile: {}", shown_path(path)))?;
     }
@@ -474,7 +448,7 @@ fn print(line: &str) -> Result<()> {
 /// Says which snapshot it is, and whether another commit is checked out now.
 fn describe(place: &Place, target: &Snapshot) -> Result<()> {
     let session = short_session(&target.session);
-    let (id, kind, at) = (target.id, target.kind.as_str(), time(target));
+    let (id, kind, at) = (target.id, target.kind.as_str(), local_time(Millis(target.created_at)));
     print(&format!("Snapshot {id}: {kind}, {at}, session {session}"))?;
     let branch = git_branch(&place.tree.top);
     if branch != target.branch {
@@ -488,14 +462,4 @@ fn describe(place: &Place, target: &Snapshot) -> Result<()> {
         print(&format!("A {under_way} was under way then: its state is not restored"))?;
     }
     Ok(())
-}
-
-fn question(prepared: &Prepared) -> String {
-    format!("Change {}? A snapshot of the current state is taken first.", plan_size(&prepared.plan))
-}
-
-fn summary(plan: &RestorePlan, is_in_session: bool) -> String {
-    let done = plan_size(plan);
-    let undo = if is_in_session { "/longhaul:restore undo now" } else { "longhaul restore --undo" };
-    format!("Restored {done}. `{undo}` undoes it.")
 }

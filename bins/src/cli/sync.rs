@@ -32,15 +32,27 @@ pub(crate) enum Command {
     /// Exchange records now
     Now,
     /// Show the last exchange, and how many records are still to be sent; exit 1 if the last exchange has failed
-    Status(StatusArgs),
+    Status {
+        /// Print a JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// List the machines of the circle, with their names and when they were last seen
-    Hosts(HostsArgs),
+    Hosts {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
     /// Share the project in this folder with the circle from now on
     Share(ShareArgs),
     /// Stop sharing the project in this folder; the other machines keep what was sent
     Unshare,
     /// List the projects that this machine shares, and those that only other machines share
-    Projects(ListArgs),
+    Projects {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
     /// Give the circle a new key, so that a person who has left cannot read new records
     Rotate,
     /// Leave the circle; this machine keeps what it has fetched
@@ -61,22 +73,23 @@ pub(crate) enum Command {
 
 pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
     match command {
-        Command::Init { address } => engine(env, &["init", address]),
-        Command::Join { code, url: None } => engine(env, &["join", code]),
-        Command::Join { code, url: Some(url) } => engine(env, &["join", code, "--url", url]),
-        Command::Now => engine(env, &["now"]),
-        Command::Rotate => engine(env, &["rotate"]),
-        Command::Leave => engine(env, &["leave"]),
-        Command::Key { qr: false } => engine(env, &["key"]),
-        Command::Key { qr: true } => engine(env, &["key", "--qr"]),
-        Command::Code { without_password: false } => engine(env, &["code"]),
-        Command::Code { without_password: true } => engine(env, &["code", "--without-password"]),
-        Command::Status(args) => status(env, args),
-        Command::Hosts(args) => hosts(env, args),
-        Command::Share(args) => share(env, args),
-        Command::Unshare => unshare(env),
-        Command::Projects(args) => list(env, args),
+        Command::Init { address } => return engine(env, &["init", address]),
+        Command::Join { code, url: None } => return engine(env, &["join", code]),
+        Command::Join { code, url: Some(url) } => return engine(env, &["join", code, "--url", url]),
+        Command::Now => return engine(env, &["now"]),
+        Command::Rotate => return engine(env, &["rotate"]),
+        Command::Leave => return engine(env, &["leave"]),
+        Command::Key { qr: false } => return engine(env, &["key"]),
+        Command::Key { qr: true } => return engine(env, &["key", "--qr"]),
+        Command::Code { without_password: false } => return engine(env, &["code"]),
+        Command::Code { without_password: true } => return engine(env, &["code", "--without-password"]),
+        Command::Status { json } => return status(env, *json),
+        Command::Hosts { json } => hosts(env, *json)?,
+        Command::Share(args) => share(env, args)?,
+        Command::Unshare => unshare(env)?,
+        Command::Projects { json } => list(env, *json)?,
     }
+    Ok(Exit::Success)
 }
 
 /// Runs a command of the engines, unless Longhaul is switched off.
@@ -102,27 +115,21 @@ fn circle(env: &Env) -> anyhow::Result<(Store, SyncSelf)> {
 /// From this difference on, a clock is named.
 const CLOCK_MS: u64 = 60_000;
 
-#[derive(clap::Args)]
-pub(crate) struct HostsArgs {
-    /// Print a JSON array
-    #[arg(long)]
-    json: bool,
-}
-
-pub(crate) fn hosts(env: &Env, args: &HostsArgs) -> anyhow::Result<Exit> {
+fn hosts(env: &Env, as_json: bool) -> anyhow::Result<()> {
     let (store, own) = circle(env)?;
     let hosts = store.sync_hosts()?;
-    let now = longhaul_runtime::now(env);
-    if args.json {
-        out::json(&hosts.iter().map(|host| host_json(host, host.host == own.host)).collect::<Vec<_>>())?;
-        return Ok(Exit::Success);
-    }
-    let header = ["NAME", "LAST SEEN", "RECORDS", "CLOCK", "ID"].map(str::to_owned);
-    let rows = hosts.iter().map(|host| row(host, host.host == own.host, now));
-    for line in paint::columns(&std::iter::once(header).chain(rows).collect::<Vec<_>>(), &[2]) {
-        out::line(&line)?;
-    }
-    Ok(Exit::Success)
+    let now = now(env);
+    // This machine is always one of them.
+    out::list(
+        as_json,
+        &hosts,
+        |host| host_json(host, host.host == own.host),
+        "",
+        || {
+            let rows = hosts.iter().map(|host| row(host, host.host == own.host, now));
+            paint::table(["NAME", "LAST SEEN", "RECORDS", "CLOCK", "ID"], rows, &[2])
+        },
+    )
 }
 
 fn row(host: &SyncHost, is_this: bool, now: Millis) -> [String; 5] {
@@ -180,14 +187,7 @@ pub(crate) struct ShareArgs {
     name: Option<String>,
 }
 
-#[derive(clap::Args)]
-pub(crate) struct ListArgs {
-    /// Print a JSON array
-    #[arg(long)]
-    json: bool,
-}
-
-pub(crate) fn share(env: &Env, args: &ShareArgs) -> anyhow::Result<Exit> {
+fn share(env: &Env, args: &ShareArgs) -> anyhow::Result<()> {
     let (store, _) = circle(env)?;
     let dir = std::env::current_dir().context("cannot find the current folder")?;
     let project = Project::of(env, Some(&dir));
@@ -215,11 +215,10 @@ pub(crate) fn share(env: &Env, args: &ShareArgs) -> anyhow::Result<Exit> {
     };
     let from =
         if args.past { "everything that was recorded" } else { "what is recorded from now on; --past adds the rest" };
-    out::line(&paint::harmless(&format!("{name} is shared{claimed}: {from}.")))?;
-    Ok(Exit::Success)
+    out::line(&paint::harmless(&format!("{name} is shared{claimed}: {from}.")))
 }
 
-fn unshare(env: &Env) -> anyhow::Result<Exit> {
+fn unshare(env: &Env) -> anyhow::Result<()> {
     let (store, _) = circle(env)?;
     let dir = std::env::current_dir().context("cannot find the current folder")?;
     let project = Project::of(env, Some(&dir));
@@ -229,57 +228,51 @@ fn unshare(env: &Env) -> anyhow::Result<Exit> {
     out::line(&paint::harmless(&format!(
         "{} is not shared any more. The other machines keep what was sent; what was not sent yet stays here.",
         project.name
-    )))?;
-    Ok(Exit::Success)
+    )))
 }
 
-pub(crate) fn list(env: &Env, args: &ListArgs) -> anyhow::Result<Exit> {
+fn list(env: &Env, as_json: bool) -> anyhow::Result<()> {
     let (store, _) = circle(env)?;
     let projects = store.sync_projects()?;
-    if args.json {
-        let entry = |project: &SyncProject| {
-            json!({
-                "name": project.name,
-                "shared": project.is_shared,
-                "folder": project.project_key.as_deref().map(folder_of),
-                "since": project.since.0,
-                "waiting": project.waiting,
-            })
-        };
-        out::json(&projects.iter().map(entry).collect::<Vec<_>>())?;
-    } else if projects.is_empty() {
-        out::message("No project is shared. Run `longhaul sync share` in one.");
-    } else {
-        let header = ["PROJECT", "SHARED HERE", "WAITING", "FOLDER"].map(str::to_owned);
-        let row = |project: &SyncProject| {
-            let shared = if project.is_shared { "yes" } else { "no" };
-            let waiting = if project.waiting == 0 { String::new() } else { project.waiting.to_string() };
-            let folder = project.project_key.as_deref().map_or_else(|| "-".to_owned(), folder_of);
-            [paint::harmless(&project.name), shared.to_owned(), waiting, paint::harmless(&folder)]
-        };
-        let rows: Vec<[String; 4]> = std::iter::once(header).chain(projects.iter().map(row)).collect();
-        for line in paint::columns(&rows, &[2]) {
-            out::line(&line)?;
-        }
-    }
-    Ok(Exit::Success)
+    let json = |project: &SyncProject| {
+        json!({
+            "name": project.name,
+            "shared": project.is_shared,
+            "folder": project.project_key.as_deref().map(folder_of),
+            "since": project.since.0,
+            "waiting": project.waiting,
+        })
+    };
+    let row = |project: &SyncProject| {
+        let shared = if project.is_shared { "yes" } else { "no" };
+        let waiting = if project.waiting == 0 { String::new() } else { project.waiting.to_string() };
+        let folder = project.project_key.as_deref().map_or_else(|| "-".to_owned(), folder_of);
+        [paint::harmless(&project.name), shared.to_owned(), waiting, paint::harmless(&folder)]
+    };
+    let none = "No project is shared. Run `longhaul sync share` in one.";
+    out::list(as_json, &projects, json, none, || {
+        paint::table(["PROJECT", "SHARED HERE", "WAITING", "FOLDER"], projects.iter().map(row), &[2])
+    })
 }
 
-#[derive(clap::Args)]
-pub(crate) struct StatusArgs {
-    /// Print a JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-pub(crate) fn status(env: &Env, args: &StatusArgs) -> anyhow::Result<Exit> {
+fn status(env: &Env, as_json: bool) -> anyhow::Result<Exit> {
     let (store, own) = circle(env)?;
     let home = Home::of(env)?;
     let state = ExchangeState::read(&home);
     let counts = store.sync_counts()?;
     let exit = if state.error.is_some() { Exit::Problem } else { Exit::Success };
-    if args.json {
-        print_json(&own, &state, counts)?;
+    if as_json {
+        out::json(&json!({
+            "circle": own.circle.to_string(),
+            "host": own.host.to_string(),
+            "name": own.name,
+            "exchange": state,
+            "unsent": counts.unsent,
+            "waiting": counts.waiting,
+            "newer": counts.newer,
+            "damaged": counts.damaged,
+            "to_erase": counts.to_erase,
+        }))?;
         return Ok(exit);
     }
     let (config, _) = longhaul_runtime::config(env)?;
@@ -289,7 +282,7 @@ pub(crate) fn status(env: &Env, args: &StatusArgs) -> anyhow::Result<Exit> {
         SyncAddress::Here(_) | SyncAddress::Given => sync::engine_address(&home, &config)?
             .map_or_else(|| "-".to_owned(), |address| sync::shown_address(&address.text)),
     };
-    for line in lines(&store, &own, &state, counts, &engine, longhaul_runtime::now(env))? {
+    for line in lines(&store, &own, &state, counts, &engine, now(env))? {
         out::line(&paint::harmless(&line))?;
     }
     if !config.sync.enabled {
@@ -338,18 +331,4 @@ fn lines(
         open.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("Records:        {number} {what}")),
     );
     Ok(lines)
-}
-
-fn print_json(own: &SyncSelf, state: &ExchangeState, counts: SyncCounts) -> anyhow::Result<()> {
-    out::json(&json!({
-        "circle": own.circle.to_string(),
-        "host": own.host.to_string(),
-        "name": own.name,
-        "exchange": state,
-        "unsent": counts.unsent,
-        "waiting": counts.waiting,
-        "newer": counts.newer,
-        "damaged": counts.damaged,
-        "to_erase": counts.to_erase,
-    }))
 }

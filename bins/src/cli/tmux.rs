@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use longhaul_core::{Env, SessionId};
+use longhaul_core::{Env, SessionId, counted};
 use longhaul_runtime::tmux::{Server, words};
 use longhaul_runtime::{Error, ErrorLog, Home, Tracker, bounded_read, leave_session, waiting_times};
 use longhaul_setup::tmux::{self, command};
 use longhaul_tracker::{Agent, Menu, MenuItem, OPTIONS, Options, Pane, RemovalReason, attention};
 
-use super::{Exit, out, sessions};
+use super::{out, sessions};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
@@ -59,20 +59,27 @@ pub(crate) enum Command {
     Cleanup,
 }
 
-pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
+pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Setup { offer_reopen } => setup(env, offer_reopen)?,
-        Command::Teardown => tmux::tear_down(&server(env)?)?,
-        Command::StatusBar => status_bar(env)?,
-        Command::Refresh => refresh(env),
-        Command::Menu { page, client } => show_menu(env, page, client.as_deref())?,
-        Command::Goto { target, client } => goto(env, &target, client.as_deref())?,
-        Command::PaneFocus { pane } => pane_focus(env, &pane)?,
-        Command::ShowTurnEnd { session } => show_turn_end(env, &session),
-        Command::Scan => scan(env)?,
-        Command::Cleanup => cleanup(env)?,
+        Command::Setup { offer_reopen } => setup(env, offer_reopen),
+        Command::Teardown => Ok(tmux::tear_down(&server(env)?)?),
+        Command::StatusBar => status_bar(env),
+        Command::Refresh => {
+            refresh(env);
+            Ok(())
+        }
+        // tmux runs this for a key and does not show its output.
+        Command::Menu { page, client } => open_menu(env, page, client.as_deref())
+            .inspect_err(|error| ErrorLog::new(env, "menu").write(&format!("{error:#}"))),
+        Command::Goto { target, client } => goto(env, &target, client.as_deref()),
+        Command::PaneFocus { pane } => pane_focus(env, &pane),
+        Command::ShowTurnEnd { session } => {
+            show_turn_end(env, &session);
+            Ok(())
+        }
+        Command::Scan => scan(env),
+        Command::Cleanup => cleanup(env),
     }
-    Ok(Exit::Success)
 }
 
 /// Returns the tmux server in which this process runs.
@@ -100,18 +107,13 @@ pub(crate) fn own_path(env: &Env) -> anyhow::Result<PathBuf> {
     Ok(longhaul_setup::stable_path(env, &exe))
 }
 
-/// Shows the menu. tmux runs this for a key and does not show its output, so an error is also written to the log.
-fn show_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()> {
-    open_menu(env, page, client).inspect_err(|error| ErrorLog::new(env, "menu").write(&format!("{error:#}")))
-}
-
 fn open_menu(env: &Env, page: usize, client: Option<&str>) -> anyhow::Result<()> {
     let (server, home) = (server(env)?, Home::of(env)?);
     let Some((columns, rows)) = server.client_size(client)? else {
         bail!("no client is attached to this tmux server, so the menu cannot be shown");
     };
     let tracker = Tracker::open(env, &home)?;
-    let options = fitting(&tracker.options(), menu_rows(rows));
+    let options = fitting(&tracker.options(), rows.saturating_sub(ROWS_AROUND).max(1));
     let mut agents = tracker.agents()?;
     agents.sort_by_cached_key(attention);
     let numbers = sessions::assign_numbers(&home, agents.iter().map(|agent| agent.session.as_str()), env.now);
@@ -186,8 +188,7 @@ fn scan(env: &Env) -> anyhow::Result<()> {
     }
     out::message(&match found.len() {
         0 => "No new sessions found.".to_owned(),
-        1 => "1 session found.".to_owned(),
-        count => format!("{count} sessions found."),
+        count => format!("{} found.", counted(count, "session")),
     });
     Ok(())
 }
@@ -250,12 +251,6 @@ const ROWS_AROUND: usize = 2 + 4;
 
 /// The columns around a label: border, spaces, and the key in parentheses.
 const COLUMNS_AROUND: usize = 4 + 4;
-
-/// Returns the number of sessions that fit on a page of the menu in a client of `rows`. tmux does not show a menu
-/// that is higher than the client.
-fn menu_rows(rows: usize) -> usize {
-    rows.saturating_sub(ROWS_AROUND).max(1)
-}
 
 /// Shows the menu in `client`, or in the current one, with `columns`. Returns when it is closed.
 ///
@@ -363,46 +358,4 @@ fn runs_again(env: &Env, server: &Server) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use longhaul_tracker::Pane;
-
-    use super::{fit, *};
-
-    #[test]
-    fn a_label_is_cut_where_the_screen_ends_and_never_inside_an_escape() {
-        assert_eq!(fit("abcdef", 6), "abcdef");
-        assert_eq!(fit("abcdefg", 6), "abcde>");
-        assert_eq!(fit("a##(b)", 6), "a##(b)");
-        assert_eq!(fit("a##(bc)", 6), "a##(bc");
-        assert_eq!(fit("a##(bc)", 5), "a##(b");
-        assert_eq!(fit("a##(bc)", 3), "a##");
-        assert_eq!(fit("日本語", 7), "日本語");
-        assert_eq!(fit("日本語", 6), "日本");
-        assert_eq!(fit("日本語", 4), "日>");
-        assert_eq!(fit("abc", 1), ">");
-        assert_eq!(fit("abc", 0), "");
-    }
-
-    #[test]
-    fn the_menu_holds_no_data_in_its_commands() {
-        let server = Server::at("/s");
-        let pane = |socket: &str| Pane { socket: socket.to_owned(), id: "%3".to_owned() };
-        let items = vec![
-            MenuItem::Goto { label: "! p;".to_owned(), key: "1".to_owned(), pane: pane("/s") },
-            MenuItem::Goto { label: "other".to_owned(), key: "2".to_owned(), pane: pane("/t") },
-            MenuItem::Elsewhere { label: "none".to_owned() },
-            MenuItem::Separator,
-            MenuItem::Page { label: "Next".to_owned(), key: "i".to_owned(), page: 2 },
-            MenuItem::Quit { label: "Quit".to_owned(), key: "q".to_owned() },
-        ];
-        let menu = display_menu(&server, &Menu { title: "AI Agents (1/2)".to_owned(), items }, Some("/dev/pts/1"), 80);
-        let focus = "switch-client -Z -t %3 ; run-shell -b '##{@longhaul-command} tmux pane-focus %3'";
-        let next = "run-shell -b '##{@longhaul-command} tmux menu 2 --client ##{q:client_name}'";
-        let expected = [
-            &["display-menu", "-T", "AI Agents (1/2)", "-x", "C", "-y", "C", "-c", "/dev/pts/1", "--"][..],
-            &["! p;", "1", focus, "-2 other", "", "", "-none", "", "", ""],
-            &["Next", "i", next, "Quit", "q", ""],
-        ];
-        assert_eq!(menu, expected.concat());
-    }
-}
+mod tests;

@@ -1,7 +1,9 @@
 //! The commands about running sessions: `longhaul status` lists them with their states, `next` and `goto` bring one to the
 //! screen, and `send` types a prompt into one (waiting and typing: `runtime/src/typing/send_prompt.rs`).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -12,11 +14,11 @@ use longhaul_inject::printable;
 use longhaul_runtime::cost::SessionCosts;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{Home, PromptOutcome, SessionRecord, Tracker, agent_json, send_prompt};
-use longhaul_tracker::{Agent, Options, age, attention};
+use longhaul_tracker::{Agent, Options, attention};
 use serde_json::Value;
 
-use super::sessions::{self, SessionNumbers, Target, find_target};
-use super::{Exit, monitor, out, paint, tmux};
+use super::sessions::{self, Target, find_target};
+use super::{monitor, out, paint, tmux};
 
 #[derive(clap::Args)]
 pub(crate) struct StatusArgs {
@@ -28,7 +30,7 @@ pub(crate) struct StatusArgs {
     cost: bool,
 }
 
-pub(crate) fn status(env: &Env, args: &StatusArgs) -> anyhow::Result<Exit> {
+pub(crate) fn status(env: &Env, args: &StatusArgs) -> anyhow::Result<()> {
     let home = Home::of(env)?;
     // If there is no database yet, this command does not create one.
     let (mut agents, bridges, options) = if home.database().exists() {
@@ -45,29 +47,26 @@ pub(crate) fn status(env: &Env, args: &StatusArgs) -> anyhow::Result<Exit> {
     agents.sort_by_cached_key(attention);
     let now = env.now.0 / 1000;
     let numbers = sessions::assign_numbers(&home, agents.iter().map(|agent| agent.session.as_str()), env.now);
-    if args.json {
-        let prices = Prices::new(&longhaul_runtime::config(env)?.0.models.prices);
-        let mut costs = SessionCosts::default();
-        let mut json = |agent: &Agent| {
-            let mut row = agent_json(agent, used.get(&agent.session).copied(), &bridges, now);
-            row["number"] = numbers.of(&agent.session).into();
-            if args.cost {
-                let record = SessionId::new(&agent.session).and_then(|session| SessionRecord::load(&home, &session));
-                let transcript = record.and_then(|record| record.transcript);
-                row["cost"] = transcript.map_or(Value::Null, |path| sum_json(&costs.of(&path, &prices)));
-            }
-            row
-        };
-        let rows: Vec<_> = agents.iter().map(&mut json).collect();
-        out::json(&rows)?;
-    } else if agents.is_empty() {
-        out::message("No sessions. A session appears when Claude Code starts with the plugin.");
-    } else {
-        for line in table(&agents, &numbers, &used, &options, now) {
-            out::line(&line)?;
+    let (config, _) = if args.cost { longhaul_runtime::config(env)? } else { Default::default() };
+    let prices = Prices::new(&config.models.prices);
+    let costs = RefCell::new(SessionCosts::default());
+    let json = |agent: &Agent| {
+        let mut row = agent_json(agent, used.get(&agent.session).copied(), &bridges, now);
+        row["number"] = numbers.of(&agent.session).into();
+        if args.cost {
+            let record = SessionId::new(&agent.session).and_then(|session| SessionRecord::load(&home, &session));
+            let transcript = record.and_then(|record| record.transcript);
+            let cost = |path: PathBuf| sum_json(&costs.borrow_mut().of(&path, &prices));
+            row["cost"] = transcript.map_or(Value::Null, cost);
         }
-    }
-    Ok(Exit::Success)
+        row
+    };
+    let none = "No sessions. A session appears when Claude Code starts with the plugin.";
+    out::list(args.json, &agents, json, none, || {
+        let header = ["#", "STATE", "AGE", "CONTEXT", "PROJECT", "BRANCH", "PANE", "LAST"];
+        let row = |agent| row(agent, numbers.of(&agent.session), used.get(&agent.session), &options, now);
+        paint::table(header, agents.iter().map(row), &[0, 2, 3])
+    })
 }
 
 /// Returns where a session runs: its tmux target, or its pane.
@@ -76,24 +75,9 @@ pub(crate) fn place(agent: &Agent) -> String {
     agent.target.clone().or(pane).unwrap_or_else(|| "-".to_owned())
 }
 
-/// Returns the sessions as a table.
-fn table(
-    agents: &[Agent],
-    numbers: &SessionNumbers,
-    used: &BTreeMap<String, f64>,
-    options: &Options,
-    now: u64,
-) -> Vec<String> {
-    let header = ["#", "STATE", "AGE", "CONTEXT", "PROJECT", "BRANCH", "PANE", "LAST"].map(str::to_owned);
-    let number = |agent: &Agent| numbers.of(&agent.session).map_or_else(|| "-".to_owned(), |number| number.to_string());
-    let rows = agents.iter().map(|agent| row(agent, number(agent), used.get(&agent.session), options, now));
-    let rows: Vec<[String; 8]> = std::iter::once(header).chain(rows).collect();
-    paint::columns(&rows, &[0, 2, 3])
-}
-
-fn row(agent: &Agent, number: String, used: Option<&f64>, options: &Options, now: u64) -> [String; 8] {
-    let seconds = now.saturating_sub(agent.updated_at);
-    let age = if seconds < 60 { format!("{seconds}s") } else { age(seconds) };
+fn row(agent: &Agent, number: Option<u32>, used: Option<&f64>, options: &Options, now: u64) -> [String; 8] {
+    let number = number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+    let age = paint::age(now.saturating_sub(agent.updated_at));
     let state = format!("{} {}", options.icon(agent.status), agent.status);
     let reason = agent.waits_for().filter(|_| agent.status == Status::Blocked);
     let last = reason.or(agent.prompt_summary.as_deref()).unwrap_or_default().to_owned();
@@ -111,7 +95,7 @@ pub(crate) struct NextArgs {
     client: Option<String>,
 }
 
-pub(crate) fn next(env: &Env, args: &NextArgs) -> anyhow::Result<Exit> {
+pub(crate) fn next(env: &Env, args: &NextArgs) -> anyhow::Result<()> {
     let home = Home::of(env)?;
     let mut tracker = Tracker::open(env, &home)?;
     tracker.tidy()?;
@@ -129,15 +113,13 @@ pub(crate) fn next(env: &Env, args: &NextArgs) -> anyhow::Result<Exit> {
     // Blocked sessions come first: they lose time. Completed ones only wait to be seen.
     agents.sort_by_cached_key(attention);
     if agents.is_empty() {
-        say(env, args, "No session waits for you.")?;
-        return Ok(Exit::Success);
+        return say(env, args, "No session waits for you.");
     }
     let is_here = |agent: &&Agent| agent.pane.as_ref().is_some_and(|pane| Some(pane.socket.as_str()) == socket);
     match (agents.iter().find(is_here).and_then(|agent| agent.pane.as_ref()), &server) {
-        (Some(pane), Some(server)) => tmux::go(server, &tracker, pane, args.client.as_deref())?,
-        (_, _) => out::line(&longhaul_inject::printable(&describe(&agents[0])))?,
+        (Some(pane), Some(server)) => tmux::go(server, &tracker, pane, args.client.as_deref()),
+        (_, _) => out::line(&printable(&describe(&agents[0]))),
     }
-    Ok(Exit::Success)
 }
 
 fn waits(agent: &Agent) -> bool {
@@ -151,23 +133,16 @@ fn waits(agent: &Agent) -> bool {
 fn describe(agent: &Agent) -> String {
     let cwd = agent.cwd.as_deref().unwrap_or(&agent.project);
     let reason = agent.waits_for().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    match &agent.pane {
-        Some(pane) => {
-            format!("{}{reason}: {cwd}, pane {} of tmux -S {}", agent.status, place(agent), pane.socket)
-        }
-        None => format!("{}{reason}: {cwd}", agent.status),
-    }
+    let pane = agent.pane.as_ref().map(|pane| format!(", pane {} of tmux -S {}", place(agent), pane.socket));
+    format!("{}{reason}: {cwd}{}", agent.status, pane.unwrap_or_default())
 }
 
 /// Shows a message. If tmux runs this command for a key, the output is not visible, so the message is shown in tmux.
 fn say(env: &Env, args: &NextArgs, text: &str) -> anyhow::Result<()> {
-    if let (Some(server), Some(client)) = (Server::of(env), &args.client) {
-        return match server.message(text, Some(client)) {
-            Ok(()) => Ok(()),
-            Err(error) => bail!(error),
-        };
+    match (Server::of(env), &args.client) {
+        (Some(server), Some(client)) => server.message(text, Some(client))?,
+        _ => out::message(text),
     }
-    out::message(text);
     Ok(())
 }
 
@@ -180,7 +155,7 @@ pub(crate) struct GotoArgs {
     client: Option<String>,
 }
 
-pub(crate) fn goto(env: &Env, args: &GotoArgs) -> anyhow::Result<Exit> {
+pub(crate) fn goto(env: &Env, args: &GotoArgs) -> anyhow::Result<()> {
     let home = Home::of(env)?;
     let tracker = Tracker::open(env, &home)?;
     let agent = find_target(&home, &args.session)?.agent;
@@ -198,8 +173,7 @@ pub(crate) fn goto(env: &Env, args: &GotoArgs) -> anyhow::Result<Exit> {
             })?)
         }
     };
-    tmux::go(&server, &tracker, &pane, client.as_deref())?;
-    Ok(Exit::Success)
+    tmux::go(&server, &tracker, &pane, client.as_deref())
 }
 
 #[derive(clap::Args)]
@@ -214,14 +188,14 @@ pub(crate) struct SendArgs {
     wait: Option<u64>,
 }
 
-pub(crate) fn send(env: &Env, args: &SendArgs) -> anyhow::Result<Exit> {
+pub(crate) fn send(env: &Env, args: &SendArgs) -> anyhow::Result<()> {
     let home = Home::of(env)?;
     let target = find_target(&home, &args.session)?;
     let (config, _) = longhaul_runtime::config(env)?;
     let patience = args.wait.map_or_else(|| config.inject.patience(), Duration::from_secs);
     let waits = |why: &str| out::message(&format!("Waiting up to {} s: {why}", patience.as_secs()));
     out::message(&send_to(env, &home, &target, &args.text.join(" "), patience, &waits)?);
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// Sends a prompt to a session that was found, and returns what has happened.

@@ -133,7 +133,6 @@ impl Screen {
         Ok(done)
     }
 
-    /// Draws the screen.
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> anyhow::Result<()> {
         self.terminal.draw(draw)?;
         Ok(())

@@ -28,27 +28,21 @@ pub(crate) enum Command {
 pub(crate) fn run(env: &Env, command: &Command) -> anyhow::Result<Exit> {
     let home = Home::of(env)?;
     match command {
-        Command::Run => Ok(Exit::Code(longhaul_worker::main(std::iter::empty()))),
-        Command::Start => {
-            out::line(&worker::start(&home)?.url())?;
-            Ok(Exit::Success)
-        }
+        Command::Run => return Ok(Exit::Code(longhaul_worker::main(std::iter::empty()))),
+        Command::Start => out::line(&worker::start(&home)?.url())?,
         Command::Stop => {
             let ended = worker::stop(&home)?;
             out::message(if ended { "The worker has stopped." } else { "The worker is not running." });
-            Ok(Exit::Success)
         }
-        Command::Status { json } => status(env, &home, *json),
-        Command::Open => open(env, &home),
+        Command::Status { json } => return status(env, &home, *json),
+        Command::Open => {
+            let worker = worker::start(&home)?;
+            if worker::open_browser(env, &home, &worker).is_err() {
+                out::message("No browser could be opened. Open this address:");
+            }
+            out::line(&worker.url())?;
+        }
     }
-}
-
-fn open(env: &Env, home: &Home) -> anyhow::Result<Exit> {
-    let worker = worker::start(home)?;
-    if worker::open_browser(env, home, &worker).is_err() {
-        out::message("No browser could be opened. Open this address:");
-    }
-    out::line(&worker.url())?;
     Ok(Exit::Success)
 }
 

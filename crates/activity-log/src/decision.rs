@@ -1,8 +1,6 @@
 //! The decisions that follow from the activity of a session: to set a bookmark, also after one that was not confirmed, and
 //! what to do about a context that is nearly full. Every outcome has a reason.
 
-use std::fmt;
-
 use longhaul_core::Millis;
 use longhaul_core::config::{Bookmarks, BookmarksOn, Guard, Thresholds};
 use longhaul_core::event::{Stop, predicates};
@@ -36,8 +34,8 @@ pub enum BookmarkVerdict {
 }
 
 /// A threshold that is met.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("{actual} {what} of {limit}")]
 pub struct ThresholdMet {
     /// What is counted, such as `tool calls`.
     pub what: &'static str,
@@ -48,29 +46,36 @@ pub struct ThresholdMet {
 }
 
 /// Why no bookmark is due, in the order in which the reasons are checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
     /// `bookmarks.enabled` is off, or at a tool call `turn_end`.
+    #[error("bookmarks are switched off")]
     Disabled,
     /// There is no terminal to type into.
+    #[error("no terminal that can be typed into")]
     NoTerminal,
     /// The turn stopped because the context is full.
+    #[error("the turn stopped because the context is full")]
     ContextLimit,
     /// The user stopped the turn.
+    #[error("the user stopped the turn")]
     UserAbort,
     /// Nothing has been done since the last bookmark.
+    #[error("nothing done since the last bookmark")]
     NothingSinceBookmark,
     /// The last injection or bookmark is too recent.
-    Cooldown {
-        /// The rest of the cooldown, in milliseconds.
-        left_ms: u64,
-    },
+    #[error("cooling down for another {left_ms} ms")]
+    #[expect(missing_docs, reason = "the message says it")]
+    Cooldown { left_ms: u64 },
     /// A bookmark was typed and may still be confirmed.
+    #[error("a bookmark was typed and is not confirmed yet")]
     InFlight,
     /// Two injections in a row were not confirmed. The next one is tried after the next prompt.
+    #[error("the last two bookmarks were not confirmed; the next one is typed after the next prompt")]
     Unconfirmed,
     /// No threshold is met.
+    #[error("below every threshold")]
     BelowThresholds,
 }
 
@@ -147,43 +152,12 @@ fn time_left(from: Option<Millis>, span: u64, now: Millis) -> Option<u64> {
     (left > 0).then_some(left)
 }
 
-impl ThresholdMet {
-    /// Returns the threshold `limit`, which `actual` has reached. `what` names the unit, such as `tool calls`.
-    pub fn new(what: &'static str, actual: u64, limit: f64) -> Self {
-        Self { what, actual, limit }
-    }
-}
-
-impl fmt::Display for ThresholdMet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} of {}", self.actual, self.what, self.limit)
-    }
-}
-
-impl fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Disabled => f.write_str("bookmarks are switched off"),
-            Self::NoTerminal => f.write_str("no terminal that can be typed into"),
-            Self::ContextLimit => f.write_str("the turn stopped because the context is full"),
-            Self::UserAbort => f.write_str("the user stopped the turn"),
-            Self::NothingSinceBookmark => f.write_str("nothing done since the last bookmark"),
-            Self::Cooldown { left_ms } => write!(f, "cooling down for another {left_ms} ms"),
-            Self::InFlight => f.write_str("a bookmark was typed and is not confirmed yet"),
-            Self::Unconfirmed => {
-                f.write_str("the last two bookmarks were not confirmed; the next one is typed after the next prompt")
-            }
-            Self::BelowThresholds => f.write_str("below every threshold"),
-        }
-    }
-}
-
 /// The share of the context window that is used, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Pressure(pub f64);
 
 /// The number of subagents that must return within [`BURST_MS`] to count as a burst.
-const BURST: u64 = 5;
+pub(crate) const BURST: u64 = 5;
 
 /// The time before the last return in which other returns belong to the same burst.
 pub(crate) const BURST_MS: u64 = 10_000;
@@ -209,17 +183,12 @@ impl Pressure {
     }
 }
 
-/// Returns whether subagents return so fast that the guard must act earlier.
-pub(crate) fn is_agent_burst(metrics: &Metrics) -> bool {
-    metrics.agent_burst >= BURST
-}
-
 /// Returns whether `/compact` is due.
 ///
 /// It is not due shortly after another compaction or after a text was typed: two texts must not be typed into the same
 /// input at once.
 pub fn should_compact(config: &Guard, pressure: Pressure, metrics: &Metrics, now: Millis) -> bool {
-    let factor = if is_agent_burst(metrics) { BURST_FACTOR } else { 1.0 };
+    let factor = if metrics.agent_burst >= BURST { BURST_FACTOR } else { 1.0 };
     let newest = metrics.last_compaction.max(metrics.last_injection);
     config.compact_percent.is_some_and(|limit| pressure.0 >= limit.0 * factor)
         && time_left(newest, COMPACT_COOLDOWN_MS, now).is_none()

@@ -117,25 +117,21 @@ impl LoopStep {
 pub fn loop_step(tail: &[u8], start: TailStart, agent: u16) -> LoopStep {
     let mut calls: Vec<(Millis, Option<u16>)> = Vec::with_capacity(MAX_CALLS);
     let mut stage = None;
-    for line in whole_lines(tail, start).filter_map(LogLine::parse) {
-        match line {
-            LogLine::Tool { at, mark, .. } if agent == 0 => calls.push((at, mark)),
-            LogLine::Call { at, mark, agent: of } if of == agent => calls.push((at, mark)),
+    let lines = whole_lines(tail, start).filter_map(LogLine::parse);
+    for line in lines.take_while(|line| !matches!(line, LogLine::Prompt { .. })) {
+        if let LogLine::Tool { at, mark, .. } = line
+            && agent == 0
+        {
+            calls.push((at, mark));
+        } else if let LogLine::Call { at, mark, agent: of } = line
+            && of == agent
+        {
+            calls.push((at, mark));
+        } else if let LogLine::Loop { stage: new, agent: of, .. } = line
+            && of == agent
+        {
             // How many calls came after it says whether it belongs to them.
-            LogLine::Loop { stage: new, agent: of, .. } if of == agent => {
-                stage.get_or_insert((new, calls.len()));
-            }
-            LogLine::Prompt { .. } => break,
-            LogLine::Tool { .. }
-            | LogLine::Call { .. }
-            | LogLine::Loop { .. }
-            | LogLine::Agent { .. }
-            | LogLine::Injection { .. }
-            | LogLine::GivenUp { .. }
-            | LogLine::Bookmark { .. }
-            | LogLine::Compaction { .. }
-            | LogLine::Turn { .. }
-            | LogLine::Status { .. } => {}
+            stage.get_or_insert((new, calls.len()));
         }
         if calls.len() >= MAX_CALLS {
             break;

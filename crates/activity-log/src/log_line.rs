@@ -1,86 +1,40 @@
 //! One line of the activity log.
 
 use std::fmt;
+use std::str::FromStr;
 
 use longhaul_core::hash::fnv1a;
 use longhaul_core::{Millis, Status};
 
 /// A line of the activity log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each variant describes its fields")]
 pub enum LogLine {
-    /// `T <ms> <chars> [<mark>]`: a tool call of the main conversation.
-    Tool {
-        /// The time.
-        at: Millis,
-        /// The size of its output, in characters.
-        chars: u64,
-        /// What distinguishes it from other calls; see [`mark`](crate::limits::mark).
-        mark: Option<u16>,
-    },
-    /// `K <ms> <agent> [<mark>]`: a tool call that failed, or one of a subagent. It does not count as work.
-    Call {
-        /// The time.
-        at: Millis,
-        /// The subagent; 0 for the main conversation. See [`agent_mark`](crate::limits::agent_mark).
-        agent: u16,
-        /// What distinguishes it from other calls.
-        mark: Option<u16>,
-    },
-    /// `L <ms> <agent> <stage>`: what was done about calls that are repeated; see [`LoopStep`](crate::limits::LoopStep).
-    Loop {
-        /// The time.
-        at: Millis,
-        /// The subagent; 0 for the main conversation.
-        agent: u16,
-        /// 1 if the model was told, 2 if the user was notified, 0 if it is over.
-        stage: u8,
-    },
-    /// `A <ms> <chars>`: a subagent returned.
-    Agent {
-        /// The time.
-        at: Millis,
-        /// The size of its reply, in characters.
-        chars: u64,
-    },
+    /// `T <ms> <chars> [<mark>]`: a tool call of the main conversation, with the size of its output in characters and
+    /// what distinguishes it from other calls; see [`mark`](crate::limits::mark).
+    Tool { at: Millis, chars: u64, mark: Option<u16> },
+    /// `K <ms> <agent> [<mark>]`: a tool call that failed, or one of a subagent. It does not count as work. `agent` is 0 for
+    /// the main conversation; see [`agent_mark`](crate::limits::agent_mark).
+    Call { at: Millis, agent: u16, mark: Option<u16> },
+    /// `L <ms> <agent> <stage>`: what was done about calls that are repeated: 1 if the model was told, 2 if the user was
+    /// notified, 0 if it is over; see [`LoopStep`](crate::limits::LoopStep).
+    Loop { at: Millis, agent: u16, stage: u8 },
+    /// `A <ms> <chars>`: a subagent returned, with the size of its reply in characters.
+    Agent { at: Millis, chars: u64 },
     /// `I <ms>`: an injection: a text is about to be typed.
-    Injection {
-        /// The time.
-        at: Millis,
-    },
+    Injection { at: Millis },
     /// `G <ms>`: the injection was given up before anything was typed.
-    GivenUp {
-        /// The time.
-        at: Millis,
-    },
+    GivenUp { at: Millis },
     /// `B <ms>`: a bookmark was confirmed.
-    Bookmark {
-        /// The time.
-        at: Millis,
-    },
+    Bookmark { at: Millis },
     /// `C <ms>`: the conversation was compacted.
-    Compaction {
-        /// The time.
-        at: Millis,
-    },
+    Compaction { at: Millis },
     /// `P <ms>`: a prompt was submitted; a turn begins.
-    Prompt {
-        /// The time.
-        at: Millis,
-    },
-    /// `N <ms> <prompt>`: the turn that runs now.
-    Turn {
-        /// The time.
-        at: Millis,
-        /// A hash of the id of the prompt that started it; see [`LogLine::turn`].
-        prompt: u64,
-    },
+    Prompt { at: Millis },
+    /// `N <ms> <prompt>`: the turn that runs now, by a hash of the id of the prompt that started it; see [`LogLine::turn`].
+    Turn { at: Millis, prompt: u64 },
     /// `S <ms> <status>`: the status of the main conversation changed.
-    Status {
-        /// The time.
-        at: Millis,
-        /// The new status.
-        status: Status,
-    },
+    Status { at: Millis, status: Status },
 }
 
 impl LogLine {
@@ -94,9 +48,9 @@ impl LogLine {
         let rest = fields.next();
         let chars = rest.and_then(number).unwrap_or(0);
         Some(match letter {
-            b"T" => Self::Tool { at, chars, mark: fields.next().and_then(small) },
-            b"K" => Self::Call { at, agent: small(rest?)?, mark: fields.next().and_then(small) },
-            b"L" => Self::Loop { at, agent: small(rest?)?, stage: small(fields.next()?)?.try_into().ok()? },
+            b"T" => Self::Tool { at, chars, mark: fields.next().and_then(number) },
+            b"K" => Self::Call { at, agent: number(rest?)?, mark: fields.next().and_then(number) },
+            b"L" => Self::Loop { at, agent: number(rest?)?, stage: number(fields.next()?)? },
             b"A" => Self::Agent { at, chars },
             b"I" => Self::Injection { at },
             b"G" => Self::GivenUp { at },
@@ -104,16 +58,11 @@ impl LogLine {
             b"C" => Self::Compaction { at },
             b"P" => Self::Prompt { at },
             b"N" => Self::Turn { at, prompt: number(rest?)? },
-            b"S" => {
-                let status = Status::from_name(std::str::from_utf8(rest?).ok()?)?;
-                Self::Status { at, status }
-            }
+            b"S" => Self::Status { at, status: Status::from_name(std::str::from_utf8(rest?).ok()?)? },
             _ => return None,
         })
     }
-}
 
-impl LogLine {
     /// Returns the line for the turn of a prompt.
     pub fn turn(at: Millis, prompt_id: &str) -> Self {
         Self::Turn { at, prompt: fnv1a(prompt_id.bytes()) }
@@ -138,19 +87,9 @@ impl LogLine {
 }
 
 /// Parses digits only: no sign, no spaces; returns `None` on overflow.
-fn number(field: &[u8]) -> Option<u64> {
-    if field.is_empty() {
-        return None;
-    }
-    field.iter().try_fold(0_u64, |number, byte| {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
-}
-
-/// Parses a number of 16 bits.
-fn small(field: &[u8]) -> Option<u16> {
-    number(field)?.try_into().ok()
+fn number<T: FromStr>(field: &[u8]) -> Option<T> {
+    let digits = std::str::from_utf8(field).ok().filter(|_| field.iter().all(u8::is_ascii_digit))?;
+    digits.parse().ok()
 }
 
 impl fmt::Display for LogLine {

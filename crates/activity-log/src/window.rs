@@ -61,10 +61,7 @@ impl Metrics {
 
     /// Returns the whole seconds between the window's first and last activity.
     pub fn elapsed_seconds(&self) -> u64 {
-        match (self.first_activity, self.last_activity) {
-            (Some(first), Some(last)) => last.since(first) / 1000,
-            _ => 0,
-        }
+        Option::zip(self.first_activity, self.last_activity).map_or(0, |(first, last)| last.since(first) / 1000)
     }
 
     /// Returns whether a turn is running, as far as the log shows.
@@ -127,19 +124,10 @@ pub fn measure(tail: &[u8], start: TailStart) -> Metrics {
             | LogLine::Turn { .. }
             | LogLine::Status { .. } => {}
         }
-        if metrics.status.is_none() {
-            metrics.status = match line {
-                LogLine::Tool { .. } | LogLine::Prompt { .. } => Some(Status::Working),
-                LogLine::Status { status, .. } => Some(status),
-                LogLine::Call { .. }
-                | LogLine::Loop { .. }
-                | LogLine::Agent { .. }
-                | LogLine::Injection { .. }
-                | LogLine::GivenUp { .. }
-                | LogLine::Bookmark { .. }
-                | LogLine::Turn { .. }
-                | LogLine::Compaction { .. } => None,
-            };
+        if let LogLine::Status { status, .. } = line {
+            metrics.status.get_or_insert(status);
+        } else if matches!(line, LogLine::Tool { .. } | LogLine::Prompt { .. }) {
+            metrics.status.get_or_insert(Status::Working);
         }
     }
     metrics
@@ -177,29 +165,17 @@ pub(crate) fn whole_lines(tail: &[u8], start: TailStart) -> impl Iterator<Item =
 /// A `B` line that only restarts the count of work, after a compaction or where nothing can be typed, is not counted:
 /// `/rewind` cannot go back to it.
 pub fn bookmarks_since_prompt(tail: &[u8], start: TailStart) -> u64 {
-    let mut bookmarks = 0;
-    let mut newer = None;
-    for line in whole_lines(tail, start).filter_map(LogLine::parse) {
-        match line {
-            LogLine::Prompt { .. } => break,
-            LogLine::Bookmark { .. } => bookmarks += 1,
-            // The count of work began again, without a bookmark.
-            LogLine::Compaction { at } | LogLine::GivenUp { at } if newer == Some(LogLine::Bookmark { at }) => {
-                bookmarks -= 1
-            }
-            LogLine::Compaction { .. }
-            | LogLine::Tool { .. }
-            | LogLine::Call { .. }
-            | LogLine::Loop { .. }
-            | LogLine::Agent { .. }
-            | LogLine::Injection { .. }
-            | LogLine::GivenUp { .. }
-            | LogLine::Turn { .. }
-            | LogLine::Status { .. } => {}
+    let lines = whole_lines(tail, start).filter_map(LogLine::parse);
+    let lines: Vec<LogLine> = lines.take_while(|line| !matches!(line, LogLine::Prompt { .. })).collect();
+    let bookmarks = lines.iter().filter(|line| matches!(line, LogLine::Bookmark { .. })).count();
+    // The count of work began again, without a bookmark.
+    let is_restart = |pair: &&[LogLine]| match pair {
+        [LogLine::Bookmark { at }, older] => {
+            [LogLine::Compaction { at: *at }, LogLine::GivenUp { at: *at }].contains(older)
         }
-        newer = Some(line);
-    }
-    bookmarks
+        _ => false,
+    };
+    (bookmarks - lines.windows(2).filter(is_restart).count()) as u64
 }
 
 /// Returns whether a prompt with this id may belong to the newest turn, as far as `tail` shows.

@@ -22,32 +22,35 @@ pub struct Agent {
     pub option: &'static str,
     /// The events that are registered, in the order in which a session usually sends them.
     pub events: &'static [EventRule],
-    /// The fields of a payload.
-    pub fields: &'static [Alias],
+    /// The fields of a payload: each by the agent's name, and by the name that Claude Code uses.
+    pub fields: Aliases,
     /// The tools.
-    pub tools: &'static [Alias],
+    pub tools: Aliases,
     /// The members of a tool's input.
-    pub inputs: &'static [Alias],
+    pub inputs: Aliases,
     /// The dialogs that ask for permission, where an event reports them with details instead of a tool.
     pub dialogs: &'static [Dialog],
-    /// Where the id of a prompt comes from.
-    pub prompt_ids: PromptIds,
+    /// Whether every event has the id of the prompt. Otherwise it is the time of the prompt, which the hooks record.
+    pub sends_prompt_ids: bool,
     /// Where the use of the context comes from.
     pub usage: UsageSource,
     /// The way of starting a session at which it does not show the model what the hook answers.
     pub deaf_at_start: Option<&'static str>,
-    /// How many sessions one process runs.
-    pub sessions: SessionsAtOnce,
-    /// A part of the path of every transcript, by which a payload that Claude Code has not sent is recognised.
-    pub transcripts: Option<&'static str>,
-    /// The unit of the timeouts in its configuration.
-    pub timeout: TimeoutUnit,
+    /// The unit of the timeouts in its configuration: how many of them a second has.
+    pub timeout_units: u64,
     /// The file that an installation changes.
     pub config: ConfigFile,
     /// The arguments that resume a session, before the id of the session.
     pub resume: &'static [&'static str],
-    /// What works, and why something does not.
-    pub features: &'static [(Feature, Support)],
+    /// What does not work, or not always, and why.
+    pub limits: &'static [(Feature, Support)],
+}
+
+impl Agent {
+    /// Returns whether a feature works.
+    pub fn support(&self, feature: Feature) -> Support {
+        self.limits.iter().find(|(limited, _)| *limited == feature).map_or(Support::Works, |(_, support)| *support)
+    }
 }
 
 impl PartialEq for Agent {
@@ -80,21 +83,6 @@ impl EventRule {
     pub(crate) const fn new(theirs: &'static str, ours: EventName, seconds: u64) -> Self {
         Self { theirs, ours, seconds, condition: Condition::Always, argument: theirs, about: "" }
     }
-
-    pub(crate) const fn called(mut self, argument: &'static str) -> Self {
-        self.argument = argument;
-        self
-    }
-
-    pub(crate) const fn about(mut self, about: &'static str) -> Self {
-        self.about = about;
-        self
-    }
-
-    pub(crate) const fn only_if(mut self, condition: Condition) -> Self {
-        self.condition = condition;
-        self
-    }
 }
 
 /// Which events of a kind count.
@@ -108,22 +96,8 @@ pub enum Condition {
     Equals(&'static str, &'static str),
 }
 
-/// A name of the agent, and the name that Claude Code uses.
-#[derive(Debug, Clone, Copy)]
-pub struct Alias {
-    /// The agent's name.
-    pub theirs: &'static str,
-    /// Claude Code's name.
-    pub ours: &'static str,
-}
-
-/// Declares aliases: `"theirs" => "ours"`.
-macro_rules! aliases {
-    ($($theirs:literal => $ours:literal),* $(,)?) => {
-        &[$($crate::agent::Alias { theirs: $theirs, ours: $ours }),*]
-    };
-}
-pub(crate) use aliases;
+/// Names of the agent, each with the name that Claude Code uses.
+pub type Aliases = &'static [(&'static str, &'static str)];
 
 /// A kind of dialog that asks for permission, as the member `details` of a payload describes it.
 #[derive(Debug, Clone, Copy)]
@@ -133,16 +107,7 @@ pub struct Dialog {
     /// The tool of Claude Code.
     pub tool: &'static str,
     /// The member of `details` that is shown, and the name of the tool's input for it.
-    pub shown: Alias,
-}
-
-/// Where the id of a prompt comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptIds {
-    /// Every event has it.
-    Sent,
-    /// No event has one: it is the time of the prompt, which the hooks record.
-    TimeOfPrompt,
+    pub shown: (&'static str, &'static str),
 }
 
 /// Where the use of the context comes from.
@@ -157,34 +122,6 @@ pub enum UsageSource {
     },
     /// The rollout, which is read with everything else in it.
     Rollout,
-}
-
-/// How many sessions a process of an agent runs at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionsAtOnce {
-    /// One: a new session ends the one before.
-    One,
-    /// Several: a session goes on while the user is in another one.
-    Several,
-}
-
-/// The unit of the timeouts in an agent's configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeoutUnit {
-    /// Seconds.
-    Seconds,
-    /// Milliseconds.
-    Milliseconds,
-}
-
-impl TimeoutUnit {
-    /// Returns a time limit in this unit.
-    pub fn of_seconds(self, seconds: u64) -> u64 {
-        match self {
-            Self::Seconds => seconds,
-            Self::Milliseconds => seconds * 1000,
-        }
-    }
 }
 
 /// The file that an installation changes or creates.
@@ -232,66 +169,39 @@ pub enum ConfigShape {
     CodexHooks,
 }
 
-/// What Longhaul does for an agent.
+/// What Longhaul does for an agent; see [`Feature::ALL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "`ALL` describes each of them")]
 pub enum Feature {
-    /// The status of the session, in tmux and in the view.
     Status,
-    /// Blocked while a dialog asks for permission.
     Permission,
-    /// Prompts, tool calls and replies are stored and found.
     Memory,
-    /// The page at the start, and passages at a prompt.
     Recall,
-    /// Continuing another session, and being continued.
     Handoff,
-    /// Giving back what the summary of a compaction lacks.
     Compaction,
-    /// The search tools over MCP.
     Mcp,
-    /// How full the context is.
     Monitor,
-    /// Starting a session again.
     Resume,
-    /// Rewind points.
     Bookmarks,
-    /// Going on in a new session when the context is full.
     Continuation,
 }
 
 impl Feature {
-    /// Every feature, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
-        Self::Status,
-        Self::Permission,
-        Self::Memory,
-        Self::Recall,
-        Self::Handoff,
-        Self::Compaction,
-        Self::Mcp,
-        Self::Monitor,
-        Self::Resume,
-        Self::Bookmarks,
-        Self::Continuation,
+    /// Every feature, in the order of the documentation, with what it is.
+    pub const ALL: [(Self, &'static str); 11] = [
+        (Self::Status, "State of the session in tmux, the view and the viewer"),
+        (Self::Permission, "Blocked while a dialog asks for permission"),
+        (Self::Memory, "Prompts, tool calls and replies are stored and found"),
+        (Self::Recall, "Memory page at the start of a session, passages added to prompts"),
+        (Self::Handoff, "Continues another session, and can be continued by another one"),
+        (Self::Compaction, "What the summary lacks is given back after a compaction"),
+        (Self::Mcp, "Search tools over MCP"),
+        (Self::Monitor, "How full the context is"),
+        (Self::Resume, "Can be resumed by its id"),
+        (Self::Bookmarks, "Bookmarks"),
+        (Self::Continuation, "Continuation when the context is full"),
     ];
-
-    /// Returns what the feature is, for the documentation.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Status => "State of the session in tmux, the view and the viewer",
-            Self::Permission => "Blocked while a dialog asks for permission",
-            Self::Memory => "Prompts, tool calls and replies are stored and found",
-            Self::Recall => "Memory page at the start of a session, passages added to prompts",
-            Self::Handoff => "Continues another session, and can be continued by another one",
-            Self::Compaction => "What the summary lacks is given back after a compaction",
-            Self::Mcp => "Search tools over MCP",
-            Self::Monitor => "How full the context is",
-            Self::Resume => "Can be resumed by its id",
-            Self::Bookmarks => "Bookmarks",
-            Self::Continuation => "Continuation when the context is full",
-        }
-    }
 }
 
 /// Whether a feature works.

@@ -6,8 +6,8 @@ mod payload;
 mod table;
 
 pub use crate::agent::{
-    Agent, Alias, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, FolderVariable, PromptIds,
-    ReportedUse, SessionsAtOnce, Support, TimeoutUnit, UsageSource, newest_use, resume_command,
+    Agent, Aliases, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, FolderVariable,
+    ReportedUse, Support, UsageSource, newest_use, resume_command,
 };
 pub use crate::payload::{Payload, PayloadError};
 pub use crate::table::{ALL, find};

@@ -7,7 +7,7 @@ use longhaul_core::event::EventName;
 use longhaul_core::{SessionId, hash};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::agent::{Agent, Alias, Condition, EventRule, PromptIds, ReportedUse, UsageSource};
+use crate::agent::{Agent, Aliases, Condition, EventRule, ReportedUse, UsageSource};
 
 /// Why a payload cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -15,12 +15,8 @@ use crate::agent::{Agent, Alias, Condition, EventRule, PromptIds, ReportedUse, U
 pub enum PayloadError {
     /// The agent has no such event, or it is not registered.
     #[error("{agent} has no event {event:?} that is registered")]
-    UnknownEvent {
-        /// The agent.
-        agent: &'static str,
-        /// The event.
-        event: String,
-    },
+    #[expect(missing_docs, reason = "the message says it")]
+    UnknownEvent { agent: &'static str, event: String },
     /// The payload is not JSON, or is cut off.
     #[error("payload is not a JSON object")]
     NotAnObject(#[source] serde_json::Error),
@@ -34,14 +30,17 @@ pub enum PayloadError {
 
 /// A payload of an agent.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Payload {
     agent: &'static Agent,
     /// The event of Claude Code.
-    event: EventName,
+    pub event: EventName,
     /// The name that the agent gives the event.
-    theirs: &'static str,
-    session: SessionId,
-    transcript: Option<String>,
+    pub theirs: &'static str,
+    /// The session.
+    pub session: SessionId,
+    /// The path of the agent's own transcript. Longhaul reads nothing but the use of the context in it.
+    pub transcript: Option<String>,
     members: Members,
 }
 
@@ -64,26 +63,6 @@ impl Payload {
         Ok(Some(payload))
     }
 
-    /// Returns the event of Claude Code.
-    pub fn event(&self) -> EventName {
-        self.event
-    }
-
-    /// Returns the name that the agent gives the event.
-    pub fn theirs(&self) -> &'static str {
-        self.theirs
-    }
-
-    /// Returns the session.
-    pub fn session(&self) -> &SessionId {
-        &self.session
-    }
-
-    /// Returns the path of the agent's own transcript. Longhaul reads nothing but the use of the context in it.
-    pub fn transcript(&self) -> Option<&str> {
-        self.transcript.as_deref()
-    }
-
     /// Returns the text of a field, under Claude Code's name; `None` if it is blank or not a text.
     pub fn text(&self, field: &str) -> Option<String> {
         self.members.text(field)
@@ -91,12 +70,12 @@ impl Payload {
 
     /// Returns the payload as Claude Code would have sent it.
     pub fn to_claude(&self) -> String {
-        self.members.to_json()
+        serde_json::to_string(&self.members.0).expect("texts and JSON can be written as JSON")
     }
 
     /// Returns whether the id of its prompt must be taken from the record of the session.
     pub fn lacks_prompt_id(&self) -> bool {
-        self.agent.prompt_ids == PromptIds::TimeOfPrompt && self.text("prompt_id").is_none()
+        !self.agent.sends_prompt_ids && self.text("prompt_id").is_none()
     }
 
     /// Sets the id of the prompt that the event belongs to.
@@ -151,7 +130,7 @@ impl Payload {
         let mut input = Members::default();
         let tool = match self.agent.dialogs.iter().find(|dialog| dialog.kind == kind) {
             Some(dialog) => {
-                input.set_text(dialog.shown.ours, &member(dialog.shown.theirs));
+                input.set_text(dialog.shown.1, &member(dialog.shown.0));
                 dialog.tool.to_owned()
             }
             None if details.text("serverName").is_some() => {
@@ -166,7 +145,8 @@ impl Payload {
     /// Gives a tool, its input and its result the names and the shape of Claude Code's.
     fn translate_call(&mut self) {
         let Some(name) = self.text("tool_name") else { return };
-        let tool = ours(self.agent.tools, &name).map_or(name, str::to_owned);
+        let alias = self.agent.tools.iter().find(|(theirs, _)| *theirs == name);
+        let tool = alias.map_or(name, |(_, ours)| (*ours).to_owned());
         self.rename_inputs();
         if matches!(self.event, EventName::PostToolUse | EventName::PostToolUseFailure)
             && self.text("tool_use_id").is_none()
@@ -176,8 +156,8 @@ impl Payload {
         }
         if let Some(response) = self.members.remove("tool_response").filter(|_| self.event == EventName::PostToolUse) {
             match outcome(&tool, &response) {
-                Outcome::Returned(text) => self.members.set_text("tool_response", &text),
-                Outcome::Failed(message) => {
+                Ok(text) => self.members.set_text("tool_response", &text),
+                Err(message) => {
                     self.event = EventName::PostToolUseFailure;
                     self.members.set_text("error", &message);
                 }
@@ -221,10 +201,6 @@ fn counts(rule: &EventRule, members: &Members) -> bool {
     }
 }
 
-fn ours(aliases: &[Alias], theirs: &str) -> Option<&'static str> {
-    aliases.iter().find(|alias| alias.theirs == theirs).map(|alias| alias.ours)
-}
-
 // The members of a JSON object, each as the text that was sent.
 //
 // Only what must be translated is parsed. A tool may return any amount of JSON at any depth, and a tree of values would
@@ -235,27 +211,24 @@ fn ours(aliases: &[Alias], theirs: &str) -> Option<&'static str> {
 struct Members(BTreeMap<String, Box<RawValue>>);
 
 impl Members {
-    /// Parses an object.
-    pub(crate) fn parse(json: &str) -> Result<Self, serde_json::Error> {
+    fn parse(json: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(json).map(Self)
     }
 
     /// Returns the members of an object, and none for any other value.
-    pub(crate) fn of(value: Option<&RawValue>) -> Self {
+    fn of(value: Option<&RawValue>) -> Self {
         value.and_then(|value| Self::parse(value.get()).ok()).unwrap_or_default()
     }
 
-    /// Returns the JSON of a member.
     fn get(&self, name: &str) -> Option<&RawValue> {
         self.0.get(name).map(Box::as_ref)
     }
 
     /// Returns a member that is a text and not blank.
-    pub(crate) fn text(&self, name: &str) -> Option<String> {
+    fn text(&self, name: &str) -> Option<String> {
         text(self.get(name)?).filter(|text| !text.trim().is_empty())
     }
 
-    /// Returns a member that is an integer.
     fn integer(&self, name: &str) -> Option<i64> {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
@@ -273,20 +246,14 @@ impl Members {
     }
 
     /// Gives members Claude Code's names, unless there is a member of that name already.
-    fn rename(&mut self, aliases: &[Alias]) {
-        for alias in aliases {
-            if self.0.contains_key(alias.ours) {
-                continue;
-            }
-            if let Some(value) = self.0.remove(alias.theirs) {
-                self.0.insert(alias.ours.to_owned(), value);
+    fn rename(&mut self, aliases: Aliases) {
+        for (theirs, ours) in aliases {
+            if !self.0.contains_key(*ours)
+                && let Some(value) = self.0.remove(*theirs)
+            {
+                self.0.insert((*ours).to_owned(), value);
             }
         }
-    }
-
-    /// Returns the object.
-    fn to_json(&self) -> String {
-        serde_json::to_string(&self.0).expect("texts and JSON can be written as JSON")
     }
 
     fn set(&mut self, name: &str, value: Result<Box<RawValue>, serde_json::Error>) {
@@ -294,13 +261,7 @@ impl Members {
     }
 }
 
-/// Returns a value that is a text.
-pub(crate) fn text(value: &RawValue) -> Option<String> {
-    serde_json::from_str(value.get()).ok()
-}
-
-/// Returns the values of a list; `None` for any other value.
-pub(crate) fn list(value: &RawValue) -> Option<Vec<Box<RawValue>>> {
+fn text(value: &RawValue) -> Option<String> {
     serde_json::from_str(value.get()).ok()
 }
 
@@ -320,20 +281,11 @@ const TAGS: [&str; 2] = ["<untrusted_context>", "</untrusted_context>"];
 /// The tool that runs commands, as Claude Code calls it.
 const SHELL: &str = "Bash";
 
-/// What a call returned.
-#[derive(Debug, PartialEq, Eq)]
-enum Outcome {
-    /// It succeeded, and returned this.
-    Returned(String),
-    /// It failed, with this message.
-    Failed(String),
-}
-
-/// Returns what a response says. `tool` is Claude Code's name of the tool.
-fn outcome(tool: &str, response: &RawValue) -> Outcome {
+/// Returns what a response says, as an error if the call has failed. `tool` is Claude Code's name of the tool.
+fn outcome(tool: &str, response: &RawValue) -> Result<String, String> {
     let members = Members::of(Some(response));
     if let Some(error) = members.get("error").and_then(error_of) {
-        return Outcome::Failed(error);
+        return Err(error);
     }
     let text = |name: &str| members.get(name).map(text_of).unwrap_or_default();
     let (for_model, shown) = (text("llmContent"), text("returnDisplay"));
@@ -347,8 +299,8 @@ fn outcome(tool: &str, response: &RawValue) -> Outcome {
     let text =
         texts.into_iter().find(|text| !text.trim().is_empty()).unwrap_or_else(|| other_shape(response, &members));
     match exit {
-        Some(exit) if exit != 0 => Outcome::Failed(failed(exit, &text)),
-        _ => Outcome::Returned(text),
+        Some(exit) if exit != 0 => Err(failed(exit, &text)),
+        _ => Ok(text),
     }
 }
 
@@ -394,7 +346,7 @@ fn error_of(error: &RawValue) -> Option<String> {
 fn text_of(value: &RawValue) -> String {
     let of_part = |part: &RawValue| text(part).or_else(|| Members::of(Some(part)).get("text").and_then(text));
     let of_list = || {
-        let parts = list(value).unwrap_or_default();
+        let parts: Vec<Box<RawValue>> = serde_json::from_str(value.get()).unwrap_or_default();
         parts.iter().filter_map(|part| of_part(part)).collect::<Vec<_>>().join("\n")
     };
     let text = text(value).unwrap_or_else(of_list);

@@ -3,8 +3,7 @@
 use longhaul_core::event::EventName;
 
 use crate::agent::{
-    Agent, Alias, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, FolderVariable, PromptIds,
-    SessionsAtOnce, Support, TimeoutUnit, UsageSource, aliases,
+    Agent, Condition, ConfigFile, ConfigShape, Dialog, EventRule, Feature, Folder, FolderVariable, Support, UsageSource,
 };
 
 /// Every agent other than Claude Code.
@@ -15,6 +14,8 @@ pub fn find(name: &str) -> Option<&'static Agent> {
     ALL.into_iter().find(|agent| agent.name == name)
 }
 
+const NO_REWIND: Support = Support::No("a bookmark is a message that `/rewind` of Claude Code lists");
+
 const CODEX: Agent = Agent {
     name: "codex",
     title: "Codex",
@@ -24,54 +25,58 @@ const CODEX: Agent = Agent {
     // arguments of the events may ever change.
     option: "--codex",
     events: &[
-        EventRule::new("SessionStart", EventName::SessionStart, 5)
-            .called("session-start")
-            .about("Records the session; shows what it continues, and the project's memory; after a compaction, what its summary lacks"),
-        EventRule::new("UserPromptSubmit", EventName::UserPromptSubmit, 3).called("user-prompt-submit").about(
-            "A turn begins: working; records the prompt, writes a baton for `$longhaul handoff`, and adds what other sessions said about it",
-        ),
-        EventRule::new("PermissionRequest", EventName::PermissionRequest, 3)
-            .called("permission-request")
-            .about("The session waits for an answer: blocked"),
-        EventRule::new("PostToolUse", EventName::PostToolUse, 3)
-            .called("post-tool-use")
-            .about("The answer was given: working"),
-        EventRule::new("PreCompact", EventName::PreCompact, 10)
-            .called("pre-compact")
-            .about("Stores the conversation before it is compacted, and what will be needed of it"),
-        EventRule::new("Stop", EventName::Stop, 5).called("stop").about(
-            "The turn is over: completed; stores and summarizes it from the rollout; writes a baton near the limit of the context",
-        ),
-        EventRule::new("SessionEnd", EventName::SessionEnd, 3)
-            .called("session-end")
-            .about("Removes the session from the counts in tmux"),
+        EventRule {
+            argument: "session-start",
+            about: "Records the session; shows what it continues, and the project's memory; after a compaction, what its summary lacks",
+            ..EventRule::new("SessionStart", EventName::SessionStart, 5)
+        },
+        EventRule {
+            argument: "user-prompt-submit",
+            about: "A turn begins: working; records the prompt, writes a baton for `$longhaul handoff`, and adds what other sessions said about it",
+            ..EventRule::new("UserPromptSubmit", EventName::UserPromptSubmit, 3)
+        },
+        EventRule {
+            argument: "permission-request",
+            about: "The session waits for an answer: blocked",
+            ..EventRule::new("PermissionRequest", EventName::PermissionRequest, 3)
+        },
+        EventRule {
+            argument: "post-tool-use",
+            about: "The answer was given: working",
+            ..EventRule::new("PostToolUse", EventName::PostToolUse, 3)
+        },
+        EventRule {
+            argument: "pre-compact",
+            about: "Stores the conversation before it is compacted, and what will be needed of it",
+            ..EventRule::new("PreCompact", EventName::PreCompact, 10)
+        },
+        EventRule {
+            argument: "stop",
+            about: "The turn is over: completed; stores and summarizes it from the rollout; writes a baton near the limit of the context",
+            ..EventRule::new("Stop", EventName::Stop, 5)
+        },
+        EventRule {
+            argument: "session-end",
+            about: "Removes the session from the counts in tmux",
+            ..EventRule::new("SessionEnd", EventName::SessionEnd, 3)
+        },
     ],
     fields: &[],
-    tools: aliases!("exec_command" => "Bash", "view_image" => "Read", "update_plan" => "TodoWrite"),
+    tools: &[("exec_command", "Bash"), ("view_image", "Read"), ("update_plan", "TodoWrite")],
     inputs: &[],
     dialogs: &[],
-    prompt_ids: PromptIds::Sent,
+    sends_prompt_ids: true,
     usage: UsageSource::Rollout,
     deaf_at_start: None,
-    sessions: SessionsAtOnce::One,
-    transcripts: None,
-    timeout: TimeoutUnit::Seconds,
+    timeout_units: 1,
     config: ConfigFile { folder: Folder::Codex, variable: None, file: "hooks.json", shape: ConfigShape::CodexHooks },
     resume: &["resume"],
-    features: &[
+    limits: &[
         (
             Feature::Status,
             Support::Partly("if two windows in one folder are new and show the same prompt, the pane is not known"),
         ),
-        (Feature::Permission, Support::Works),
-        (Feature::Memory, Support::Works),
-        (Feature::Recall, Support::Works),
-        (Feature::Handoff, Support::Works),
-        (Feature::Compaction, Support::Works),
-        (Feature::Mcp, Support::Works),
-        (Feature::Monitor, Support::Works),
-        (Feature::Resume, Support::Works),
-        (Feature::Bookmarks, Support::No("a bookmark is a message that `/rewind` of Claude Code lists")),
+        (Feature::Bookmarks, NO_REWIND),
         (Feature::Continuation, Support::Partly("only in tmux; elsewhere a message says that the baton is written")),
     ],
 };
@@ -86,40 +91,43 @@ const GEMINI: Agent = Agent {
     // every request, also when nothing is compressed.
     events: &[
         EventRule::new("SessionStart", EventName::SessionStart, 5),
-        EventRule::new("BeforeAgent", EventName::UserPromptSubmit, 3).only_if(Condition::Filled("prompt")),
-        EventRule::new("Notification", EventName::PermissionRequest, 3)
-            .only_if(Condition::Equals("notification_type", "ToolPermission")),
+        EventRule {
+            condition: Condition::Filled("prompt"),
+            ..EventRule::new("BeforeAgent", EventName::UserPromptSubmit, 3)
+        },
+        EventRule {
+            condition: Condition::Equals("notification_type", "ToolPermission"),
+            ..EventRule::new("Notification", EventName::PermissionRequest, 3)
+        },
         EventRule::new("AfterTool", EventName::PostToolUse, 3),
         EventRule::new("AfterAgent", EventName::Stop, 5),
         EventRule::new("SessionEnd", EventName::SessionEnd, 3),
     ],
-    fields: aliases!("prompt_response" => "last_assistant_message"),
-    tools: aliases!(
-        "run_shell_command" => "Bash",
-        "read_file" => "Read",
-        "write_file" => "Write",
-        "replace" => "Edit",
-        "list_directory" => "LS",
-        "glob" => "Glob",
-        "grep_search" => "Grep",
-        "search_file_content" => "Grep",
-        "web_fetch" => "WebFetch",
-        "google_web_search" => "WebSearch",
-        "write_todos" => "TodoWrite",
-    ),
-    inputs: aliases!("dir_path" => "path"),
-    dialogs: &[
-        Dialog { kind: "edit", tool: "Edit", shown: Alias { theirs: "filePath", ours: "file_path" } },
-        Dialog { kind: "exec", tool: "Bash", shown: Alias { theirs: "command", ours: "command" } },
-        Dialog { kind: "info", tool: "WebFetch", shown: Alias { theirs: "prompt", ours: "url" } },
+    fields: &[("prompt_response", "last_assistant_message")],
+    tools: &[
+        ("run_shell_command", "Bash"),
+        ("read_file", "Read"),
+        ("write_file", "Write"),
+        ("replace", "Edit"),
+        ("list_directory", "LS"),
+        ("glob", "Glob"),
+        ("grep_search", "Grep"),
+        ("search_file_content", "Grep"),
+        ("web_fetch", "WebFetch"),
+        ("google_web_search", "WebSearch"),
+        ("write_todos", "TodoWrite"),
     ],
-    prompt_ids: PromptIds::TimeOfPrompt,
+    inputs: &[("dir_path", "path")],
+    dialogs: &[
+        Dialog { kind: "edit", tool: "Edit", shown: ("filePath", "file_path") },
+        Dialog { kind: "exec", tool: "Bash", shown: ("command", "command") },
+        Dialog { kind: "info", tool: "WebFetch", shown: ("prompt", "url") },
+    ],
+    sends_prompt_ids: false,
     usage: UsageSource::Transcript { window: 1_048_576 },
     // The answer is only added to the history when the program starts.
     deaf_at_start: Some("clear"),
-    sessions: SessionsAtOnce::One,
-    transcripts: Some("/.gemini/tmp/"),
-    timeout: TimeoutUnit::Milliseconds,
+    timeout_units: 1_000,
     config: ConfigFile {
         folder: Folder::Home(".gemini"),
         variable: Some(FolderVariable::Home("GEMINI_CLI_HOME")),
@@ -127,25 +135,20 @@ const GEMINI: Agent = Agent {
         shape: ConfigShape::HookGroups,
     },
     resume: &["--resume"],
-    features: &[
+    limits: &[
         (
             Feature::Status,
             Support::Partly("no hook reports a turn that Esc interrupts: it counts as working until the next prompt"),
         ),
         (Feature::Permission, Support::Partly("no hook reports a refusal: it counts as blocked until the next prompt")),
         (Feature::Memory, Support::Partly("a call whose arguments Gemini CLI rejects is reported by no hook")),
-        (Feature::Recall, Support::Works),
-        (Feature::Handoff, Support::Works),
         (
             Feature::Compaction,
             Support::No(
                 "no hook reports a compression: PreCompress runs before every request, and nothing runs afterwards",
             ),
         ),
-        (Feature::Mcp, Support::Works),
-        (Feature::Monitor, Support::Works),
-        (Feature::Resume, Support::Works),
-        (Feature::Bookmarks, Support::No("a bookmark is a message that `/rewind` of Claude Code lists")),
+        (Feature::Bookmarks, NO_REWIND),
         (Feature::Continuation, Support::No("nothing is typed into Gemini CLI")),
     ],
 };
@@ -159,7 +162,10 @@ const QWEN: Agent = Agent {
     events: &[
         EventRule::new("SessionStart", EventName::SessionStart, 5),
         // It is also sent with every result of a tool, without a text.
-        EventRule::new("UserPromptSubmit", EventName::UserPromptSubmit, 3).only_if(Condition::Filled("prompt")),
+        EventRule {
+            condition: Condition::Filled("prompt"),
+            ..EventRule::new("UserPromptSubmit", EventName::UserPromptSubmit, 3)
+        },
         EventRule::new("PermissionRequest", EventName::PermissionRequest, 3),
         EventRule::new("PostToolUse", EventName::PostToolUse, 3),
         EventRule::new("PostToolUseFailure", EventName::PostToolUseFailure, 3),
@@ -172,30 +178,28 @@ const QWEN: Agent = Agent {
         EventRule::new("SessionEnd", EventName::SessionEnd, 3),
     ],
     fields: &[],
-    tools: aliases!(
-        "run_shell_command" => "Bash",
-        "read_file" => "Read",
-        "write_file" => "Write",
-        "edit" => "Edit",
-        "notebook_edit" => "NotebookEdit",
-        "list_directory" => "LS",
-        "glob" => "Glob",
-        "grep_search" => "Grep",
-        "web_fetch" => "WebFetch",
-        "web_search" => "WebSearch",
-        "todo_write" => "TodoWrite",
-        "task" => "Task",
-        "agent" => "Agent",
-    ),
+    tools: &[
+        ("run_shell_command", "Bash"),
+        ("read_file", "Read"),
+        ("write_file", "Write"),
+        ("edit", "Edit"),
+        ("notebook_edit", "NotebookEdit"),
+        ("list_directory", "LS"),
+        ("glob", "Glob"),
+        ("grep_search", "Grep"),
+        ("web_fetch", "WebFetch"),
+        ("web_search", "WebSearch"),
+        ("todo_write", "TodoWrite"),
+        ("task", "Task"),
+        ("agent", "Agent"),
+    ],
     inputs: &[],
     dialogs: &[],
-    prompt_ids: PromptIds::Sent,
+    sends_prompt_ids: true,
     usage: UsageSource::StopPayload,
     deaf_at_start: None,
-    sessions: SessionsAtOnce::One,
-    transcripts: Some("/.qwen/projects/"),
     // A timeout of 1000 or more is read as milliseconds, as before version 0.24.
-    timeout: TimeoutUnit::Milliseconds,
+    timeout_units: 1_000,
     config: ConfigFile {
         folder: Folder::Home(".qwen"),
         variable: Some(FolderVariable::Folder("QWEN_HOME")),
@@ -203,23 +207,17 @@ const QWEN: Agent = Agent {
         shape: ConfigShape::HookGroups,
     },
     resume: &["--resume"],
-    features: &[
+    limits: &[
         (
             Feature::Status,
             Support::Partly("no hook reports a turn that Esc interrupts: it counts as working until the next prompt"),
         ),
         (Feature::Permission, Support::Partly("no hook reports a refusal: it counts as blocked until the next prompt")),
-        (Feature::Memory, Support::Works),
-        (Feature::Recall, Support::Works),
-        (Feature::Handoff, Support::Works),
         (
             Feature::Compaction,
             Support::Partly("without open tasks, which no hook stores; within a turn, from the second request on"),
         ),
-        (Feature::Mcp, Support::Works),
-        (Feature::Monitor, Support::Works),
-        (Feature::Resume, Support::Works),
-        (Feature::Bookmarks, Support::No("a bookmark is a message that `/rewind` of Claude Code lists")),
+        (Feature::Bookmarks, NO_REWIND),
         (Feature::Continuation, Support::No("nothing is typed into Qwen Code")),
     ],
 };
@@ -232,7 +230,10 @@ const OPENCODE: Agent = Agent {
     option: "--agent opencode",
     events: &[
         EventRule::new("session.start", EventName::SessionStart, 5),
-        EventRule::new("chat.message", EventName::UserPromptSubmit, 3).only_if(Condition::Filled("prompt")),
+        EventRule {
+            condition: Condition::Filled("prompt"),
+            ..EventRule::new("chat.message", EventName::UserPromptSubmit, 3)
+        },
         EventRule::new("permission.asked", EventName::PermissionRequest, 3),
         // The answer to a dialog: the session works again.
         EventRule::new("permission.replied", EventName::PostToolUse, 3),
@@ -244,33 +245,31 @@ const OPENCODE: Agent = Agent {
         EventRule::new("session.end", EventName::SessionEnd, 3),
     ],
     fields: &[],
-    tools: aliases!(
-        "bash" => "Bash",
-        "read" => "Read",
-        "write" => "Write",
-        "edit" => "Edit",
-        "list" => "LS",
-        "glob" => "Glob",
-        "grep" => "Grep",
-        "webfetch" => "WebFetch",
-        "websearch" => "WebSearch",
-        "todowrite" => "TodoWrite",
-        "todoread" => "TodoRead",
-        "task" => "Task",
-    ),
-    inputs: aliases!("filePath" => "file_path", "oldString" => "old_string", "newString" => "new_string"),
-    dialogs: &[
-        Dialog { kind: "edit", tool: "Edit", shown: Alias { theirs: "filepath", ours: "file_path" } },
-        Dialog { kind: "bash", tool: "Bash", shown: Alias { theirs: "pattern", ours: "command" } },
-        Dialog { kind: "webfetch", tool: "WebFetch", shown: Alias { theirs: "url", ours: "url" } },
-        Dialog { kind: "read", tool: "Read", shown: Alias { theirs: "filepath", ours: "file_path" } },
+    tools: &[
+        ("bash", "Bash"),
+        ("read", "Read"),
+        ("write", "Write"),
+        ("edit", "Edit"),
+        ("list", "LS"),
+        ("glob", "Glob"),
+        ("grep", "Grep"),
+        ("webfetch", "WebFetch"),
+        ("websearch", "WebSearch"),
+        ("todowrite", "TodoWrite"),
+        ("todoread", "TodoRead"),
+        ("task", "Task"),
     ],
-    prompt_ids: PromptIds::Sent,
+    inputs: &[("filePath", "file_path"), ("oldString", "old_string"), ("newString", "new_string")],
+    dialogs: &[
+        Dialog { kind: "edit", tool: "Edit", shown: ("filepath", "file_path") },
+        Dialog { kind: "bash", tool: "Bash", shown: ("pattern", "command") },
+        Dialog { kind: "webfetch", tool: "WebFetch", shown: ("url", "url") },
+        Dialog { kind: "read", tool: "Read", shown: ("filepath", "file_path") },
+    ],
+    sends_prompt_ids: true,
     usage: UsageSource::StopPayload,
     deaf_at_start: None,
-    sessions: SessionsAtOnce::Several,
-    transcripts: None,
-    timeout: TimeoutUnit::Milliseconds,
+    timeout_units: 1_000,
     config: ConfigFile {
         folder: Folder::Config("opencode"),
         // `OPENCODE_CONFIG_DIR` names a further folder: modules in this one are still loaded.
@@ -279,20 +278,12 @@ const OPENCODE: Agent = Agent {
         shape: ConfigShape::Module,
     },
     resume: &["--session"],
-    features: &[
-        (Feature::Status, Support::Works),
-        (Feature::Permission, Support::Works),
-        (Feature::Memory, Support::Works),
-        (Feature::Recall, Support::Works),
-        (Feature::Handoff, Support::Works),
+    limits: &[
         (
             Feature::Compaction,
             Support::Partly("without open tasks, which no hook stores; not after opencode is started again"),
         ),
-        (Feature::Mcp, Support::Works),
-        (Feature::Monitor, Support::Works),
-        (Feature::Resume, Support::Works),
-        (Feature::Bookmarks, Support::No("a bookmark is a message that `/rewind` of Claude Code lists")),
+        (Feature::Bookmarks, NO_REWIND),
         (Feature::Continuation, Support::No("nothing is typed into opencode")),
     ],
 };

@@ -5,9 +5,7 @@ use longhaul_core::{AGENTS_WITH_SEVERAL_SESSIONS, OTHER_AGENTS, SessionId};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{
-    ALL, Condition, Feature, Payload, PayloadError, SessionsAtOnce, TimeoutUnit, find, newest_use, resume_command,
-};
+use crate::{ALL, Condition, Feature, Payload, PayloadError, Support, find, newest_use, resume_command};
 
 /// Returns a recorded payload, and the event in its name.
 macro_rules! recorded {
@@ -27,7 +25,7 @@ fn translated((agent, event, text): (&str, &str, &str)) -> Option<Payload> {
 #[track_caller]
 fn check(recorded: (&str, &str, &str), event: EventName, wanted: Value) {
     let payload = translated(recorded).expect("it counts");
-    assert_eq!(payload.event(), event);
+    assert_eq!(payload.event, event);
     let got: Value = serde_json::from_str(&payload.to_claude()).unwrap();
     assert_eq!(got["hook_event_name"], event.as_str());
     assert!(got["session_id"].as_str().unwrap().starts_with(&format!("{}:", recorded.0)), "{got}");
@@ -55,17 +53,17 @@ fn gemini_shows_the_model_nothing_after_a_clear() {
 #[test]
 fn the_agents_own_name_of_an_event_and_its_transcript_are_kept() {
     let payload = translated(recorded!("gemini", "AfterAgent")).unwrap();
-    assert_eq!(payload.theirs(), "AfterAgent");
+    assert_eq!(payload.theirs, "AfterAgent");
     let transcript = "/home/dev/.gemini/tmp/project/chats/session-2026-11-16T17-30-37474396.jsonl";
-    assert_eq!(payload.transcript(), Some(transcript));
+    assert_eq!(payload.transcript.as_deref(), Some(transcript));
     let payload = translated(("gemini", "after-agent", r#"{"session_id":"a"}"#)).unwrap();
-    assert_eq!((payload.theirs(), payload.transcript()), ("AfterAgent", None));
+    assert_eq!((payload.theirs, payload.transcript.as_deref()), ("AfterAgent", None));
 }
 
 #[test]
 fn geminis_prompt_is_identified_by_its_time() {
     let payload = translated(recorded!("gemini", "BeforeAgent")).unwrap();
-    assert_eq!(payload.event(), EventName::UserPromptSubmit);
+    assert_eq!(payload.event, EventName::UserPromptSubmit);
     assert_eq!(payload.text("prompt").as_deref(), Some("WRITE:note.txt;;SAY:written"));
     assert_eq!(payload.text("prompt_id"), payload.text("timestamp"));
     let mut after = translated(recorded!("gemini", "AfterAgent")).unwrap();
@@ -185,7 +183,7 @@ fn a_member_with_claude_codes_name_is_kept() {
 fn call(tool: &str, response: Value) -> (EventName, Value) {
     let text = json!({ "session_id": "a", "tool_name": tool, "tool_input": {}, "tool_response": response });
     let payload = Payload::parse(find("gemini").unwrap(), "AfterTool", &text.to_string()).unwrap().unwrap();
-    (payload.event(), serde_json::from_str(&payload.to_claude()).unwrap())
+    (payload.event, serde_json::from_str(&payload.to_claude()).unwrap())
 }
 
 #[test]
@@ -285,22 +283,25 @@ fn every_agent_has_a_prefix_for_its_ids() {
 }
 
 #[test]
-fn the_agents_with_several_sessions_are_those_that_the_tracker_knows() {
-    let several = ALL.into_iter().filter(|agent| agent.sessions == SessionsAtOnce::Several).map(|agent| agent.name);
-    assert_eq!(several.collect::<Vec<_>>(), AGENTS_WITH_SEVERAL_SESSIONS);
+fn the_agents_with_several_sessions_are_agents() {
+    assert!(AGENTS_WITH_SEVERAL_SESSIONS.iter().all(|name| find(name).is_some()));
 }
 
 #[test]
-fn every_agent_says_of_every_feature_whether_it_works() {
+fn every_feature_that_is_limited_has_one_reason() {
     for agent in ALL {
-        let features: Vec<Feature> = agent.features.iter().map(|(feature, _)| *feature).collect();
-        assert_eq!(features, Feature::ALL, "{}", agent.name);
+        let limited: Vec<Feature> = agent.limits.iter().map(|(feature, _)| *feature).collect();
+        let not_working = Feature::ALL
+            .map(|(feature, _)| feature)
+            .into_iter()
+            .filter(|feature| agent.support(*feature) != Support::Works);
+        assert_eq!(limited, not_working.collect::<Vec<_>>(), "{}", agent.name);
     }
 }
 
 #[test]
 fn every_feature_has_a_description_of_its_own() {
-    let texts: BTreeSet<&str> = Feature::ALL.into_iter().map(Feature::about).collect();
+    let texts: BTreeSet<&str> = Feature::ALL.into_iter().map(|(_, about)| about).collect();
     assert_eq!(texts.len(), Feature::ALL.len());
     assert!(texts.contains("How full the context is"));
 }
@@ -341,11 +342,6 @@ fn no_event_is_in_a_table_twice() {
         assert_eq!(names.len(), agent.events.len(), "{}", agent.name);
         assert!(agent.events.iter().all(|rule| rule.seconds >= 3), "{}", agent.name);
     }
-}
-
-#[test]
-fn timeouts_have_the_unit_of_the_agent() {
-    assert_eq!([TimeoutUnit::Seconds, TimeoutUnit::Milliseconds].map(|unit| unit.of_seconds(5)), [5, 5000]);
 }
 
 #[test]

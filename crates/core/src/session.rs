@@ -107,13 +107,14 @@ impl fmt::Display for SessionId {
 
 crate::named! {
     /// The status of a session's main conversation, as the log and the database store it.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
     pub enum Status {
         /// A turn is running.
         Working = "working",
         /// A turn is running and waits for the user.
         Blocked = "blocked",
         /// No turn has run yet, or the user has seen that the last one ended.
+        #[default]
         Idle = "idle",
         /// The turn has ended, and the user has not looked at the pane since.
         Completed = "completed",

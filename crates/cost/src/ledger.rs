@@ -13,18 +13,15 @@ const MOST: usize = 20_000_000;
 /// The maximum length of a name in bytes. A longer one is damaged or hostile, and is cut.
 const MAX_NAME: usize = 1_000;
 
-/// A project in a [`Ledger`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProjectIndex(u32);
 
-/// A project, by which requests are grouped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Project {
     pub(crate) key: String,
     pub(crate) name: String,
 }
 
-/// A request that was counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counted {
     pub(crate) at: Millis,
@@ -84,17 +81,15 @@ impl Ledger {
         }
     }
 
-    /// Returns the number of requests that were left out, because there were too many.
+    /// Returns how many requests were left out, because there were too many.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Returns the number of requests.
     pub fn len(&self) -> usize {
         self.requests.len()
     }
 
-    /// Returns whether no request was counted.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }

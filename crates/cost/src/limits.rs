@@ -5,7 +5,6 @@ use std::fmt;
 
 use longhaul_core::config::{Limits, SpendLimit};
 use longhaul_core::text::round_tokens;
-
 use serde::{Deserialize, Serialize};
 
 use crate::price::{Cost, Tokens};
@@ -19,7 +18,6 @@ const NEAR: f64 = 0.8;
 pub struct Spent {
     /// The cost of the requests whose price is known.
     pub cost: Cost,
-    /// All tokens.
     pub tokens: u64,
     /// The tokens whose price is not known.
     pub unpriced_tokens: u64,
@@ -32,7 +30,6 @@ impl Spent {
         Self { cost: cost.unwrap_or_default(), tokens, unpriced_tokens: if cost.is_none() { tokens } else { 0 } }
     }
 
-    /// Adds what was spent elsewhere.
     pub fn add(&mut self, other: &Self) {
         self.cost += other.cost;
         self.tokens = self.tokens.saturating_add(other.tokens);
@@ -41,7 +38,7 @@ impl Spent {
 
     /// Takes away what was added before.
     pub fn take_away(&mut self, other: &Self) {
-        self.cost = Cost::from_picodollars(self.cost.picodollars().saturating_sub(other.cost.picodollars()));
+        self.cost = Cost(self.cost.0.saturating_sub(other.cost.0));
         self.tokens = self.tokens.saturating_sub(other.tokens);
         self.unpriced_tokens = self.unpriced_tokens.saturating_sub(other.unpriced_tokens);
     }
@@ -65,45 +62,29 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Every scope.
     pub const ALL: [Self; 3] = [Self::Session, Self::Day, Self::ProjectDay];
 
     /// Returns the key of its setting.
     pub fn key(self) -> &'static str {
-        match self {
-            Self::Session => "limits.session",
-            Self::Day => "limits.day",
-            Self::ProjectDay => "limits.project_day",
-        }
+        ["limits.session", "limits.day", "limits.project_day"][self as usize]
     }
 
     /// Returns who spends, as the beginning of a sentence.
     pub fn who(self) -> &'static str {
-        match self {
-            Self::Session => "this session has spent",
-            Self::Day => "all sessions have spent",
-            Self::ProjectDay => "the sessions of this project have spent",
-        }
+        ["this session has spent", "all sessions have spent", "the sessions of this project have spent"][self as usize]
     }
 
-    /// Returns its limit.
     pub fn limit(self, limits: &Limits) -> SpendLimit {
-        match self {
-            Self::Session => limits.session,
-            Self::Day => limits.day,
-            Self::ProjectDay => limits.project_day,
-        }
+        [limits.session, limits.day, limits.project_day][self as usize]
     }
 }
 
 /// A limit, and what was spent of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measure {
-    /// What the limit is for.
     pub scope: Scope,
     /// The limit in force.
     pub limit: SpendLimit,
-    /// What was spent.
     pub spent: Spent,
 }
 
@@ -117,12 +98,10 @@ impl Measure {
         }
     }
 
-    /// Returns whether the limit is near or reached.
     pub fn is_near(&self) -> bool {
         self.share() >= NEAR
     }
 
-    /// Returns whether the limit is reached.
     pub fn is_reached(&self) -> bool {
         self.share() >= 1.0
     }
@@ -173,7 +152,6 @@ pub struct Told {
 }
 
 impl Told {
-    /// Returns this with what `step` tells.
     pub fn after(mut self, step: &Step) -> Self {
         match step {
             Step::Nothing => {}
@@ -195,16 +173,13 @@ fn bit(scope: Scope) -> u8 {
     1 << scope as u8
 }
 
-/// What to do about the limits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
-    /// Nothing.
     Nothing,
     /// The user is told once that a limit is near.
     Near(Measure),
     /// The user is told once that a limit in dollars does not see tokens of unknown price.
     Blind(Measure),
-    /// The session is stopped.
     Stop(Measure),
 }
 
@@ -248,14 +223,12 @@ pub fn stop_reason(measure: &Measure) -> String {
     )
 }
 
-/// Returns what the user is told when a limit is near.
 pub fn near_message(measure: &Measure) -> String {
     let today = if measure.scope == Scope::Session { "" } else { " today" };
     let percent = (measure.share() * 100.0).floor();
     format!("{} {measure}{today}, {percent:.0} % of {}", measure.scope.who(), measure.scope.key())
 }
 
-/// Returns what the user is told when a limit does not see all tokens.
 pub fn blind_message(measure: &Measure) -> String {
     let tokens = round_tokens(measure.spent.unpriced_tokens);
     format!(
@@ -268,7 +241,6 @@ pub fn blind_message(measure: &Measure) -> String {
 /// shell at a `!` that is the first character.
 const GO_ON: &str = "!!";
 
-/// Returns whether a prompt goes on although a limit is reached.
 pub fn goes_on(prompt: &str) -> bool {
     prompt.trim_start().starts_with(GO_ON)
 }
@@ -276,7 +248,6 @@ pub fn goes_on(prompt: &str) -> bool {
 /// Numbers of subagents of a session: those that there are, or those that there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Subagents {
-    /// How many run now.
     pub running: u64,
     /// How many were started in this turn.
     pub in_turn: u64,
@@ -284,17 +255,14 @@ pub struct Subagents {
 
 /// Returns why another subagent is denied; `None` if it may start. A limit of 0 is none.
 pub fn denial(most: Subagents, now: Subagents) -> Option<String> {
-    let Subagents { running: at_once, in_turn } = most;
-    if in_turn > 0 && now.in_turn >= in_turn {
+    let Subagents { running, in_turn } = now;
+    if most.in_turn > 0 && in_turn >= most.in_turn {
+        let limit = format!("limits.subagents.in_turn is {}", most.in_turn);
         return Some(format!(
-            "{} subagents were started in this turn, and limits.subagents.in_turn is {in_turn}: the rest is for the main conversation",
-            now.in_turn
+            "{in_turn} subagents were started in this turn, and {limit}: the rest is for the main conversation"
         ));
     }
-    (at_once > 0 && now.running >= at_once).then(|| {
-        format!(
-            "{} subagents are running, and limits.subagents.at_once is {at_once}: another one can start when one has returned",
-            now.running
-        )
-    })
+    let limit = format!("limits.subagents.at_once is {}", most.running);
+    (most.running > 0 && running >= most.running)
+        .then(|| format!("{running} subagents are running, and {limit}: another one can start when one has returned"))
 }

@@ -11,10 +11,9 @@ use crate::usage_line::Request;
 
 /// An amount of money, in picodollars, so that sums do not depend on the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-pub struct Cost(u64);
+pub struct Cost(pub u64);
 
 impl Cost {
-    /// Returns the amount in dollars.
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -25,18 +24,6 @@ impl Cost {
     }
 }
 
-impl Cost {
-    /// Returns the amount in picodollars.
-    pub fn picodollars(self) -> u64 {
-        self.0
-    }
-
-    /// Returns an amount in picodollars.
-    pub fn from_picodollars(amount: u64) -> Self {
-        Self(amount)
-    }
-}
-
 impl AddAssign for Cost {
     /// Adds an amount. A sum that is too large stays at the largest amount.
     fn add_assign(&mut self, other: Self) {
@@ -44,51 +31,34 @@ impl AddAssign for Cost {
     }
 }
 
-/// The prices of one model, in picodollars per token. A price of one dollar per million tokens is one million of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Rates {
-    input: u64,
-    output: u64,
-    cache_read: u64,
-    cache_write_5m: u64,
-    cache_write_1h: u64,
+/// The prices of one model, in picodollars per token of each kind. A price of one dollar per million tokens is one million of
+/// them.
+type Rates = Tokens;
+
+/// Returns prices from dollars per million tokens. A cache write costs 1.25 times the input for five minutes, and twice the
+/// input for an hour: so it is for every model in the table.
+fn rates((input, output, cache_read): Price) -> Rates {
+    Rates {
+        input: rate(input),
+        output: rate(output),
+        cache_read: rate(cache_read),
+        cache_write_5m: rate(input * 1.25),
+        cache_write_1h: rate(input * 2.0),
+    }
 }
 
-impl Rates {
-    /// Returns prices from dollars per million tokens. A cache write costs 1.25 times the input for five minutes, and
-    /// twice the input for an hour: so it is for every model in the table.
-    pub(crate) fn new(input: f64, output: f64, cache_read: f64) -> Self {
-        let rate = |dollars: f64| (dollars * 1e6).round() as u64;
-        Self {
-            input: rate(input),
-            output: rate(output),
-            cache_read: rate(cache_read),
-            cache_write_5m: rate(input * 1.25),
-            cache_write_1h: rate(input * 2.0),
-        }
+fn rates_of(price: &ModelPrice) -> Rates {
+    let usual = rates((price.input, price.output, price.input / 10.0));
+    Rates {
+        cache_read: price.cache_read.map_or(usual.cache_read, rate),
+        cache_write_5m: price.cache_write_5m.map_or(usual.cache_write_5m, rate),
+        cache_write_1h: price.cache_write_1h.map_or(usual.cache_write_1h, rate),
+        ..usual
     }
+}
 
-    fn of_config(price: &ModelPrice) -> Self {
-        let rate = |dollars: f64| (dollars * 1e6).round() as u64;
-        let usual = Self::new(price.input, price.output, price.input / 10.0);
-        Self {
-            cache_read: price.cache_read.map_or(usual.cache_read, rate),
-            cache_write_5m: price.cache_write_5m.map_or(usual.cache_write_5m, rate),
-            cache_write_1h: price.cache_write_1h.map_or(usual.cache_write_1h, rate),
-            ..usual
-        }
-    }
-
-    fn cost(&self, tokens: &Tokens) -> u128 {
-        let parts = [
-            (tokens.input, self.input),
-            (tokens.output, self.output),
-            (tokens.cache_read, self.cache_read),
-            (tokens.cache_write_5m, self.cache_write_5m),
-            (tokens.cache_write_1h, self.cache_write_1h),
-        ];
-        parts.iter().map(|(count, rate)| u128::from(*count) * u128::from(*rate)).sum()
-    }
+fn rate(dollars: f64) -> u64 {
+    (dollars * 1e6).round() as u64
 }
 
 /// The prices of a model, some of which depend on the length of the prompt.
@@ -100,10 +70,11 @@ pub(crate) struct ModelPrices {
 }
 
 impl ModelPrices {
-    /// Returns what a request cost.
     pub(crate) fn cost(&self, tokens: &Tokens, web_searches: u64, is_us_only: bool) -> Cost {
         let long = self.long.filter(|(above, _)| tokens.prompt() > *above);
-        let sum = long.map_or(self.usual, |(_, rates)| rates).cost(tokens);
+        let rates = long.map_or(self.usual, |(_, rates)| rates);
+        let parts = tokens.parts().into_iter().zip(rates.parts());
+        let sum: u128 = parts.map(|(count, rate)| u128::from(count) * u128::from(rate)).sum();
         let sum = if is_us_only { sum + sum * US_ONLY_PERCENT / 100 } else { sum };
         let searches = u128::from(web_searches) * u128::from(Cost::from_dollars(WEB_SEARCH).0);
         Cost(u64::try_from(sum + searches).unwrap_or(u64::MAX))
@@ -121,7 +92,7 @@ impl Prices {
     ///
     /// A user's price is for every model whose id begins with its key; the longest key counts.
     pub fn new(own: &BTreeMap<String, ModelPrice>) -> Self {
-        Self { own: own.iter().map(|(model, price)| (model.clone(), Rates::of_config(price))).collect() }
+        Self { own: own.iter().map(|(model, price)| (model.clone(), rates_of(price))).collect() }
     }
 
     /// Returns what a request cost; `None` if the price of its model is not known.
@@ -130,7 +101,6 @@ impl Prices {
         Some(prices.cost(&request.tokens, request.web_searches, request.is_us_only))
     }
 
-    /// Returns the prices of a model; `None` if they are not known.
     pub(crate) fn of_model(&self, model: &str) -> Option<ModelPrices> {
         let name = plain_name(model);
         let begins = |key: &str| model.starts_with(key) || name.starts_with(key);
@@ -138,7 +108,6 @@ impl Prices {
         if let Some((_, rates)) = own {
             return Some(ModelPrices { usual: *rates, long: None });
         }
-        let rates = |(input, output, cache_read)| Rates::new(input, output, cache_read);
         let (_, usual) = TABLE.iter().find(|(models, _)| models.contains(&name.as_str()))?;
         let long = LONG_PROMPTS.iter().find(|(model, ..)| *model == name);
         Some(ModelPrices { usual: rates(*usual), long: long.map(|(_, above, price)| (*above, rates(*price))) })
@@ -219,11 +188,8 @@ pub struct Tokens {
     pub input: u64,
     /// Output, thinking included.
     pub output: u64,
-    /// Input that was read from the cache.
     pub cache_read: u64,
-    /// Input that was written to the cache for five minutes.
     pub cache_write_5m: u64,
-    /// Input that was written to the cache for an hour.
     pub cache_write_1h: u64,
 }
 
@@ -233,7 +199,10 @@ impl Tokens {
         Self { input, output, ..Self::default() }
     }
 
-    /// Returns the number of tokens written to the cache, for whatever time.
+    fn parts(&self) -> [u64; 5] {
+        [self.input, self.output, self.cache_read, self.cache_write_5m, self.cache_write_1h]
+    }
+
     pub fn cache_write(&self) -> u64 {
         self.cache_write_5m.saturating_add(self.cache_write_1h)
     }
@@ -243,7 +212,6 @@ impl Tokens {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write())
     }
 
-    /// Returns the number of all tokens.
     pub fn total(&self) -> u64 {
         self.prompt().saturating_add(self.output)
     }

@@ -14,30 +14,23 @@ use crate::price::{Cost, ModelPrices, Prices, Tokens};
 pub enum By {
     /// The day in local time.
     Day,
-    /// The project.
     Project,
-    /// The model.
     Model,
-    /// The session.
     Session,
 }
 
 /// Which requests are summed; the default is all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filter<'a> {
-    /// Only requests since this time.
     pub since: Option<Millis>,
     /// Only requests of the project with this key.
     pub project: Option<&'a str>,
 }
 
-/// The sum of some requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Sum {
-    /// The number of requests.
     pub requests: u64,
-    /// The tokens of all requests.
     pub tokens: Tokens,
     /// The cost of the requests whose price is known.
     pub cost: Cost,
@@ -62,7 +55,6 @@ impl Sum {
     }
 }
 
-/// The sum of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
@@ -70,21 +62,17 @@ pub struct Row {
     pub key: String,
     /// The name of the project: of a project, or of a session.
     pub project: Option<String>,
-    /// The models, sorted.
     pub models: Vec<String>,
     /// The time of the last request.
     pub last: Millis,
-    /// The sum.
     pub sum: Sum,
 }
 
-/// The sums of all groups.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// The groups: days in order of time, everything else by cost, the highest first.
     pub rows: Vec<Row>,
-    /// The sum of all groups.
     pub total: Sum,
     /// The models whose price is not known, sorted.
     pub unknown_models: Vec<String>,
@@ -147,7 +135,6 @@ impl Ledger {
         Report { rows, total, unknown_models: self.model_names(&unknown) }
     }
 
-    /// Returns the sum of one session.
     pub fn session(&self, session: &str, prices: &Prices) -> Sum {
         let mut sum = Sum::default();
         let Some(session) = self.sessions.find(session) else { return sum };

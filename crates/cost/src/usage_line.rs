@@ -49,7 +49,6 @@ pub struct Request {
     pub key: Option<RequestKey>,
     /// The id of the model. It ends with `-fast` if the request used the fast mode, which has other prices.
     pub model: String,
-    /// The tokens.
     pub tokens: Tokens,
     /// The number of web searches, which are paid per search.
     pub web_searches: u64,
@@ -67,7 +66,6 @@ pub struct UsageLine<'a> {
     pub session: Option<Cow<'a, str>>,
     /// Whether the line was copied from the transcript of another session when this one was forked from it.
     pub is_copy: bool,
-    /// The working folder.
     pub folder: Option<Cow<'a, str>>,
     /// The requests: that of the reply, and those of other models that took part in it.
     pub requests: Vec<Request>,

@@ -3,9 +3,7 @@
 //! The composer is a row that begins with `›`, neither faint nor highlighted. Earlier prompts begin with a faint `›`, and
 //! the chosen entry of a list or dialog with a highlighted one. A screen that is not recognized is unsafe.
 
-use crate::screen_state::Inspection;
-use crate::screen_state::{self, Cell, Row};
-use crate::screen_state::{ScreenState, TurnSign, UnsafeScreen, pane_danger};
+use crate::screen_state::{self, Cell, Inspection, Row, ScreenState, TurnSign, UnsafeScreen, pane_danger};
 
 /// The sign before the composer, before earlier prompts and before the chosen entry of a list.
 const SIGN: char = '›';

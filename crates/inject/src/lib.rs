@@ -21,11 +21,10 @@ pub use crate::screen_state::{
 };
 pub use crate::submit_key::{
     BindingState, CONTEXT, Chord, ChordResult, ChordTrial, Keybindings, KeybindingsError, KeybindingsFile, STASH,
-    STASH_CHORDS, SUBMIT, SUBMIT_CHORDS, SubmitChord, SubmitKey, text_for_chord,
+    STASH_CHORDS, SUBMIT, SUBMIT_CHORDS, SubmitChord, text_for_chord,
 };
 pub use crate::terminal::{
-    DeliveryMethod, Errand, NoTerminal, Pane, PaneKey, Terminal, TerminalCommand, delivery_method, file_name_of,
-    is_printable, printable, shell_single_quote, tmux_socket,
+    NoTerminal, Pane, Terminal, TerminalCommand, file_name_of, is_printable, printable, shell_single_quote, tmux_socket,
 };
 pub use crate::tmux::{TmuxPane, protect_semicolon};
 

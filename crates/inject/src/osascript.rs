@@ -3,37 +3,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::submit_key::Chord;
-use crate::submit_key::SubmitChord;
-use crate::terminal::TerminalCommand;
-use crate::terminal::printable;
+use crate::submit_key::{Chord, SubmitChord};
+use crate::terminal::{TerminalCommand, printable};
 
-/// The script that types and submits its second argument. It fails where the application in its first argument is not in
-/// front, also just before Enter.
+/// The script that stashes a draft by the chord in its third argument, types its second argument, and submits it by the
+/// chord in its fourth. It fails where the application in its first argument is not in front, also just before a key.
 ///
 /// The text is an argument and never part of the script. The name of an application's process may differ from the name of
 /// the application (Warp's is "stable", Code's is "Electron"), so any of its names is accepted.
-const SCRIPT: &str = r#"on isInFront(appName)
-	tell application "System Events"
-		set frontProcess to first application process whose frontmost is true
-		return {name of frontProcess, displayed name of frontProcess, short name of frontProcess} contains appName
-	end tell
-end isInFront
-
-on run argv
-	set appName to item 1 of argv
-	if not isInFront(appName) then error appName & " is not in front" number 1
-	tell application "System Events" to keystroke (item 2 of argv)
-	delay 0.2
-	if not isInFront(appName) then error appName & " is no longer in front" number 2
-	tell application "System Events" to key code 36
-end run"#;
-
-/// The same with chords: stashes a draft by the chord in the third argument, types the second argument, and submits by the
-/// chord in the fourth.
 ///
-/// A chord is given by its letters, each of which is pressed with Ctrl. With an empty third argument nothing is stashed.
-const CHORD_SCRIPT: &str = r#"on isInFront(appName)
+/// A chord is given by its letters, each of which is pressed with Ctrl. With an empty third argument nothing is stashed,
+/// with an empty fourth one Enter is pressed.
+const SCRIPT: &str = r#"on isInFront(appName)
 	tell application "System Events"
 		set frontProcess to first application process whose frontmost is true
 		return {name of frontProcess, displayed name of frontProcess, short name of frontProcess} contains appName
@@ -45,6 +26,7 @@ on press(appName, pressed)
 	repeat with letter in characters of pressed
 		tell application "System Events" to keystroke (contents of letter) using control down
 	end repeat
+	if pressed is "" then tell application "System Events" to key code 36
 end press
 
 on run argv
@@ -83,28 +65,15 @@ pub struct MacTerminal {
 }
 
 impl MacTerminal {
-    /// Returns the command that types the printable part of `text` and submits it, if the application is in front.
+    /// Returns the command that types the printable part of `text` and submits it by `chord` or Enter, if the application
+    /// is in front. A chord stashes a draft first.
     ///
     /// It is one command, because between two of them another application could come to the front.
-    pub fn submit(&self, text: &str) -> TerminalCommand {
-        TerminalCommand::new(["osascript", "-e", SCRIPT, &self.app, &printable(text)])
-    }
-}
-
-impl MacTerminal {
-    /// Returns the command that stashes a draft, types the printable part of `text` and submits it by a chord.
-    pub fn submit_by_chord(&self, text: &str, chord: &SubmitChord) -> TerminalCommand {
+    pub fn submit(&self, text: &str, chord: Option<&SubmitChord>) -> TerminalCommand {
         let letters = |chord: &Chord| chord.control_letters().unwrap_or_default().into_iter().collect::<String>();
-        let stash = chord.stash.as_ref().map(letters).unwrap_or_default();
-        TerminalCommand::new([
-            "osascript",
-            "-e",
-            CHORD_SCRIPT,
-            &self.app,
-            &printable(text),
-            &stash,
-            &letters(&chord.submit),
-        ])
+        let stash = chord.and_then(|chord| chord.stash.as_ref()).map(letters).unwrap_or_default();
+        let submit = chord.map(|chord| letters(&chord.submit)).unwrap_or_default();
+        TerminalCommand::new(["osascript", "-e", SCRIPT, &self.app, &printable(text), &stash, &submit])
     }
 
     /// Returns whether the application passes the keys of `chord` on to the program that runs in it.

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::screen_state::Inspection;
-use crate::submit_key::Chord;
-use crate::terminal::{MAX_KEYS, Pane, PaneKey, TerminalCommand, printable};
+use crate::terminal::{Pane, TerminalCommand, printable};
 
 /// The maximum number of bytes in one `stuff` command. screen 4.09 silently drops a command of about 760 or more.
 const MAX_STUFF: usize = 500;
@@ -19,11 +18,11 @@ pub struct ScreenWindow {
 }
 
 impl ScreenWindow {
-    /// Returns the commands that type the printable part of `text`, without submitting it.
-    pub fn type_text(&self, text: &str) -> Vec<TerminalCommand> {
+    pub(crate) fn type_text(&self, text: &str) -> Vec<TerminalCommand> {
         let mut chunks = vec![String::new()];
         for ch in printable(text).chars() {
-            let escaped = escape(ch);
+            // `^X` is a control key, `\` an escape and `$X` a variable.
+            let escaped = if matches!(ch, '^' | '\\' | '$') { format!("\\{ch}") } else { ch.to_string() };
             match chunks.last_mut() {
                 Some(chunk) if chunk.len() + escaped.len() <= MAX_STUFF => chunk.push_str(&escaped),
                 Some(_) | None => chunks.push(escaped),
@@ -32,27 +31,12 @@ impl ScreenWindow {
         chunks.iter().filter(|chunk| !chunk.is_empty()).map(|chunk| self.stuff(chunk)).collect()
     }
 
-    /// Returns the command that presses Enter, which submits the input.
-    pub fn press_enter(&self) -> TerminalCommand {
-        self.stuff("^M")
-    }
-
-    /// Returns the command that presses `chord`, which must consist of Ctrl and letters.
-    pub fn press_chord(&self, chord: &Chord) -> TerminalCommand {
-        let letters = chord.control_letters().unwrap_or_default();
-        self.stuff(&letters.iter().map(|letter| format!("^{}", letter.to_ascii_uppercase())).collect::<String>())
+    pub(crate) fn press(&self, keys: &[u8]) -> TerminalCommand {
+        self.stuff(&keys.iter().flat_map(|key| ['^', char::from(key | 0x40)]).collect::<String>())
     }
 
     fn stuff(&self, escaped: &str) -> TerminalCommand {
         TerminalCommand::new(["screen", "-S", &self.session, "-p", &self.window, "-X", "stuff", escaped])
-    }
-}
-
-/// Returns `ch` escaped for `stuff`, in which `^X` is a control key, `\` an escape and `$X` a variable.
-fn escape(ch: char) -> String {
-    match ch {
-        '^' | '\\' | '$' => format!("\\{ch}"),
-        other => other.to_string(),
     }
 }
 
@@ -92,11 +76,6 @@ impl KittyWindow {
         let head = ["kitten", "@", "--to", &self.socket, command, "--match", &id];
         TerminalCommand::new(head.into_iter().chain(args.iter().copied()))
     }
-
-    /// Returns the command that sends `text`. It is passed on standard input, where backslashes are no escapes.
-    fn send(&self, text: String, args: &[&str]) -> TerminalCommand {
-        TerminalCommand { stdin: Some(text), ..self.kitten("send-text", &[&["--stdin"], args].concat()) }
-    }
 }
 
 impl Pane for KittyWindow {
@@ -117,18 +96,15 @@ impl Pane for KittyWindow {
         Some(Inspection { pid: Some(window.pid), cursor, screen: screen.to_owned(), ..Inspection::default() })
     }
 
-    fn type_text(&self, text: &str) -> TerminalCommand {
-        let text = printable(text);
-        let is_pasted = text.chars().count() > MAX_KEYS;
-        self.send(text, if is_pasted { &["--bracketed-paste", "auto"] } else { &[] })
+    /// The text is passed on standard input, where backslashes are no escapes.
+    fn send(&self, text: String, is_pasted: bool) -> TerminalCommand {
+        let args = ["--stdin", "--bracketed-paste", "auto"];
+        let args = if is_pasted { &args[..] } else { &args[..1] };
+        TerminalCommand { stdin: Some(text), ..self.kitten("send-text", args) }
     }
 
-    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand {
-        self.send(char::from(key.byte()).to_string().repeat(count), &[])
-    }
-
-    fn press_chord(&self, chord: &Chord) -> TerminalCommand {
-        self.send(chord.text(), &[])
+    fn press(&self, keys: &[u8]) -> TerminalCommand {
+        self.send(keys.iter().copied().map(char::from).collect(), false)
     }
 }
 
@@ -177,13 +153,6 @@ impl WeztermPane {
     fn cli(&self, args: &[&str]) -> TerminalCommand {
         TerminalCommand::new(["wezterm", "cli"].into_iter().chain(args.iter().copied()))
     }
-
-    /// Returns the command that sends `text`. It is passed on standard input, where no word is taken for an option.
-    fn send(&self, text: String, is_pasted: bool) -> TerminalCommand {
-        let args = ["send-text", "--pane-id", &self.pane, "--no-paste"];
-        let args = if is_pasted { &args[..3] } else { &args[..] };
-        TerminalCommand { stdin: Some(text), ..self.cli(args) }
-    }
 }
 
 impl Pane for WeztermPane {
@@ -208,18 +177,15 @@ impl Pane for WeztermPane {
         })
     }
 
-    fn type_text(&self, text: &str) -> TerminalCommand {
-        let text = printable(text);
-        let is_pasted = text.chars().count() > MAX_KEYS;
-        self.send(text, is_pasted)
+    /// The text is passed on standard input, where no word is taken for an option.
+    fn send(&self, text: String, is_pasted: bool) -> TerminalCommand {
+        let args = ["send-text", "--pane-id", &self.pane, "--no-paste"];
+        let args = if is_pasted { &args[..3] } else { &args[..] };
+        TerminalCommand { stdin: Some(text), ..self.cli(args) }
     }
 
-    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand {
-        self.send(char::from(key.byte()).to_string().repeat(count), false)
-    }
-
-    fn press_chord(&self, chord: &Chord) -> TerminalCommand {
-        self.send(chord.text(), false)
+    fn press(&self, keys: &[u8]) -> TerminalCommand {
+        self.send(keys.iter().copied().map(char::from).collect(), false)
     }
 }
 
@@ -259,19 +225,12 @@ impl Pane for ZellijPane {
         Some(Inspection { screen: screen.clone(), ..Inspection::default() })
     }
 
-    fn type_text(&self, text: &str) -> TerminalCommand {
-        let text = printable(text);
-        let action = if text.chars().count() <= MAX_KEYS { "write-chars" } else { "paste" };
-        self.action(action, &["--", &text])
+    fn send(&self, text: String, is_pasted: bool) -> TerminalCommand {
+        self.action(if is_pasted { "paste" } else { "write-chars" }, &["--", &text])
     }
 
-    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand {
-        let byte = key.byte().to_string();
-        self.action("write", &vec![byte.as_str(); count])
-    }
-
-    fn press_chord(&self, chord: &Chord) -> TerminalCommand {
-        let bytes: Vec<String> = chord.bytes().iter().map(u8::to_string).collect();
-        self.action("write", &bytes.iter().map(String::as_str).collect::<Vec<_>>())
+    fn press(&self, keys: &[u8]) -> TerminalCommand {
+        let numbers: Vec<String> = keys.iter().map(u8::to_string).collect();
+        self.action("write", &numbers.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }

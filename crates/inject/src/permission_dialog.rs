@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use crate::screen_state::Inspection;
-use crate::screen_state::{self, Row};
-use crate::screen_state::{InputBox, is_option};
+use crate::screen_state::{self, InputBox, Inspection, Row, is_option, pane_danger};
 use crate::terminal::is_printable;
 
 /// The words below a permission dialog that name the key which closes it.
@@ -27,25 +25,20 @@ pub enum DialogAnswer {
 
 /// A permission dialog of Claude Code: all of its text, and its options.
 ///
-/// Two readings are equal if text and options are; which option is selected does not count.
+/// Two readings are equal if their texts are; which option is selected does not count.
 #[derive(Debug, Clone)]
 pub struct PermissionDialog {
     text: Vec<String>,
-    options: Vec<DialogOption>,
+    /// The labels of its options, which are numbered from 1.
+    options: Vec<String>,
     /// Texts that were on the screen, each with the row of its first occurrence, from 0.
     landmarks: Vec<(String, usize)>,
     cursor: Option<(usize, usize)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct DialogOption {
-    number: u32,
-    label: String,
-}
-
 impl PartialEq for PermissionDialog {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text && self.options == other.options
+        self.text == other.text
     }
 }
 
@@ -55,7 +48,7 @@ impl PermissionDialog {
     /// Returns `None` where there is none, where its beginning is not on the screen, and for every other dialog: a permission
     /// dialog has numbered options, one of which is `Yes`, and one `No`.
     pub fn find(inspection: &Inspection) -> Option<Self> {
-        if inspection.dead || inspection.in_mode || inspection.synchronized {
+        if pane_danger(inspection).is_some() {
             return None;
         }
         let rows = screen_state::rows(&inspection.screen);
@@ -88,14 +81,14 @@ impl PermissionDialog {
     /// It is the digit of an option. In the input, into which it would go if the dialog closed at that moment, it has no
     /// effect: Enter would submit a draft, and Esc would interrupt a turn.
     pub fn key(&self, answer: DialogAnswer) -> Option<char> {
-        let fits = |option: &&DialogOption| match answer {
-            DialogAnswer::Yes => option.label == "Yes",
-            DialogAnswer::No => option.label == "No" || option.label.starts_with("No,"),
+        let fits = |(_, label): &(char, &String)| match answer {
+            DialogAnswer::Yes => *label == "Yes",
+            DialogAnswer::No => *label == "No" || label.starts_with("No,"),
         };
-        let mut fitting = self.options.iter().filter(fits);
-        let option = fitting.next()?;
+        let mut fitting = ('1'..='9').zip(&self.options).filter(fits);
+        let (key, _) = fitting.next()?;
         // With two of them it is not clear what is meant.
-        if fitting.next().is_some() { None } else { char::from_digit(option.number, 10) }
+        fitting.next().is_none().then_some(key)
     }
 
     /// Returns a tmux format that is true only while the pane shows this dialog at the same place, with the same cursor.
@@ -122,41 +115,38 @@ fn landmarks(text: &[String], rows: &[Row]) -> Vec<(String, usize)> {
     runs.filter(|run| run.len() > 1).filter_map(place).take(MAX_LANDMARKS).collect()
 }
 
-/// Returns the rows of the list in which the row `pointed` is selected, and its options.
-fn options(rows: &[Row], pointed: usize) -> Option<(Range<usize>, Vec<DialogOption>)> {
-    let column = number_column(&rows[pointed])?;
+/// Returns the rows of the list in which the row `pointed` is selected, and the labels of its options.
+fn options(rows: &[Row], pointed: usize) -> Option<(Range<usize>, Vec<String>)> {
+    let column = rows[pointed].cells.iter().position(|cell| cell.ch.is_ascii_digit())?;
     let mut first = pointed;
-    while option(&rows[first], column)?.number > 1 {
+    while option(&rows[first], column)?.0 > 1 {
         let above = (0..first).rev().take_while(|row| belongs(&rows[*row], column));
         first = above.into_iter().find(|row| option(&rows[*row], column).is_some())?;
     }
-    let mut options: Vec<DialogOption> = Vec::new();
+    let mut labels: Vec<String> = Vec::new();
     let length = rows[first..].iter().take_while(|row| belongs(row, column)).count();
     for row in &rows[first..first + length] {
-        match (option(row, column), options.last_mut()) {
-            (Some(option), _) => options.push(option),
+        match option(row, column) {
+            Some((number, label)) if number == labels.len() + 1 => labels.push(label),
+            Some(_) => return None,
             // The rest of a label that is wrapped.
-            (None, Some(last)) => last.label = format!("{} {}", last.label, row.text().trim()),
-            (None, None) => return None,
+            None => {
+                let last = labels.last_mut()?;
+                *last = format!("{last} {}", row.text().trim());
+            }
         }
     }
-    let is_counted = options.iter().zip(1..).all(|(option, number)| option.number == number);
-    (is_counted && options.len() < 10).then_some((first..first + length, options))
+    (labels.len() < 10).then_some((first..first + length, labels))
 }
 
-/// Returns the column of the number in the selected option.
-fn number_column(row: &Row) -> Option<usize> {
-    row.cells.iter().position(|cell| cell.ch.is_ascii_digit())
-}
-
-/// Returns the option in `row`, whose number is in `column`.
-fn option(row: &Row, column: usize) -> Option<DialogOption> {
+/// Returns the number, which is in `column`, and the label of the option in `row`.
+fn option(row: &Row, column: usize) -> Option<(usize, String)> {
     let before: String = row.cells.get(..column)?.iter().map(|cell| cell.ch).collect();
     let text: String = row.cells.get(column..)?.iter().map(|cell| cell.ch).collect();
     let (number, label) = text.split_once(['.', ')'])?;
     let is_marked = before.trim().is_empty() || before.trim() == "❯";
     let number = number.parse().ok().filter(|_| is_marked && label.starts_with(' '))?;
-    Some(DialogOption { number, label: label.trim().to_owned() })
+    Some((number, label.trim().to_owned()))
 }
 
 /// Returns whether `row` is an option, or the rest of one, which is indented further.

@@ -1,7 +1,5 @@
 //! The decision whether to type now.
 
-use std::fmt;
-
 use crate::screen_state::{ScreenState, TurnSign, UnsafeScreen};
 
 /// What Claude Code's own record says about its session.
@@ -47,43 +45,36 @@ pub enum TypingDecision {
 }
 
 /// Why nothing is typed now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitReason {
     /// Claude Code's record says that a dialog is open.
+    #[error("Claude Code waits for an answer")]
     ClientWaiting,
     /// Claude Code's record says that a turn is running.
+    #[error("Claude Code reports that it is busy")]
     ClientBusy,
     /// The screen is not safe to type into.
+    #[error(transparent)]
     Unsafe(UnsafeScreen),
     /// The text is for a running turn, and no turn is running.
+    #[error("no turn is running")]
     NoTurn,
     /// The text is for the time between turns, and a turn is running.
+    #[error("a turn is running")]
     TurnRunning,
     /// A subagent is running and may open a dialog at any moment.
+    #[error("a subagent is running and may ask something at any moment")]
     Agents,
     /// The user's draft is in the input.
+    #[error("a draft is in the input")]
     Draft,
     /// The user is typing a command or a file name, and a menu is open.
+    #[error("a command or a file name is being completed in the input")]
     Completing,
     /// The user's draft is in the input, and stashing it would discard the draft that is already stashed.
+    #[error("a draft is in the input and another one is stashed")]
     StashTaken,
-}
-
-impl fmt::Display for WaitReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ClientWaiting => f.write_str("Claude Code waits for an answer"),
-            Self::ClientBusy => f.write_str("Claude Code reports that it is busy"),
-            Self::Unsafe(danger) => danger.fmt(f),
-            Self::NoTurn => f.write_str("no turn is running"),
-            Self::TurnRunning => f.write_str("a turn is running"),
-            Self::Agents => f.write_str("a subagent is running and may ask something at any moment"),
-            Self::Draft => f.write_str("a draft is in the input"),
-            Self::Completing => f.write_str("a command or a file name is being completed in the input"),
-            Self::StashTaken => f.write_str("a draft is in the input and another one is stashed"),
-        }
-    }
 }
 
 /// Returns what to do to submit `text`, given the state of the screen and of Claude Code's own record.
@@ -97,18 +88,15 @@ pub fn may_type(look: &ScreenState, client: ClientActivity, want: TypeWhen, text
         ScreenState::Input { draft, turn, stashed, agents: _ } => (draft.as_ref(), *turn, *stashed),
         ScreenState::Unsafe(danger) => return TypingDecision::Wait(WaitReason::Unsafe(*danger)),
     };
-    match (want, turn) {
+    let is_running = turn == TurnSign::Running;
+    match want {
         // Notices can hide every sign of a turn on the screen; then the record counts.
-        (TypeWhen::MidTurn, TurnSign::Idle) if client != ClientActivity::Busy => {
+        TypeWhen::MidTurn if !is_running && client != ClientActivity::Busy => {
             return TypingDecision::Wait(WaitReason::NoTurn);
         }
-        (TypeWhen::Idle, TurnSign::Running) => return TypingDecision::Wait(WaitReason::TurnRunning),
-        (TypeWhen::Idle, TurnSign::Idle) if client == ClientActivity::Busy => {
-            return TypingDecision::Wait(WaitReason::ClientBusy);
-        }
-        (TypeWhen::MidTurn, TurnSign::Running | TurnSign::Idle)
-        | (TypeWhen::Idle, TurnSign::Idle)
-        | (TypeWhen::Either, TurnSign::Running | TurnSign::Idle) => {}
+        TypeWhen::Idle if is_running => return TypingDecision::Wait(WaitReason::TurnRunning),
+        TypeWhen::Idle if client == ClientActivity::Busy => return TypingDecision::Wait(WaitReason::ClientBusy),
+        TypeWhen::MidTurn | TypeWhen::Idle | TypeWhen::Either => {}
     }
     let Some(draft) = draft else { return TypingDecision::Type };
     if look.holds(text) {

@@ -3,8 +3,6 @@
 //! Texts and the spinner change with versions and settings, so the structure of the screen is used. A screen that is not
 //! recognized is unsafe: Enter in the wrong place grants a permission.
 
-use std::fmt;
-
 /// Claude Code's setting for the editing mode of its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EditorMode {
@@ -46,75 +44,66 @@ pub enum TurnSign {
 }
 
 /// Why it is not safe to type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnsafeScreen {
     /// The pane's program has ended.
+    #[error("the pane's program has ended")]
     PaneDead,
     /// The pane is in a tmux mode, such as copy mode, in which tmux handles the keys.
+    #[error("the pane is in a tmux mode such as copy-mode")]
     PaneInMode,
     /// tmux would send the keys to other panes, too.
+    #[error("the pane is synchronized with others")]
     PaneSynchronized,
     /// A question, a menu or a search is open.
+    #[error("a dialog is open")]
     Dialog,
     /// The input goes to a shell.
+    #[error("the input is in shell mode")]
     ShellMode,
     /// The input is not in vim's insert mode, so keys are commands.
+    #[error("the input is not in vim's insert mode")]
     VimNormal,
     /// The conversation is being compacted. A submitted text would become a turn of its own afterwards.
+    #[error("the conversation is being compacted")]
     Compacting,
     /// Claude Code waits for the second key press that exits it.
+    #[error("Claude Code is about to exit")]
     Exiting,
     /// The cursor is not in the input box.
+    #[error("the cursor is not in the input")]
     NoCursor,
     /// There is no input box on the screen.
+    #[error("there is no input box on the screen")]
     NoInputBox,
 }
 
-impl fmt::Display for UnsafeScreen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::PaneDead => "the pane's program has ended",
-            Self::PaneInMode => "the pane is in a tmux mode such as copy-mode",
-            Self::PaneSynchronized => "the pane is synchronized with others",
-            Self::Dialog => "a dialog is open",
-            Self::ShellMode => "the input is in shell mode",
-            Self::VimNormal => "the input is not in vim's insert mode",
-            Self::Compacting => "the conversation is being compacted",
-            Self::Exiting => "Claude Code is about to exit",
-            Self::NoCursor => "the cursor is not in the input",
-            Self::NoInputBox => "there is no input box on the screen",
-        })
-    }
-}
-
 impl ScreenState {
+    fn draft(&self) -> Option<&str> {
+        match self {
+            Self::Input { draft, .. } => draft.as_deref(),
+            Self::Unsafe(_) => None,
+        }
+    }
+
     /// Returns whether the input contains exactly `text`, which may be wrapped.
     pub fn holds(&self, text: &str) -> bool {
-        match self {
-            Self::Input { draft: Some(draft), .. } => is_wrapped(draft, text) || is_hinted(draft, text),
-            Self::Input { draft: None, .. } | Self::Unsafe(_) => false,
-        }
+        self.draft().is_some_and(|draft| is_wrapped(draft, text) || is_hinted(draft, text))
     }
 
     /// Returns whether the input ends with `text`, however it is wrapped.
     pub fn ends_with(&self, text: &str) -> bool {
         let joined = |text: &str| text.split_whitespace().collect::<String>();
-        match self {
-            Self::Input { draft: Some(draft), .. } => joined(draft).ends_with(&joined(text)),
-            Self::Input { draft: None, .. } | Self::Unsafe(_) => false,
-        }
+        self.draft().is_some_and(|draft| joined(draft).ends_with(&joined(text)))
     }
 
     /// Returns whether the input shows `text` after it was pasted into an empty input.
     ///
     /// Claude Code shows `[Pasted text #1]` in place of a text of more than about 800 characters.
     pub fn shows_pasted(&self, text: &str) -> bool {
-        let folded = match self {
-            Self::Input { draft: Some(draft), .. } => draft.starts_with("[Pasted text #") && draft.ends_with(']'),
-            Self::Input { draft: None, .. } | Self::Unsafe(_) => false,
-        };
-        self.holds(text) || (folded && text.chars().count() > 500)
+        let is_folded = |draft: &str| draft.starts_with("[Pasted text #") && draft.ends_with(']');
+        self.holds(text) || (self.draft().is_some_and(is_folded) && text.chars().count() > 500)
     }
 }
 
@@ -139,14 +128,13 @@ pub fn screen_state(inspection: &Inspection, editor: EditorMode) -> ScreenState 
     }
 }
 
-/// Returns why the pane itself cannot be typed into, whatever runs in it.
 pub(crate) fn pane_danger(inspection: &Inspection) -> Option<UnsafeScreen> {
-    let dangers = [
-        (inspection.dead, UnsafeScreen::PaneDead),
-        (inspection.in_mode, UnsafeScreen::PaneInMode),
-        (inspection.synchronized, UnsafeScreen::PaneSynchronized),
-    ];
-    dangers.into_iter().find(|(is_there, _)| *is_there).map(|(_, danger)| danger)
+    match inspection {
+        Inspection { dead: true, .. } => Some(UnsafeScreen::PaneDead),
+        Inspection { in_mode: true, .. } => Some(UnsafeScreen::PaneInMode),
+        Inspection { synchronized: true, .. } => Some(UnsafeScreen::PaneSynchronized),
+        Inspection { .. } => None,
+    }
 }
 
 fn find_danger(input: &InputBox<'_>, cursor_row: Option<usize>, editor: EditorMode) -> Option<UnsafeScreen> {
@@ -155,9 +143,8 @@ fn find_danger(input: &InputBox<'_>, cursor_row: Option<usize>, editor: EditorMo
     if input.above.iter().any(is_option) || input.below.iter().any(|row| pointed(row) || has_dialog_hint(row)) {
         return Some(UnsafeScreen::Dialog);
     }
-    match input.prompt {
-        Prompt::Shell => return Some(UnsafeScreen::ShellMode),
-        Prompt::Model => {}
+    if input.is_shell {
+        return Some(UnsafeScreen::ShellMode);
     }
     if !input.has_cursor(cursor_row) {
         return Some(UnsafeScreen::NoCursor);
@@ -184,17 +171,15 @@ fn has_dialog_hint(row: &Row) -> bool {
         || ["enter to ", "enter/↓ to ", "↑/↓ to ", "↑↓ to ", "search prompts"].iter().any(|hint| text.contains(hint))
 }
 
-/// Returns whether the footer offers to interrupt, or a spinner is shown above the box.
-///
-/// Either can be missing: a draft, vim mode and notices replace the footer's text, and narrow panes cut it.
+/// Returns whether the footer offers to interrupt, or a spinner is shown. Either can be missing: a draft, vim mode and
+/// notices replace the footer's text, and narrow panes cut it.
 fn is_running(input: &InputBox<'_>) -> bool {
     let offered = input.below.iter().any(|row| row.text().to_lowercase().contains("esc to interrupt"));
     offered || spinner(input).is_some()
 }
 
-/// Returns the text of the spinner's row above the box, such as `✽ Pondering… (2s · ↓ 109 tokens)`.
-///
-/// Only indented rows (tips, tasks, hints) may stand between it and the box.
+/// Returns the text of the spinner's row, such as `✽ Pondering… (2s · ↓ 109 tokens)`. Only indented rows (tips, tasks,
+/// hints) may stand between it and the box.
 fn spinner(input: &InputBox<'_>) -> Option<String> {
     let unindented = |row: &&Row| row.cells.first().is_some_and(|cell| !cell.ch.is_whitespace());
     let text = input.above.iter().rev().find(unindented)?.text();
@@ -239,26 +224,14 @@ const MIN_RULE: usize = 10;
 /// The character between the prompt sign and the input. Dialogs have a plain space there.
 const NO_BREAK_SPACE: char = '\u{a0}';
 
-/// The input box, and the rows around it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InputBox<'a> {
-    /// The rows above the upper rule.
     pub(crate) above: &'a [Row],
     /// The rows between the rules; at least one.
     pub(crate) inside: &'a [Row],
-    /// The rows below the lower rule.
     pub(crate) below: &'a [Row],
-    /// The prompt sign.
-    pub(crate) prompt: Prompt,
-}
-
-/// The prompt sign of an input box, which shows where the input goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Prompt {
-    /// `❯`: the input goes to the model.
-    Model,
-    /// `!`: the input goes to a shell.
-    Shell,
+    /// Whether the prompt sign is `!`, which sends the input to a shell, and not `❯`, which sends it to the model.
+    is_shell: bool,
 }
 
 impl<'a> InputBox<'a> {
@@ -268,9 +241,9 @@ impl<'a> InputBox<'a> {
         let upper = rows[..lower].iter().rposition(is_rule)?;
         let inside = &rows[upper + 1..lower];
         let (first, more) = inside.split_first()?;
-        let prompt = prompt(first)?;
+        let is_shell = is_shell(first)?;
         let indented = |row: &Row| row.is_blank() || row.text().starts_with("  ");
-        more.iter().all(indented).then(|| Self { above: &rows[..upper], inside, below: &rows[lower + 1..], prompt })
+        more.iter().all(indented).then(|| Self { above: &rows[..upper], inside, below: &rows[lower + 1..], is_shell })
     }
 
     /// Returns whether the cursor is in the box: the drawn one, or the terminal's in row `cursor_row`.
@@ -280,9 +253,7 @@ impl<'a> InputBox<'a> {
         terminal || self.inside.iter().any(Row::has_cursor)
     }
 
-    /// Returns the text in the box, or `None` where it is empty. Rows are joined by line breaks.
-    ///
-    /// A line that is wrapped cannot be distinguished from two lines.
+    /// Returns the rows in the box. A line that is wrapped cannot be distinguished from two lines.
     pub(crate) fn draft(&self) -> Option<String> {
         let lines: Vec<_> = self.inside.iter().map(|row| typed(row.cells.get(2..).unwrap_or_default())).collect();
         Some(lines.join("\n").trim_end().to_owned()).filter(|draft| !draft.is_empty())
@@ -308,14 +279,11 @@ fn is_rule(row: &Row) -> bool {
     dashes >= MIN_RULE && label.is_some_and(framed)
 }
 
-fn prompt(row: &Row) -> Option<Prompt> {
-    let prompt = match row.cells.first()?.ch {
-        '❯' => Prompt::Model,
-        '!' => Prompt::Shell,
-        _ => return None,
-    };
+/// Returns whether the prompt sign at the beginning of `row` is the shell's; `None` where there is no prompt sign.
+fn is_shell(row: &Row) -> Option<bool> {
+    let sign = row.cells.first()?.ch;
     let spaced = row.cells.get(1).is_none_or(|cell| matches!(cell.ch, ' ' | NO_BREAK_SPACE));
-    (spaced && !is_option(row)).then_some(prompt)
+    (matches!(sign, '❯' | '!') && spaced && !is_option(row)).then_some(sign == '!')
 }
 
 /// Returns whether `row` is the selected one of numbered options: `❯ 1. Yes`.
@@ -349,7 +317,6 @@ pub(crate) struct Style {
     pub(crate) background: bool,
 }
 
-/// One row of the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
@@ -433,7 +400,6 @@ fn sequence<'a>(text: &'a str, style: &mut Style) -> &'a str {
     rest.strip_prefix(|ch| matches!(ch, '\x30'..='\x7e')).unwrap_or(rest)
 }
 
-/// Applies the parameters of one SGR sequence.
 fn select(params: &str, style: &mut Style) {
     let mut params = params.split(';');
     while let Some(param) = params.next() {

@@ -40,15 +40,6 @@ pub enum ChordResult {
     Ignored,
 }
 
-/// The key that submits a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SubmitKey {
-    /// Enter.
-    Enter,
-    /// A chord.
-    Chord(SubmitChord),
-}
-
 /// A chord that submits, with what else is known about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmitChord {
@@ -60,34 +51,23 @@ pub struct SubmitChord {
     pub proven: bool,
 }
 
-impl SubmitKey {
-    /// Chooses the key for one process of Claude Code; `seen` is the result of an earlier chord in it.
+impl SubmitChord {
+    /// Chooses the chord for one process of Claude Code, or Enter, which is `None`; `seen` is the result of an earlier
+    /// chord in it.
     ///
     /// After a process has ignored the chord, the chord is not tried again until the file changes. Shortly after a change
     /// of the file, Enter is used, because the process may not have loaded the file yet.
-    pub fn choose(file: Option<KeybindingsFile<'_>>, seen: Option<&ChordTrial>) -> Self {
-        let Some(KeybindingsFile { text, written, age }) = file else { return Self::Enter };
-        let Ok(keybindings) = Keybindings::parse(text) else { return Self::Enter };
-        let BindingState::To(submit) = keybindings.bound(SUBMIT, &SUBMIT_CHORDS) else { return Self::Enter };
-        let stash = match keybindings.bound(STASH, &STASH_CHORDS) {
-            BindingState::To(chord) => Some(chord),
-            BindingState::Missing | BindingState::Shadowed { .. } => None,
-        };
+    pub fn choose(file: KeybindingsFile<'_>, seen: Option<&ChordTrial>) -> Option<Self> {
+        let KeybindingsFile { text, written, age } = file;
+        let keybindings = Keybindings::parse(text).ok()?;
+        let submit = keybindings.bound(SUBMIT, &SUBMIT_CHORDS).chord()?;
+        let stash = keybindings.bound(STASH, &STASH_CHORDS).chord();
         let of_this = seen.filter(|seen| seen.chord == submit.to_string());
         let proof = of_this.filter(|seen| seen.file_written == written || seen.proof == ChordResult::Received);
         match proof.map(|seen| seen.proof) {
-            Some(ChordResult::Received) => Self::Chord(SubmitChord { submit, stash, proven: true }),
-            Some(ChordResult::Ignored) => Self::Enter,
-            None if age < RELOAD_MS => Self::Enter,
-            None => Self::Chord(SubmitChord { submit, stash, proven: false }),
-        }
-    }
-
-    /// Returns the chord; `None` for Enter.
-    pub fn chord(&self) -> Option<&SubmitChord> {
-        match self {
-            Self::Chord(chord) => Some(chord),
-            Self::Enter => None,
+            Some(ChordResult::Received) => Some(Self { submit, stash, proven: true }),
+            None if age >= RELOAD_MS => Some(Self { submit, stash, proven: false }),
+            Some(ChordResult::Ignored) | None => None,
         }
     }
 }
@@ -190,11 +170,6 @@ impl Chord {
     pub fn bytes(&self) -> Vec<u8> {
         self.control_letters().unwrap_or_default().into_iter().map(|letter| letter as u8 & 0x1f).collect()
     }
-
-    /// Returns [`Chord::bytes`] as text.
-    pub(crate) fn text(&self) -> String {
-        self.bytes().into_iter().map(char::from).collect()
-    }
 }
 
 impl fmt::Display for Chord {
@@ -221,29 +196,10 @@ pub const STASH: &str = "chat:stash";
 /// The context in which the plugin binds its chords: the chat input. Dialogs have other contexts.
 pub const CONTEXT: &str = "Chat";
 
-/// The chords of several keys that Claude Code 2.1.325 binds itself, in any context.
-const BUILT_IN: [&str; 21] = [
-    "ctrl+x ctrl+a",
-    "ctrl+x ctrl+b",
-    "ctrl+x ctrl+e",
-    "ctrl+x ctrl+k",
-    "ctrl+x ctrl+s",
-    "ctrl+x ctrl+=",
-    "ctrl+x ctrl+-",
-    "ctrl+x ctrl+_",
-    "ctrl+x =",
-    "ctrl+x -",
-    "ctrl+x 1",
-    "ctrl+x 2",
-    "ctrl+x 3",
-    "ctrl+x b",
-    "ctrl+x x",
-    "ctrl+x enter",
-    "ctrl+x tab",
-    "ctrl+x up",
-    "ctrl+x down",
-    "ctrl+x left",
-    "ctrl+x right",
+/// The keys that end a chord which begins with Ctrl-X and which Claude Code 2.1.325 binds itself, in any context.
+const BUILT_IN_AFTER_CTRL_X: [&str; 21] = [
+    "ctrl+a", "ctrl+b", "ctrl+e", "ctrl+k", "ctrl+s", "ctrl+=", "ctrl+-", "ctrl+_", "=", "-", "1", "2", "3", "b", "x",
+    "enter", "tab", "up", "down", "left", "right",
 ];
 
 /// Why Claude Code ignores the whole file.
@@ -283,6 +239,15 @@ pub enum BindingState {
     },
     /// This chord is bound to it.
     To(Chord),
+}
+
+impl BindingState {
+    fn chord(self) -> Option<Chord> {
+        match self {
+            Self::To(chord) => Some(chord),
+            Self::Missing | Self::Shadowed { .. } => None,
+        }
+    }
 }
 
 /// The bindings of the file that Claude Code uses.
@@ -331,7 +296,7 @@ impl Keybindings {
             let Some(at) = self.bindings.iter().rposition(is_ours) else { continue };
             // The last of several bindings of a chord counts; one without an action removes those before it.
             let conflicts = |place: usize, other: &Binding| match other.action {
-                Some(_) => place != at && !is_same(other, &self.bindings[at]) && chord.interferes(&other.chord),
+                Some(_) => place != at && *other != self.bindings[at] && chord.interferes(&other.chord),
                 None => place > at && other.chord == chord,
             };
             let mut others = self.bindings.iter().enumerate();
@@ -352,15 +317,11 @@ impl Keybindings {
 
     /// Returns the first of `chords` that neither the file nor Claude Code uses; `None` where all are in use.
     pub fn free(&self, chords: &[&'static str]) -> Option<&'static str> {
-        let built_in = BUILT_IN.iter().filter_map(|chord| Chord::parse(chord));
+        let built_in = BUILT_IN_AFTER_CTRL_X.iter().filter_map(|key| Chord::parse(&format!("ctrl+x {key}")));
         let taken: Vec<Chord> = self.bindings.iter().map(|binding| binding.chord.clone()).chain(built_in).collect();
         let is_free = |text: &&&'static str| {
             Chord::parse(text).is_some_and(|chord| !taken.iter().any(|other| chord.interferes(other)))
         };
         chords.iter().find(is_free).copied()
     }
-}
-
-fn is_same(one: &Binding, other: &Binding) -> bool {
-    one.chord == other.chord && one.context == other.context && one.action == other.action
 }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::osascript::{self, MacTerminal};
 use crate::other_terminals::{KittyWindow, ScreenWindow, WeztermPane, ZellijPane};
-use crate::screen_state::{Inspection, parse_inspection};
-use crate::submit_key::{Chord, SubmitChord, SubmitKey, text_for_chord};
-use crate::tmux::TmuxPane;
+use crate::screen_state::Inspection;
+use crate::submit_key::{Chord, SubmitChord, text_for_chord};
+use crate::tmux::{TmuxPane, is_pane_id};
 
 /// A terminal that text can be typed into. It is stored with the session as `{"kind": "tmux", …}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,35 +36,9 @@ pub enum NoTerminal {
     /// No supported terminal was found, and the platform has no other way to type.
     #[error("no terminal that can be typed into: run Claude Code in tmux, GNU screen, zellij, WezTerm or kitty")]
     NoMultiplexer,
-    /// `$TMUX` is not `socket,pid,session`.
-    #[error("$TMUX is not \"socket,pid,session\": {value:?}")]
-    BadTmux {
-        /// What `$TMUX` held.
-        value: String,
-    },
-    /// `$TMUX` is set, and `$TMUX_PANE` is not.
-    #[error("$TMUX is set, but $TMUX_PANE is not")]
-    NoPane,
-    /// `$TMUX_PANE` is not `%<digits>`.
-    #[error("$TMUX_PANE is not % and a number: {value:?}")]
-    BadPane {
-        /// What `$TMUX_PANE` held.
-        value: String,
-    },
-    /// `$STY` is set, and `$WINDOW` is not a number.
-    ///
-    /// Without the number, text would go to the window in front.
-    #[error("$STY is set, but $WINDOW is not a number")]
-    NoScreenWindow,
-    /// `$ZELLIJ_SESSION_NAME` is set, and `$ZELLIJ_PANE_ID` is not a number.
-    #[error("$ZELLIJ_SESSION_NAME is set, but $ZELLIJ_PANE_ID is not a number")]
-    NoZellijPane,
-    /// `$WEZTERM_PANE` is not a number.
-    #[error("$WEZTERM_PANE is not a number: {value:?}")]
-    BadWeztermPane {
-        /// What `$WEZTERM_PANE` held.
-        value: String,
-    },
+    /// A variable that describes the terminal is malformed, or another one is missing; text could go to the wrong place.
+    #[error("{0}")]
+    Malformed(String),
     /// `$KITTY_WINDOW_ID` is set, and `$KITTY_LISTEN_ON` is not.
     #[error(
         "kitty accepts no commands: set `allow_remote_control socket-only` and `listen_on unix:/tmp/kitty` in kitty.conf"
@@ -88,17 +62,18 @@ impl Terminal {
             return detect_tmux(tmux, env.tmux_pane.as_deref()).map(Self::Tmux);
         }
         if let Some(session) = &env.screen_session {
-            let window =
-                env.screen_window.clone().filter(|window| is_number(window)).ok_or(NoTerminal::NoScreenWindow)?;
+            // Without the number, text would go to the window in front.
+            let window = number(env.screen_window.as_ref(), || "$STY is set, but $WINDOW is not a number".to_owned())?;
             return Ok(Self::Screen(ScreenWindow { session: session.clone(), window }));
         }
         if let Some(session) = &env.zellij_session {
-            let pane = env.zellij_pane.clone().filter(|pane| is_number(pane)).ok_or(NoTerminal::NoZellijPane)?;
+            let problem = || "$ZELLIJ_SESSION_NAME is set, but $ZELLIJ_PANE_ID is not a number".to_owned();
+            let pane = number(env.zellij_pane.as_ref(), problem)?;
             return Ok(Self::Zellij(ZellijPane { session: session.clone(), pane }));
         }
         if let Some(pane) = &env.wezterm_pane {
-            let bad = || NoTerminal::BadWeztermPane { value: pane.clone() };
-            return is_number(pane).then(|| Self::Wezterm(WeztermPane { pane: pane.clone() })).ok_or_else(bad);
+            let pane = number(Some(pane), || format!("$WEZTERM_PANE is not a number: {pane:?}"))?;
+            return Ok(Self::Wezterm(WeztermPane { pane }));
         }
         if let Some(window) = env.kitty_window.clone().filter(|window| is_number(window)) {
             match (&env.kitty_socket, env.platform) {
@@ -160,39 +135,22 @@ impl Terminal {
         }
     }
 
-    /// Returns the commands that stash a draft, type `text` and submit it by `key`, without reading the screen in between.
+    /// Returns the commands that type `text` and submit it by `chord` or Enter, without reading the screen in between.
     ///
-    /// With Enter, nothing is stashed: see [`Terminal::submit_blindly`].
-    pub fn submit_unseen(&self, text: &str, key: &SubmitKey) -> Vec<TerminalCommand> {
-        let SubmitKey::Chord(chord) = key else { return self.submit_blindly(text) };
-        let text = text_for_chord(text);
-        let submit = |typed: Vec<TerminalCommand>, press: &dyn Fn(&Chord) -> TerminalCommand| -> Vec<TerminalCommand> {
-            chord.stash.iter().map(press).chain(typed).chain([press(&chord.submit)]).collect()
+    /// A chord stashes a draft first, Enter does not. Where there is a [`Terminal::pane`], read its screen before typing and
+    /// again before Enter.
+    pub fn submit_unseen(&self, text: &str, chord: Option<&SubmitChord>) -> Vec<TerminalCommand> {
+        let text = if chord.is_some() { text_for_chord(text) } else { text.to_owned() };
+        let stash = chord.and_then(|chord| chord.stash.as_ref()).map(Chord::bytes);
+        let submit = chord.map_or_else(|| b"\r".to_vec(), |chord| chord.submit.bytes());
+        let steps = |typed: Vec<TerminalCommand>, press: &dyn Fn(&[u8]) -> TerminalCommand| {
+            stash.iter().map(|keys| press(keys)).chain(typed).chain([press(&submit)]).collect()
         };
         match (self, self.pane()) {
-            (Self::Osascript(terminal), _) => vec![terminal.submit_by_chord(&text, chord)],
-            (Self::Screen(window), _) => submit(window.type_text(&text), &|chord| window.press_chord(chord)),
-            (_, Some(pane)) => submit(vec![pane.type_text(&text)], &|chord| pane.press_chord(chord)),
-            (_, None) => self.submit_blindly(&text),
-        }
-    }
-
-    /// Returns the commands that type `text` and submit it by Enter, without reading the screen in between.
-    ///
-    /// For terminals whose screen cannot be read. Where there is a [`Terminal::pane`], read its screen before typing and
-    /// again before Enter.
-    pub fn submit_blindly(&self, text: &str) -> Vec<TerminalCommand> {
-        if let Some(pane) = self.pane() {
-            return vec![pane.type_text(text), pane.press_enter()];
-        }
-        match self {
-            Self::Screen(window) => {
-                let mut steps = window.type_text(text);
-                steps.push(window.press_enter());
-                steps
-            }
-            Self::Osascript(terminal) => vec![terminal.submit(text)],
-            Self::Tmux(_) | Self::Zellij(_) | Self::Wezterm(_) | Self::Kitty(_) => Vec::new(),
+            (Self::Osascript(terminal), _) => vec![terminal.submit(&text, chord)],
+            (Self::Screen(window), _) => steps(window.type_text(&text), &|keys| window.press(keys)),
+            (_, Some(pane)) => steps(vec![pane.type_text(&text)], &|keys| pane.press(keys)),
+            (_, None) => Vec::new(),
         }
     }
 }
@@ -211,15 +169,21 @@ pub fn tmux_socket(tmux: &str) -> Option<&str> {
 }
 
 fn detect_tmux(tmux: &str, pane: Option<&str>) -> Result<TmuxPane, NoTerminal> {
-    let socket = tmux_socket(tmux).ok_or_else(|| NoTerminal::BadTmux { value: tmux.to_owned() })?.to_owned();
-    let pane = pane.ok_or(NoTerminal::NoPane)?;
-    if !pane.strip_prefix('%').is_some_and(is_number) {
-        return Err(NoTerminal::BadPane { value: pane.to_owned() });
+    let malformed = |problem: String| NoTerminal::Malformed(problem);
+    let socket =
+        tmux_socket(tmux).ok_or_else(|| malformed(format!("$TMUX is not \"socket,pid,session\": {tmux:?}")))?;
+    let pane = pane.ok_or_else(|| malformed("$TMUX is set, but $TMUX_PANE is not".to_owned()))?;
+    if !is_pane_id(pane) {
+        return Err(malformed(format!("$TMUX_PANE is not % and a number: {pane:?}")));
     }
-    Ok(TmuxPane { socket, pane: pane.to_owned() })
+    Ok(TmuxPane { socket: socket.to_owned(), pane: pane.to_owned() })
 }
 
-fn is_number(text: &str) -> bool {
+fn number(value: Option<&String>, problem: impl FnOnce() -> String) -> Result<String, NoTerminal> {
+    value.filter(|value| is_number(value)).cloned().ok_or_else(|| NoTerminal::Malformed(problem()))
+}
+
+pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -254,46 +218,6 @@ impl TerminalCommand {
     }
 }
 
-// How a command or prompt is delivered to a session.
-
-/// A command or prompt to deliver to a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Errand {
-    /// The command `/clear`.
-    Clear,
-    /// The command `/compact`.
-    Compact,
-    /// A prompt.
-    Prompt,
-    /// A bookmark. It must be typed: `/rewind` lists only prompts that were typed.
-    Bookmark,
-}
-
-impl Errand {
-    /// Every errand.
-    pub const ALL: [Self; 4] = [Self::Clear, Self::Compact, Self::Prompt, Self::Bookmark];
-}
-
-/// How a command or prompt is delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryMethod<'a> {
-    /// By the plugin's module inside Claude Code.
-    Bridge,
-    /// By typing into this terminal.
-    Terminal(&'a Terminal),
-    /// There is no way to deliver it.
-    None,
-}
-
-/// Returns how to deliver `errand`: by the module inside Claude Code where possible, else by typing into `terminal`.
-pub fn delivery_method(errand: Errand, has_bridge: bool, terminal: Option<&Terminal>) -> DeliveryMethod<'_> {
-    match (errand, terminal) {
-        (Errand::Clear | Errand::Compact | Errand::Prompt, _) if has_bridge => DeliveryMethod::Bridge,
-        (_, Some(terminal)) => DeliveryMethod::Terminal(terminal),
-        (_, None) => DeliveryMethod::None,
-    }
-}
-
 // Escaping and cleaning text for terminals and shells.
 
 /// Returns `text` without control characters (C0, DEL, C1), including line breaks, and without characters that change the
@@ -319,32 +243,10 @@ pub fn shell_single_quote(text: &str) -> String {
 // Panes whose screen can be read.
 
 /// The maximum length of a text that is typed as key presses, in characters. A longer text is pasted.
-pub(crate) const MAX_KEYS: usize = 8;
+const MAX_KEYS: usize = 8;
 
 /// The maximum number of characters that one command erases, so that its arguments stay short.
-pub(crate) const MAX_ERASE: usize = 2000;
-
-/// A key that Claude Code reacts to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PaneKey {
-    /// Submits the input.
-    Enter,
-    /// Stashes the draft; Claude Code restores it after the next submit.
-    Stash,
-    /// Deletes the character before the cursor.
-    Backspace,
-}
-
-impl PaneKey {
-    /// Returns the byte that a terminal sends for the key.
-    pub(crate) fn byte(self) -> u8 {
-        match self {
-            Self::Enter => b'\r',
-            Self::Stash => 0x13,
-            Self::Backspace => 0x7f,
-        }
-    }
-}
+const MAX_ERASE: usize = 2000;
 
 /// A pane whose screen can be read: the commands that read it and type into it.
 pub trait Pane {
@@ -357,57 +259,39 @@ pub trait Pane {
     /// Parses the outputs of [`Pane::inspect`]; returns `None` where the pane does not exist.
     fn parse(&self, outputs: &[String]) -> Option<Inspection>;
 
-    /// Returns the command that types the printable part of `text`, without submitting it.
-    fn type_text(&self, text: &str) -> TerminalCommand;
+    /// Returns the command that sends `text`, which must be printable, as keys or as a bracketed paste.
+    fn send(&self, text: String, is_pasted: bool) -> TerminalCommand;
 
-    /// Returns the command that presses `key` `count` times.
-    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand;
+    /// Returns the command that presses the keys for which a keyboard sends these control characters.
+    fn press(&self, keys: &[u8]) -> TerminalCommand;
+
+    /// Returns the command that types the printable part of `text`, without submitting it.
+    fn type_text(&self, text: &str) -> TerminalCommand {
+        let text = printable(text);
+        let is_pasted = text.chars().count() > MAX_KEYS;
+        self.send(text, is_pasted)
+    }
 
     /// Returns the command that presses `chord`, which must consist of Ctrl and letters.
-    fn press_chord(&self, chord: &Chord) -> TerminalCommand;
+    fn press_chord(&self, chord: &Chord) -> TerminalCommand {
+        self.press(&chord.bytes())
+    }
 
     /// Returns the command that presses Enter, which submits the input.
     fn press_enter(&self) -> TerminalCommand {
-        self.press(PaneKey::Enter, 1)
+        self.press(b"\r")
     }
 
-    /// Returns the command that stashes the draft; Claude Code restores it after the next submit.
+    /// Returns the command that stashes the draft by Ctrl-S; Claude Code restores it after the next submit.
     fn stash_draft(&self) -> TerminalCommand {
-        self.press(PaneKey::Stash, 1)
+        self.press(b"\x13")
     }
 
     /// Returns the command that deletes the `count` characters before the cursor.
+    ///
+    /// It removes text that was typed and must not be submitted. Ctrl-U would clear only one row of a wrapped text. Claude
+    /// Code handles every key, but may need 2 s for some hundred: read the screen until the input is empty.
     fn erase(&self, count: usize) -> TerminalCommand {
-        self.press(PaneKey::Backspace, count.min(MAX_ERASE))
-    }
-}
-
-impl Pane for TmuxPane {
-    fn name(&self) -> String {
-        format!("pane {}", self.pane)
-    }
-
-    fn inspect(&self) -> Vec<TerminalCommand> {
-        vec![Self::inspect(self)]
-    }
-
-    fn parse(&self, outputs: &[String]) -> Option<Inspection> {
-        parse_inspection(outputs.first()?)
-    }
-
-    fn type_text(&self, text: &str) -> TerminalCommand {
-        Self::type_text(self, text)
-    }
-
-    fn press(&self, key: PaneKey, count: usize) -> TerminalCommand {
-        match key {
-            PaneKey::Enter => Self::press_enter(self),
-            PaneKey::Stash => Self::stash_draft(self),
-            PaneKey::Backspace => Self::erase(self, count),
-        }
-    }
-
-    fn press_chord(&self, chord: &Chord) -> TerminalCommand {
-        Self::press_chord(self, chord)
+        self.press(&vec![b'\x7f'; count.min(MAX_ERASE)])
     }
 }

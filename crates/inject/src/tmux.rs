@@ -3,11 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::permission_dialog::PermissionDialog;
-use crate::screen_state::STATE_FORMAT;
-use crate::submit_key::Chord;
-use crate::terminal::TerminalCommand;
-use crate::terminal::printable;
-use crate::terminal::{MAX_ERASE, MAX_KEYS};
+use crate::screen_state::{Inspection, STATE_FORMAT, parse_inspection};
+use crate::terminal::{Pane, TerminalCommand, is_number};
 
 /// A pane of a tmux server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,52 +36,6 @@ impl TmuxPane {
         ])
     }
 
-    /// Returns the command that types the printable part of `text`, without submitting it.
-    ///
-    /// Longer text is sent as a bracketed paste, in which it cannot trigger Claude Code's key bindings. Nothing is pasted if the
-    /// program in the pane has ended: that crashes some versions of tmux, such as 3.3a, with all sessions.
-    pub fn type_text(&self, text: &str) -> TerminalCommand {
-        let text = printable(text);
-        if text.chars().count() <= MAX_KEYS {
-            return self.tmux(&["send-keys", "-t", &self.pane, "-l", "--", &protect_semicolon(&text)]);
-        }
-        // tmux parses the last two commands. They contain only the pane's id.
-        let id = self.pane.strip_prefix('%').filter(|_| is_pane_id(&self.pane)).unwrap_or_default();
-        let buffer = format!("longhaul-{id}");
-        let paste = format!("paste-buffer -p -d -r -b {buffer} -t %{id}");
-        let discard = format!("delete-buffer -b {buffer}");
-        let load = ["load-buffer", "-b", &buffer, "-", ";"];
-        let check = ["if-shell", "-F", "-t", &self.pane, "#{pane_dead}", &discard, &paste];
-        TerminalCommand { stdin: Some(text), ..self.tmux(&[&load[..], &check[..]].concat()) }
-    }
-
-    /// Returns the command that presses Enter, which submits the input.
-    pub fn press_enter(&self) -> TerminalCommand {
-        self.tmux(&["send-keys", "-t", &self.pane, "Enter"])
-    }
-
-    /// Returns the command that presses `chord`, which must consist of Ctrl and letters.
-    pub fn press_chord(&self, chord: &Chord) -> TerminalCommand {
-        let mut step = self.tmux(&["send-keys", "-t", &self.pane]);
-        step.argv.extend(chord.control_letters().unwrap_or_default().iter().map(|letter| format!("C-{letter}")));
-        step
-    }
-
-    /// Returns the command that stashes the draft; Claude Code restores it after the next submit.
-    pub fn stash_draft(&self) -> TerminalCommand {
-        self.tmux(&["send-keys", "-t", &self.pane, "C-s"])
-    }
-
-    /// Returns the command that deletes the `count` characters before the cursor.
-    ///
-    /// It removes text that was typed and must not be submitted. Ctrl-U would clear only one row of a wrapped text. Claude
-    /// Code handles every key, but may need 2 s for some hundred: read the screen until the input is empty.
-    pub fn erase(&self, count: usize) -> TerminalCommand {
-        let mut step = self.tmux(&["send-keys", "-t", &self.pane]);
-        step.argv.extend(std::iter::repeat_n("BSpace".to_owned(), count.min(MAX_ERASE)));
-        step
-    }
-
     /// Returns the command that presses `key` if the pane still shows `dialog`. Its output is for [`TmuxPane::was_pressed`].
     ///
     /// tmux checks and presses in one step: nothing that Claude Code draws comes in between. A version of tmux that cannot
@@ -110,9 +61,49 @@ impl TmuxPane {
 /// The word that tmux prints after it has pressed the key.
 const PRESSED: &str = "pressed";
 
+impl Pane for TmuxPane {
+    fn name(&self) -> String {
+        format!("pane {}", self.pane)
+    }
+
+    fn inspect(&self) -> Vec<TerminalCommand> {
+        vec![Self::inspect(self)]
+    }
+
+    fn parse(&self, outputs: &[String]) -> Option<Inspection> {
+        parse_inspection(outputs.first()?)
+    }
+
+    /// In a bracketed paste, text cannot trigger Claude Code's key bindings. Nothing is pasted if the program in the pane has
+    /// ended: that crashes some versions of tmux, such as 3.3a, with all sessions.
+    fn send(&self, text: String, is_pasted: bool) -> TerminalCommand {
+        if !is_pasted {
+            return self.tmux(&["send-keys", "-t", &self.pane, "-l", "--", &protect_semicolon(&text)]);
+        }
+        // tmux parses the last two commands. They contain only the pane's id.
+        let id = self.pane.strip_prefix('%').filter(|_| is_pane_id(&self.pane)).unwrap_or_default();
+        let buffer = format!("longhaul-{id}");
+        let paste = format!("paste-buffer -p -d -r -b {buffer} -t %{id}");
+        let discard = format!("delete-buffer -b {buffer}");
+        let load = ["load-buffer", "-b", &buffer, "-", ";"];
+        let check = ["if-shell", "-F", "-t", &self.pane, "#{pane_dead}", &discard, &paste];
+        TerminalCommand { stdin: Some(text), ..self.tmux(&[&load[..], &check[..]].concat()) }
+    }
+
+    fn press(&self, keys: &[u8]) -> TerminalCommand {
+        let mut step = self.tmux(&["send-keys", "-t", &self.pane]);
+        step.argv.extend(keys.iter().map(|key| match key {
+            b'\r' => "Enter".to_owned(),
+            b'\x7f' => "BSpace".to_owned(),
+            control => format!("C-{}", char::from(control | 0x60)),
+        }));
+        step
+    }
+}
+
 /// Returns whether `id` is one of tmux's pane ids.
-fn is_pane_id(id: &str) -> bool {
-    id.strip_prefix('%').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+pub(crate) fn is_pane_id(id: &str) -> bool {
+    id.strip_prefix('%').is_some_and(is_number)
 }
 
 /// Returns `text` with a `;` at its end escaped for tmux.

@@ -8,6 +8,7 @@
 //! is stored of it, says little about each of its sentences.
 
 use std::iter;
+use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -52,20 +53,18 @@ impl Model {
 
     /// Returns the vector of a text; `None` where it has no known token.
     pub fn embed(&self, text: &str) -> Option<Vector> {
-        let (shape, bytes) = (self.vocabulary.shape(), self.vocabulary.bytes());
-        let mut mean = Mean::new(shape.dims);
-        for token in self.vocabulary.tokens(text) {
-            mean.add(&bytes[shape.row_offset(token)..shape.row_offset(token + 1)], self.scale(token));
-        }
-        mean.finish()
+        self.sum(text).1.finish()
     }
 
-    fn add(&self, token: usize, sum: &mut [f32]) {
-        let (shape, scale) = (self.vocabulary.shape(), self.scale(token));
-        let row = &self.vocabulary.bytes()[shape.row_offset(token)..shape.row_offset(token + 1)];
-        for (sum, value) in sum.iter_mut().zip(row) {
-            *sum += f32::from(*value as i8) * scale;
+    /// Returns how many tokens a text has, and the sum of their vectors.
+    fn sum(&self, text: &str) -> (usize, Mean) {
+        let (shape, bytes) = (self.vocabulary.shape(), self.vocabulary.bytes());
+        let tokens = self.vocabulary.tokens(text);
+        let mut sum = Mean::new(shape.dims);
+        for token in &tokens {
+            sum.add(&bytes[shape.row_offset(*token)..shape.row_offset(token + 1)], self.scale(*token));
         }
+        (tokens.len(), sum)
     }
 
     fn scale(&self, token: usize) -> f32 {
@@ -476,37 +475,56 @@ const FEW_TOKENS: usize = 3;
 
 /// A question that texts are compared with.
 #[derive(Debug)]
-pub struct Question<'a> {
-    model: &'a Model,
+pub struct Question {
+    model: Arc<Model>,
     /// Its vector, of length 1.
     unit: Vec<f32>,
 }
 
-impl<'a> Question<'a> {
+/// How similar the meaning of a text is to that of a question: 1 the same, 0 unrelated.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Likeness {
+    /// That of the whole text.
+    pub whole: f32,
+    /// That of the sentences in a row that are closest.
+    pub closest: f32,
+}
+
+impl Likeness {
+    /// Returns the likeness of texts of which only the vectors were compared.
+    pub fn of_vectors(similarity: f32) -> Self {
+        Self { whole: similarity, closest: similarity }
+    }
+}
+
+impl Question {
     /// Begins with the question's text; `None` where it has no known token.
-    pub fn new(model: &'a Model, text: &str) -> Option<Self> {
-        let mut sum = vec![0.0; model.dims()];
-        model.vocabulary.tokens(text).iter().for_each(|token| model.add(*token, &mut sum));
+    pub fn new(model: Arc<Model>, text: &str) -> Option<Self> {
+        let (_, Mean(sum)) = model.sum(text);
         let length = length(&sum);
         let is_usable = length > 0.0 && length.is_finite();
         is_usable.then(|| Self { model, unit: sum.iter().map(|value| (f64::from(*value) / length) as f32).collect() })
     }
 
-    /// Returns the similarity of the sentences in a row that are closest: 1 the same, 0 unrelated.
-    pub fn closeness(&self, text: &str) -> f32 {
-        let sentences: Vec<Vec<usize>> = sentences(text)
-            .map(|sentence| self.model.vocabulary.tokens(sentence))
-            .filter(|tokens| tokens.len() >= FEW_TOKENS)
-            .collect();
-        let mut best = 0.0_f32;
-        for first in 0..sentences.len() {
-            let mut sum = vec![0.0; self.model.dims()];
-            for tokens in sentences[first..].iter().take(SENTENCES) {
-                tokens.iter().for_each(|token| self.model.add(*token, &mut sum));
-                best = best.max(cosine(&self.unit, &sum));
+    /// Compares a text with it.
+    pub fn compare(&self, text: &str) -> Likeness {
+        let sentences: Vec<(usize, Mean)> = sentences(text).map(|sentence| self.model.sum(sentence)).collect();
+        let add = |mut sum: Vec<f32>, (_, Mean(other)): &(usize, Mean)| {
+            sum.iter_mut().zip(other).for_each(|(sum, value)| *sum += value);
+            sum
+        };
+        let zero = || vec![0.0; self.model.dims()];
+        let whole = cosine(&self.unit, &sentences.iter().fold(zero(), add));
+        let mut closest = whole;
+        let long: Vec<_> = sentences.iter().filter(|(tokens, _)| *tokens >= FEW_TOKENS).collect();
+        for first in 0..long.len() {
+            let mut sum = zero();
+            for sentence in long[first..].iter().take(SENTENCES) {
+                sum = add(sum, sentence);
+                closest = closest.max(cosine(&self.unit, &sum));
             }
         }
-        best
+        Likeness { whole, closest }
     }
 }
 

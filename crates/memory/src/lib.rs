@@ -34,13 +34,13 @@ pub use crate::page::{
 pub use crate::query::{Query, Term};
 pub use crate::recall::{
     ANSWER_CANDIDATES, ANSWER_PASSAGES, ANSWER_TOKENS, ANSWER_TOKENS_RANGE, Answer, AnswerLimits, AnswerLine,
-    AnswerPassage, AnswerSession, BEST_RESULTS, Brought, BroughtPassage, ChosenPassage, Evidence, FIRST_RESULTS, Field,
-    FoundPassage, LinePart, Look, Looker, MAX_CORRECTED_WORDS, MAX_WORDS_FOR_ALL_ERRORS, MAX_WORDS_TO_CORRECT_ONE,
-    MIN_BEGINNING_CHARS, MarkedText, MeaningScale, NamedDate, Needed, NeededInReport, NeededMeaning, NeededWeakly,
-    PROMPT_CHARS, PROMPT_PASSAGES, PassageKind, PromptKind, PromptQuestion, PromptRank, REPORT_PASSAGES, Spot, Subject,
-    Subjects, THRESHOLDS, Thresholds, Verdict, WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch, amends, are_names,
-    bring, choose, common_terms, dates_in, decide, decides, is_said_already, is_short, keep_among_first,
-    recalled_message, said_parts, spelled_like, wanted_terms,
+    AnswerPassage, AnswerSession, Brought, BroughtPassage, ChosenPassage, Evidence, FIRST_RESULTS, Field, FoundPassage,
+    LinePart, Look, Looker, MAX_CORRECTED_WORDS, MAX_WORDS_FOR_ALL_ERRORS, MAX_WORDS_TO_CORRECT_ONE,
+    MIN_BEGINNING_CHARS, MarkedText, NamedDate, Needed, NeededInReport, NeededMeaning, NeededWeakly, PROMPT_CHARS,
+    PROMPT_PASSAGES, PassageKind, PromptKind, PromptQuestion, PromptRank, REPORT_PASSAGES, Spot, Subject, Subjects,
+    THRESHOLDS, Thresholds, Verdict, WEIGHTS, WantedTerm, Weights, WordMarker, WordMatch, amends, are_names, bring,
+    choose, common_terms, dates_in, decide, decides, is_said_already, is_short, keep_among_first, recalled_message,
+    said_parts, spelled_like, wanted_terms,
 };
 pub use crate::redact::{redact, redact_command, redact_input_commands, redacted_ends};
 pub use crate::strip::strip_json;

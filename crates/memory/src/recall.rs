@@ -30,7 +30,7 @@ pub use self::matched_words::{WordMarker, WordMatch};
 pub use self::prompt::{
     ChosenPassage, Evidence, PromptKind, PromptQuestion, PromptRank, Verdict, choose, decide, is_short,
 };
-pub use self::similarity::{BEST_RESULTS, FIRST_RESULTS, MeaningScale, keep_among_first};
+pub use self::similarity::{FIRST_RESULTS, keep_among_first};
 pub use self::subject::{Subject, Subjects, is_said_already, said_parts};
 pub use self::wanted::{
     MAX_CORRECTED_WORDS, MAX_WORDS_FOR_ALL_ERRORS, MAX_WORDS_TO_CORRECT_ONE, MIN_BEGINNING_CHARS, WantedTerm,

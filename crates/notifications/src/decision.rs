@@ -1,17 +1,15 @@
 //! The decision whether a change of a session is reported, by its state and by where the user looks, and the reason why
 //! not. Pure. How long a state must last first is in `runtime/src/waiting_times.rs`.
 
-use std::fmt;
-
 use longhaul_core::config::{Choice, Notify, NotifyState, OtherSession};
 use longhaul_core::{Millis, Status};
+use longhaul_runtime::tmux::Client;
 
 use crate::message::duration;
 
 /// A session at the end of the delay in which its state must last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionNow {
-    /// Its status.
     pub(crate) status: Status,
     /// When its status last changed.
     pub(crate) changed: Millis,
@@ -48,47 +46,24 @@ impl SessionNow {
 }
 
 /// Why a notification is not sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Suppression {
-    /// The session has ended.
+    #[error("the session has ended")]
     Ended,
-    /// The state did not last. Holds the status now.
+    /// Holds the status now.
+    #[error("the state did not last two seconds: the session is {0} or has changed again")]
     DidNotLast(Status),
-    /// Sessions of this kind are not reported.
+    #[error("the session is of the kind {}, which notify.also does not name", .0.as_str())]
     OtherSession(OtherSession),
     /// The turn was shorter than the configuration requires.
-    ShortTurn {
-        /// The duration of the turn.
-        took_ms: u64,
-        /// The minimum.
-        least_ms: u64,
-    },
-    /// It is a time without notifications.
+    #[error("the turn took {}, less than {}", duration(*took_ms), duration(*least_ms))]
+    ShortTurn { took_ms: u64, least_ms: u64 },
+    #[error("it is in notify.quiet_hours")]
     QuietHours,
-    /// The user looks at the pane.
+    #[error("you were looking at the pane")]
     Looking,
-    /// The user has typed in the pane since.
+    #[error("you have typed in the pane since")]
     Typed,
-}
-
-impl fmt::Display for Suppression {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ended => f.write_str("the session has ended"),
-            Self::DidNotLast(now) => {
-                write!(f, "the state did not last two seconds: the session is {now} or has changed again")
-            }
-            Self::OtherSession(kind) => {
-                write!(f, "the session is of the kind {}, which notify.also does not name", kind.as_str())
-            }
-            Self::ShortTurn { took_ms, least_ms } => {
-                write!(f, "the turn took {}, less than {}", duration(*took_ms), duration(*least_ms))
-            }
-            Self::QuietHours => f.write_str("it is in notify.quiet_hours"),
-            Self::Looking => f.write_str("you were looking at the pane"),
-            Self::Typed => f.write_str("you have typed in the pane since"),
-        }
-    }
 }
 
 /// Returns why the change of a session to `state` at the time `at` is not reported; `None` if it is, by every way that the
@@ -134,28 +109,6 @@ pub(crate) enum Attention {
     Typed,
 }
 
-/// Whether the terminal of a tmux client has the focus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Focus {
-    /// It has the focus.
-    Focused,
-    /// Another window has the focus.
-    Unfocused,
-    /// tmux does not ask its terminals for the focus.
-    NotReported,
-}
-
-/// A client that is attached to a tmux server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TmuxClient {
-    /// The id of the pane that is active in it, such as `%3`.
-    pub(crate) pane: String,
-    /// Whether its terminal has the focus.
-    pub(crate) focus: Focus,
-    /// The time of the last key, in seconds since the epoch.
-    pub(crate) active_at: u64,
-}
-
 /// How long after the last key a user is probably still reading the pane, where tmux does not know the focus. Who wants it
 /// exactly sets `focus-events` in tmux.
 const LOOKING_MS: u64 = 120_000;
@@ -163,16 +116,15 @@ const LOOKING_MS: u64 = 120_000;
 /// Returns what the user does with `pane`, which changed `at`.
 ///
 /// If the focus is not reported, the user counts as looking for [`LOOKING_MS`] after the last key.
-pub(crate) fn attention(pane: &str, clients: &[TmuxClient], at: Millis, now: Millis) -> Attention {
+pub(crate) fn attention(pane: &str, clients: &[Client], at: Millis, now: Millis) -> Attention {
     let shows = || clients.iter().filter(|client| client.pane == pane);
     // The time of a key has no fraction: a key in the second of the change may have been before it.
     if shows().any(|client| client.active_at > at.0 / 1000) {
         return Attention::Typed;
     }
-    let looks = |client: &TmuxClient| match client.focus {
-        Focus::Focused => true,
-        Focus::Unfocused => false,
-        Focus::NotReported => now.since(Millis(client.active_at.saturating_mul(1000))) <= LOOKING_MS,
+    let looks = |client: &Client| {
+        let is_recent = || now.since(Millis(client.active_at.saturating_mul(1000))) <= LOOKING_MS;
+        client.focused.unwrap_or_else(is_recent)
     };
     if shows().any(looks) { Attention::Looking } else { Attention::Elsewhere }
 }

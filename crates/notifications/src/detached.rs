@@ -18,10 +18,8 @@ use longhaul_store::{Notification, NotifyEvent, NotifyResult, Store};
 use longhaul_tracker::Agent;
 use serde_json::Value;
 
-use crate::decision::{
-    self, Attention, Focus, SessionNow, Suppression, TmuxClient, attention, attention_by_draft, suppression,
-};
-use crate::message;
+use crate::decision::{Attention, SessionNow, Suppression, attention, attention_by_draft, suppression};
+use crate::message::{Message, Subject};
 use crate::outgoing::{Display, Outgoing, OwnTerminal};
 use crate::ways::{self, GOTO};
 
@@ -82,18 +80,25 @@ impl Report<'_> {
     fn finish(&self) -> Result<(), Error> {
         let agent = self.store.agent(&self.event.session)?;
         let suppressed = self.suppression(agent.as_ref());
-        let outgoing = agent.as_ref().map(|agent| outgoing(self.event, agent, self.question));
         let mut ways = Vec::new();
         for way in self.config.ways_of(self.event.state).iter().copied() {
             match suppressed {
-                Some(why) => self.suppress(way, why, agent.as_ref())?,
+                Some(why) => self.store.end_notification(&Notification {
+                    event: self.event.clone(),
+                    way,
+                    result: NotifyResult::Suppressed,
+                    why: Some(why.to_string()),
+                    project: agent.as_ref().map(|agent| agent.project.clone()),
+                    text: None,
+                    ended: Some(now(self.env)),
+                })?,
                 // From here on the notification counts as sent, even if this process is killed: never twice.
                 None if self.store.claim_notification(self.event, way)? => ways.push(way),
                 None => {}
             }
         }
-        match outgoing {
-            Some(outgoing) if !ways.is_empty() => self.send(&outgoing, &ways),
+        match agent {
+            Some(agent) if !ways.is_empty() => self.send(&outgoing(self.event, &agent, self.question), &ways),
             Some(_) | None => Ok(()),
         }
     }
@@ -101,40 +106,19 @@ impl Report<'_> {
     fn suppression(&self, agent: Option<&Agent>) -> Option<Suppression> {
         let session = agent.map(|agent| session_now(agent, self.env, self.question));
         let (at, now) = (self.event.at, now(self.env));
-        let attention = agent.map(|agent| attention_to(agent, self.env, at, now));
-        let attention = attention.unwrap_or(decision::Attention::Elsewhere);
+        let attention = agent.map_or(Attention::Elsewhere, |agent| attention_to(agent, self.env, at, now));
         suppression(self.event.state, at, session.as_ref(), attention, self.config, minute_of_day(self.env.now))
-    }
-
-    fn suppress(&self, way: NotifyWay, why: Suppression, agent: Option<&Agent>) -> Result<(), Error> {
-        let mut row = self.row(way, NotifyResult::Suppressed, Some(why.to_string()));
-        row.project = agent.map(|agent| agent.project.clone());
-        Ok(self.store.end_notification(&row)?)
     }
 
     fn send(&self, outgoing: &Outgoing, ways: &[NotifyWay]) -> Result<(), Error> {
         let mut stored = Ok(());
         let click = ways::send_by_all(outgoing, ways, self.config, self.env, |way, result| {
-            let mut row = match result {
-                Ok(()) => self.row(way, NotifyResult::Sent, None),
-                Err(error) => self.row(way, NotifyResult::Failed, Some(error.chain())),
-            };
-            row.project = Some(outgoing.project.clone());
-            row.text = Some(outgoing.message.line());
             // The other results are stored even if this one cannot be.
-            let done = self.store.end_notification(&row);
+            let done = self.store.end_notification(&outgoing.row(way, &result, self.env));
             stored = std::mem::replace(&mut stored, Ok(())).and(done);
         });
         stored?;
-        if let Some(program) = click {
-            self.wait_for_click(program)?;
-        }
-        Ok(())
-    }
-
-    fn row(&self, way: NotifyWay, result: NotifyResult, why: Option<String>) -> Notification {
-        let ended = Some(now(self.env));
-        Notification { event: self.event.clone(), way, result, why, project: None, text: None, ended }
+        click.map_or(Ok(()), |program| self.wait_for_click(program))
     }
 
     /// Waits until the notification is clicked, and goes to the pane. Ends when it is closed, or the session has ended.
@@ -155,7 +139,6 @@ impl Report<'_> {
     }
 }
 
-/// Returns the minute of the day in local time.
 fn minute_of_day(at: Millis) -> u16 {
     let local = at.0 as i64 + i64::from(utc_offset_seconds(at)) * 1000;
     (local.rem_euclid(DAY_MS) / 60_000) as u16
@@ -163,25 +146,24 @@ fn minute_of_day(at: Millis) -> u16 {
 
 /// Who has opened a dialog, and what it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Question {
+struct Question {
     /// The subagent that has opened it; `None` for the main conversation.
     asked_by: Option<String>,
-    /// What it asks for, in words.
-    pub(crate) wants: Option<String>,
+    wants: Option<String>,
     /// What the session does instead, where it goes on: `is near a limit`.
-    pub(crate) title: Option<String>,
+    title: Option<String>,
 }
 
 impl Question {
     /// Reads the question from the standard input; `None` if there is none.
-    pub(crate) fn read() -> Option<Self> {
+    fn read() -> Option<Self> {
         let input: Value = serde_json::from_slice(&read_stdin(waiting_times::NOTIFICATION_QUESTION).ok()?).ok()?;
         let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(Self { asked_by: text("asked_by"), wants: text("wants"), title: text("title") })
     }
 
     /// Returns the question that the row of a session holds now.
-    pub(crate) fn of(agent: &Agent) -> Self {
+    fn of(agent: &Agent) -> Self {
         Self { asked_by: agent.asked_by.clone(), wants: agent.wants.clone(), title: None }
     }
 }
@@ -215,24 +197,11 @@ fn attention_to(agent: &Agent, env: &Env, at: Millis, now: Millis) -> Attention 
 /// Returns what the user does with the session's pane. Without a pane, or if tmux does not answer, that is not known.
 fn attention_to_pane(agent: &Agent, at: Millis, now: Millis) -> Attention {
     let Some(pane) = &agent.pane else { return Attention::Elsewhere };
-    let clients = Server::at(&pane.socket).clients().unwrap_or_default();
-    let clients: Vec<TmuxClient> = clients
-        .into_iter()
-        .map(|client| TmuxClient {
-            pane: client.pane,
-            focus: match client.focused {
-                Some(true) => Focus::Focused,
-                Some(false) => Focus::Unfocused,
-                None => Focus::NotReported,
-            },
-            active_at: client.active_at,
-        })
-        .collect();
-    attention(&pane.id, &clients, at, now)
+    attention(&pane.id, &Server::at(&pane.socket).clients().unwrap_or_default(), at, now)
 }
 
 /// Returns the notification about a session.
-pub(crate) fn outgoing(event: &NotifyEvent, agent: &Agent, question: Option<&Question>) -> Outgoing {
+fn outgoing(event: &NotifyEvent, agent: &Agent, question: Option<&Question>) -> Outgoing {
     let question = question.cloned().unwrap_or_else(|| Question::of(agent));
     let cause = match event.state {
         NotifyState::Blocked => question.wants.as_ref().or(agent.reason.as_ref()),
@@ -240,34 +209,27 @@ pub(crate) fn outgoing(event: &NotifyEvent, agent: &Agent, question: Option<&Que
         NotifyState::Failed | NotifyState::Limit => agent.reason.as_ref(),
         NotifyState::Completed => None,
     };
-    let message = message::Message { title: String::new(), text: String::new() };
-    let mut outgoing = Outgoing {
-        session: event.session.clone(),
+    let subject = Subject {
         state: event.state,
-        at: event.at,
         project: agent.project.clone(),
         branch: agent.branch.clone(),
         // It leaves the machine, so secrets are replaced whatever the configuration says.
         waits_for: cause.map(|cause| redact_command(cause)),
-        event: question.title.clone(),
+        event: question.title,
         turn_ms: agent.prompt_ms.map(|prompt| event.at.since(Millis(prompt))),
-        message,
-        display: display(agent),
     };
-    outgoing.message = message::Message::new(&outgoing.subject());
-    outgoing
-}
-
-fn display(agent: &Agent) -> Display {
-    match &agent.pane {
-        Some(pane) => Display { server: Some(Server::at(&pane.socket)), tty: None },
-        None => Display { server: None, tty: agent.pid.and_then(own_terminal) },
-    }
+    let display = match &agent.pane {
+        Some(pane) => Display::Tmux(Server::at(&pane.socket)),
+        None => agent.pid.map_or(Display::Nowhere, own_terminal),
+    };
+    Outgoing { event: event.clone(), message: Message::new(&subject), subject, display }
 }
 
 /// Returns the terminal of a process.
-pub(crate) fn own_terminal(pid: u32) -> Option<OwnTerminal> {
+pub(crate) fn own_terminal(pid: u32) -> Display {
     let value = |name: &str| variable(pid, name).unwrap_or_default();
-    let path = tty(pid).filter(|path| path.starts_with("/dev/pts/") || path.starts_with("/dev/tty"))?;
-    Some(OwnTerminal { path, term: value("TERM"), program: value("TERM_PROGRAM") })
+    match tty(pid).filter(|path| path.starts_with("/dev/pts/") || path.starts_with("/dev/tty")) {
+        Some(path) => Display::Terminal(OwnTerminal { path, term: value("TERM"), program: value("TERM_PROGRAM") }),
+        None => Display::Nowhere,
+    }
 }

@@ -3,16 +3,14 @@
 //!
 //! No hook links this crate: hooks start `longhaul run-notify`.
 
+mod decision;
 mod detached;
+mod message;
 mod outgoing;
 mod trial;
-
-mod decision;
-mod message;
 mod ways;
 
 pub use crate::detached::{KEPT_DAYS, run as run_detached};
-pub use crate::outgoing::SendError;
 pub use crate::trial::{Missing, has_desktop, missing, run as run_trial};
 
 #[cfg(test)]

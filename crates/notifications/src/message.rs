@@ -1,39 +1,32 @@
 //! What a notification says, as text, as the body of a request, and as a sequence for the terminal. Pure.
 
 use longhaul_core::config::{Choice, NotifyState};
-use longhaul_core::{Millis, one_line};
+use longhaul_core::one_line;
+use longhaul_store::NotifyEvent;
 use serde_json::{Value, json};
 
-/// The maximum number of characters of a title.
 const TITLE_CHARS: usize = 80;
-
-/// The maximum number of characters of a project or a branch.
+/// Of a project or a branch.
 const NAME_CHARS: usize = 30;
-
-/// The maximum number of characters of the text.
 const TEXT_CHARS: usize = 160;
 
 /// What a notification is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Subject<'a> {
-    /// The state of the session.
+pub(crate) struct Subject {
     pub(crate) state: NotifyState,
-    /// The name of the project.
-    pub(crate) project: &'a str,
-    /// The branch that is checked out.
-    pub(crate) branch: Option<&'a str>,
+    pub(crate) project: String,
+    pub(crate) branch: Option<String>,
     /// What the session asks for, such as `wants to run: cargo publish`, or the reason why it waits or has failed.
-    pub(crate) waits_for: Option<&'a str>,
+    pub(crate) waits_for: Option<String>,
     /// What happened, in place of the words for the state.
-    pub(crate) event: Option<&'a str>,
-    /// The duration of the turn, in milliseconds.
+    pub(crate) event: Option<String>,
     pub(crate) turn_ms: Option<u64>,
 }
 
-impl<'a> Subject<'a> {
+impl Subject {
     /// Returns a subject of which only state and project are known.
-    pub(crate) fn new(state: NotifyState, project: &'a str) -> Self {
-        Self { state, project, branch: None, waits_for: None, event: None, turn_ms: None }
+    pub(crate) fn new(state: NotifyState, project: &str) -> Self {
+        Self { state, project: project.to_owned(), branch: None, waits_for: None, event: None, turn_ms: None }
     }
 }
 
@@ -47,11 +40,10 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Returns the message about a subject.
-    pub(crate) fn new(subject: &Subject<'_>) -> Self {
-        let project = Some(clean(subject.project, NAME_CHARS)).filter(|name| !name.is_empty());
-        let project = project.unwrap_or_else(|| "a session".to_owned());
-        let branch = subject.branch.map(|branch| clean(branch, NAME_CHARS)).filter(|branch| !branch.is_empty());
+    pub(crate) fn new(subject: &Subject) -> Self {
+        let cleaned = |text: &str, chars| Some(clean(text, chars)).filter(|text| !text.is_empty());
+        let project = cleaned(&subject.project, NAME_CHARS).unwrap_or_else(|| "a session".to_owned());
+        let branch = subject.branch.as_ref().and_then(|branch| cleaned(branch, NAME_CHARS));
         let name = branch.map_or_else(|| project.clone(), |branch| format!("{project} ({branch})"));
         let of_state = match subject.state {
             NotifyState::Blocked => "waits for you",
@@ -59,9 +51,9 @@ impl Message {
             NotifyState::Failed => "has failed",
             NotifyState::Limit => "has reached a limit",
         };
-        let event = subject.event.unwrap_or(of_state);
+        let event = subject.event.as_deref().unwrap_or(of_state);
         let took = subject.turn_ms.map(duration);
-        let cause = subject.waits_for.map(|text| clean(text, TEXT_CHARS)).filter(|text| !text.is_empty());
+        let cause = subject.waits_for.as_ref().and_then(|text| cleaned(text, TEXT_CHARS));
         let text = match (subject.state, cause, took) {
             (NotifyState::Completed, _, Some(took)) => format!("The turn took {took}"),
             (NotifyState::Completed, _, None) => "The turn has ended".to_owned(),
@@ -73,7 +65,6 @@ impl Message {
         Self { title: clean(&format!("{name} {event}"), TITLE_CHARS), text }
     }
 
-    /// Returns title and text on one line.
     pub(crate) fn line(&self) -> String {
         format!("{}: {}", self.title, self.text)
     }
@@ -119,27 +110,25 @@ pub(crate) fn ntfy_body(topic: &str, state: NotifyState, message: &Message) -> V
 }
 
 /// Returns the body of a request to the user's webhook.
-pub(crate) fn webhook_body(session: &str, subject: &Subject<'_>, message: &Message, at: Millis) -> Value {
+pub(crate) fn webhook_body(event: &NotifyEvent, subject: &Subject, message: &Message) -> Value {
     json!({
-        "state": subject.state.as_str(),
-        "session": session,
-        "project": clean(subject.project, NAME_CHARS),
-        "branch": subject.branch.map(|branch| clean(branch, NAME_CHARS)),
+        "state": event.state.as_str(),
+        "session": event.session,
+        "project": clean(&subject.project, NAME_CHARS),
+        "branch": subject.branch.as_ref().map(|branch| clean(branch, NAME_CHARS)),
         "title": message.title,
         "text": message.text,
         "turn_seconds": subject.turn_ms.map(|ms| ms / 1000),
-        "at_ms": at.0,
+        "at_ms": event.at.0,
     })
 }
 
-/// What a terminal understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TerminalKind {
     /// `OSC 9`, as iTerm2, WezTerm, kitty, Ghostty and others. A terminal that does not know it ignores it.
     Osc9,
     /// `OSC 777`, as foot, urxvt and terminals with VTE.
     Osc777,
-    /// Only the bell.
     Bell,
     /// Another tmux around it, which passes a sequence on if its option `allow-passthrough` is on.
     InTmux,

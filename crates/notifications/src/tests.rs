@@ -2,14 +2,14 @@ use std::collections::BTreeMap;
 
 use longhaul_core::config::{Notify, NotifyState, NotifyWay, OtherSession};
 use longhaul_core::{Config, Millis, Status};
+use longhaul_runtime::tmux::Client;
+use longhaul_store::NotifyEvent;
 use longhaul_tracker::{Trigger, next};
 use proptest::prelude::*;
 use proptest::test_runner::Config as Runs;
 use serde_json::json;
 
-use crate::decision::{
-    Attention, Focus, SessionNow, Suppression, TmuxClient, attention, attention_by_draft, suppression,
-};
+use crate::decision::{Attention, SessionNow, Suppression, attention, attention_by_draft, suppression};
 use crate::message::{Message, Subject, TerminalKind, duration, ntfy_body, terminal_sequence, webhook_body};
 
 /// Returns the section `notify` of a configuration.
@@ -19,10 +19,10 @@ fn config(json: &str) -> Notify {
     config.notify
 }
 
-fn subject<'a>(state: NotifyState, waits_for: Option<&'a str>, turn_ms: Option<u64>) -> Subject<'a> {
+fn subject(state: NotifyState, waits_for: Option<&str>, turn_ms: Option<u64>) -> Subject {
     let mut subject = Subject::new(state, "api");
-    subject.branch = Some("main");
-    subject.waits_for = waits_for;
+    subject.branch = Some("main".to_owned());
+    subject.waits_for = waits_for.map(str::to_owned);
     subject.turn_ms = turn_ms;
     subject
 }
@@ -76,8 +76,9 @@ fn services_get_small_objects() {
     );
     assert_eq!(ntfy_body("mine", NotifyState::Completed, &message)["priority"], 3);
     assert_eq!(ntfy_body("mine", NotifyState::Limit, &message)["tags"], json!(["warning"]));
+    let event = NotifyEvent { session: "s1".to_owned(), state: NotifyState::Blocked, at: Millis(5) };
     assert_eq!(
-        webhook_body("s1", &subject, &message, Millis(5)),
+        webhook_body(&event, &subject, &message),
         json!({ "state": "blocked", "session": "s1", "project": "api", "branch": "main",
                 "title": "api (main) waits for you", "text": "asks a question, after 1m", "turn_seconds": 61, "at_ms": 5 })
     );
@@ -90,8 +91,8 @@ proptest! {
     ) {
         let cause = format!("{hidden}{cause}{hidden}");
         let mut subject = Subject::new(NotifyState::Blocked, &project);
-        subject.branch = Some(&branch);
-        subject.waits_for = Some(&cause);
+        subject.branch = Some(branch);
+        subject.waits_for = Some(cause);
         subject.turn_ms = Some(u64::MAX);
         let message = Message::new(&subject);
         for text in [&message.title, &message.text] {
@@ -260,38 +261,38 @@ fn a_reason_says_what_a_person_can_change() {
 const SEEN_AT: Millis = Millis(1_000_500);
 const NOW: Millis = Millis(1_002_500);
 
-fn client(pane: &str, focus: Focus, active_at: u64) -> TmuxClient {
-    TmuxClient { pane: pane.to_owned(), focus, active_at }
+fn client(pane: &str, focused: Option<bool>, active_at: u64) -> Client {
+    Client { pane: pane.to_owned(), focused, active_at, ..Client::default() }
 }
 
 #[track_caller]
-fn check_attention(clients: &[TmuxClient], expected: Attention) {
+fn check_attention(clients: &[Client], expected: Attention) {
     assert_eq!(attention("%1", clients, SEEN_AT, NOW), expected, "{clients:?}");
 }
 
 #[test]
 fn a_focused_client_that_shows_the_pane_is_looked_at() {
     check_attention(&[], Attention::Elsewhere);
-    check_attention(&[client("%1", Focus::Focused, 10)], Attention::Looking);
-    check_attention(&[client("%1", Focus::Unfocused, 1_000)], Attention::Elsewhere);
-    check_attention(&[client("%2", Focus::Focused, 1_000)], Attention::Elsewhere);
-    check_attention(&[client("%2", Focus::Focused, 1_000), client("%1", Focus::Focused, 10)], Attention::Looking);
+    check_attention(&[client("%1", Some(true), 10)], Attention::Looking);
+    check_attention(&[client("%1", Some(false), 1_000)], Attention::Elsewhere);
+    check_attention(&[client("%2", Some(true), 1_000)], Attention::Elsewhere);
+    check_attention(&[client("%2", Some(true), 1_000), client("%1", Some(true), 10)], Attention::Looking);
 }
 
 #[test]
 fn without_reports_of_the_focus_a_person_goes_away_after_a_while() {
-    check_attention(&[client("%1", Focus::NotReported, 1_000)], Attention::Looking);
-    check_attention(&[client("%1", Focus::NotReported, 883)], Attention::Looking);
-    check_attention(&[client("%1", Focus::NotReported, 882)], Attention::Elsewhere);
+    check_attention(&[client("%1", None, 1_000)], Attention::Looking);
+    check_attention(&[client("%1", None, 883)], Attention::Looking);
+    check_attention(&[client("%1", None, 882)], Attention::Elsewhere);
 }
 
 #[test]
 fn only_a_key_after_the_change_and_in_that_pane_counts_as_typed() {
-    check_attention(&[client("%1", Focus::Unfocused, 1_001)], Attention::Typed);
-    check_attention(&[client("%1", Focus::Focused, 1_001)], Attention::Typed);
-    check_attention(&[client("%2", Focus::Focused, 1_001)], Attention::Elsewhere);
+    check_attention(&[client("%1", Some(false), 1_001)], Attention::Typed);
+    check_attention(&[client("%1", Some(true), 1_001)], Attention::Typed);
+    check_attention(&[client("%2", Some(true), 1_001)], Attention::Elsewhere);
     // The second of the change itself.
-    check_attention(&[client("%1", Focus::Unfocused, 1_000)], Attention::Elsewhere);
+    check_attention(&[client("%1", Some(false), 1_000)], Attention::Elsewhere);
 }
 
 #[test]
@@ -330,7 +331,7 @@ fn step() -> impl Strategy<Value = (u64, Step)> {
     let common = (0..SESSIONS, prop::sample::select(triggers), prop::bool::weighted(0.4));
     let common = common.prop_map(|(session, trigger, by_subagent)| Step::Event {
         session,
-        trigger: Trigger::ALL.iter().position(|one| *one == trigger).unwrap_or_default(),
+        trigger: Trigger::ALL.iter().position(|known| *known == trigger).unwrap_or_default(),
         by_subagent,
         twice: false,
     });
@@ -411,12 +412,13 @@ impl World {
     }
 
     fn finish(&mut self, process: &Process, config: &Notify) {
-        let clients: Vec<TmuxClient> = self
+        let clients: Vec<Client> = self
             .looks_at
-            .map(|session| TmuxClient {
+            .map(|session| Client {
                 pane: format!("%{session}"),
-                focus: Focus::Focused,
+                focused: Some(true),
                 active_at: self.last_key / 1000,
+                ..Client::default()
             })
             .into_iter()
             .collect();
@@ -511,7 +513,7 @@ impl World {
         // What happens in the millisecond of the decision comes after it.
         let is_later = |(when, _): &&(u64, Change)| *when > at && *when < until;
         let mut later = self.history.iter().filter(is_later);
-        !later.any(|(_, change)| matches!(change, Change::Status(one, _) if *one == session))
+        !later.any(|(_, change)| matches!(change, Change::Status(changed, _) if *changed == session))
     }
 }
 

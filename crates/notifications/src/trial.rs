@@ -5,20 +5,21 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use longhaul_core::config::{Choice, Notify, NotifyState, NotifyWay};
+use longhaul_core::text::error_chain;
 use longhaul_core::{Env, Millis};
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{Home, now, waiting_times};
-use longhaul_store::{Notification, NotifyEvent, NotifyResult, Store};
+use longhaul_runtime::{Home, waiting_times};
+use longhaul_store::NotifyEvent;
 
 use crate::detached::own_terminal;
-use crate::message::Message;
+use crate::message::{Message, Subject};
 use crate::outgoing::{Display, Outgoing, SendError};
-use crate::ways::{self, NTFY, Program, WEBHOOK};
-
-/// The session that a test names.
-const TEST: &str = "test";
+use crate::ways::{self, NTFY, Program, Recipient, WEBHOOK};
 
 /// Sends the test and prints a line for each way. Returns exit status 1 if a way has failed.
+///
+/// The log records a test, too: the doctor reports the last result of each way. The test is sent even if the database cannot
+/// be used.
 pub fn run(env: &Env, args: &[String]) -> ExitCode {
     let (config, _) = longhaul_runtime::config(env).unwrap_or_default();
     let ways: Vec<NotifyWay> = match args {
@@ -26,20 +27,21 @@ pub fn run(env: &Env, args: &[String]) -> ExitCode {
         names => names.iter().filter_map(|name| NotifyWay::from_name(name)).collect(),
     };
     let outgoing = trial(env);
-    let log = TrialLog::begin(env, &ways);
+    let store = Home::of(env).and_then(|home| home.store(waiting_times::DATABASE)).ok();
+    let store = store.inspect(|store| drop(store.begin_notifications(&outgoing.event, &ways, Millis(0))));
     let mut out = std::io::stdout().lock();
     let mut has_failed = ways.is_empty();
     ways::send_by_all(&outgoing, &ways, &config.notify, env, |way, result| {
-        log.add(way, &result, &outgoing);
-        let line = match result {
-            Ok(()) => format!("{}: sent; {}", way.as_str(), look_for(way)),
-            Err(error) => {
-                has_failed = true;
-                format!("{}: failed: {}", way.as_str(), error.chain())
-            }
+        if let Some(store) = &store {
+            let _ = store.end_notification(&outgoing.row(way, &result, env));
+        }
+        has_failed |= result.is_err();
+        let came_of_it = match result {
+            Ok(()) => format!("sent; {}", look_for(way)),
+            Err(error) => format!("failed: {}", error_chain(&error)),
         };
         // If the reader is gone, the message has no receiver.
-        let _ = writeln!(out, "{}", longhaul_inject::printable(&line));
+        let _ = writeln!(out, "{}", longhaul_inject::printable(&format!("{}: {came_of_it}", way.as_str())));
     });
     if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
@@ -57,67 +59,24 @@ fn look_for(way: NotifyWay) -> &'static str {
     }
 }
 
-/// The log of notifications, in which a test is recorded, too: the doctor reports the last result of each way.
-struct TrialLog<'a> {
-    env: &'a Env,
-    /// `None` if the database cannot be used. The test is sent anyway.
-    store: Option<Store>,
-}
-
-impl<'a> TrialLog<'a> {
-    fn begin(env: &'a Env, ways: &[NotifyWay]) -> Self {
-        let store = Home::of(env).and_then(|home| home.store(waiting_times::DATABASE)).ok();
-        let log = Self { env, store };
-        if let Some(store) = &log.store {
-            let _ = store.begin_notifications(&log.event(), ways, Millis(0));
-        }
-        log
-    }
-
-    fn event(&self) -> NotifyEvent {
-        NotifyEvent { session: TEST.to_owned(), state: NotifyState::Blocked, at: self.env.now }
-    }
-
-    fn add(&self, way: NotifyWay, result: &Result<(), SendError>, outgoing: &Outgoing) {
-        let (name, why) = match result {
-            Ok(()) => (NotifyResult::Sent, None),
-            Err(error) => (NotifyResult::Failed, Some(error.chain())),
-        };
-        let (project, text) = (Some(outgoing.project.clone()), Some(outgoing.message.line()));
-        let ended = Some(now(self.env));
-        let row = Notification { event: self.event(), way, result: name, why, project, text, ended };
-        if let Some(store) = &self.store {
-            let _ = store.end_notification(&row);
-        }
-    }
-}
-
 fn trial(env: &Env) -> Outgoing {
-    let server = Server::of(env).map(Server::patient);
-    let tty = if server.is_none() { own_terminal(std::process::id()) } else { None };
     let text = "This is how a session calls you.".to_owned();
     Outgoing {
-        session: TEST.to_owned(),
-        state: NotifyState::Blocked,
-        at: env.now,
-        project: "longhaul".to_owned(),
-        branch: None,
-        waits_for: None,
-        event: None,
-        turn_ms: None,
+        event: NotifyEvent { session: "test".to_owned(), state: NotifyState::Blocked, at: env.now },
+        subject: Subject::new(NotifyState::Blocked, "longhaul"),
         message: Message { title: "Longhaul test".to_owned(), text },
-        display: Display { server, tty },
+        display: match Server::of(env) {
+            Some(server) => Display::Tmux(server.patient()),
+            None => own_terminal(std::process::id()),
+        },
     }
 }
 
 /// What is missing for a way, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// The way.
     pub way: NotifyWay,
-    /// What is missing.
     pub what: String,
-    /// How to fix it.
     pub fix: String,
 }
 
@@ -137,6 +96,15 @@ pub fn missing(config: &Notify, env: &Env) -> Vec<Missing> {
 
 fn missing_for(way: NotifyWay, config: &Notify, env: &Env) -> Option<Missing> {
     let missing = |what: &str, fix: &str| Some(Missing { way, what: what.to_owned(), fix: fix.to_owned() });
+    let token_missing = |recipient: Recipient, url: &str| {
+        let (key, file) = recipient;
+        match ways::token(recipient, url, env).err()? {
+            SendError::Unencrypted(_) => {
+                missing("the token would be sent unencrypted", &format!("use an https:// address in {key}"))
+            }
+            _ => missing("the token cannot be read", &format!("correct {file} beside the configuration, or remove it")),
+        }
+    };
     match way {
         NotifyWay::Terminal => None,
         NotifyWay::Desktop => match Program::find() {
@@ -148,27 +116,11 @@ fn missing_for(way: NotifyWay, config: &Notify, env: &Env) -> Option<Missing> {
             None => missing("notify-send is not on the PATH", "install libnotify (on Debian: libnotify-bin)"),
         },
         NotifyWay::Ntfy => match config.ntfy.get() {
-            Some((server, _)) => match ways::token_problem(NTFY, server, env) {
-                None => None,
-                Some(SendError::Unencrypted(_)) => {
-                    missing("the token would be sent unencrypted", "use an https:// address in notify.ntfy")
-                }
-                Some(_) => {
-                    missing("the token cannot be read", "correct ntfy.token beside the configuration, or remove it")
-                }
-            },
+            Some((server, _)) => token_missing(NTFY, server),
             None => missing("no topic is set", "set notify.ntfy"),
         },
         NotifyWay::Webhook => match config.webhook.get() {
-            Some(url) => match ways::token_problem(WEBHOOK, url, env) {
-                None => None,
-                Some(SendError::Unencrypted(_)) => {
-                    missing("the token would be sent unencrypted", "use an https:// address in notify.webhook")
-                }
-                Some(_) => {
-                    missing("the token cannot be read", "correct webhook.token beside the configuration, or remove it")
-                }
-            },
+            Some(url) => token_missing(WEBHOOK, url),
             None => missing("no address is set", "set notify.webhook"),
         },
         NotifyWay::Command => match config.command.0.first() {

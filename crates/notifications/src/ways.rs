@@ -15,7 +15,7 @@ use longhaul_runtime::waiting_times::{self, NOTIFICATION_WAY};
 use longhaul_runtime::{ProgramLines, Shell, bounded_read, is_executable, run_program, run_silently};
 
 use crate::message::{Message, TerminalKind, ntfy_body, terminal_sequence, webhook_body};
-use crate::outgoing::{Outgoing, OwnTerminal, SendError};
+use crate::outgoing::{Display, Outgoing, OwnTerminal, SendError};
 
 /// Runs the program. No shell is involved, and its output is not read.
 pub(crate) fn run_command(outgoing: &Outgoing, config: &Notify, env: &Env) -> Result<(), SendError> {
@@ -45,25 +45,18 @@ pub(crate) const GOTO: &str = "goto";
 const SCRIPT: [&str; 3] =
     ["on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run"];
 
-/// The program that shows notifications of the desktop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// `notify-send`, of libnotify.
     NotifySend,
-    /// `osascript`, of macOS.
     Osascript,
 }
 
 impl Program {
-    /// Returns the program that is on the path.
     pub(crate) fn find() -> Option<Self> {
         let shell = Shell::read();
         let is_there = |name: &str| !shell.find(name).is_empty();
-        match () {
-            () if is_there("notify-send") => Some(Self::NotifySend),
-            () if is_there("osascript") => Some(Self::Osascript),
-            () => None,
-        }
+        let programs = [("notify-send", Self::NotifySend), ("osascript", Self::Osascript)];
+        programs.into_iter().find(|(name, _)| is_there(name)).map(|(_, program)| program)
     }
 }
 
@@ -77,7 +70,7 @@ pub(crate) fn show_on_desktop(outgoing: &Outgoing) -> Result<Option<ProgramLines
         Program::NotifySend => {
             let id = run_program(&notify_send(&outgoing.message, &["--print-id"]), NOTIFICATION_WAY)?;
             // Without a pane there is nowhere to go.
-            let has_pane = outgoing.display.server.is_some();
+            let has_pane = matches!(outgoing.display, Display::Tmux(_));
             Ok(has_pane.then(|| with_action(&outgoing.message, id.trim())).flatten())
         }
     }
@@ -114,7 +107,6 @@ fn osascript(message: &Message) -> TerminalCommand {
     }
 }
 
-/// Returns a text in which no character begins markup.
 fn without_markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -124,28 +116,21 @@ pub(crate) type Recipient = (&'static str, &'static str);
 pub(crate) const NTFY: Recipient = ("notify.ntfy", "ntfy.token");
 pub(crate) const WEBHOOK: Recipient = ("notify.webhook", "webhook.token");
 
-/// Publishes the notification to a topic.
 pub(crate) fn send_ntfy(outgoing: &Outgoing, topic: &Topic, env: &Env) -> Result<(), SendError> {
     let (url, name) = topic.get().ok_or(SendError::NotSet(NTFY.0))?;
     let token = token(NTFY, url, env)?;
-    post(url, &ntfy_body(name, outgoing.state, &outgoing.message).to_string(), token.as_deref())
+    post(url, &ntfy_body(name, outgoing.event.state, &outgoing.message).to_string(), token.as_deref())
 }
 
-/// Sends the notification to the user's address.
 pub(crate) fn send_webhook(outgoing: &Outgoing, address: &Url, env: &Env) -> Result<(), SendError> {
     let url = address.get().ok_or(SendError::NotSet(WEBHOOK.0))?;
     let token = token(WEBHOOK, url, env)?;
-    let body = webhook_body(&outgoing.session, &outgoing.subject(), &outgoing.message, outgoing.at);
+    let body = webhook_body(&outgoing.event, &outgoing.subject, &outgoing.message);
     post(url, &body.to_string(), token.as_deref())
 }
 
-/// Returns why the token could not be sent to an address; `None` if it could, or if there is none.
-pub(crate) fn token_problem(recipient: Recipient, url: &str, env: &Env) -> Option<SendError> {
-    token(recipient, url, env).err()
-}
-
 /// Reads the token that is sent to an address, from its file beside the configuration; `None` if there is no such file.
-fn token((key, file): Recipient, url: &str, env: &Env) -> Result<Option<String>, SendError> {
+pub(crate) fn token((key, file): Recipient, url: &str, env: &Env) -> Result<Option<String>, SendError> {
     let Some(path) = env.config_path.as_ref().map(|path| path.with_file_name(file)) else { return Ok(None) };
     let text = match bounded_read::text(&path, bounded_read::SMALL) {
         Ok(text) => text,
@@ -193,10 +178,10 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Shows the notification in every terminal that is attached to the session's tmux server, or in the session's own.
 pub(crate) fn write_to_terminal(outgoing: &Outgoing) -> Result<(), SendError> {
-    let display = &outgoing.display;
-    let Some(server) = &display.server else {
-        let own = display.tty.as_ref().ok_or(SendError::NoTerminal)?;
-        return show(&outgoing.message, own);
+    let server = match &outgoing.display {
+        Display::Tmux(server) => server,
+        Display::Terminal(own) => return show(&outgoing.message, own),
+        Display::Nowhere => return Err(SendError::NoTerminal),
     };
     let clients = server.clients()?;
     let mut shown = Err(SendError::NoTerminal);

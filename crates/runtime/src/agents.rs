@@ -57,19 +57,19 @@ impl AgentCall {
             return None;
         };
         // The event is only known now, but the agent's limit includes the wait for the payload.
-        let deadline = Deadline::of_hook(payload.event(), started);
-        let held_back = Home::of(&env).map(|home| home.session_file(payload.session(), "context")).unwrap_or_default();
+        let deadline = Deadline::of_hook(payload.event, started);
+        let held_back = Home::of(&env).map(|home| home.session_file(&payload.session, "context")).unwrap_or_default();
         let mut call = Self { env: env_of(agent, env), log, deadline, payload, held_back };
         call.leave_private_reply_out();
         if let Err(error) = call.complete(agent) {
-            call.log.write(&format!("session {}: {}", call.payload.session(), error.chain()));
+            call.log.write(&format!("session {}: {}", call.payload.session, error.chain()));
         }
         Some(call)
     }
 
     /// Returns the event of Claude Code that this is treated as.
     pub fn event(&self) -> EventName {
-        self.payload.event()
+        self.payload.event
     }
 
     /// Runs `jobs`, prints the answer, and then runs `afterwards`.
@@ -106,14 +106,14 @@ impl AgentCall {
     /// Adds the id of the prompt where the agent sends none, and records the use of the context.
     fn complete(&mut self, agent: &Agent) -> Result<(), Error> {
         let home = Home::of(&self.env)?;
-        let prompt_file = home.session_file(self.payload.session(), "prompt");
+        let prompt_file = home.session_file(&self.payload.session, "prompt");
         if self.payload.lacks_prompt_id() {
             let id = bounded_read::text(&prompt_file, bounded_read::SMALL).ok();
             if let Some(id) = id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()) {
                 self.payload.set_prompt_id(&id.chars().take(MAX_ID_CHARS).collect::<String>());
             }
         } else if self.event() == EventName::UserPromptSubmit
-            && agent.prompt_ids == longhaul_agents::PromptIds::TimeOfPrompt
+            && !agent.sends_prompt_ids
             && let Some(id) = self.payload.text("prompt_id")
         {
             files::replace(&prompt_file, id.as_bytes())?;
@@ -121,7 +121,7 @@ impl AgentCall {
         if self.event() == EventName::Stop
             && let Some(usage) = self.usage(agent)
         {
-            record_use(&home, self.payload.session(), usage, &self.env)?;
+            record_use(&home, &self.payload.session, usage, &self.env)?;
         }
         Ok(())
     }
@@ -131,7 +131,7 @@ impl AgentCall {
             UsageSource::StopPayload => self.payload.usage(),
             UsageSource::Rollout => None,
             UsageSource::Transcript { window } => {
-                let file = bounded_read::open(Path::new(self.payload.transcript()?)).ok()?;
+                let file = bounded_read::open(Path::new(self.payload.transcript.as_ref()?)).ok()?;
                 newest_use(&files::tail(&file, MAX_TAIL).ok()?.0, window)
             }
         }

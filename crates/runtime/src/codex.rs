@@ -14,7 +14,7 @@ use longhaul_core::{Env, SessionId};
 use longhaul_handoff::BatonTrigger;
 use longhaul_handoff::continuation::texts;
 use longhaul_inject::{
-    ScreenState, Terminal, TmuxPane, TurnSign, codex_has_prompts, codex_screen_state, codex_shows_prompt,
+    Pane as _, ScreenState, Terminal, TmuxPane, TurnSign, codex_has_prompts, codex_screen_state, codex_shows_prompt,
     parse_inspection, tmux_socket,
 };
 use longhaul_memory::Call;
@@ -270,7 +270,7 @@ pub fn find_window<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Er
 /// event, shows in which window that was. The handoff waits for it, because each window has its own predecessor.
 pub fn find_window_of_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     let is_among_several = hook.look_for_window(None);
-    hook.awaits_window = is_among_several && hook.env.client_pid.is_none();
+    hook.done.awaits_window = is_among_several && hook.env.client_pid.is_none();
     Ok(Flow::Next)
 }
 
@@ -283,7 +283,7 @@ pub fn find_window_of_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, 
     let session = hook.event.common.session.clone();
     let Some(mut record) = SessionRecord::load(&hook.home, &session) else { return Ok(Flow::Next) };
     if hook.env.client_pid.is_some() && record.client_pid != hook.env.client_pid {
-        hook.was_cleared = record.cleared && record.client_pid.is_none();
+        hook.done.was_cleared = record.cleared && record.client_pid.is_none();
         record.client_pid = hook.env.client_pid;
         record.save(&hook.home, &session)?;
     }

@@ -13,7 +13,6 @@ use longhaul_core::event::predicates::{is_compaction, stopped_by_user};
 use longhaul_core::event::{HookEvent, PreToolUse, Stop, SubagentStop};
 use longhaul_core::{Millis, Reply, SessionId};
 use longhaul_handoff::continuation::WindowUse;
-use longhaul_inject::{DeliveryMethod, Errand, delivery_method};
 use longhaul_store::{Bridge, ContextUse, Store};
 use longhaul_tracker::Agent;
 use longhaul_transcript::{Compacted, ContextFill, ReportedBy, ReportedContext, Usage, latest_usage, window_tokens};
@@ -287,21 +286,21 @@ impl<E: HookEvent<'static>> Hook<E> {
         let Some(limit) = self.config.guard.compact_percent else { return Ok(Flow::Next) };
         let (terminal, client_pid) = self.place();
         let has_bridge = bridge::is_there(&*self.store()?, client_pid)?;
-        let means = delivery_method(Errand::Compact, has_bridge, terminal.as_ref());
-        if means == DeliveryMethod::None {
+        if !has_bridge && terminal.is_none() {
             return Ok(Flow::Next);
         }
         let pressure = self.pressure()?;
         let claim = self.activity()?.claim(self.env.now, |metrics| {
             if should_compact(&self.config.guard, pressure, metrics, self.env.now) {
                 let actual = (pressure.0 * 100.0) as u64;
-                BookmarkVerdict::Inject(ThresholdMet::new("percent of the context", actual, limit.0 * 100.0))
+                let what = "percent of the context";
+                BookmarkVerdict::Inject(ThresholdMet { what, actual, limit: limit.0 * 100.0 })
             } else {
                 BookmarkVerdict::Skip(SkipReason::BelowThresholds)
             }
         })?;
         let Ok(ticket) = claim else { return Ok(Flow::Next) };
-        if let (DeliveryMethod::Bridge, Some(client_pid)) = (means, client_pid) {
+        if let Some(client_pid) = client_pid.filter(|_| has_bridge) {
             // A second run of this job would not get the claim. The injector types if the bridge does not act.
             let left = self.store().and_then(|store| Ok(store.leave_errand(client_pid, bridge::COMPACT)?));
             if let Err(error) = left {

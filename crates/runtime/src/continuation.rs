@@ -164,7 +164,7 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         let now = hook.env.now;
         let plan = chain.as_ref().map_or_else(|| Plan::new(session.as_str(), now), |chain| chain.plan.clone());
         let act = course.meet(&plan, &Occasion::TurnEnded(turn.clone()), &[], now).act;
-        hook.asks_by_bridge = matches!(act, PlanAction::Ask(_));
+        hook.done.asks_by_bridge = matches!(act, PlanAction::Ask(_));
         turn.fill = None;
     }
     let share = turn.fill.map_or(0.0, |fill| fill.share());
@@ -235,7 +235,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
             let file = hook.home.handoff_file(&handoff.session);
             hook.show(&page(&handoff.body, &handoff.session, handoff.round, room, &file.to_string_lossy()));
             hook.notify(&format!("longhaul: {}", texts::goes_on(handoff.round)));
-            hook.handed_over = Some(handoff.body);
+            hook.done.handed_over = Some(handoff.body);
         }
     }
     hook.act(&store, &course, &met)?;
@@ -269,7 +269,7 @@ pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
     let Some(course) = hook.course().filter(|course| course.settings.after_rate_limit) else { return Ok(Flow::Next) };
     if course.can_type {
         let chain = hook.store()?.chain_of(hook.event.common.session.as_str())?;
-        hook.errand = chain.filter(|chain| chain.plan.paused).map(|chain| chain.id);
+        hook.done.errand = chain.filter(|chain| chain.plan.paused).map(|chain| chain.id);
     }
     Ok(Flow::Next)
 }
@@ -281,8 +281,8 @@ pub fn on_notification(hook: &mut Hook<Notification>) -> Result<Flow, Error> {
 
 /// Starts typing the text that the plan waits for. Nothing else is typed then.
 pub fn carry_on<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
-    let Some(id) = hook.errand.take() else {
-        return Ok(if hook.asks_by_bridge { Flow::Done } else { Flow::Next });
+    let Some(id) = hook.done.errand.take() else {
+        return Ok(if hook.done.asks_by_bridge { Flow::Done } else { Flow::Next });
     };
     if let Some(chain) = hook.store()?.chain(id)? {
         start_injector(&chain)?;
@@ -300,7 +300,7 @@ impl Hook<Stop> {
         }
         // The text is not typed twice. A bookmark would interfere with it.
         if course.can_type && chain.plan.waits_for_typing() && !chain.plan.paused {
-            self.errand = Some(chain.id);
+            self.done.errand = Some(chain.id);
         }
         Ok(Flow::Next)
     }
@@ -393,7 +393,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             false => chain.plan.waits_for_typing(),
         };
         if waits && course.can_type && lock(&self.home, chain.id)?.is_some() {
-            self.errand = Some(chain.id);
+            self.done.errand = Some(chain.id);
         }
         Ok(())
     }
@@ -443,7 +443,7 @@ impl<E: HookEvent<'static>> Hook<E> {
     fn act(&mut self, store: &Store, course: &Course, met: &ChainUpdate) -> Result<(), Error> {
         // First, so that the chain continues even if something below fails.
         if course.can_type && met.chain.plan.waits_for_typing() && met.act != PlanAction::Nothing {
-            self.errand = Some(met.chain.id);
+            self.done.errand = Some(met.chain.id);
         }
         match &met.act {
             PlanAction::Nothing | PlanAction::Ask(_) | PlanAction::Show | PlanAction::TypeAgain => {}

@@ -285,8 +285,8 @@ struct FollowedSession {
 impl SessionCosts {
     /// Returns the tokens and the cost of a session so far, with those of its subagents.
     ///
-    /// `transcript` is the path of the session's transcript, which of a session of Claude Code is named by its id. Requests that
-    /// a forked session has copied belong to the original session. What cannot be read counts nothing, and is tried again
+    /// `transcript` is the path of the session's transcript. Claude Code names it by the session's id. Requests that a forked
+    /// session has copied belong to the original session. What cannot be read counts nothing, and is tried again
     /// at the next call. The first call reads the whole transcript; later ones cost a look at the size of each file.
     pub fn of(&mut self, transcript: &Path, prices: &Prices) -> Sum {
         let session = transcript.file_stem().unwrap_or_default().to_string_lossy();

@@ -227,14 +227,14 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     }
     let store = hook.store()?;
     let Some(session) = register(&store, &hook.env, &hook.event.common)? else { return Ok(Flow::Next) };
-    if hook.event.source == StartSource::Compact || session.prompts > 0 || hook.awaits_window {
+    if hook.event.source == StartSource::Compact || session.prompts > 0 || hook.done.awaits_window {
         return Ok(Flow::Next);
     }
     let cleared = hook.event.source == StartSource::Clear;
     if let Some((text, message)) = hook.inherit(&store, &session, cleared)? {
         hook.show(&text);
         hook.notify(&message);
-        hook.inherited = store.session(&session.session)?.and_then(|session| session.inherits);
+        hook.done.inherited = store.session(&session.session)?.and_then(|session| session.inherits);
     }
     Ok(Flow::Next)
 }
@@ -279,7 +279,7 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     }
     if session.inherits.is_none() {
         // Another session of this client was shown the memory but never used, so this one is shown it now.
-        if let Some((text, message)) = hook.inherit(&store, &session, hook.was_cleared)? {
+        if let Some((text, message)) = hook.inherit(&store, &session, hook.done.was_cleared)? {
             hook.show(&text);
             hook.notify(&message);
         }
@@ -472,7 +472,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         // A fork already has the turns of its origin.
         self.or_log(session, self.take_in_if_there(store, session, AT_ONCE));
         let unread = self.or_log(session, self.complete(store, &claim.session, session));
-        let (shown, room) = (self.handed_over.as_deref(), self.room());
+        let (shown, room) = (self.done.handed_over.as_deref(), self.room());
         let handover = Handover { heir: Some(&session.session), unread, shown, room };
         let offset = clock_and_env::utc_offset_seconds(self.env.now);
         let rendered = render_session(store, &self.env, &claim.session, handover, offset)?;

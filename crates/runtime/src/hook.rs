@@ -51,30 +51,12 @@ pub struct Hook<E> {
     pub before: Metrics,
     /// The metrics with this event.
     pub after: Metrics,
-    /// The answer. Jobs add to it by [`Hook::answer`], [`Hook::show`] and [`Hook::notify`].
-    reply: Reply,
+    /// What the jobs so far have answered and found out.
+    pub(crate) done: Done,
     /// The lines that this call has appended to the activity log.
     appended: RefCell<Vec<LogLine>>,
-    /// The continuation whose next step is to be typed.
-    pub(crate) errand: Option<ChainId>,
-    /// Whether the bridge is about to ask for a handoff by a prompt, which nothing else may precede.
-    pub(crate) asks_by_bridge: bool,
-    /// The session whose last messages the model was already shown.
-    pub(crate) inherited: Option<String>,
-    /// Whether the window of the session is not known yet, so that its predecessor is not, either.
-    pub(crate) awaits_window: bool,
-    /// Whether the session began with `/clear`, in a window that was not known then.
-    pub(crate) was_cleared: bool,
-    /// The handoff that the model was already shown.
-    pub(crate) handed_over: Option<String>,
-    /// The prompt for which passages of other sessions are searched.
+    /// The prompt for which passages of other sessions are searched. That cannot be begun twice.
     pub(crate) searched_prompt: Option<SearchedPrompt>,
-    /// Whether this process has searched for the prompt, without the search process.
-    pub(crate) has_searched: bool,
-    /// What the turn repeats, if it is to be stopped for that.
-    pub(crate) circle: Option<String>,
-    /// Whether tmux does not show the end of the turn yet.
-    pub(crate) has_turn_end_to_show: bool,
     /// Whether the user was already notified in this hook that nothing can be stored.
     pub(crate) has_reported_storage: bool,
     /// Whether a job has waited for the database without success. The other jobs then do not wait.
@@ -87,6 +69,32 @@ pub struct Hook<E> {
     pub deadline: Deadline,
     /// The error log.
     pub log: ErrorLog,
+}
+
+/// What the jobs of a hook have answered, and what they have found out for the jobs after them. If a job has to run again, all of it is
+/// as it was before that job.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Done {
+    /// The answer. Jobs add to it by [`Hook::answer`], [`Hook::show`] and [`Hook::notify`].
+    reply: Reply,
+    /// The continuation whose next step is to be typed.
+    pub(crate) errand: Option<ChainId>,
+    /// Whether the bridge is about to ask for a handoff by a prompt, which nothing else may precede.
+    pub(crate) asks_by_bridge: bool,
+    /// The session whose last messages the model was already shown.
+    pub(crate) inherited: Option<String>,
+    /// Whether the window of the session is not known yet, so that its predecessor is not, either.
+    pub(crate) awaits_window: bool,
+    /// Whether the session began with `/clear`, in a window that was not known then.
+    pub(crate) was_cleared: bool,
+    /// The handoff that the model was already shown.
+    pub(crate) handed_over: Option<String>,
+    /// Whether this process has searched for the prompt, without the search process.
+    pub(crate) has_searched: bool,
+    /// What the turn repeats, if it is to be stopped for that.
+    pub(crate) circle: Option<String>,
+    /// Whether tmux does not show the end of the turn yet.
+    pub(crate) has_turn_end_to_show: bool,
 }
 
 /// Whether the following jobs run.
@@ -156,7 +164,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         answer_even_after_a_panic(log.clone());
         let Some(mut hook) = Self::receive(client, env, &log, deadline) else { return answer(reply::PLAIN) };
         hook.work(jobs);
-        answer(&hook.reply.to_json());
+        answer(&hook.done.reply.to_json());
         hook.work(afterwards);
         // The process ends here, and the system frees its memory and locks at once. Dropping the value would free the
         // database schema in about a thousand pieces.
@@ -236,18 +244,9 @@ impl<E: HookEvent<'static>> Hook<E> {
             config_warnings,
             before: Metrics::default(),
             after: Metrics::default(),
-            reply: Reply::default(),
+            done: Done::default(),
             appended: RefCell::default(),
-            errand: None,
-            asks_by_bridge: false,
-            inherited: None,
-            awaits_window: false,
-            was_cleared: false,
-            handed_over: None,
             searched_prompt: None,
-            has_searched: false,
-            circle: None,
-            has_turn_end_to_show: false,
             has_reported_storage: false,
             is_locked_out: false,
             only,
@@ -297,28 +296,28 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Returns how many more characters the model can be shown.
     pub(crate) fn room(&self) -> usize {
-        let shown = self.reply.context_text().map_or(0, |text| text.chars().count() + GAP);
+        let shown = self.done.reply.context_text().map_or(0, |text| text.chars().count() + GAP);
         CONTEXT_CHARS.saturating_sub(shown)
     }
 
     /// Returns the text that the jobs so far show to the model.
     pub(crate) fn shown_so_far(&self) -> &str {
-        self.reply.context_text().unwrap_or_default()
+        self.done.reply.context_text().unwrap_or_default()
     }
 
     /// Shows a text to the model, below the texts of earlier jobs.
     pub(crate) fn show(&mut self, text: &str) {
-        self.reply.add_context(E::NAME, text);
+        self.done.reply.add_context(E::NAME, text);
     }
 
     /// Adds to the answer; see [`Reply::merge`].
     pub(crate) fn answer(&mut self, reply: Reply) {
-        self.reply.merge(reply);
+        self.done.reply.merge(reply);
     }
 
     /// Returns whether the answer ends the turn.
     pub(crate) fn ends_turn(&self) -> bool {
-        !self.reply.goes_on
+        !self.done.reply.goes_on
     }
 
     /// Appends lines to the activity log, except those that this call has appended already, because a job may run
@@ -335,18 +334,18 @@ impl<E: HookEvent<'static>> Hook<E> {
 
     /// Shows a message to the user, below the messages of earlier jobs.
     pub(crate) fn notify(&mut self, message: &str) {
-        self.reply.add_message(message);
+        self.done.reply.add_message(message);
     }
 
     fn work(&mut self, jobs: &[JobFn<E>]) {
         for job in jobs {
-            let before = self.progress();
-            let mut done = job(self);
-            if let Err(error) = done {
-                done = match self.judge(error) {
+            let before = self.done.clone();
+            let mut flow = job(self);
+            if let Err(error) = flow {
+                flow = match self.judge(error) {
                     // What it has shown and planned came from the database that was replaced.
                     Retry::Yes(damage) => {
-                        self.go_back_to(before);
+                        self.done = before;
                         if let Some(message) = damage {
                             self.notify(&message);
                         }
@@ -355,7 +354,7 @@ impl<E: HookEvent<'static>> Hook<E> {
                     Retry::No => Ok(Flow::Next),
                 };
             }
-            match done {
+            match flow {
                 Ok(Flow::Next) => {}
                 Ok(Flow::Done) => return,
                 Err(error) => self.write_error(&error),
@@ -426,20 +425,6 @@ pub(crate) fn answer_even_after_a_panic(log: ErrorLog) {
 
 // What happens after a job has failed: whether it runs again, and from where.
 
-/// What the jobs so far have answered, and what they tell the jobs after them. It is restored before a job runs again.
-///
-/// A search for a prompt is not part of it: it does not use the database that failed, and cannot be begun twice.
-struct Progress {
-    reply: Reply,
-    errand: Option<ChainId>,
-    asks_by_bridge: bool,
-    inherited: Option<String>,
-    awaits_window: bool,
-    was_cleared: bool,
-    handed_over: Option<String>,
-    has_turn_end_to_show: bool,
-}
-
 /// Whether a failed job runs again.
 enum Retry {
     /// It runs again, after this message to the user.
@@ -449,27 +434,6 @@ enum Retry {
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    fn progress(&self) -> Progress {
-        Progress {
-            reply: self.reply.clone(),
-            errand: self.errand,
-            asks_by_bridge: self.asks_by_bridge,
-            inherited: self.inherited.clone(),
-            awaits_window: self.awaits_window,
-            was_cleared: self.was_cleared,
-            handed_over: self.handed_over.clone(),
-            has_turn_end_to_show: self.has_turn_end_to_show,
-        }
-    }
-
-    fn go_back_to(&mut self, before: Progress) {
-        let Progress { reply, errand, asks_by_bridge, inherited, awaits_window, was_cleared, handed_over, .. } = before;
-        (self.reply, self.errand, self.asks_by_bridge) = (reply, errand, asks_by_bridge);
-        (self.inherited, self.handed_over) = (inherited, handed_over);
-        (self.awaits_window, self.was_cleared) = (awaits_window, was_cleared);
-        self.has_turn_end_to_show = before.has_turn_end_to_show;
-    }
-
     /// Logs an error. Returns whether the job should run again because a damaged database was repaired or replaced.
     fn judge(&mut self, error: Error) -> Retry {
         let error = match error {
@@ -488,7 +452,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         self.report_storage(&error);
         if let Error::Store(StoreError::TooNew { .. }) = error
             && E::NAME == EventName::SessionStart
-            && self.reply.system_message.as_ref().is_none_or(|message| !message.contains("newer version"))
+            && self.done.reply.system_message.as_ref().is_none_or(|message| !message.contains("newer version"))
         {
             self.notify(&format!("longhaul: {error}"));
         }
@@ -529,7 +493,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             hook.show(&text);
         }
         hook.work(jobs);
-        let output = hook.reply.hook_specific_output.take();
+        let output = hook.done.reply.hook_specific_output.take();
         if let Some(mut output) = output {
             if call.payload.is_not_shown() {
                 let text = output.additional_context.unwrap_or_default();
@@ -538,11 +502,11 @@ impl<E: HookEvent<'static>> Hook<E> {
                 }
             } else {
                 // The agent expects its own name of the event.
-                output.hook_event_name = call.payload.theirs();
-                hook.reply.hook_specific_output = Some(output);
+                output.hook_event_name = call.payload.theirs;
+                hook.done.reply.hook_specific_output = Some(output);
             }
         }
-        answer(&hook.reply.to_json());
+        answer(&hook.done.reply.to_json());
         hook.work(afterwards);
         // As for Claude Code: the process ends here.
         std::mem::forget(hook);

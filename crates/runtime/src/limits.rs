@@ -227,7 +227,7 @@ pub fn on_tool_failure(hook: &mut Hook<PostToolUseFailure<'static>>) -> Result<F
 /// Stops a turn that repeats itself, if it was found to and is to be stopped for that. Runs after the tracker, for which the
 /// call is a sign of work.
 pub fn stop_circle<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
-    let Some(text) = hook.circle.clone() else { return Ok(Flow::Next) };
+    let Some(text) = hook.done.circle.clone() else { return Ok(Flow::Next) };
     let advice = "The next prompt goes on; limits.loops is \"stop\".";
     hook.answer(Reply::end(format!("longhaul: this session turns in circles: {text}. {advice}")));
     hook.stopped(&format!("{LOOPING}: {text}"))?;
@@ -388,7 +388,7 @@ impl<E: HookEvent<'static>> Hook<E> {
             LoopStep::Notify(repetition) => {
                 let text = notified(&repetition, tool, &clock(repetition.since));
                 if self.config.limits.loops == Loops::Stop {
-                    self.circle = Some(text);
+                    self.done.circle = Some(text);
                     return Ok(());
                 }
                 self.notify(&format!("longhaul: this session turns in circles: {text}"));

@@ -1,6 +1,6 @@
 //! The facts for reopening sessions: recorded by hooks, compared later with what there is then.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, Metadata};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use longhaul_core::{Env, Millis};
 use longhaul_store::Store;
 use longhaul_tracker::ClientRecord;
 use longhaul_tracker::reopen::{
-    Facts, FolderState, LISTED_MS, MemoryState, RunningClient, ServerId, SessionPlace, Wanted, chosen, is_lost,
-    model_name, newest_first, refusal,
+    Facts, LISTED_MS, LostSessions, MemoryState, ServerId, SessionPlace, chosen, is_lost, model_name, newest_first,
+    refusal,
 };
 
 use crate::session_file::transcript_place;
@@ -49,9 +49,8 @@ pub fn lost_sessions(env: &Env, store: &Store) -> Result<Vec<SessionPlace>, Erro
             records.push((dir.clone(), client_records::records(&client_env(env, place))));
         }
         let found = records.iter().find(|(known, _)| *known == dir).map_or(&[][..], |(_, found)| found);
-        let running: Vec<_> =
-            found.iter().map(|record| RunningClient { pid: record.pid, session: &record.session }).collect();
-        is_lost(place, process_runs(place), &running)
+        let shown: Vec<&str> = found.iter().map(|record| record.session.as_str()).collect();
+        is_lost(place, process_runs(place), &shown)
     });
     newest_first(&mut places);
     Ok(places)
@@ -90,7 +89,7 @@ pub fn is_server_gone(place: &SessionPlace) -> bool {
 /// Returns how many sessions of the last tmux server can be reopened. Those of a server that still runs are not counted.
 pub(crate) fn count(env: &Env, store: &Store) -> Result<usize, Error> {
     let (lost, shell) = (lost_sessions(env, store)?, Shell::read());
-    let chosen = chosen(&lost, Wanted::LastServer);
+    let chosen = chosen(&lost, LostSessions::LastServer);
     Ok(chosen.iter().filter(|place| is_server_gone(place) && refusal(place, &facts(place, &shell)).is_none()).count())
 }
 
@@ -101,7 +100,7 @@ pub fn facts(place: &SessionPlace, shell: &Shell) -> Facts {
         other => shell.find(other).into_iter().next(),
     };
     Facts {
-        folder: folder_state(place),
+        folder_problem: folder_problem(place),
         has_transcript: place
             .transcript
             .as_ref()
@@ -111,19 +110,16 @@ pub fn facts(place: &SessionPlace, shell: &Shell) -> Facts {
     }
 }
 
-fn folder_state(place: &SessionPlace) -> FolderState {
-    let Some(folder) = &place.folder else { return FolderState::Gone };
-    let Ok(real) = Path::new(folder).canonicalize() else { return FolderState::Gone };
-    match real.metadata() {
-        Ok(metadata) if metadata.is_dir() => {
-            if real != Path::new(folder) {
-                return FolderState::LeadsTo(real.to_string_lossy().into_owned());
-            }
-            let is_owner = place.folder_owner.is_none_or(|owner| owner == metadata.uid());
-            if is_owner { FolderState::Same } else { FolderState::OtherOwner }
-        }
-        Ok(_) | Err(_) => FolderState::Gone,
+fn folder_problem(place: &SessionPlace) -> Option<String> {
+    let gone = || Some("does not exist any more".to_owned());
+    let Some(folder) = &place.folder else { return gone() };
+    let Ok(real) = Path::new(folder).canonicalize() else { return gone() };
+    let Some(metadata) = real.metadata().ok().filter(Metadata::is_dir) else { return gone() };
+    if real != Path::new(folder) {
+        return Some(format!("is now a link to {}", real.to_string_lossy()));
     }
+    let is_owner = place.folder_owner.is_none_or(|owner| owner == metadata.uid());
+    (!is_owner).then(|| "now belongs to another user".to_owned())
 }
 
 /// Sets the model to the last one that is known: reported by the status line, else that of the last answer, else that of

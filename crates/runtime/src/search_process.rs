@@ -20,7 +20,7 @@ use fs2::FileExt;
 use longhaul_core::config::MemoryPart;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_memory::PromptQuestion;
-use longhaul_store::{PromptSearch, RecordId, Store, What};
+use longhaul_store::{NearRecords, PromptSearch, RecordId, Store, What};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
@@ -354,8 +354,8 @@ impl Searcher<'_> {
                 .map(|(meaning, store)| scope.spawn(move || near_prompt(meaning, store, project_key, &request.text)));
             let mut problem = None;
             let near = || {
-                let compared =
-                    comparing.map_or(Ok(Vec::new()), |comparing| comparing.join().unwrap_or(Err(Error::Busy)));
+                let compared = comparing
+                    .map_or(Ok(NearRecords::default()), |comparing| comparing.join().unwrap_or(Err(Error::Busy)));
                 compared.map_err(|error| problem = Some(error)).unwrap_or_default()
             };
             let recalled = recall_for_prompt(store, &search, &shown, request.utc_offset_seconds, near)?;

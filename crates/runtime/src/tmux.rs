@@ -196,7 +196,7 @@ const CLIENT: &str = "#{client_tty}\t#{pane_id}\t#{&&:#{focus-events},#{client_f
     #{client_name}\t#{client_termname}\t#{client_termtype}";
 
 /// A client that is attached to a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Client {
     /// Its terminal, such as `/dev/pts/3`; empty for a client without one.
     pub tty: String,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use longhaul_activity_log::{LogLine, RECEIPT_MS};
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_inject::{
-    ChordResult, ChordTrial, Inspection, KeybindingsFile, SubmitKey, Terminal, TmuxPane, TypeWhen, TypingDecision,
+    ChordResult, ChordTrial, Inspection, KeybindingsFile, SubmitChord, Terminal, TmuxPane, TypeWhen, TypingDecision,
     parse_inspection, printable,
 };
 use serde::{Deserialize, Serialize};
@@ -299,14 +299,14 @@ impl ClientNotes {
     }
 }
 
-/// Returns the key that submits in a client, with its notes.
-fn submit_key(env: &Env, home: &Home, pid: Option<u32>) -> (SubmitKey, ClientNotes) {
+/// Returns the chord that submits in a client, `None` for Enter, with the client's notes.
+fn submit_chord(env: &Env, home: &Home, pid: Option<u32>) -> (Option<SubmitChord>, ClientNotes) {
     let notes = ClientNotes::load(home, pid);
     let file = read_keybindings(env);
     let file = file.as_ref().map(|(text, written, age)| KeybindingsFile { text, written: *written, age: *age });
     // A result can only be recorded for a known process.
-    let key = if pid.is_some() { SubmitKey::choose(file, notes.experience.as_ref()) } else { SubmitKey::Enter };
-    (key, notes)
+    let chord = pid.and_then(|_| SubmitChord::choose(file?, notes.experience.as_ref()));
+    (chord, notes)
 }
 
 /// Returns whether a running client has ignored the submit chord.
@@ -316,8 +316,7 @@ pub fn ignores_chord(home: &Home, pid: u32) -> bool {
 }
 
 /// Records the result of the chord.
-fn note_proof(env: &Env, home: &Home, pid: u32, key: &SubmitKey, proof: ChordResult) -> Result<(), Error> {
-    let Some(chord) = key.chord() else { return Ok(()) };
+fn note_proof(env: &Env, home: &Home, pid: u32, chord: &SubmitChord, proof: ChordResult) -> Result<(), Error> {
     let Some((_, file_written, _)) = read_keybindings(env) else { return Ok(()) };
     let experience = ChordTrial { chord: chord.submit.to_string(), file_written, proof };
     ClientNotes { experience: Some(experience), ..ClientNotes::load(home, Some(pid)) }.save(home, pid)

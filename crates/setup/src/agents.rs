@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use longhaul_agents::{Agent, ConfigShape, EventRule, Folder};
 use longhaul_core::Env;
 use longhaul_core::catalog::HOOK_EXECUTABLE;
-use longhaul_core::json_text::Object;
+use longhaul_core::json_text::{self, JsonFile, Object};
 use longhaul_inject::shell_single_quote;
 use longhaul_runtime::{Shell, bounded_read, shared_file};
 use serde::{Deserialize, Serialize};
@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use crate::codex::Codex;
 use crate::current_state::{InstallPaths, LINK, stable_path};
-use crate::install::{InstallPlan, edit};
+use crate::install::InstallPlan;
 use crate::json_comments::Commented;
-use crate::settings::{self, Change, Refusal, change_hooks, parse};
+use crate::settings::{self, Change, Refusal, change_hooks};
 use crate::step::{Edit, InstallStep};
 use crate::{Error, PLUGIN, Result};
 
@@ -34,23 +34,12 @@ pub fn plan_install(
     }
 }
 
-/// Returns the feature of Codex that runs hooks, if it is switched off and `agent` is Codex.
-pub fn hooks_switched_off(agent: &'static Agent, env: &Env, shell: &Shell) -> Result<Option<&'static str>> {
+/// Returns the feature of Codex that runs hooks and the plan that switches it on, if it is off and `agent` is Codex.
+pub fn plan_hooks(agent: &'static Agent, env: &Env, shell: &Shell) -> Result<Option<(&'static str, InstallPlan)>> {
     match agent.config.shape {
-        ConfigShape::CodexHooks => Ok(Codex::read(agent, env, shell)?.hooks_switched_off()),
+        ConfigShape::CodexHooks => Ok(Codex::read(agent, env, shell)?.enable_hooks()),
         ConfigShape::HookGroups | ConfigShape::Module => Ok(None),
     }
-}
-
-/// Adds to the plan for Codex that the feature `name`, which runs hooks, is switched on.
-pub fn plan_hooks(
-    agent: &'static Agent,
-    env: &Env,
-    shell: &Shell,
-    name: &'static str,
-    plan: &mut InstallPlan,
-) -> Result<()> {
-    Codex::read(agent, env, shell)?.enable_hooks(name, plan)
 }
 
 /// Plans to remove what [`plan_install`] adds, and nothing else.
@@ -62,7 +51,6 @@ pub fn plan_uninstall(agent: &'static Agent, env: &Env, shell: &Shell, paths: &I
 }
 
 /// What is installed for an agent now.
-#[derive(Debug, Clone)]
 pub struct AgentSetup {
     agent: &'static Agent,
     /// The file that an installation changes, and its text.
@@ -111,32 +99,34 @@ impl AgentSetup {
         })
     }
 
-    /// Returns what the file has of Longhaul.
     pub(crate) fn registered(&self) -> Registered {
         registered(self.agent, self.text.as_deref().unwrap_or_default())
     }
 
-    /// Returns the file that an installation changes.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Plans to add the hooks, which start `exe` by a path that stays the same after an update if there is one.
-    pub fn install(&self, env: &Env, exe: &Path) -> Result<InstallPlan> {
+    fn install(&self, env: &Env, exe: &Path) -> Result<InstallPlan> {
         let mut plan = InstallPlan::default();
-        let program = stable_path(env, exe);
-        let refused = |refusal| Error::Refused { path: self.path.clone(), refusal };
-        let change = match self.agent.config.shape {
-            ConfigShape::HookGroups | ConfigShape::CodexHooks => Edit::AddAgent(self.agent, program.clone()),
-            ConfigShape::Module => Edit::AddModule(self.agent, program.clone()),
+        let (agent, program) = (self.agent, stable_path(env, exe));
+        let path = program.clone();
+        let change = match agent.config.shape {
+            ConfigShape::HookGroups | ConfigShape::CodexHooks => addition_of_hooks(agent, path),
+            ConfigShape::Module => Edit::new("write the module to", move |text| with_module(text, &path)),
         };
-        if let Some(record) = change.apply(self.text.as_deref()).map_err(refused)?.and_then(|after| self.record(after))
-        {
-            plan.steps.push(InstallStep::Edit(self.record_path.clone(), Edit::RecordConfig(record)));
+        let text = self.text.as_deref();
+        let refused = |refusal| Error::Refused { path: self.path.clone(), refusal };
+        if let Some(record) = change.apply(text).map_err(refused)?.and_then(|after| self.record(after)) {
+            let record = serde_json::to_string(&record).unwrap_or_default();
+            let about = "record the settings before the change in";
+            plan.steps
+                .push(InstallStep::Edit(self.record_path.clone(), Edit::new(about, move |_| Ok(Some(record.clone())))));
         }
-        edit(&mut plan, &self.path, self.text.as_deref(), change)?;
+        plan.edit(&self.path, text, change)?;
         if !plan.steps.is_empty() {
-            plan.notes.push(format!("Sessions of {} that already run need a restart.", self.agent.title));
+            plan.notes.push(format!("Sessions of {} that already run need a restart.", agent.title));
         }
         if program != self.link {
             let program = program.display();
@@ -152,8 +142,8 @@ impl AgentSetup {
                 ConfigRecord::needed(self.record.as_ref(), self.text.as_deref(), after)
             }
             ConfigShape::Module => {
-                let is_new = self.text.is_none() && self.record.is_none();
-                (is_new && self.folder_of_file().is_dir()).then(|| ConfigRecord::of_folder(after))
+                let is_new = self.text.is_none() && self.record.is_none() && self.folder_of_file().is_dir();
+                is_new.then_some(ConfigRecord { before: None, after, had_folder: true })
             }
         }
     }
@@ -163,23 +153,23 @@ impl AgentSetup {
     }
 
     /// Plans to remove what [`install`](Self::install) adds, and nothing else.
-    pub fn uninstall(&self) -> Result<InstallPlan> {
+    fn uninstall(&self) -> Result<InstallPlan> {
         let mut plan = InstallPlan::default();
         let text = self.text.as_deref();
-        let record = self.record.as_ref();
         match self.agent.config.shape {
             // A file that cannot be read, and does not name Longhaul, needs no change.
-            ConfigShape::HookGroups | ConfigShape::CodexHooks
-                if !text.is_some_and(|text| text.contains(crate::PLUGIN)) => {}
+            ConfigShape::HookGroups | ConfigShape::CodexHooks if !text.is_some_and(|text| text.contains(PLUGIN)) => {}
             ConfigShape::HookGroups | ConfigShape::CodexHooks => {
-                edit(&mut plan, &self.path, text, Edit::RemoveAgent(self.record.clone()))?;
-                if record.is_some_and(|record| text.is_some_and(|text| record.was_empty(text))) {
+                plan.edit(&self.path, text, removal_of_hooks(self.record.clone()))?;
+                let was_empty =
+                    |record: &ConfigRecord| Some(record.after.as_str()) == text && record.before.as_deref() == Some("");
+                if self.record.as_ref().is_some_and(was_empty) {
                     plan.steps.push(InstallStep::CreateEmpty(self.path.clone()));
                 }
             }
             ConfigShape::Module => {
-                edit(&mut plan, &self.path, text, Edit::RemoveModule)?;
-                if !plan.steps.is_empty() && !record.is_some_and(ConfigRecord::had_folder) {
+                plan.edit(&self.path, text, Edit::removal("remove the module", |text| Ok(without_module(text))))?;
+                if !plan.steps.is_empty() && !self.record.as_ref().is_some_and(|record| record.had_folder) {
                     plan.steps.push(InstallStep::RemoveIfEmpty(self.folder_of_file().to_owned()));
                 }
             }
@@ -191,10 +181,19 @@ impl AgentSetup {
     }
 }
 
+/// Adds the hooks, and the MCP server if it belongs there, to the settings of an agent.
+pub(crate) fn addition_of_hooks(agent: &'static Agent, program: PathBuf) -> Edit {
+    Edit::new("add the hooks to", move |text| with_agent(text, agent, &program))
+}
+
+/// Removes them, and the file if it holds nothing else.
+pub(crate) fn removal_of_hooks(record: Option<ConfigRecord>) -> Edit {
+    Edit::removal("remove the hooks from", move |text| restored(text, record.as_ref()))
+}
+
 /// The module, with a placeholder for the program that it starts.
 const TEXT: &str = include_str!("agents/opencode.js");
 
-/// The placeholder.
 const PROGRAM: &str = "'longhaul' /* the program */";
 
 /// The comment by which a module that Longhaul has written is recognised.
@@ -216,12 +215,10 @@ pub(crate) fn without_module(text: &str) -> Option<String> {
     is_our_module(text).then(String::new)
 }
 
-/// Returns whether Longhaul has written a file.
 fn is_our_module(text: &str) -> bool {
     text.starts_with(MARK)
 }
 
-/// Returns the program that a module starts.
 fn program(text: &str) -> Option<PathBuf> {
     let value = text.lines().find_map(|line| line.strip_prefix("const LONGHAUL = "))?;
     serde_json::from_str::<String>(value).ok().map(PathBuf::from)
@@ -229,7 +226,7 @@ fn program(text: &str) -> Option<PathBuf> {
 
 /// A file before and after an installation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConfigRecord {
+pub(crate) struct ConfigRecord {
     /// Its text before; `None` if it did not exist.
     before: Option<String>,
     /// Its text after. If it is another one now, the record is not used.
@@ -239,7 +236,6 @@ pub struct ConfigRecord {
 }
 
 impl ConfigRecord {
-    /// Reads the record; `None` if there is no readable one.
     fn load(path: &Path) -> Option<Self> {
         serde_json::from_slice(&bounded_read::bytes(path, bounded_read::LARGE).ok()?).ok()
     }
@@ -259,32 +255,6 @@ impl ConfigRecord {
         let restored = without_agent(&after).ok().flatten().filter(|text| !text.is_empty());
         (restored != before).then_some(Self { before, after, had_folder: false })
     }
-
-    /// Returns the record of a file that did not exist, in a folder that did.
-    fn of_folder(after: String) -> Self {
-        Self { before: None, after, had_folder: true }
-    }
-
-    /// Returns whether the folder of the file existed before.
-    fn had_folder(&self) -> bool {
-        self.had_folder
-    }
-
-    /// Returns whether the file existed before the installation and was empty, and is now as the installation left it.
-    fn was_empty(&self, text: &str) -> bool {
-        self.after == text && self.before.as_deref() == Some("")
-    }
-
-    /// Returns the text before the installation, if the file is as the installation left it. An empty text means that it did
-    /// not exist.
-    fn original(&self, text: &str) -> Option<String> {
-        (self.after == text).then(|| self.before.clone().unwrap_or_default())
-    }
-
-    /// Returns the record as the text of its file.
-    pub(crate) fn to_text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
 }
 
 /// The member with the MCP servers.
@@ -299,7 +269,7 @@ pub(crate) fn with_agent(text: Option<&str>, agent: &Agent, program: &Path) -> C
     let word = word(&program);
     let group = |rule: &EventRule| {
         let command = format!("{word} hook {} {}", agent.option, rule.argument);
-        let timeout = agent.timeout.of_seconds(rule.seconds);
+        let timeout = agent.timeout_units * rule.seconds;
         let hook = match agent.config.shape {
             ConfigShape::CodexHooks => json!({ "type": "command", "command": command, "timeout": timeout }),
             ConfigShape::HookGroups | ConfigShape::Module => {
@@ -337,8 +307,9 @@ fn remove(text: &str) -> Change {
 
 /// Returns the settings as they were before the installation.
 pub(crate) fn restored(text: &str, record: Option<&ConfigRecord>) -> Change {
-    match record.and_then(|record| record.original(text)) {
-        Some(original) => Ok(Some(original)),
+    match record.filter(|record| record.after == text) {
+        // An empty text means that the file did not exist.
+        Some(record) => Ok(Some(record.before.clone().unwrap_or_default())),
         None => without_agent(text),
     }
 }
@@ -348,7 +319,7 @@ pub(crate) fn is_our_hook(command: &str) -> bool {
     let name = |program: &str| program.rsplit('/').next().map(str::to_owned);
     // A plugin of Codex starts the executable itself.
     let direct = || command.split_once(" codex ").and_then(|(program, _)| name(&unquoted(program)));
-    program_of(command).is_some_and(|program| name(&program).as_deref() == Some(crate::PLUGIN))
+    program_of(command).is_some_and(|program| name(&program).as_deref() == Some(PLUGIN))
         || direct().as_deref() == Some(HOOK_EXECUTABLE)
 }
 
@@ -364,32 +335,24 @@ fn unquoted(program: &str) -> String {
 
 /// Adds, replaces or removes Longhaul's MCP server. A server of that name that Longhaul has not added stays.
 fn change_server(text: Option<&str>, wanted: Option<&Value>) -> Change {
-    let mut settings = parse(text)?;
-    let had = settings.members.get(SERVERS)?.map(str::to_owned);
-    let mut servers = match &had {
-        Some(servers) => Object::parse(servers).ok_or_else(|| Refusal::Shape(SERVERS.to_owned()))?,
+    let text = text.unwrap_or_default();
+    let servers = match JsonFile::parse(text)?.members.get(SERVERS)? {
+        Some(servers) => Object::parse(servers).ok_or_else(|| Refusal::shape(SERVERS))?,
         None => Object::default(),
     };
-    let old: Option<Value> = servers.get(crate::PLUGIN)?.and_then(|old| serde_json::from_str(old).ok());
+    let old: Option<Value> = servers.get(PLUGIN)?.and_then(|old| serde_json::from_str(old).ok());
     if old.as_ref() == wanted || old.as_ref().is_some_and(|old| !is_our_server(old)) {
         return Ok(None);
     }
-    match wanted {
-        Some(server) => servers.set(crate::PLUGIN, settings.style.write(server, 2)),
-        None => servers.retain(|name, _| name != crate::PLUGIN),
-    }
-    if servers.is_empty() {
-        settings.members.retain(|name, _| name != SERVERS);
-    } else {
-        let servers = servers.write(&settings.style, 1);
-        settings.members.set(SERVERS, servers);
-    }
-    Ok(Some(settings.write()))
+    Ok(match wanted {
+        Some(server) => json_text::set(text, &[SERVERS, PLUGIN], server),
+        None => json_text::remove(text, &[SERVERS, PLUGIN]),
+    })
 }
 
 fn is_our_server(server: &Value) -> bool {
     let program = server["command"].as_str().and_then(|command| command.rsplit('/').next());
-    program == Some(crate::PLUGIN) && server["args"] == json!(["mcp"])
+    program == Some(PLUGIN) && server["args"] == json!(["mcp"])
 }
 
 /// Returns a path quoted for a shell, if that is necessary.
@@ -398,23 +361,18 @@ fn word(path: &str) -> String {
     if path.chars().all(is_plain) { path.to_owned() } else { shell_single_quote(path) }
 }
 
-/// What an agent's file has of Longhaul.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Registered {
-    /// Nothing.
     Nothing,
     /// Its hooks, but the file is not JSON: the agent does not read it.
     Unreadable,
-    /// Its hooks.
     Hooks(RegisteredHooks),
 }
 
 /// Longhaul's hooks in the file of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RegisteredHooks {
-    /// The events.
     pub(crate) events: Vec<String>,
-    /// The programs that are started.
     pub(crate) programs: BTreeSet<PathBuf>,
     /// Whether the MCP server is registered, and not excluded.
     pub(crate) has_server: bool,
@@ -424,7 +382,6 @@ pub(crate) struct RegisteredHooks {
     pub(crate) is_disabled: bool,
 }
 
-/// Returns what a file has of Longhaul.
 pub(crate) fn registered(agent: &Agent, text: &str) -> Registered {
     match agent.config.shape {
         ConfigShape::HookGroups | ConfigShape::CodexHooks => in_settings(text),

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use longhaul_inject::TerminalCommand;
 use longhaul_runtime::{bounded_read, is_executable, run_program_bounded};
-use longhaul_universal_bundle::{Location, Machine, PACKED, choose};
+use longhaul_universal_bundle::{Location, PACKED, choose, machine_named};
 use serde_json::{Value, json};
 
 use crate::{Error, MARKETPLACE, PLUGIN, Result};
@@ -19,9 +19,7 @@ use crate::{Error, MARKETPLACE, PLUGIN, Result};
 /// A bundle with the layout of a plugin: `bin/`, `hooks/`, `.claude-plugin/` and the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
-    /// Its folder.
     pub folder: PathBuf,
-    /// Its version.
     pub version: String,
     /// The version and a hash of all files: two builds of one version have different ids.
     pub id: String,
@@ -68,19 +66,18 @@ impl Bundle {
     ///
     /// Of a universal bundle, only the executables for this machine are copied, in place of the launchers.
     pub fn copy(&self, to: &Path) -> Result<()> {
-        let failed = |source| Error::Write { path: to.to_owned(), source };
         let staging = to.with_file_name(format!(".{}.tmp", std::process::id()));
         // A process with the same id may have been killed here.
         let _ = fs::remove_dir_all(&staging);
         let copied = copy_tree(&self.folder, &staging.join(PLUGIN)).and_then(|()| {
             let about = staging.join(".claude-plugin");
             create_dir(&about)?;
-            write(&about.join("marketplace.json"), self.marketplace().as_bytes(), Kind::Plain)?;
+            write(&about.join("marketplace.json"), self.marketplace().as_bytes(), PLAIN)?;
             // Another process may have copied the same files at the same time.
             fs::rename(&staging, to).or_else(|error| if to.exists() { Ok(()) } else { Err(error) })
         });
         let _ = fs::remove_dir_all(&staging);
-        copied.map_err(failed)
+        copied.map_err(Error::writing(to))
     }
 }
 
@@ -127,7 +124,6 @@ fn digest(folder: &Path) -> io::Result<u64> {
     Ok(hasher.finish())
 }
 
-/// A file that is installed.
 struct InstalledFile {
     /// Its path in the installed bundle.
     name: PathBuf,
@@ -136,7 +132,6 @@ struct InstalledFile {
 }
 
 impl InstalledFile {
-    /// Returns the content of the installed file.
     fn content(&self) -> io::Result<Vec<u8>> {
         if self.source.extension().is_none_or(|end| end != PACKED) {
             return read(&self.source);
@@ -169,7 +164,7 @@ fn installed(folder: &Path) -> io::Result<Vec<InstalledFile>> {
             found.push(InstalledFile { name, source });
         }
     }
-    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
 }
 
@@ -178,7 +173,7 @@ fn native_target(bin: &Path) -> io::Result<Option<String>> {
     let entries = fs::read_dir(bin)?.map(|entry| Ok(entry?.file_name().into_string().unwrap_or_default()));
     let names = entries.collect::<io::Result<Vec<String>>>()?;
     let chosen = choose(names.iter().map(String::as_str));
-    let machine = Machine::named(std::env::consts::OS, std::env::consts::ARCH);
+    let machine = machine_named(std::env::consts::OS, std::env::consts::ARCH);
     match chosen.iter().find(|(of, _)| Some(*of) == machine) {
         Some((_, target)) => Ok(Some((*target).to_owned())),
         None if chosen.is_empty() => Ok(None),
@@ -202,8 +197,8 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
         let to = to.join(&file.name);
         create_dir(to.parent().unwrap_or(&to))?;
         let is_packed = file.source.extension().is_some_and(|end| end == PACKED);
-        let kind = if is_packed || is_executable(&file.source) { Kind::Executable } else { Kind::Plain };
-        write(&to, &file.content()?, kind)?;
+        let mode = if is_packed || is_executable(&file.source) { EXECUTABLE } else { PLAIN };
+        write(&to, &file.content()?, mode)?;
     }
     Ok(())
 }
@@ -217,14 +212,9 @@ const MAX_FILE: u64 = 1 << 30;
 /// The permission bits that group and others must not have.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Whether a file is executable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// It can be started.
-    Executable,
-    /// It is only read.
-    Plain,
-}
+/// The permissions of installed files.
+const EXECUTABLE: u32 = 0o755;
+pub(crate) const PLAIN: u32 = 0o644;
 
 /// Creates a folder and its missing parents. Other users can read them but not write to them.
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
@@ -232,21 +222,20 @@ pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Creates a folder like [`create_dir`]. If it exists and other users can write to it, that permission is removed.
-pub(crate) fn create_own_dir(path: &Path) -> io::Result<()> {
-    create_dir(path)?;
-    let mode = path.metadata()?.permissions().mode();
-    if mode & OTHERS_WRITE == 0 {
-        return Ok(());
-    }
-    fs::set_permissions(path, Permissions::from_mode(mode & 0o7777 & !OTHERS_WRITE))
+pub(crate) fn create_own_dir(path: &Path) -> Result<()> {
+    let restrict = || {
+        create_dir(path)?;
+        let mode = path.metadata()?.permissions().mode();
+        if mode & OTHERS_WRITE == 0 {
+            return Ok(());
+        }
+        fs::set_permissions(path, Permissions::from_mode(mode & 0o7777 & !OTHERS_WRITE))
+    };
+    restrict().map_err(Error::writing(path))
 }
 
 /// Writes a new file, replacing an existing one.
-pub(crate) fn write(path: &Path, bytes: &[u8], kind: Kind) -> io::Result<()> {
-    let mode = match kind {
-        Kind::Executable => 0o755,
-        Kind::Plain => 0o644,
-    };
+pub(crate) fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
@@ -254,7 +243,6 @@ pub(crate) fn write(path: &Path, bytes: &[u8], kind: Kind) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?.write_all(bytes)
 }
 
-/// Returns the content of a bundle's file.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+fn read(path: &Path) -> io::Result<Vec<u8>> {
     bounded_read::bytes(path, MAX_FILE)
 }

@@ -16,7 +16,6 @@ pub(crate) const KEYBINDINGS_SINCE: Version = Version([2, 1, 18]);
 /// The first version of Claude Code that runs a plugin's module, such as the bridge.
 pub(crate) const BRIDGE_SINCE: Version = Version([2, 1, 287]);
 
-/// The arguments that list the installed plugins.
 const PLUGINS: &[&str] = &["plugin", "list", "--json"];
 
 /// The folder in which `claude` is run. In the current folder it would read the settings of a project that the user may
@@ -49,11 +48,9 @@ impl fmt::Display for Version {
 pub struct Plugin {
     /// `name@marketplace`.
     pub id: String,
-    /// Its version.
     pub version: String,
     /// `user`, `project`, `local` or `managed`.
     pub scope: String,
-    /// Whether its hooks run.
     pub enabled: bool,
     /// The project that it is installed for, if its scope is `project` or `local`.
     pub project_path: Option<PathBuf>,
@@ -61,7 +58,6 @@ pub struct Plugin {
     pub install_path: Option<PathBuf>,
     /// The folder that it is read from instead, if its marketplace is a folder.
     pub read_from_folder: Option<PathBuf>,
-    /// What is wrong with it.
     pub errors: Vec<String>,
 }
 
@@ -71,12 +67,10 @@ impl Plugin {
         self.id.split_once('@').is_some_and(|(_, marketplace)| marketplace == MARKETPLACE)
     }
 
-    /// Returns its name, without the marketplace.
     pub fn name(&self) -> &str {
         self.id.split('@').next().unwrap_or(&self.id)
     }
 
-    /// Returns where its files are read from.
     pub fn folder(&self) -> Option<&Path> {
         self.read_from_folder.as_deref().or(self.install_path.as_deref())
     }
@@ -86,13 +80,10 @@ impl Plugin {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub struct Marketplace {
-    /// Its name.
     pub name: String,
-    /// Its folder, if it is a local one.
     pub path: Option<PathBuf>,
 }
 
-/// Returns the plugins that Claude Code has installed.
 pub(crate) fn plugins(client: &Path) -> Result<Vec<Plugin>> {
     list(client, PLUGINS, waiting_times::CLAUDE_PLUGIN)
 }
@@ -119,7 +110,6 @@ pub(crate) fn version_within(client: &Path, limit: Duration) -> Option<String> {
     start(client, Path::new(ROOT), &["--version"], limit).ok().map(|printed| printed.trim().to_owned())
 }
 
-/// Runs `claude` in the folder `dir` and waits until it has ended.
 pub(crate) fn run(client: &Path, dir: &Path, arguments: &[&str]) -> Result<()> {
     start(client, dir, arguments, waiting_times::CLAUDE_PLUGIN)
         .map(drop)

@@ -10,9 +10,10 @@ use longhaul_core::Env;
 use longhaul_inject::TerminalCommand;
 use longhaul_runtime::{Shell, run_program_in, shared_file, waiting_times};
 
+use crate::agents::{addition_of_hooks, removal_of_hooks};
 use crate::claude_command::ROOT;
 use crate::current_state::{LINK, stable_path};
-use crate::install::{InstallPlan, edit};
+use crate::install::InstallPlan;
 use crate::settings::{Change, Refusal};
 use crate::step::{Edit, InstallStep};
 use crate::{Error, Result};
@@ -21,21 +22,14 @@ use crate::{Error, Result};
 const AS_PLUGIN: &str = "\"longhaul@";
 
 /// What is installed for Codex now.
-#[derive(Debug, Clone)]
 pub(crate) struct Codex {
     agent: &'static Agent,
-    /// Its hooks.json.
     hooks: FileText,
-    /// Its config.toml.
     config: FileText,
-    /// Its executable.
     program: Option<PathBuf>,
-    /// The skill.
     skill: FileText,
     /// `longhaul` on the path.
     link: PathBuf,
-    /// Whether Longhaul is also installed as a plugin of Codex.
-    has_plugin: bool,
 }
 
 impl Codex {
@@ -46,50 +40,48 @@ impl Codex {
         if !folder.is_dir() {
             return Err(Error::NoCodex { folder });
         }
-        let config = FileText::read(folder.join("config.toml"))?;
         Ok(Self {
             agent,
             hooks: FileText::read(folder.join(agent.config.file))?,
             skill: FileText::read(home.join(PATH))?,
             link: home.join(LINK),
-            has_plugin: config.text.as_deref().is_some_and(|text| text.contains(AS_PLUGIN)),
             program: shell.find(agent.program).into_iter().next(),
-            config,
+            config: FileText::read(folder.join("config.toml"))?,
         })
     }
 
-    /// Plans to switch on the feature `name`, which runs hooks.
-    pub(crate) fn enable_hooks(&self, name: &'static str, plan: &mut InstallPlan) -> Result<()> {
-        let enable = ["features", "enable", name].map(str::to_owned);
-        self.register(plan, &enable, Edit::EnableCodexHooks(name))
+    /// Returns the feature that runs hooks and the plan that switches it on, if it is off.
+    pub(crate) fn enable_hooks(&self) -> Option<(&'static str, InstallPlan)> {
+        let name = switched_off(self.program.as_deref(), self.config.text.as_deref())?;
+        let mut plan = InstallPlan::default();
+        let edit = Edit::new("switch on the hooks in", |text| with_feature(text, name));
+        self.register(&mut plan, &["features", "enable", name].map(str::to_owned), edit);
+        Some((name, plan))
     }
 
-    /// Returns the feature that runs hooks, if it is switched off.
-    pub(crate) fn hooks_switched_off(&self) -> Option<&'static str> {
-        switched_off(self.program.as_deref(), self.config.text.as_deref())
-    }
-
-    /// Plans to add the hooks, the MCP server and the skill. The hooks and the server start `exe`, by a path that stays the same after an update if there
-    /// is one.
+    /// Plans to add the hooks, the MCP server and the skill. The hooks and the server start `exe`, by a path that stays the
+    /// same after an update if there is one.
     pub(crate) fn install(&self, env: &Env, exe: &Path) -> Result<InstallPlan> {
         let mut plan = InstallPlan::default();
         let program = stable_path(env, exe);
-        self.hooks.edit(&mut plan, Edit::AddAgent(self.agent, program.clone()))?;
+        self.hooks.edit(&mut plan, addition_of_hooks(self.agent, program.clone()))?;
         if !plan.steps.is_empty() {
             let trust =
                 "Codex only runs hooks that you trust: start codex and answer its question, or type /hooks there.";
             plan.notes.push(trust.to_owned());
         }
         let add = ["mcp", "add", SERVER, "--", &program.to_string_lossy(), "mcp"].map(str::to_owned);
-        self.register(&mut plan, &add, Edit::AddCodexMcp(program.clone()))?;
-        self.skill.edit(&mut plan, Edit::AddSkill)?;
+        let server = program.clone();
+        let edit = Edit::new("add the MCP server to", move |text| with_server(text, &server));
+        self.register(&mut plan, &add, edit);
+        self.skill.edit(&mut plan, Edit::new("write the skill to", with_skill))?;
         if program != self.link {
             plan.notes.push(format!(
                 "The hooks start {}. If that file moves, run this command again; Codex then asks again.",
                 program.display()
             ));
         }
-        if self.has_plugin {
+        if self.config.text.as_deref().is_some_and(|text| text.contains(AS_PLUGIN)) {
             let twice = "Codex also has longhaul as a plugin: remove one of the two, or every event is handled twice.";
             plan.notes.push(twice.to_owned());
         }
@@ -101,12 +93,12 @@ impl Codex {
         let mut plan = InstallPlan::default();
         // A file that cannot be read, and does not name Longhaul, needs no change.
         if self.hooks.text.as_deref().is_some_and(|text| text.contains(crate::PLUGIN)) {
-            self.hooks.edit(&mut plan, Edit::RemoveAgent(None))?;
+            self.hooks.edit(&mut plan, removal_of_hooks(None))?;
         }
-        let remove = ["mcp", "remove", SERVER].map(str::to_owned);
-        self.register(&mut plan, &remove, Edit::RemoveCodexMcp)?;
+        let edit = Edit::removal("remove the MCP server from", |text| Ok(without_server(text)));
+        self.register(&mut plan, &["mcp", "remove", SERVER].map(str::to_owned), edit);
         let before = plan.steps.len();
-        self.skill.edit(&mut plan, Edit::RemoveSkill)?;
+        self.skill.edit(&mut plan, Edit::removal("remove the skill", |text| Ok(without_skill(text))))?;
         if plan.steps.len() > before {
             let folders = self.skill.path.ancestors().skip(1).take(3);
             plan.steps.extend(folders.map(|folder| InstallStep::RemoveIfEmpty(folder.to_owned())));
@@ -115,24 +107,23 @@ impl Codex {
     }
 
     /// Plans a change of config.toml, made by Codex's own command if there is one.
-    fn register(&self, plan: &mut InstallPlan, arguments: &[String], change: Edit) -> Result<()> {
-        let mut planned = InstallPlan::default();
-        if let Err(Error::Refused { path, refusal }) = self.config.edit(&mut planned, change) {
-            let command = arguments.join(" ");
-            plan.notes.push(format!("{} {refusal}; or run `codex {command}`. The rest is done.", path.display()));
-        }
-        plan.steps.extend(planned.steps.into_iter().map(|step| match (step, &self.program) {
-            (InstallStep::Edit(file, edit), Some(program)) => {
-                InstallStep::Codex { program: program.clone(), arguments: arguments.to_vec(), file, edit }
+    fn register(&self, plan: &mut InstallPlan, arguments: &[String], change: Edit) {
+        let (file, arguments) = (self.config.path.clone(), arguments.to_vec());
+        match (change.apply(self.config.text.as_deref()), &self.program) {
+            (Err(refusal), _) => plan.notes.push(format!(
+                "{} {refusal}; or run `codex {}`. The rest is done.",
+                file.display(),
+                arguments.join(" ")
+            )),
+            (Ok(None), _) => {}
+            (Ok(Some(_)), Some(program)) => {
+                plan.steps.push(InstallStep::Codex { program: program.clone(), arguments, file, edit: change });
             }
-            (step, _) => step,
-        }));
-        Ok(())
+            (Ok(Some(_)), None) => plan.steps.push(InstallStep::Edit(file, change)),
+        }
     }
 }
 
-/// A file and its current content.
-#[derive(Debug, Clone)]
 struct FileText {
     path: PathBuf,
     text: Option<String>,
@@ -144,7 +135,7 @@ impl FileText {
     }
 
     fn edit(&self, plan: &mut InstallPlan, change: Edit) -> Result<()> {
-        edit(plan, &self.path, self.text.as_deref(), change)
+        plan.edit(&self.path, self.text.as_deref(), change)
     }
 }
 
@@ -190,7 +181,7 @@ pub(crate) fn with_feature(text: Option<&str>, name: &str) -> Change {
         return Ok(None);
     }
     if lines(text).any(|(_, table, key, _)| table.is_empty() && key == TABLE) {
-        return Err(Refusal::Shape(TABLE.to_owned()));
+        return Err(Refusal::shape(TABLE));
     }
     let line = format!("{name} = true\n");
     let header = text.split_inclusive('\n').scan(0, |at, line| {
@@ -244,7 +235,6 @@ fn table_name(line: &str) -> Option<String> {
     Some(name.split(']').next().unwrap_or_default().replace(['"', '\'', ' ', '['], ""))
 }
 
-/// The name of the server.
 const SERVER: &str = "longhaul";
 
 /// The table of the server.
@@ -255,7 +245,7 @@ const SERVERS: &str = "mcp_servers";
 
 /// Returns whether config.toml has a server of this name.
 pub(crate) fn is_registered(text: &str) -> bool {
-    block(text).is_some() || matches!(other_form(text), Some(OtherForm::WithServer))
+    block(text).is_some() || in_other_form(text) == Some(true)
 }
 
 /// Returns config.toml with the server; `None` if there is one of this name.
@@ -276,9 +266,9 @@ pub(crate) fn with_server(text: Option<&str>, program: &Path) -> Change {
         });
         return Ok(Some(format!("{}{}{}", &text[..block.start], renewed.collect::<String>(), &text[block.end..])));
     }
-    match other_form(text) {
-        Some(OtherForm::WithServer) => return Ok(None),
-        Some(OtherForm::WithoutServer) => return Err(Refusal::Shape(SERVERS.to_owned())),
+    match in_other_form(text) {
+        Some(true) => return Ok(None),
+        Some(false) => return Err(Refusal::shape(SERVERS)),
         None => {}
     }
     let table = format!("{HEADER}\n{command}\nargs = [\"mcp\"]");
@@ -334,16 +324,9 @@ fn is_ours(table: &str) -> bool {
     program.and_then(|program| program.rsplit('/').next()) == Some(crate::PLUGIN)
 }
 
-/// A list of servers that is not made of tables.
-enum OtherForm {
-    /// It has Longhaul's server.
-    WithServer,
-    /// It does not, and a table cannot be added to it.
-    WithoutServer,
-}
-
-/// Returns how the servers are listed, if that is inline or with dotted keys.
-fn other_form(text: &str) -> Option<OtherForm> {
+/// Returns whether servers that are listed inline or with dotted keys have Longhaul's; `None` if none are listed so that a
+/// table could not be added.
+fn in_other_form(text: &str) -> Option<bool> {
     let mut table = "";
     text.lines().map(str::trim).find_map(|line| {
         if line.starts_with('[') {
@@ -355,18 +338,13 @@ fn other_form(text: &str) -> Option<OtherForm> {
             _ => table.starts_with("[mcp_servers]") && (key.starts_with("longhaul=") || key.starts_with("longhaul.")),
         };
         let is_inline = table.is_empty() && key.starts_with("mcp_servers=");
-        match (is_named || (is_inline && key.contains("longhaul=")), is_inline) {
-            (true, _) => Some(OtherForm::WithServer),
-            (false, true) => Some(OtherForm::WithoutServer),
-            (false, false) => None,
-        }
+        (is_named || is_inline).then(|| is_named || key.contains("longhaul="))
     })
 }
 
-/// Its path below `$HOME`.
+/// The path of the skill below `$HOME`.
 const PATH: &str = ".agents/skills/longhaul-memory/SKILL.md";
 
-/// The text of the skill.
 const TEXT: &str = include_str!("../../../plugin/skills/memory/SKILL.md");
 
 /// What the skill also covers in Codex, where it is the only one.
@@ -408,40 +386,4 @@ pub(crate) fn without_skill(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        let changed = with_feature(Some(text), "hooks").unwrap().unwrap();
-        assert_eq!(changed, expected);
-        assert_eq!(with_feature(Some(&changed), "hooks"), Ok(None), "it is on now");
-    }
-
-    #[test]
-    fn the_feature_is_switched_on_and_every_other_byte_stays() {
-        check("", "[features]\nhooks = true\n");
-        check("# mine\nmodel = \"x\"", "# mine\nmodel = \"x\"\n\n[features]\nhooks = true\n");
-        check("[features]\nhooks  =  false # no\nweb = false\n", "[features]\nhooks  =  true # no\nweb = false\n");
-        check(
-            "[features] # all\nweb = false\n[tui]\nhooks = false\n",
-            "[features] # all\nhooks = true\nweb = false\n[tui]\nhooks = false\n",
-        );
-        check("features.hooks = false\n[a]\n", "features.hooks = true\n[a]\n");
-        check("[features]", "[features]\nhooks = true\n");
-        assert_eq!(with_feature(Some("[features]\nhooks = true"), "hooks"), Ok(None));
-        assert_eq!(
-            with_feature(Some("features = { hooks = false }"), "hooks"),
-            Err(Refusal::Shape("features".to_owned()))
-        );
-    }
-
-    #[test]
-    fn off_is_what_codex_says_or_else_what_its_configuration_says() {
-        assert_eq!(value_in_list("hooks   stable   false\nweb x true\n", "hooks"), Some(false));
-        assert_eq!(value_in_list("web x true\n", "hooks"), None);
-        assert_eq!(switched_off(None, Some("[features]\ncodex_hooks = false\n")), Some("codex_hooks"));
-        assert_eq!(switched_off(None, Some("[features]\n# hooks = false\nhooks = true\n")), None);
-        assert_eq!(switched_off(None, None), None);
-    }
-}
+mod tests;

@@ -7,19 +7,16 @@ use std::path::{Path, PathBuf};
 
 use longhaul_core::Env;
 use longhaul_runtime::tmux::Server;
-use longhaul_runtime::{
-    Home, Shell, bounded_read, install_record, running_clients, shared_file, waiting_times, worker,
-};
+use longhaul_runtime::{Home, Shell, bounded_read, install_record, running_clients, shared_file, worker};
 use serde::{Deserialize, Serialize};
 
-use crate::bundle::{self, Kind};
+use crate::bundle;
 use crate::claude_command::{self, Marketplace, Plugin};
-use crate::{Error, ID, PLUGIN, Result, tmux};
+use crate::{Error, Result, tmux};
 
 /// What is at the path of the `longhaul` link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Link {
-    /// Nothing.
     Missing,
     /// A link into the folder of installed versions, or one whose target does not exist.
     Ours(PathBuf),
@@ -39,9 +36,7 @@ pub enum TmuxServer {
 }
 
 /// What is installed now.
-#[derive(Debug, Clone)]
 pub struct CurrentState {
-    /// The paths of the installation.
     pub paths: InstallPaths,
     /// The manifest of the last installation.
     pub manifest: Option<Manifest>,
@@ -53,46 +48,27 @@ pub struct CurrentState {
     pub plugins: Vec<Plugin>,
     /// Longhaul's marketplace, as Claude Code knows it.
     pub marketplace: Option<Marketplace>,
-    /// The link by which `longhaul` is on the path.
     pub link: Link,
     /// The text of settings.json, if it exists.
     pub settings: Option<String>,
     /// The text of keybindings.json, if it exists; `Err` holds the reason why it cannot be changed.
     pub keybindings: std::result::Result<Option<String>, String>,
-    /// The backup of keybindings.json from before the installation, if there is one.
-    pub keybindings_before: Option<String>,
-    /// The text of the configuration file, if it exists; `Err` holds the reason why it cannot be changed.
+    /// The text of the configuration file, in the same way.
     pub config: std::result::Result<Option<String>, String>,
     /// The tmux.conf files that exist, with their texts.
     pub tmux_confs: Vec<(PathBuf, String)>,
-    /// Whether tmux is installed.
     pub has_tmux: bool,
-    /// The tmux server in which this process runs.
     pub tmux_server: TmuxServer,
     /// The ids of the installed versions.
     pub versions: Vec<String>,
     /// How many Claude Code processes run. They may use any of the versions.
     pub running_clients: usize,
-    /// Whether the worker runs.
     pub worker_runs: bool,
-    /// Copies of the plugin that Claude Code has made and marked as unused.
-    pub orphans: Vec<PathBuf>,
-    /// Parent folders of the installation that do not exist yet, outermost first.
-    pub missing_dirs: Vec<PathBuf>,
-    /// Files of installations outside their own folder: copies in Claude Code's folder, and backups of changed files.
-    pub leftovers: Vec<PathBuf>,
-    /// Whether the folder of installed versions exists.
-    pub has_lib: bool,
     /// Whether the folder of the link is on the `PATH`.
     pub has_link_on_path: bool,
-    /// The files of the user's data; `None` if there is none.
-    pub data: Option<Vec<PathBuf>>,
-    /// The schema of the database, if it can be read.
-    pub schema: Option<longhaul_store::Schema>,
 }
 
 impl CurrentState {
-    /// Reads the current state.
     pub fn read(env: &Env, shell: &Shell) -> Result<Self> {
         let paths = InstallPaths::of(env, shell)?;
         let asked = shell.client().map(|client| {
@@ -110,7 +86,8 @@ impl CurrentState {
             let bytes = bounded_read::bytes(path, bounded_read::LARGE).ok()?;
             Some((path.clone(), String::from_utf8_lossy(&bytes).into_owned()))
         };
-        let tmux_confs = paths.tmux_confs.iter().filter_map(text).collect();
+        let dir = paths.link.parent();
+        let mut on_path = shell.path.iter().flat_map(std::env::split_paths);
         Ok(Self {
             manifest: Manifest::load(&paths.manifest()),
             plugins,
@@ -121,20 +98,13 @@ impl CurrentState {
             settings: shared_file::read(&paths.settings)?,
             keybindings: changeable(&paths.keybindings),
             config: changeable(&paths.config),
-            keybindings_before: shared_file::read(&backup_of(&paths.keybindings)).ok().flatten(),
-            tmux_confs,
+            tmux_confs: paths.tmux_confs.iter().filter_map(text).collect(),
             has_tmux: !shell.find("tmux").is_empty(),
             tmux_server: tmux_server(env),
             versions: names(&paths.versions()),
             running_clients: running_clients(env).len(),
             worker_runs: worker::running(&paths.data).is_some(),
-            orphans: orphans(&paths.cache()),
-            missing_dirs: missing_dirs(&paths),
-            leftovers: leftovers(&paths),
-            has_lib: paths.lib.exists(),
-            has_link_on_path: has_link_on_path(&paths, shell),
-            data: paths.data.dir().exists().then(|| paths.data.contents()),
-            schema: longhaul_store::schema_of(&paths.data.database(), waiting_times::DATABASE_FOR_DOCTOR),
+            has_link_on_path: on_path.any(|on_path| Some(on_path.as_path()) == dir),
             paths,
         })
     }
@@ -165,13 +135,6 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the copies of the plugin that Claude Code has marked as orphaned.
-fn orphans(cache: &Path) -> Vec<PathBuf> {
-    let copies = cache.join(PLUGIN);
-    let versions = names(&copies).into_iter().map(|version| copies.join(version));
-    versions.filter(|copy| copy.join(".orphaned_at").exists()).collect()
-}
-
 /// Reads keybindings.json or the configuration. If it cannot be changed, it is left alone: everything works without it.
 fn changeable(path: &Path) -> std::result::Result<Option<String>, String> {
     if path.symlink_metadata().is_ok() && !path.exists() {
@@ -183,47 +146,13 @@ fn changeable(path: &Path) -> std::result::Result<Option<String>, String> {
     shared_file::read(path).map_err(|error| error.chain())
 }
 
-/// Returns the path of the backup of a file. If the file is a link, the backup is beside its target.
-fn backup_of(path: &Path) -> PathBuf {
-    shared_file::backup_of(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
-}
-
-fn missing_dirs(paths: &InstallPaths) -> Vec<PathBuf> {
-    let above = |path: &Path| path.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>();
-    let mut dirs = [above(&paths.lib), above(&paths.link), above(paths.data.dir()), above(&paths.keybindings)].concat();
-    dirs.retain(|dir| dir.starts_with(&paths.home) && !dir.exists());
-    dirs.sort();
-    dirs.dedup();
-    dirs
-}
-
-fn leftovers(paths: &InstallPaths) -> Vec<PathBuf> {
-    let changed = paths.tmux_confs.iter().chain([&paths.settings, &paths.keybindings]);
-    let data = paths.client_dir.join("plugins/data").join(ID.replace('@', "-"));
-    let all = changed.map(|path| backup_of(path)).chain([paths.cache(), data]).chain(server_logs(paths));
-    all.filter(|path| path.exists()).collect()
-}
-
-fn has_link_on_path(paths: &InstallPaths, shell: &Shell) -> bool {
-    let dir = paths.link.parent();
-    shell.path.iter().flat_map(std::env::split_paths).any(|on_path| Some(on_path.as_path()) == dir)
-}
-
-/// Returns Claude Code's logs of Longhaul's MCP server: a folder for each project.
-fn server_logs(paths: &InstallPaths) -> Vec<PathBuf> {
-    let caches = [".cache", "Library/Caches"].map(|cache| paths.home.join(cache).join("claude-cli-nodejs"));
-    let projects = caches.iter().flat_map(|cache| names(cache).into_iter().map(|name| cache.join(name)));
-    projects.map(|project| project.join(format!("mcp-logs-plugin-{PLUGIN}-{PLUGIN}"))).collect()
-}
-
 /// How the hooks are registered in Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InstallMode {
-    /// As a plugin.
     #[default]
     Plugin,
-    /// As hooks in settings.json.
+    /// In settings.json.
     Hooks,
 }
 
@@ -231,7 +160,6 @@ pub enum InstallMode {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Manifest {
-    /// The version.
     pub version: String,
     /// The id of the bundle that the links point to.
     pub id: String,
@@ -257,29 +185,23 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Reads the file, or returns `None` if it cannot be read.
     pub fn load(path: &Path) -> Option<Self> {
         serde_json::from_slice(&bounded_read::bytes(path, bounded_read::LARGE).ok()?).ok()
     }
 
-    /// Writes the file.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let failed = |source| Error::Write { path: path.to_owned(), source };
-        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
         let temporary = path.with_extension("tmp");
-        let text = text + "\n";
-        let written = bundle::write(&temporary, text.as_bytes(), Kind::Plain);
-        written.and_then(|()| fs::rename(&temporary, path)).map_err(failed)
+        let written = bundle::write(&temporary, text.as_bytes(), bundle::PLAIN);
+        written.and_then(|()| fs::rename(&temporary, path)).map_err(Error::writing(path))
     }
 }
 
 /// `longhaul` on the path, below `$HOME`.
 pub(crate) const LINK: &str = ".local/bin/longhaul";
 
-/// The paths of an installation.
 #[derive(Debug, Clone)]
 pub struct InstallPaths {
-    /// `$HOME`.
     pub home: PathBuf,
     /// The folder of the installed versions. It is not in `LONGHAUL_HOME`, which holds the user's data.
     pub lib: PathBuf,
@@ -295,12 +217,10 @@ pub struct InstallPaths {
     pub tmux_confs: [PathBuf; 2],
     /// `LONGHAUL_HOME`.
     pub data: Home,
-    /// The configuration file.
     pub config: PathBuf,
 }
 
 impl InstallPaths {
-    /// Returns the paths of this user.
     pub fn of(env: &Env, shell: &Shell) -> Result<Self> {
         let home = env.home_dir.clone().filter(|home| home.is_absolute()).ok_or(Error::NoHome)?;
         let client_dir = env.client_dir.clone().ok_or(Error::NoHome)?;
@@ -318,7 +238,6 @@ impl InstallPaths {
         })
     }
 
-    /// Returns the folder of the versions that are installed.
     pub fn versions(&self) -> PathBuf {
         self.lib.join("versions")
     }

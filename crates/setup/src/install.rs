@@ -1,38 +1,45 @@
-//! Plans an installation. Pure: a function from the current state to a list of steps.
+//! Plans an installation: which steps lead there from the current state.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use longhaul_core::config::NotifyWay;
-use longhaul_store::Schema;
+use longhaul_runtime::waiting_times;
+use longhaul_store::{SCHEMA, Schema, schema_of};
 
 use crate::bundle::Bundle;
-use crate::current_state::{CurrentState, InstallMode, Link, Manifest, TmuxServer};
+use crate::current_state::{CurrentState, InstallMode, InstallPaths, Link, Manifest, TmuxServer, names};
 use crate::settings::{self, NotifyChoice};
 use crate::step::{Edit, InstallStep};
 use crate::{Error, ID, MARKETPLACE, PLUGIN, PROGRAM, Result, keybindings, tmux};
 
-/// What the user has chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Choices {
-    /// How the hooks are registered in Claude Code.
     pub mode: InstallMode,
-    /// Whether tmux shows the sessions.
     pub tmux: bool,
     /// Whether Claude Code shows Longhaul's status line.
     pub status_line: bool,
     /// Whether the chord that submits typed text is bound.
     pub keybinding: bool,
-    /// Whether and how the user is notified.
     pub notify: NotifyChoice,
 }
 
-/// The steps of an installation or uninstallation, with messages for the user.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The steps of an installation or uninstallation, in their order, with messages for the user.
+#[derive(Default)]
 pub struct InstallPlan {
-    /// The steps, in the order in which they are done.
     pub steps: Vec<InstallStep>,
-    /// Messages for the user.
     pub notes: Vec<String>,
+}
+
+impl InstallPlan {
+    /// Plans a change of a file, if it changes anything. A change that would be refused is an error now, before any step is
+    /// done.
+    pub(crate) fn edit(&mut self, path: &Path, text: Option<&str>, edit: Edit) -> Result<()> {
+        let refused = |refusal| Error::Refused { path: path.to_owned(), refusal };
+        if edit.apply(text).map_err(refused)?.is_some() {
+            self.steps.push(InstallStep::Edit(path.to_owned(), edit));
+        }
+        Ok(())
+    }
 }
 
 /// Returns whether the line in tmux.conf can be offered: tmux is installed, and no file sets it up yet.
@@ -88,7 +95,8 @@ pub fn plan(state: &CurrentState, bundle: &Bundle, choices: Choices, now: u64) -
         bind_chords(state, &mut plan);
     }
     if let (NotifyChoice::By(way), Ok(text)) = (choices.notify, &state.config) {
-        edit(&mut plan, &state.paths.config, text.as_deref(), Edit::AddNotifications(way))?;
+        let add = Edit::new("enable notifications in", move |text| settings::with_notifications(text, way));
+        plan.edit(&state.paths.config, text.as_deref(), add)?;
     }
     let wants_server = state.tmux_server == TmuxServer::Plain && choices.tmux;
     if is_on_path && (wants_server || (state.tmux_server == TmuxServer::SetUp && is_new)) {
@@ -106,21 +114,21 @@ pub fn plan(state: &CurrentState, bundle: &Bundle, choices: Choices, now: u64) -
 fn edit_users_files(state: &CurrentState, choices: Choices, plan: &mut InstallPlan) -> Result<()> {
     let paths = &state.paths;
     if choices.status_line {
-        edit(plan, &paths.settings, state.settings.as_deref(), Edit::AddStatusLine(PROGRAM))?;
+        let add = Edit::new("add the status line to", |text| settings::with_status_line(text, PROGRAM));
+        plan.edit(&paths.settings, state.settings.as_deref(), add.with_backup())?;
     }
     if choices.tmux && may_offer_tmux(state) {
         let (path, text) = tmux_conf_for_line(state);
-        edit(plan, path, text, Edit::AddTmuxLine)?;
+        plan.edit(path, text, Edit::new("add the line to", |text| Ok(tmux::with_line(text))).with_backup())?;
     }
     Ok(())
 }
 
-/// Returns a message if the database was written by a newer version.
 fn newer_schema(state: &CurrentState) -> Option<String> {
-    let known = longhaul_store::SCHEMA;
-    let Some(Schema::Newer(schema)) = state.schema else { return None };
+    let found = schema_of(&state.paths.data.database(), waiting_times::DATABASE_FOR_DOCTOR);
+    let Some(Schema::Newer(schema)) = found else { return None };
     Some(format!(
-        "The database was written by a newer version (schema {schema}; this version knows {known}). It is not changed, and \
+        "The database was written by a newer version (schema {schema}; this version knows {SCHEMA}). It is not changed, and \
          not used until you install the newer version again."
     ))
 }
@@ -146,8 +154,18 @@ fn record(state: &CurrentState, bundle: &Bundle, choices: Choices, now: u64) -> 
             Some(before) => before.settings_before.clone(),
             None => state.settings.as_deref().map(settings::names),
         },
-        made_dirs: before.map_or_else(|| state.missing_dirs.clone(), |before| before.made_dirs.clone()),
+        made_dirs: before.map_or_else(|| missing_dirs(&state.paths), |before| before.made_dirs.clone()),
     }
+}
+
+/// Returns the parent folders of the installation that do not exist yet, outermost first.
+fn missing_dirs(paths: &InstallPaths) -> Vec<PathBuf> {
+    let above = |path: &Path| path.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>();
+    let mut dirs = [above(&paths.lib), above(&paths.link), above(paths.data.dir()), above(&paths.keybindings)].concat();
+    dirs.retain(|dir| dir.starts_with(&paths.home) && !dir.exists());
+    dirs.sort();
+    dirs.dedup();
+    dirs
 }
 
 /// Returns the chords that this installation and earlier ones have added to keybindings.json.
@@ -166,12 +184,13 @@ fn added_chords(state: &CurrentState, choices: Choices) -> Vec<String> {
 /// Binds the chord that submits typed text. A file that cannot be changed is left alone: without the chord, Enter is used.
 fn bind_chords(state: &CurrentState, plan: &mut InstallPlan) {
     let path = &state.paths.keybindings;
+    let edit = Edit::new("bind the keys that submit and stash in", keybindings::with_chords).with_backup();
     let edited = match &state.keybindings {
-        Ok(text) => Edit::AddChords.apply(text.as_deref()).map_err(|refusal| refusal.to_string()),
+        Ok(text) => edit.apply(text.as_deref()).map_err(|refusal| refusal.to_string()),
         Err(trouble) => Err(trouble.clone()),
     };
     match edited {
-        Ok(Some(_)) => plan.steps.push(InstallStep::Edit(path.clone(), Edit::AddChords)),
+        Ok(Some(_)) => plan.steps.push(InstallStep::Edit(path.clone(), edit)),
         Ok(None) => {}
         Err(why) => plan.notes.push(format!(
             "{} {why}. It was not changed: text that Longhaul types is submitted with Enter, and not while subagents run.",
@@ -205,7 +224,7 @@ fn link(state: &CurrentState, bundle: &Bundle, plan: &mut InstallPlan) -> bool {
 ///
 /// Claude Code reads a marketplace that is a folder in place, so that running sessions continue with their version.
 fn as_plugin(state: &CurrentState, bundle: &Bundle, plan: &mut InstallPlan) -> Result<()> {
-    edit(plan, &state.paths.settings, state.settings.as_deref(), Edit::RemoveHooks)?;
+    plan.edit(&state.paths.settings, state.settings.as_deref(), settings::removal_of_hooks())?;
     if state.client.is_none() {
         let command = state.paths.bin(&bundle.id).join(PLUGIN);
         let command = if state.link == Link::Foreign { command.display().to_string() } else { PROGRAM.to_owned() };
@@ -269,7 +288,8 @@ fn as_hooks(state: &CurrentState, bundle: &Bundle, plan: &mut InstallPlan) -> Re
     // The plugin is removed first, so that no event is handled twice.
     unregister(state, plan);
     let bin = state.paths.bin(&bundle.id);
-    edit(plan, &state.paths.settings, state.settings.as_deref(), Edit::AddHooks(bin))?;
+    let add = Edit::new("add the hooks to", move |text| settings::with_hooks(text, &bin)).with_backup();
+    plan.edit(&state.paths.settings, state.settings.as_deref(), add)?;
     plan.notes.push(
         "Slash commands, skills and the MCP server are not available with hooks only; the plugin has them.".to_owned(),
     );
@@ -286,16 +306,6 @@ pub(crate) fn unregister(state: &CurrentState, plan: &mut InstallPlan) {
     }
 }
 
-/// Plans a change of a file, if it changes anything. A change that would be refused is an error now, before any step is
-/// done.
-pub(crate) fn edit(plan: &mut InstallPlan, path: &Path, text: Option<&str>, edit: Edit) -> Result<()> {
-    let refused = |refusal| Error::Refused { path: path.to_owned(), refusal };
-    if edit.apply(text).map_err(refused)?.is_some() {
-        plan.steps.push(InstallStep::Edit(path.to_owned(), edit));
-    }
-    Ok(())
-}
-
 /// Plans to remove old versions. The previous one stays for running sessions, and nothing is removed while a session runs.
 fn old_versions(state: &CurrentState, manifest: &Manifest, plan: &mut InstallPlan) {
     let is_needed = |id: &String| *id == manifest.id || Some(id) == manifest.previous.as_ref();
@@ -308,5 +318,8 @@ fn old_versions(state: &CurrentState, manifest: &Manifest, plan: &mut InstallPla
         return;
     }
     plan.steps.extend(old.into_iter().map(|id| InstallStep::Remove(state.paths.version(id))));
-    plan.steps.extend(state.orphans.iter().cloned().map(InstallStep::Remove));
+    // Copies of the plugin that Claude Code has made and marked as unused.
+    let copies = state.paths.cache().join(PLUGIN);
+    let copies = names(&copies).into_iter().map(|version| copies.join(version));
+    plan.steps.extend(copies.filter(|copy| copy.join(".orphaned_at").exists()).map(InstallStep::Remove));
 }

@@ -1,6 +1,6 @@
 //! Adds chords to the text of Claude Code's keybindings.json, and removes them.
 
-use longhaul_core::json_text::{Item, JsonFile, List, NotEditable, Object};
+use longhaul_core::json_text::{Item, JsonFile, List, Object};
 use longhaul_inject::{
     BindingState, CONTEXT, Chord, Keybindings, KeybindingsError, STASH, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS,
 };
@@ -18,7 +18,7 @@ pub fn with_chords(text: Option<&str>) -> Change {
     if block.is_empty() {
         return Ok(None);
     }
-    let mut file = parse(text.unwrap_or_default())?;
+    let mut file = JsonFile::parse(text.unwrap_or_default())?;
     let mut list = blocks(&file)?;
     let block = json!({ "context": CONTEXT, BINDINGS: block });
     list.items.push(Item::new(file.style.write(&block, 2)));
@@ -33,7 +33,7 @@ pub fn missing_chords(text: Option<&str>) -> Result<Map<String, Value>, Refusal>
         None | Some(Err(KeybindingsError::NoList)) => Keybindings::default(),
         Some(Ok(known)) => known,
         Some(Err(KeybindingsError::NotJson)) => return Err(Refusal::NotJson),
-        Some(Err(KeybindingsError::BadBlock)) => return Err(Refusal::Shape(BINDINGS.to_owned())),
+        Some(Err(KeybindingsError::BadBlock)) => return Err(Refusal::shape(BINDINGS)),
     };
     let mut block = Map::new();
     for (action, chords) in [(SUBMIT, &SUBMIT_CHORDS[..]), (STASH, &STASH_CHORDS[..])] {
@@ -65,7 +65,7 @@ pub fn without_chords(text: &str, before: Option<&str>, added: Option<&[String]>
         return Ok(before.map(str::to_owned));
     }
     // A file that Claude Code cannot read has no effect. Repairing it is left to the user.
-    let Ok(mut file) = parse(text) else { return Ok(None) };
+    let Ok(mut file) = JsonFile::parse(text) else { return Ok(None) };
     let Ok(list) = blocks(&file) else { return Ok(None) };
     let theirs = before.and_then(|before| Keybindings::parse(before).ok()).unwrap_or_default();
     let mut is_changed = false;
@@ -137,16 +137,9 @@ fn binds_any(text: &str, chords: &[String]) -> bool {
     chords.iter().any(|chord| is_bound(chord, SUBMIT) || is_bound(chord, STASH))
 }
 
-fn parse(text: &str) -> Result<JsonFile, Refusal> {
-    JsonFile::parse(text).map_err(|unfit| match unfit {
-        NotEditable::NotJson => Refusal::NotJson,
-        NotEditable::NotObject => Refusal::Shape(BINDINGS.to_owned()),
-    })
-}
-
 fn blocks(file: &JsonFile) -> Result<List, Refusal> {
     match file.members.get(BINDINGS)? {
-        Some(list) => List::parse(list).ok_or_else(|| Refusal::Shape(BINDINGS.to_owned())),
+        Some(list) => List::parse(list).ok_or_else(|| Refusal::shape(BINDINGS)),
         None => Ok(List::default()),
     }
 }

@@ -8,10 +8,12 @@ use std::path::Path;
 use longhaul_core::catalog::{REGISTRATIONS, Registration};
 use longhaul_core::config::{Choice, NotifyWay};
 use longhaul_core::json_text::{
-    DuplicateName, Item, JsonFile, List, NotEditable, Object, Style, with_value, without_byte_order_mark,
+    self, DuplicateName, Item, JsonFile, List, NotEditable, Object, Style, without_byte_order_mark,
 };
 use longhaul_inject::shell_single_quote;
 use serde_json::{Value, json};
+
+use crate::step::Edit;
 
 /// Why a file is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,22 +41,30 @@ impl From<DuplicateName> for Refusal {
     }
 }
 
+impl From<NotEditable> for Refusal {
+    fn from(unfit: NotEditable) -> Self {
+        match unfit {
+            NotEditable::NotJson => Self::NotJson,
+            NotEditable::NotObject => Self::NotSettings,
+        }
+    }
+}
+
+impl Refusal {
+    /// Refuses a member whose value is not what Claude Code expects there.
+    pub(crate) fn shape(name: &str) -> Self {
+        Self::Shape(name.to_owned())
+    }
+}
+
 /// The result of a change: the new text, or `None` if nothing changes.
 pub type Change = Result<Option<String>, Refusal>;
-
-/// Parses the text of a file. A file that is missing or empty has no settings.
-pub(crate) fn parse(text: Option<&str>) -> Result<JsonFile, Refusal> {
-    JsonFile::parse(text.unwrap_or_default()).map_err(|unfit| match unfit {
-        NotEditable::NotJson => Refusal::NotJson,
-        NotEditable::NotObject => Refusal::NotSettings,
-    })
-}
 
 /// Removes the members `names` that are empty objects, which Claude Code leaves behind after a plugin is uninstalled.
 ///
 /// Returns an empty text if nothing else is in the file.
 pub fn without_empty(text: &str, names: &[String]) -> Change {
-    let mut settings = parse(Some(text))?;
+    let mut settings = JsonFile::parse(text)?;
     let is_empty = |text: &str| Object::parse(text).is_some_and(|object| object.is_empty());
     let before = settings.members.clone();
     settings.members.retain(|name, text| !(names.iter().any(|known| known == name) && is_empty(text)));
@@ -71,16 +81,6 @@ pub fn names(text: &str) -> Vec<String> {
 
 const HOOKS: &str = "hooks";
 
-/// What is left of a group of hooks without Longhaul's.
-enum Rest {
-    /// None of them is Longhaul's.
-    Same,
-    /// Some are not Longhaul's: the group with only these.
-    Some(String),
-    /// All of them are Longhaul's.
-    Nothing,
-}
-
 /// Returns settings with all of Longhaul's hooks, whose executables are in `bin`.
 ///
 /// Existing ones are replaced in place. The hooks of others are not changed.
@@ -88,6 +88,10 @@ pub fn with_hooks(text: Option<&str>, bin: &Path) -> Change {
     let wanted: Vec<_> =
         REGISTRATIONS.iter().map(|registration| (registration.event.as_str(), group(registration, bin))).collect();
     change(text, &wanted, is_ours)
+}
+
+pub(crate) fn removal_of_hooks() -> Edit {
+    Edit::removal("remove the hooks from", without_hooks)
 }
 
 /// Returns settings without Longhaul's hooks, and without the groups and events that are empty then.
@@ -129,11 +133,9 @@ fn group(registration: &Registration, bin: &Path) -> Value {
 ///
 /// `is_ours` recognises the commands of Longhaul's hooks, which are replaced in place. Every other byte stays.
 pub(crate) fn change(text: Option<&str>, wanted: &[(&str, Value)], is_ours: fn(&str) -> bool) -> Change {
-    let mut settings = parse(text)?;
-    let shape = || Refusal::Shape(HOOKS.to_owned());
-    let had = settings.members.get(HOOKS)?.map(str::to_owned);
-    let mut events = match &had {
-        Some(hooks) => Object::parse(hooks).ok_or_else(shape)?,
+    let mut settings = JsonFile::parse(text.unwrap_or_default())?;
+    let mut events = match settings.members.get(HOOKS)? {
+        Some(hooks) => Object::parse(hooks).ok_or_else(|| Refusal::shape(HOOKS))?,
         None => Object::default(),
     };
     let mut names: Vec<String> = events.names().map(str::to_owned).collect();
@@ -144,8 +146,7 @@ pub(crate) fn change(text: Option<&str>, wanted: &[(&str, Value)], is_ours: fn(&
     }
     let mut is_changed = false;
     for event in names {
-        let old = events.get(&event)?.map(str::to_owned);
-        let list = match &old {
+        let list = match events.get(&event)? {
             Some(list) => List::parse(list).ok_or_else(|| Refusal::Shape(format!("{HOOKS}.{event}")))?,
             None => List::default(),
         };
@@ -176,18 +177,13 @@ fn regroup(list: &List, wanted: &[&Value], is_ours: fn(&str) -> bool, style: &St
     let mut place = None;
     let mut ours = Vec::new();
     for item in &list.items {
-        match without_ours(&item.text, is_ours, style) {
-            Rest::Same => kept.push(item.clone()),
-            Rest::Some(text) => {
-                place.get_or_insert(kept.len());
-                ours.push(None);
-                kept.push(Item { text, ..item.clone() });
-            }
-            Rest::Nothing => {
-                place.get_or_insert(kept.len());
-                ours.push(serde_json::from_str::<Value>(&item.text).ok());
-            }
-        }
+        let Some(left) = without_ours(&item.text, is_ours, style) else {
+            kept.push(item.clone());
+            continue;
+        };
+        place.get_or_insert(kept.len());
+        ours.push(if left.is_none() { serde_json::from_str::<Value>(&item.text).ok() } else { None });
+        kept.extend(left.map(|text| Item { text, ..item.clone() }));
     }
     if ours.len() == wanted.len() && ours.iter().zip(wanted).all(|(ours, wanted)| ours.as_ref() == Some(wanted)) {
         return None;
@@ -197,21 +193,22 @@ fn regroup(list: &List, wanted: &[&Value], is_ours: fn(&str) -> bool, style: &St
     Some(list.with(kept))
 }
 
-fn without_ours(group: &str, is_ours: fn(&str) -> bool, style: &Style) -> Rest {
-    let Some(mut group) = Object::parse(group) else { return Rest::Same };
+/// Returns what is left of a group: `None` if no hook in it is Longhaul's, `Some(None)` if all are.
+fn without_ours(group: &str, is_ours: fn(&str) -> bool, style: &Style) -> Option<Option<String>> {
+    let mut group = Object::parse(group)?;
     // A group of an unknown shape is not Longhaul's.
-    let Some(hooks) = group.get(HOOKS).ok().flatten().and_then(List::parse) else { return Rest::Same };
+    let hooks = group.get(HOOKS).ok().flatten().and_then(List::parse)?;
     let is_theirs = |hook: &&Item| {
         let hook: Value = serde_json::from_str(&hook.text).unwrap_or_default();
         !hook["command"].as_str().is_some_and(is_ours)
     };
     let theirs: Vec<Item> = hooks.items.iter().filter(is_theirs).cloned().collect();
     match theirs.len() {
-        count if count == hooks.items.len() => Rest::Same,
-        0 => Rest::Nothing,
+        count if count == hooks.items.len() => None,
+        0 => Some(None),
         _ => {
             group.set(HOOKS, hooks.with(theirs).write(style, 4));
-            Rest::Some(group.write(style, 3))
+            Some(Some(group.write(style, 3)))
         }
     }
 }
@@ -237,35 +234,28 @@ const AROUND: &str = " -- sh -c ";
 ///
 /// An existing status line command becomes an argument of Longhaul's, which passes its input on and shows its output.
 pub fn with_status_line(text: Option<&str>, program: &str) -> Change {
-    let mut settings = parse(text)?;
-    let shape = || Refusal::Shape(KEY.to_owned());
+    let text = text.unwrap_or_default();
     let ours = format!("{program} statusline");
-    let line = match settings.members.get(KEY)? {
-        None => settings.style.write(&json!({ "type": COMMAND, COMMAND: ours }), 1),
-        Some(text) => {
-            let theirs = command(text).ok_or_else(shape)?;
-            if is_our_status_line(&theirs) {
-                return Ok(None);
-            }
+    match JsonFile::parse(text)?.members.get(KEY)? {
+        None => Ok(json_text::set(text, &[KEY], &json!({ "type": COMMAND, COMMAND: ours }))),
+        Some(line) => {
+            let theirs = command(line).ok_or_else(|| Refusal::shape(KEY))?;
             let around = format!("{ours}{AROUND}{}", shell_single_quote(&theirs));
-            with_value(text, COMMAND, &Value::from(around)).ok_or_else(shape)?
+            let is_there = is_our_status_line(&theirs);
+            Ok(if is_there { None } else { json_text::set(text, &[KEY, COMMAND], &Value::from(around)) })
         }
-    };
-    settings.members.set(KEY, line);
-    Ok(Some(settings.write()))
+    }
 }
 
 /// Returns settings with the status line that was there before Longhaul's.
 pub fn without_status_line(text: &str) -> Change {
-    let mut settings = parse(Some(text))?;
-    let Some(line) = settings.members.get(KEY)?.map(str::to_owned) else { return Ok(None) };
-    let Some(ours) = command(&line).filter(|command| is_our_status_line(command)) else { return Ok(None) };
-    let theirs = ours.split_once(AROUND).and_then(|(_, word)| unquote(word));
-    match theirs.and_then(|theirs| with_value(&line, COMMAND, &Value::from(theirs))) {
-        Some(line) => settings.members.set(KEY, line),
-        None => settings.members.retain(|name, _| name != KEY),
-    }
-    Ok(Some(settings.write()))
+    let settings = JsonFile::parse(text)?;
+    let ours = settings.members.get(KEY)?.and_then(command).filter(|command| is_our_status_line(command));
+    let Some(ours) = ours else { return Ok(None) };
+    Ok(match ours.split_once(AROUND).and_then(|(_, word)| unquote(word)) {
+        Some(theirs) => json_text::set(text, &[KEY, COMMAND], &Value::from(theirs)),
+        None => json_text::remove(text, &[KEY]),
+    })
 }
 
 /// Returns whether a command is Longhaul's status line, with or without a command of the user.
@@ -287,14 +277,11 @@ fn unquote(word: &str) -> Option<String> {
 const NOTIFY_SECTION: &str = "notify";
 
 /// What the user has chosen about notifications.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotifyChoice {
-    /// The user was not asked.
-    #[default]
     NotAsked,
     /// The user wants none.
     No,
-    /// The user wants them by this way.
     By(NotifyWay),
 }
 
@@ -303,35 +290,24 @@ pub enum NotifyChoice {
 ///
 /// `None` if the file has a section `notify` already: it is the user's own.
 pub fn with_notifications(text: Option<&str>, way: NotifyWay) -> Change {
-    let mut file = parse_config(text.unwrap_or_default())?;
-    if file.members.get(NOTIFY_SECTION)?.is_some() {
-        return Ok(None);
-    }
-    let section = file.style.write(&notify_section(way), 1);
-    file.members.set(NOTIFY_SECTION, section);
-    Ok(Some(file.write()))
+    let text = text.unwrap_or_default();
+    let is_there = JsonFile::parse(text)?.members.get(NOTIFY_SECTION)?.is_some();
+    Ok(if is_there { None } else { json_text::set(text, &[NOTIFY_SECTION], &notify_section(way)) })
 }
 
 /// Returns the configuration without the section that [`with_notifications`] has added, or an empty text if nothing else is
 /// in the file. A section that was changed since stays.
 pub fn without_notifications(text: &str) -> Change {
-    let mut file = parse_config(text)?;
+    let file = JsonFile::parse(text)?;
     let found = file.members.get(NOTIFY_SECTION)?.and_then(|text| serde_json::from_str::<Value>(text).ok());
     if !found.is_some_and(|found| NotifyWay::ALL.iter().any(|way| notify_section(*way) == found)) {
         return Ok(None);
     }
-    file.members.retain(|name, _| name != NOTIFY_SECTION);
-    Ok(Some(if file.members.is_empty() { String::new() } else { file.write() }))
+    let left = json_text::remove(text, &[NOTIFY_SECTION]);
+    Ok(left.map(|left| if file.members.names().count() > 1 { left } else { String::new() }))
 }
 
 fn notify_section(way: NotifyWay) -> Value {
     let ways = [way.as_str()];
     json!({ "blocked": ways, "completed": ways })
-}
-
-fn parse_config(text: &str) -> Result<JsonFile, Refusal> {
-    JsonFile::parse(text).map_err(|unfit| match unfit {
-        NotEditable::NotJson => Refusal::NotJson,
-        NotEditable::NotObject => Refusal::NotSettings,
-    })
 }

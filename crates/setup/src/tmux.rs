@@ -23,7 +23,6 @@ const FOCUS_HOOKS: [&str; 3] = ["session-window-changed", "window-pane-changed",
 const ON_FOCUS: &str = "if-shell -F '#{&&:#{session_attached},#{window_active}}' \
     \"run-shell -b '#{@longhaul-command} tmux pane-focus #{pane_id}'\"";
 
-/// The command of the key.
 const ON_KEY: &str = "#{@longhaul-command} tmux menu 1 --client #{q:client_name}";
 
 /// Columns that are added to status-right-length.
@@ -186,13 +185,11 @@ const PROBLEM: &str = "@longhaul-problem";
 /// The hook that runs setup again when there is a session.
 const RETRY_HOOK: &str = "session-created";
 
-/// The command of the hook.
 const RETRY: &str = "run-shell -b '#{@longhaul-command} tmux setup'";
 
 /// The value of [`PROBLEM`] until there is a session.
 const WAITS: &str = "setup waits for the server's first session";
 
-/// The state of a server's setup.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SetupState {
     /// The command by which the server calls Longhaul; empty if it was never set up.
@@ -201,7 +198,6 @@ pub struct SetupState {
     pub problem: String,
 }
 
-/// Returns the state of the server's setup.
 pub fn setup_state(server: &Server) -> Result<SetupState, Error> {
     let mut values = server.globals(&[COMMAND, PROBLEM])?.into_iter();
     let mut next = || values.next().unwrap_or_default();
@@ -222,7 +218,6 @@ pub fn set_up_with_first_session(server: &Server, command: &str) -> Result<(), E
     server.run(&commands).map(drop)
 }
 
-/// Returns the commands that remove what the functions above have set.
 fn forget_problem() -> [Vec<String>; 2] {
     [words(["set-hook", "-gu", &format!("{RETRY_HOOK}[{INDEX}]")]), words(["set-option", "-gu", PROBLEM])]
 }

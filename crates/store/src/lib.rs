@@ -61,7 +61,7 @@ pub use crate::memory::{
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::notifications::{Notification, NotifyEvent, NotifyResult, last_notifications_of};
-pub use crate::recall::{IndexProgress, NEAREST, NearRecords, PromptPassage, PromptSearch, SearchQuery};
+pub use crate::recall::{Compared, IndexProgress, NEAREST, NearRecords, PromptPassage, PromptSearch, SearchQuery};
 pub use crate::row_ids::ChainId;
 pub use crate::salvage::Salvaged;
 pub use crate::sanitizer::Sanitizer;

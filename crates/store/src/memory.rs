@@ -102,7 +102,8 @@ pub struct Score {
     pub parts: ScoreParts,
 }
 
-/// What a score is made of, in thousandths: `(words × kind + neighbours + calls + meaning) × age × date`.
+/// What a score is made of, in thousandths: `(words × kind + neighbours + calls) × age × date`, with `meaning` instead of `words`
+/// if that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScoreParts {
     /// For the words that it has, how rare they are, and how close together.
@@ -112,7 +113,7 @@ pub struct ScoreParts {
     pub neighbours: u64,
     /// From what was done for a prompt.
     pub calls: u64,
-    /// From the similarity of its meaning.
+    /// For how similar its meaning is, with the words that it has; 0 if only words were compared.
     pub meaning: u64,
     /// What its age leaves, compared with the newest result.
     pub age: u64,

@@ -16,7 +16,7 @@ mod trigrams;
 
 pub use self::backlog::IndexProgress;
 pub(crate) use self::candidate::Candidate;
-pub use self::order::{NEAREST, NearRecords};
+pub use self::order::{Compared, NEAREST, NearRecords};
 pub(crate) use self::postings::newest_notes;
 pub use self::prompt_search::{PromptPassage, PromptSearch};
 pub use self::search::SearchQuery;

@@ -17,7 +17,7 @@ pub fn prompt_summary(prompt: &str) -> String {
 }
 
 /// A pane of a tmux server. The socket is part of it, because pane ids of two servers can be the same.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Pane {
     /// The path of the server's socket.
     pub socket: String,
@@ -26,7 +26,7 @@ pub struct Pane {
 }
 
 /// The row of a session that has not ended. Times are in seconds since the Unix epoch, unless named otherwise.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Agent {
     /// The session's id, in the form that is safe as a file name.
@@ -83,27 +83,11 @@ impl Agent {
     pub fn new(session: impl Into<String>, now: u64) -> Self {
         Self {
             session: session.into(),
-            status: Status::Idle,
-            reason: None,
-            wants: None,
-            asked_by: None,
-            prompt_ms: None,
-            cwd: None,
-            project: String::new(),
-            branch: None,
-            prompt_summary: None,
-            agent_type: None,
-            pane: None,
-            target: None,
             client: "claude".to_owned(),
-            pid: None,
-            subagents: 0,
-            tasks: 0,
             started_at: now,
             updated_at: now,
             touched_ms: now.saturating_mul(1_000),
-            failed: false,
-            stopped: false,
+            ..Self::default()
         }
     }
 
@@ -181,20 +165,11 @@ pub fn free_orphans(agents: &mut [Agent]) {
 
 // The order in which sessions need the user's attention.
 
-/// The sort key of every list of sessions; the smallest needs attention first.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Attention {
-    status: u8,
-    waits_since: u64,
-    changed: Reverse<u64>,
-    session: String,
-}
-
-/// Returns the sort key of `agent`: blocked sessions come first, then completed, working and idle ones.
+/// Returns the sort key of `agent` in every list: blocked sessions come first, then completed, working and idle ones.
 ///
 /// Of several blocked or completed sessions, the one that has waited longest comes first. Of the others, the one that
 /// changed last comes first. Sessions that work for another one come last.
-pub fn attention(agent: &Agent) -> Attention {
+pub fn attention(agent: &Agent) -> impl Ord + use<> {
     let (status, waits) = match agent.status {
         _ if !agent.is_counted() => (4, false),
         Status::Blocked => (0, true),
@@ -202,12 +177,8 @@ pub fn attention(agent: &Agent) -> Attention {
         Status::Working => (2, false),
         Status::Idle => (3, false),
     };
-    Attention {
-        status,
-        waits_since: if waits { agent.updated_at } else { 0 },
-        changed: Reverse(agent.updated_at),
-        session: agent.session.clone(),
-    }
+    let waits_since = if waits { agent.updated_at } else { 0 };
+    (status, waits_since, Reverse(agent.updated_at), agent.session.clone())
 }
 
 // An age as short text, such as `3m`, for tmux and most lists. The view's is in `view/src/session_row.rs`.

@@ -8,12 +8,12 @@ mod state;
 mod tmux;
 
 pub use crate::agent::{
-    Agent, Attention, LOOPING, Pane, REASON_CHARS, TEAMMATE, age, agent_type, attention, free_orphans,
-    project_and_worktree, prompt_summary,
+    Agent, LOOPING, Pane, REASON_CHARS, TEAMMATE, age, agent_type, attention, free_orphans, project_and_worktree,
+    prompt_summary,
 };
 pub use crate::reconcile::{
-    ClientRecord, ClientStatus, CodexWindow, FoundSession, LivePane, Process, RemovalReason, Viewer, agent_below,
-    client_name, codex_window, dead_agents, has_been_seen, is_below, may_be_interrupted, reconcile, scan, stale_agents,
+    ClientRecord, ClientStatus, CodexWindow, LivePane, Process, RemovalReason, Viewer, agent_below, client_name,
+    codex_window, dead_agents, has_been_seen, is_below, may_be_interrupted, reconcile, scan, stale_agents,
 };
 pub use crate::state::{
     NOTIFICATION_LAG_SECONDS, NotifiedDialog, Script, Transition, Trigger, failure_reason, next, notified_dialog,

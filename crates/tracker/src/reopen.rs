@@ -38,7 +38,7 @@ impl Window {
 }
 
 /// Everything that is needed to reopen a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SessionPlace {
     /// The id of the session.
@@ -82,47 +82,20 @@ pub struct SessionPlace {
 impl SessionPlace {
     /// Returns the place of a session of which nothing else is known.
     pub fn new(session: impl Into<String>, client: impl Into<String>, seen_ms: u64) -> Self {
-        Self {
-            session: session.into(),
-            client: client.into(),
-            pid: None,
-            pid_started: None,
-            folder: None,
-            folder_owner: None,
-            config_dir: None,
-            transcript: None,
-            permission_mode: None,
-            model: None,
-            server: None,
-            window: None,
-            seen_ms,
-            project: String::new(),
-            branch: None,
-            prompt_summary: None,
-            agent_type: None,
-            status: None,
-        }
+        Self { session: session.into(), client: client.into(), seen_ms, ..Self::default() }
     }
 }
 
 /// How long a session that was not reopened is listed, in milliseconds.
 pub const LISTED_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
-/// A client that runs now, according to its own record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RunningClient<'a> {
-    /// The id of its process.
-    pub pid: u32,
-    /// The session that it shows.
-    pub session: &'a str,
-}
-
-/// Returns whether a recorded session does not run any more, although it did not end.
+/// Returns whether a recorded session does not run any more, although it did not end. `shown` are the sessions that running
+/// clients show.
 ///
 /// `process_runs` says whether the process that showed the session still exists. Such a process has gone on to another
 /// session if it does not show this one.
-pub fn is_lost(place: &SessionPlace, process_runs: bool, running: &[RunningClient<'_>]) -> bool {
-    !process_runs && !running.iter().any(|client| client.session == place.session)
+pub fn is_lost(place: &SessionPlace, process_runs: bool, shown: &[&str]) -> bool {
+    !process_runs && !shown.contains(&place.session.as_str())
 }
 
 /// Sorts sessions by the time at which they were last seen, the newest first.
@@ -137,7 +110,7 @@ pub fn last_server(lost: &[SessionPlace]) -> Option<&ServerId> {
 
 /// Which of the lost sessions to reopen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted<'a> {
+pub enum LostSessions<'a> {
     /// All sessions of the last tmux server.
     LastServer,
     /// All sessions that were seen since then, of any server.
@@ -147,35 +120,22 @@ pub enum Wanted<'a> {
 }
 
 /// Returns the lost sessions that are wanted, in the same order.
-pub fn chosen<'a>(lost: &'a [SessionPlace], wanted: Wanted<'_>) -> Vec<&'a SessionPlace> {
+pub fn chosen<'a>(lost: &'a [SessionPlace], wanted: LostSessions<'_>) -> Vec<&'a SessionPlace> {
     let last = last_server(lost);
     let is_wanted = |place: &&SessionPlace| match wanted {
         // Without any tmux server, the sessions outside tmux are the last ones.
-        Wanted::LastServer => place.server.as_ref() == last,
-        Wanted::Since(since) => place.seen_ms >= since.0,
-        Wanted::Sessions(ids) => ids.contains(&place.session),
+        LostSessions::LastServer => place.server.as_ref() == last,
+        LostSessions::Since(since) => place.seen_ms >= since.0,
+        LostSessions::Sessions(ids) => ids.contains(&place.session),
     };
     lost.iter().filter(is_wanted).collect()
-}
-
-/// What the folder of a session is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FolderState {
-    /// The folder in which the session was started.
-    Same,
-    /// There is no folder at that path.
-    Gone,
-    /// The path, or a part of it, is now a link to another folder.
-    LeadsTo(String),
-    /// It belongs to another user than before.
-    OtherOwner,
 }
 
 /// What is known of a session at the time of reopening.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// The state of its folder.
-    pub folder: FolderState,
+    /// Why its folder is not the one in which it was started, such as `does not exist any more`.
+    pub folder_problem: Option<String>,
     /// Whether its transcript exists.
     pub has_transcript: bool,
     /// The path of the client's executable.
@@ -185,86 +145,41 @@ pub struct Facts {
 /// Why a session cannot be reopened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The id could be mistaken for an option, or is no id at all.
-    #[error("its id is not one that {client} uses")]
-    UnusableId {
-        /// The client.
-        client: String,
-    },
-    /// The client has no command that resumes a session.
-    #[error("{client} cannot resume a session by its id")]
-    UnknownClient {
-        /// The client.
-        client: String,
-    },
-    /// Another session started it, and starts it again.
-    #[error("it is a teammate, which its own session starts again")]
-    Teammate,
-    /// No hook has reported the folder.
-    #[error("its folder is not known")]
-    NoFolder,
-    /// The folder does not exist any more.
-    #[error("its folder {folder} does not exist any more")]
-    FolderGone {
-        /// The folder.
-        folder: String,
-    },
-    /// The path leads to another folder now.
-    #[error("its folder {folder} is now a link to {target}")]
-    FolderReplaced {
-        /// The folder.
-        folder: String,
-        /// Where the path leads.
-        target: String,
-    },
-    /// The folder belongs to another user now.
-    #[error("its folder {folder} now belongs to another user")]
-    FolderOfAnother {
-        /// The folder.
-        folder: String,
-    },
-    /// The transcript does not exist.
-    #[error("it has no transcript: no prompt was sent yet, or the file was deleted")]
-    NoTranscript,
     /// The session did not run in tmux.
     #[error("it did not run in tmux")]
     NoTmux,
-    /// The client is not installed.
-    #[error("there is no {client} on the PATH")]
-    NoProgram {
-        /// The client.
-        client: String,
-    },
+    /// It cannot be resumed at all, for this reason.
+    #[error("{0}")]
+    NotResumable(String),
 }
 
 /// Returns why a session cannot be reopened; `None` if it can.
 pub fn refusal(place: &SessionPlace, facts: &Facts) -> Option<Refusal> {
-    let client = || place.client.clone();
-    let has_transcript_of_ours = matches!(place.client.as_str(), "claude" | "codex");
-    if !has_transcript_of_ours && !OTHER_AGENTS.contains(&place.client.as_str()) {
-        return Some(Refusal::UnknownClient { client: client() });
+    let not_resumable = |why: &str| Some(Refusal::NotResumable(why.to_owned()));
+    let client = place.client.as_str();
+    let has_transcript_of_ours = matches!(client, "claude" | "codex");
+    if !has_transcript_of_ours && !OTHER_AGENTS.contains(&client) {
+        return not_resumable(&format!("{client} cannot resume a session by its id"));
     }
     if !is_safe_id(own_id(place)) {
-        return Some(Refusal::UnusableId { client: client() });
+        // It could be mistaken for an option, or is no id at all.
+        return not_resumable(&format!("its id is not one that {client} uses"));
     }
     if place.agent_type.as_deref() == Some("teammate") {
-        return Some(Refusal::Teammate);
+        return not_resumable("it is a teammate, which its own session starts again");
     }
-    let Some(folder) = place.folder.clone() else { return Some(Refusal::NoFolder) };
-    match &facts.folder {
-        FolderState::Same => {}
-        FolderState::Gone => return Some(Refusal::FolderGone { folder }),
-        FolderState::LeadsTo(target) => return Some(Refusal::FolderReplaced { folder, target: target.clone() }),
-        FolderState::OtherOwner => return Some(Refusal::FolderOfAnother { folder }),
+    let Some(folder) = &place.folder else { return not_resumable("its folder is not known") };
+    if let Some(problem) = &facts.folder_problem {
+        return not_resumable(&format!("its folder {folder} {problem}"));
     }
     // Longhaul does not know where the other agents keep their conversations.
     if has_transcript_of_ours && !facts.has_transcript {
-        return Some(Refusal::NoTranscript);
+        return not_resumable("it has no transcript: no prompt was sent yet, or the file was deleted");
     }
     if place.server.is_none() {
         return Some(Refusal::NoTmux);
     }
-    facts.program.is_none().then(|| Refusal::NoProgram { client: client() })
+    if facts.program.is_none() { not_resumable(&format!("there is no {client} on the PATH")) } else { None }
 }
 
 /// The longest value that is passed to a client.
@@ -433,32 +348,15 @@ pub struct MemoryState {
     pub stalled_percent: Option<f64>,
 }
 
-/// Why no further client is started.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum Shortage {
-    /// There is too little memory.
-    #[error("only {available_mb} MB of memory are available, and {wanted_mb} MB are wanted for each session")]
-    Available {
-        /// How much there is.
-        available_mb: u64,
-        /// How much is wanted.
-        wanted_mb: u64,
-    },
-    /// Programs wait for memory.
-    #[error("the machine has waited for memory {percent:.0} % of the last ten seconds")]
-    Stalled {
-        /// The share of time.
-        percent: f64,
-    },
-}
-
 /// Returns why no further client should be started now; `None` if it may.
-pub fn shortage(memory: MemoryState, wanted_mb: u64) -> Option<Shortage> {
-    if let Some(available_mb) = memory.available_mb.filter(|available| *available < wanted_mb) {
-        return Some(Shortage::Available { available_mb, wanted_mb });
+pub fn shortage(memory: MemoryState, wanted_mb: u64) -> Option<String> {
+    if let Some(available) = memory.available_mb.filter(|available| *available < wanted_mb) {
+        return Some(format!(
+            "only {available} MB of memory are available, and {wanted_mb} MB are wanted for each session"
+        ));
     }
-    let stalled = memory.stalled_percent.filter(|percent| *percent >= STALLED_PERCENT);
-    stalled.map(|percent| Shortage::Stalled { percent })
+    let stalled = memory.stalled_percent.filter(|percent| *percent >= STALLED_PERCENT)?;
+    Some(format!("the machine has waited for memory {stalled:.0} % of the last ten seconds"))
 }
 
 #[cfg(test)]

@@ -67,8 +67,6 @@ pub const OPTIONS: [OptionName; 21] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     values: [String; OPTIONS.len()],
-    /// Whether the status line shows a project's name.
-    pub show_project: bool,
 }
 
 impl Default for Options {
@@ -82,12 +80,14 @@ impl Options {
     ///
     /// An empty value counts as unset, because tmux does not distinguish the two.
     pub fn from_values(value: impl Fn(usize) -> Option<String>) -> Self {
-        let values = std::array::from_fn(|at| {
-            value(at).filter(|value| !value.is_empty()).unwrap_or_else(|| OPTIONS[at].default.to_owned())
-        });
-        let mut options = Self { values, show_project: false };
-        options.show_project = is_on(options.get("show-project"));
-        options
+        let or_default =
+            |at: usize| value(at).filter(|value| !value.is_empty()).unwrap_or_else(|| OPTIONS[at].default.to_owned());
+        Self { values: std::array::from_fn(or_default) }
+    }
+
+    /// Returns whether the status line shows a project's name.
+    pub fn shows_project(&self) -> bool {
+        is_on(self.get("show-project"))
     }
 
     /// Returns whether the status line shows how many sessions can be reopened.
@@ -108,33 +108,22 @@ impl Options {
 
     /// Returns the colour of a status.
     pub fn color(&self, status: Status) -> &str {
-        self.get(match status {
-            Status::Idle => "color-idle",
-            Status::Working => "color-working",
-            Status::Completed => "color-completed",
-            Status::Blocked => "color-blocked",
-        })
+        self.of_status("color", status)
     }
 
     /// Returns the icon of a status.
     pub fn icon(&self, status: Status) -> &str {
-        self.get(match status {
-            Status::Idle => "icon-idle",
-            Status::Working => "icon-working",
-            Status::Completed => "icon-completed",
-            Status::Blocked => "icon-blocked",
-        })
+        self.of_status("icon", status)
+    }
+
+    fn of_status(&self, kind: &str, status: Status) -> &str {
+        self.get(&format!("{kind}-{}", status.as_str()))
     }
 
     /// Returns the scripts to run when a session changes to `status`.
     pub fn scripts(&self, status: Status) -> impl Iterator<Item = &str> {
-        let own = match status {
-            Status::Idle => "on-idle",
-            Status::Working => "on-working",
-            Status::Completed => "on-completed",
-            Status::Blocked => "on-blocked",
-        };
-        [own, "on-transition"].into_iter().map(|name| self.get(name)).filter(|script| !script.trim().is_empty())
+        let scripts = [self.of_status("on", status), self.get("on-transition")];
+        scripts.into_iter().filter(|script| !script.trim().is_empty())
     }
 
     /// Returns the number of sessions on a page of the menu: 1 to 50.
@@ -176,7 +165,7 @@ pub fn render(agents: &[Agent], options: &Options, now: u64) -> String {
         }
     });
     let mut text = parts.join(" ");
-    if options.show_project
+    if options.shows_project()
         && let Some(agent) = most_pressing(&counted)
     {
         text.push_str(&format!(" @{}", escape(&agent.project)));
@@ -224,41 +213,20 @@ pub struct Menu {
     pub items: Vec<MenuItem>,
 }
 
-/// An item of the menu. Labels are escaped for tmux.
+/// An item of the menu: its text, escaped for tmux, and the key that chooses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are named in the summary")]
 pub enum MenuItem {
     /// Switches to a session's pane.
-    Goto {
-        /// The text of the item.
-        label: String,
-        /// The key that chooses it.
-        key: String,
-        /// The pane of the session.
-        pane: Pane,
-    },
+    Goto { label: String, key: String, pane: Pane },
     /// A session without a pane, which is shown and cannot be chosen.
-    Elsewhere {
-        /// The text of the item.
-        label: String,
-    },
+    Elsewhere { label: String },
     /// A line between two groups of items.
     Separator,
-    /// Opens another page.
-    Page {
-        /// The text of the item.
-        label: String,
-        /// The key that chooses it.
-        key: String,
-        /// The number of the page, from 1.
-        page: usize,
-    },
+    /// Opens another page; they are counted from 1.
+    Page { label: String, key: String, page: usize },
     /// Closes the menu.
-    Quit {
-        /// The text of the item.
-        label: String,
-        /// The key that chooses it.
-        key: String,
-    },
+    Quit { label: String, key: String },
 }
 
 /// Returns page `page` of the menu, counted from 1; `None` where there are no sessions.

@@ -1,5 +1,4 @@
 #![doc = include_str!("../README.md")]
-#![warn(missing_docs)]
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -8,50 +7,34 @@ use std::path::Path;
 use longhaul_core::catalog::{self, HOOK_EXECUTABLE, POST_TOOL_USE_EXECUTABLE, REGISTRATIONS};
 use longhaul_core::event::EventName;
 
-/// A kind of machine, in the words of `uname`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Machine {
-    /// The operating system, as `uname -s` prints it.
-    pub system: &'static str,
-    /// The processor, as `uname -m` prints it.
-    pub processor: &'static str,
+/// Returns the machine that a target triple is for, as `uname -s` and `uname -m` name it, with a dash between them; `None` if
+/// launchers do not know that kind of machine.
+pub fn machine_of(target: &str) -> Option<&'static str> {
+    match target.split_once('-')? {
+        ("x86_64", "unknown-linux-musl" | "unknown-linux-gnu") => Some("Linux-x86_64"),
+        ("aarch64", "unknown-linux-musl" | "unknown-linux-gnu") => Some("Linux-aarch64"),
+        ("x86_64", "apple-darwin") => Some("Darwin-x86_64"),
+        ("aarch64", "apple-darwin") => Some("Darwin-arm64"),
+        _ => None,
+    }
 }
 
-impl Machine {
-    /// Returns the machine with this operating system and architecture, in the words of `std::env::consts`.
-    pub fn named(system: &str, architecture: &str) -> Option<Self> {
-        match system {
-            "linux" => Self::of(&format!("{architecture}-unknown-linux-musl")),
-            "macos" => Self::of(&format!("{architecture}-apple-darwin")),
-            _ => None,
-        }
-    }
-
-    /// Returns the machine that a target triple is for; `None` if launchers do not know that kind of machine.
-    pub fn of(target: &str) -> Option<Self> {
-        let (architecture, rest) = target.split_once('-')?;
-        let system = match rest {
-            "unknown-linux-musl" | "unknown-linux-gnu" => "Linux",
-            "apple-darwin" => "Darwin",
-            _ => return None,
-        };
-        let processor = match (architecture, system) {
-            ("x86_64", _) => "x86_64",
-            ("aarch64", "Darwin") => "arm64",
-            ("aarch64", _) => "aarch64",
-            _ => return None,
-        };
-        Some(Self { system, processor })
+/// Returns the machine with this operating system and architecture, in the words of `std::env::consts`.
+pub fn machine_named(system: &str, architecture: &str) -> Option<&'static str> {
+    match system {
+        "linux" => machine_of(&format!("{architecture}-unknown-linux-musl")),
+        "macos" => machine_of(&format!("{architecture}-apple-darwin")),
+        _ => None,
     }
 }
 
 /// Returns for each machine the target that it uses, sorted. Targets of an unknown kind are left out.
 ///
 /// Of two targets for one machine, musl's is used: its executables depend on no library of the machine.
-pub fn choose<'a>(targets: impl IntoIterator<Item = &'a str>) -> Vec<(Machine, &'a str)> {
-    let mut chosen: BTreeMap<Machine, &str> = BTreeMap::new();
+pub fn choose<'a>(targets: impl IntoIterator<Item = &'a str>) -> Vec<(&'static str, &'a str)> {
+    let mut chosen: BTreeMap<&str, &str> = BTreeMap::new();
     for target in targets {
-        let Some(machine) = Machine::of(target) else { continue };
+        let Some(machine) = machine_of(target) else { continue };
         let current = chosen.entry(machine).or_insert(target);
         if target.ends_with("-musl") {
             *current = target;
@@ -63,7 +46,6 @@ pub fn choose<'a>(targets: impl IntoIterator<Item = &'a str>) -> Vec<(Machine, &
 /// The launcher without what differs: `@NAME@`, `@TARGETS@` and `@GIVE_UP@`.
 const TEMPLATE: &str = include_str!("launcher.sh");
 
-/// How every launcher begins.
 const BEGINNING: &str = "#!/bin/sh\n# longhaul launcher: ";
 
 /// Returns what the launcher of `name` does if there is no executable for the machine, as shell code that ends it.
@@ -92,7 +74,7 @@ pub fn launcher<'a>(name: &str, targets: impl IntoIterator<Item = &'a str>) -> S
     let mut cases = String::new();
     for (machine, target) in choose(targets) {
         // Writing to a string cannot fail.
-        let _ = writeln!(cases, "{}-{}) target={target} ;;", machine.system, machine.processor);
+        let _ = writeln!(cases, "{machine}) target={target} ;;");
     }
     TEMPLATE.replace("@GIVE_UP@\n", &give_up(name)).replace("@TARGETS@\n", &cases).replace("@NAME@", name)
 }
@@ -102,14 +84,10 @@ pub fn is_launcher(content: &[u8]) -> bool {
     content.starts_with(BEGINNING.as_bytes())
 }
 
-/// The name of the file, in `bin/`.
 pub const CHECKSUMS: &str = "SHA256SUMS";
 
 /// The extension of an executable that no launcher has unpacked yet: gzip, which every supported system has.
 pub const PACKED: &str = "gz";
-
-/// The length of a SHA-256 checksum in hexadecimal digits.
-const DIGITS: usize = 64;
 
 /// The checksums of the executables, by target and name.
 ///
@@ -118,20 +96,12 @@ const DIGITS: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checksums(BTreeMap<(String, String), String>);
 
-/// The number of the line that is not a checksum and a path, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of {CHECKSUMS} is not a checksum with the path of an executable")]
 pub struct ParseError {
     /// The number of the line, from 1.
     pub line: usize,
 }
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} of {CHECKSUMS} is not a checksum with the path of an executable", self.line)
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 impl Checksums {
     /// Reads the file, which has the form that `sha256sum --check` reads.
@@ -141,9 +111,10 @@ impl Checksums {
             let error = ParseError { line: at + 1 };
             let (sum, path) = line.split_once("  ").ok_or(error)?;
             let (target, name) = path.split_once('/').ok_or(error)?;
-            let is_sum = sum.len() == DIGITS
-                && sum.bytes().all(|digit| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit));
-            if !is_sum || Machine::of(target).is_none() || !is_name(name) {
+            // SHA-256 in hexadecimal digits.
+            let is_sum =
+                sum.len() == 64 && sum.bytes().all(|digit| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit));
+            if !is_sum || machine_of(target).is_none() || !is_name(name) {
                 return Err(error);
             }
             sums.insert(target, name, sum);
@@ -178,7 +149,6 @@ fn is_name(name: &str) -> bool {
 /// A link that replaces a launcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The launcher's name in `bin/`.
     pub name: &'static str,
     /// What the link leads to, relative to `bin/`.
     pub to: String,
@@ -205,7 +175,6 @@ pub fn links(checksums: &Checksums, target: &str) -> Vec<Link> {
 /// The place of an executable: `bin/NAME`, or `bin/TARGET/NAME` in a universal bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Location<'a> {
-    /// The folder of the bundle.
     pub bundle: &'a Path,
     /// The target whose folder the executable is in; `None` if it is in `bin/` itself.
     pub target: Option<&'a str>,
@@ -215,7 +184,7 @@ impl<'a> Location<'a> {
     /// Returns the location of `exe`, or `None` if its path is not that of an executable in a bundle.
     pub fn of(exe: &'a Path) -> Option<Self> {
         let folder = exe.parent()?;
-        let target = folder.file_name()?.to_str().filter(|name| Machine::of(name).is_some());
+        let target = folder.file_name()?.to_str().filter(|name| machine_of(name).is_some());
         let bin = if target.is_some() { folder.parent()? } else { folder };
         let bundle = bin.parent().filter(|_| bin.ends_with("bin"))?;
         Some(Self { bundle, target })

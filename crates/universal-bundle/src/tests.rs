@@ -2,25 +2,25 @@ use std::path::Path;
 
 use longhaul_core::catalog;
 
-use crate::{Checksums, Location, Machine, ParseError, choose, is_launcher, launcher, links};
+use crate::{Checksums, Location, ParseError, choose, is_launcher, launcher, links, machine_named, machine_of};
 
 #[test]
 fn a_target_is_for_the_machine_that_uname_names() {
     let known = [
-        ("x86_64-unknown-linux-musl", "Linux", "x86_64"),
-        ("x86_64-unknown-linux-gnu", "Linux", "x86_64"),
-        ("aarch64-unknown-linux-musl", "Linux", "aarch64"),
-        ("x86_64-apple-darwin", "Darwin", "x86_64"),
-        ("aarch64-apple-darwin", "Darwin", "arm64"),
+        ("x86_64-unknown-linux-musl", "Linux-x86_64"),
+        ("x86_64-unknown-linux-gnu", "Linux-x86_64"),
+        ("aarch64-unknown-linux-musl", "Linux-aarch64"),
+        ("x86_64-apple-darwin", "Darwin-x86_64"),
+        ("aarch64-apple-darwin", "Darwin-arm64"),
     ];
-    for (target, system, processor) in known {
-        assert_eq!(Machine::of(target), Some(Machine { system, processor }), "{target}");
+    for (target, machine) in known {
+        assert_eq!(machine_of(target), Some(machine), "{target}");
     }
-    assert_eq!(Machine::named("macos", "aarch64"), Machine::of("aarch64-apple-darwin"));
-    assert_eq!(Machine::named("linux", "x86_64"), Machine::of("x86_64-unknown-linux-gnu"));
-    assert_eq!(Machine::named("windows", "x86_64"), None);
+    assert_eq!(machine_named("macos", "aarch64"), machine_of("aarch64-apple-darwin"));
+    assert_eq!(machine_named("linux", "x86_64"), machine_of("x86_64-unknown-linux-gnu"));
+    assert_eq!(machine_named("windows", "x86_64"), None);
     for target in ["", "x86_64", "riscv64gc-unknown-linux-gnu", "x86_64-pc-windows-msvc", "bin", "..", "x86_64-/tmp"] {
-        assert_eq!(Machine::of(target), None, "{target}");
+        assert_eq!(machine_of(target), None, "{target}");
     }
 }
 

@@ -10,47 +10,33 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
+use longhaul_core::Millis;
 use longhaul_core::clock::date_of;
 use longhaul_core::text::{CONTEXT_CHARS, tokens_of_chars};
-use longhaul_core::{Config, Env, Millis};
-use longhaul_cost::{By, Filter, PRICES_DATE, Prices, Report, Row, Sum, sum_json};
+use longhaul_cost::{By, Filter, PRICES_DATE, Prices, Row, Sum, sum_json};
 use longhaul_memory::embedding::Vector;
 use longhaul_runtime::cost::{transcript_folders, usage_files};
 use longhaul_runtime::memory::{NamedError, Reader, render_page};
 use longhaul_runtime::sync::{self, ExchangeState};
-use longhaul_runtime::waiting_times::{self, ENDPOINT_ANSWER_FOR_SEARCH};
+use longhaul_runtime::waiting_times::ENDPOINT_ANSWER_FOR_SEARCH;
 use longhaul_runtime::{ErrorLog, local_days, model_status, utc_offset_seconds};
 use longhaul_store::{KnownProject, Store};
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::database::{blocking, lock};
+use crate::database::lock;
 use crate::embeddings::Endpoint;
-use crate::request_checks::{BODY, too_large};
-use crate::routes::{Answer, Problem, Shared, json};
-use crate::serve::Worker;
+use crate::routes::{Answer, ApiRequest, Problem, Shared, json};
 use crate::shapes::{self, Params};
 
-/// Reads the body of a request.
-async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
-    let read = tokio::time::timeout(waiting_times::REQUEST_BODY, to_bytes(request.into_body(), BODY)).await;
-    let late =
-        |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the request body did not arrive in time", "send it at once");
-    // A body that ends too early means that the client has gone.
-    let bytes = read.map_err(late)?.map_err(|_| too_large())?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| Problem::unreadable(format!("the body cannot be read: {error}"), "see openapi.yaml"))
-}
-
-/// Returns the project that a request names; `None` for all projects.
-fn wanted_project(store: &Store, params: &Params) -> Result<Option<KnownProject>, Problem> {
-    params.text("project").map(|name| named_project(store, name)).transpose()
+impl ApiRequest<'_> {
+    /// Returns the project that a request names; `None` for all projects.
+    fn project(&self) -> Result<Option<KnownProject>, Problem> {
+        self.params.text("project").map(|name| named_project(self.store, name)).transpose()
+    }
 }
 
 /// Finds a project by its key, by its name, or by a folder in it.
@@ -81,57 +67,43 @@ pub(crate) async fn health(State(worker): State<Shared>) -> Answer {
     })))
 }
 
-/// Returns statistics.
-pub(crate) async fn stats(State(worker): State<Shared>, request: Request) -> Answer {
-    let wants_sizes = Params::of(request.uri()).number("sizes", 0..=1, 0)? == 1;
+pub(crate) fn stats(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let ApiRequest { worker, store, params, .. } = request;
+    let wants_sizes = params.number("sizes", 0..=1, 0)? == 1;
     let (env, config) = worker.now()?;
-    let home = worker.home.clone();
-    let stats = worker.database.ask(move |store| {
-        let (stats, projects) = (store.stats()?, store.projects()?);
-        let sizes = if wants_sizes { store.sizes()? } else { Vec::new() };
-        Ok(json!({
-            "sessions": stats.sessions,
-            "projects": projects.iter().map(shapes::project).collect::<Vec<Value>>(),
-            "rows": {
-                "user_prompts": stats.prompts,
-                "observations": stats.observations,
-                "session_summaries": stats.summaries,
-                "details": stats.details,
-            },
-            "table_bytes": sizes.into_iter().map(|(table, size)| (table, json!(size))).collect::<Map<_, _>>(),
-            "oldest": stats.oldest.map(|at| at.0),
-            "newest": stats.newest.map(|at| at.0),
-            "bytes": stats.bytes,
-            "free_bytes": stats.free_bytes,
-            "model": model_status(store, &home, &config, env.now)?.to_json(),
-            "sync": sync::is_on(&home).then(|| ExchangeState::read(&home)),
-        }))
-    });
-    Ok(json(&stats.await?))
+    let (stats, projects) = (store.stats()?, store.projects()?);
+    let sizes = if wants_sizes { store.sizes()? } else { Vec::new() };
+    Ok(json!({
+        "sessions": stats.sessions,
+        "projects": projects.iter().map(shapes::project).collect::<Vec<Value>>(),
+        "rows": {
+            "user_prompts": stats.prompts,
+            "observations": stats.observations,
+            "session_summaries": stats.summaries,
+            "details": stats.details,
+        },
+        "table_bytes": sizes.into_iter().map(|(table, size)| (table, json!(size))).collect::<Map<_, _>>(),
+        "oldest": stats.oldest.map(|at| at.0),
+        "newest": stats.newest.map(|at| at.0),
+        "bytes": stats.bytes,
+        "free_bytes": stats.free_bytes,
+        "model": model_status(store, &worker.home, &config, env.now)?.to_json(),
+        "sync": sync::is_on(&worker.home).then(|| ExchangeState::read(&worker.home)),
+    }))
 }
 
-/// Lists the projects.
-pub(crate) async fn projects(State(worker): State<Shared>) -> Answer {
-    let projects = worker.database.ask(|store| Ok(store.projects()?)).await?;
-    Ok(json(&projects.iter().map(shapes::project).collect::<Vec<Value>>()))
+pub(crate) fn projects(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    Ok(request.store.projects()?.iter().map(shapes::project).collect())
 }
 
-/// Returns the number of new records per day.
-pub(crate) async fn plots(State(worker): State<Shared>, request: Request) -> Answer {
-    let params = Params::of(request.uri());
-    let days = params.number("days", 1..=366, 30)?;
-    let now = longhaul_runtime::env().now;
-    let (first, offset) = first_day(now, days).ok_or_else(|| Problem::internal("the clock is out of range"))?;
-    let counted = worker.database.ask(move |store| {
-        let project = wanted_project(store, &params)?;
-        let key = project.as_ref().map(|project| project.key.as_str());
-        Ok(store.days(key, first, usize::try_from(days).unwrap_or_default())?)
-    });
-    let day = |(number, day): (u64, longhaul_store::Day)| {
-        // Noon, so that a change to or from summer time does not change the day.
-        let noon = Millis(first.0 + number * 86_400_000 + 43_200_000);
+pub(crate) fn plots(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let days = LastDays::of(request.params, longhaul_runtime::env().now)?;
+    let project = request.project()?;
+    let key = project.as_ref().map(|project| project.key.as_str());
+    let counted = request.store.days(key, days.first, usize::try_from(days.number).unwrap_or_default())?;
+    let day = |(date, day): (String, longhaul_store::Day)| {
         json!({
-            "date": date_of(noon, offset).to_string(),
+            "date": date,
             "tokens": tokens_of_chars(day.turn_bytes),
             "sessions": day.sessions,
             "prompts": day.prompts,
@@ -139,8 +111,29 @@ pub(crate) async fn plots(State(worker): State<Shared>, request: Request) -> Ans
             "bytes": day.record_bytes,
         })
     };
-    let days: Vec<Value> = (0..).zip(counted.await?).map(day).collect();
-    Ok(json(&json!({ "days": days })))
+    Ok(json!({ "days": days.dates().zip(counted).map(day).collect::<Vec<Value>>() }))
+}
+
+/// The last days of the user's time zone, up to today.
+struct LastDays {
+    number: u64,
+    first: Millis,
+    /// The offset from UTC on the first day.
+    offset: i32,
+}
+
+impl LastDays {
+    fn of(params: &Params, now: Millis) -> Result<Self, Problem> {
+        let number = params.number("days", 1..=366, 30)?;
+        let first = first_day(now, number).ok_or_else(|| Problem::internal("the clock is out of range"))?;
+        Ok(Self { number: number.unsigned_abs(), first: first.0, offset: first.1 })
+    }
+
+    fn dates(&self) -> impl Iterator<Item = String> {
+        // Noon, so that a change to or from summer time does not change the day.
+        let noon = |day: u64| Millis(self.first.0 + day * 86_400_000 + 43_200_000);
+        (0..self.number).map(move |day| date_of(noon(day), self.offset).to_string())
+    }
 }
 
 /// Returns when the first of the last `days` days began, and the offset from UTC then.
@@ -151,27 +144,22 @@ fn first_day(now: Millis, days: i64) -> Option<(Millis, i32)> {
     Some((Millis(u64::try_from(first.timestamp().as_millisecond()).ok()?), first.offset().seconds()))
 }
 
-/// Renders what a new session of a project would be shown.
-pub(crate) async fn context(State(worker): State<Shared>, request: Request) -> Answer {
-    let params = Params::of(request.uri());
-    let name = params.needed("project")?.to_owned();
-    let chars = params.number("chars", SMALLEST_PAGE..=CONTEXT_CHARS as i64, CONTEXT_CHARS as i64)?;
+pub(crate) fn context(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let name = request.params.needed("project")?;
+    let chars = request.params.number("chars", SMALLEST_PAGE..=CONTEXT_CHARS as i64, CONTEXT_CHARS as i64)?;
     let now = longhaul_runtime::env().now;
-    let page = worker.database.ask(move |store| {
-        let KnownProject { key, name, .. } = named_project(store, &name)?;
-        let offset_seconds = utc_offset_seconds(now);
-        let reader = Reader { project_key: &key, project: &name, session: None, has_seen: None, now, offset_seconds };
-        let page = render_page(store, reader, usize::try_from(chars).unwrap_or(CONTEXT_CHARS))?;
-        Ok(json!({
-            "project": name,
-            "project_key": key,
-            "text": page.text,
-            "shown": page.sessions + page.records,
-            "omitted": page.omitted,
-            "tokens": page.tokens,
-        }))
-    });
-    Ok(json(&page.await?))
+    let KnownProject { key, name, .. } = named_project(request.store, name)?;
+    let offset_seconds = utc_offset_seconds(now);
+    let reader = Reader { project_key: &key, project: &name, session: None, has_seen: None, now, offset_seconds };
+    let page = render_page(request.store, reader, usize::try_from(chars).unwrap_or(CONTEXT_CHARS))?;
+    Ok(json!({
+        "project": name,
+        "project_key": key,
+        "text": page.text,
+        "shown": page.sessions + page.records,
+        "omitted": page.omitted,
+        "tokens": page.tokens,
+    }))
 }
 
 // The vector of a question, computed by the endpoint. Only the worker connects to the endpoint.
@@ -188,7 +176,6 @@ static ASKED: Semaphore = Semaphore::const_new(4);
 /// Until when the endpoint is not called.
 static PAUSED: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// Returns the vector of a text.
 pub(crate) async fn embedding(State(worker): State<Shared>, request: Request) -> Answer {
     let text = Params::of(request.uri()).needed("text")?.to_owned();
     let (env, config) = worker.now()?;
@@ -226,53 +213,30 @@ fn is_paused() -> bool {
     PAUSED.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
 }
 
-/// Returns the tokens and the cost of the last days.
-pub(crate) async fn cost(State(worker): State<Shared>, request: Request) -> Answer {
-    let params = Params::of(request.uri());
-    let days = params.number("days", 1..=366, 30)?;
-    let project = worker.database.ask(move |store| wanted_project(store, &params)).await?.map(|project| project.key);
-    let (env, config) = worker.now()?;
-    let (first, offset) = first_day(env.now, days).ok_or_else(|| Problem::internal("the clock is out of range"))?;
-    let dates = (0..days.unsigned_abs()).map(move |day| {
-        // Noon, so that a change to or from summer time does not change the day.
-        date_of(Millis(first.0 + day * 86_400_000 + 43_200_000), offset).to_string()
-    });
-    let sums = blocking(move || {
-        let filter = Filter { since: Some(first), project: project.as_deref() };
-        Ok(sums(&worker, &env, &config, &filter, dates))
-    });
-    Ok(json(&sums.await?))
-}
-
-/// Reads what is new in the transcripts, and sums it.
-fn sums(
-    worker: &Worker,
-    env: &Env,
-    config: &Config,
-    filter: &Filter<'_>,
-    dates: impl Iterator<Item = String>,
-) -> Value {
-    let mut usage = lock(&worker.usage);
-    usage.update(&usage_files(&transcript_folders(env)));
+/// Returns the tokens and the cost of the last days, after reading what is new in the transcripts.
+pub(crate) fn cost(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let (env, config) = request.worker.now()?;
+    let last = LastDays::of(request.params, env.now)?;
+    let project = request.project()?.map(|project| project.key);
+    let filter = Filter { since: Some(last.first), project: project.as_deref() };
+    let mut usage = lock(&request.worker.usage);
+    usage.update(&usage_files(&transcript_folders(&env)));
     let prices = Prices::new(&config.models.prices);
-    let report = |by: By| usage.ledger.report(by, &prices, filter, local_days());
+    let report = |by: By| usage.ledger.report(by, &prices, &filter, local_days());
     let (days, models, projects) = (report(By::Day), report(By::Model), report(By::Project));
-    json!({
+    // Every day, also those without a request.
+    let known: HashMap<&str, &Sum> = days.rows.iter().map(|row| (row.key.as_str(), &row.sum)).collect();
+    let none = Sum::default();
+    let day = |date: String| with(known.get(date.as_str()).copied().unwrap_or(&none), &[("date", date.as_str())]);
+    Ok(json!({
         "is_estimate": true,
         "prices_date": PRICES_DATE,
         "total": sum_json(&days.total),
-        "days": dense(&days, dates),
+        "days": last.dates().map(day).collect::<Vec<_>>(),
         "models": models.rows.iter().map(|row| with(&row.sum, &[("model", row.key.as_str())])).collect::<Vec<_>>(),
         "projects": projects.rows.iter().map(project_json).collect::<Vec<_>>(),
         "unknown_models": days.unknown_models,
-    })
-}
-
-/// Returns every day, also those without a request.
-fn dense(report: &Report, dates: impl Iterator<Item = String>) -> Vec<Value> {
-    let known: HashMap<&str, &Sum> = report.rows.iter().map(|row| (row.key.as_str(), &row.sum)).collect();
-    let none = Sum::default();
-    dates.map(|date| with(known.get(date.as_str()).copied().unwrap_or(&none), &[("date", date.as_str())])).collect()
+    }))
 }
 
 fn project_json(row: &Row) -> Value {
@@ -280,7 +244,6 @@ fn project_json(row: &Row) -> Value {
     with(&row.sum, &[("project", name), ("project_key", row.key.as_str())])
 }
 
-/// Returns a sum with further fields.
 fn with(sum: &Sum, fields: &[(&str, &str)]) -> Value {
     let mut json = sum_json(sum);
     for (name, value) in fields {

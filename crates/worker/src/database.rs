@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use longhaul_runtime::waiting_times::DATABASE_FOR_REQUEST;
@@ -21,7 +21,6 @@ struct IdleConnection {
     file: u64,
 }
 
-/// The connections.
 #[derive(Debug)]
 pub(crate) struct Database {
     home: Home,
@@ -58,27 +57,6 @@ impl Database {
         Ok((Store::open_to_read(&self.home.database(), patience)?, file))
     }
 
-    /// Reads from the database on a thread that may block.
-    pub(crate) async fn ask<T, F>(self: &Arc<Self>, work: F) -> Result<T, Problem>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Store) -> Result<T, Problem> + Send + 'static,
-    {
-        let database = Arc::clone(self);
-        blocking(move || database.read(work)).await
-    }
-
-    /// Writes to the database on a thread that may block.
-    pub(crate) async fn change<T, F>(self: &Arc<Self>, work: F) -> Result<T, Problem>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Store) -> Result<T, Problem> + Send + 'static,
-    {
-        let database = Arc::clone(self);
-        blocking(move || database.write(work)).await
-    }
-
-    /// Reads from the database.
     pub(crate) fn read<T, E: From<Error>>(&self, work: impl FnOnce(&Store) -> Result<T, E>) -> Result<T, E> {
         let file = self.file();
         let idle = lock(&self.readers).pop().filter(|idle| idle.file == file);

@@ -4,7 +4,7 @@
 //!
 //! - first thing in `main`: `if let Some(code) = model::guard(std::env::args().skip(1)) { return code; }`, because
 //!   `claude` runs as a child of a second process of this executable, which kills it when the worker is gone;
-//! - after the worker has its lock: `let _model = model::start(&home, For::User);`. It reads the configuration in each round
+//! - after the worker has its lock: `let _model = model::start(&home, false);`. It reads the configuration in each round
 //!   and does nothing while the model is disabled. When it is dropped, `claude` is killed;
 //! - before it exits because it is not used: [`Summarizer::is_busy`];
 //! - if a hook has started the worker: [`Summarizer::idle_for`] returns how long there has been nothing to do.
@@ -25,12 +25,14 @@ use longhaul_memory::TurnText;
 use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::worker::ModelPause;
 use longhaul_runtime::{
-    Error, ErrorLog, Home, ModelAccess, Sanitizer, model_budget, model_dir, today, unless_tested, waiting_times,
+    Error, Home, ModelAccess, Sanitizer, model_budget, model_dir, today, unless_tested, waiting_times,
 };
 use longhaul_store::{Cost, ModelJob, Rest, Retry, Store, Turn};
 
 use self::ask::{Request, request};
 use self::call::{Blame, Client, Failure, OWN_TOKENS, Reply};
+
+use crate::serve::log;
 
 pub(crate) use longhaul_runtime::guard;
 
@@ -44,20 +46,12 @@ pub(crate) struct Summarizer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Who started the worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum For {
-    /// The user, who also stops it.
-    User,
-    /// A hook: the worker exits when the model has nothing to do.
-    Hook,
-}
-
-/// Starts the loop. The worker's lock ensures that there is only one for a data folder.
-pub(crate) fn start(home: &Home, started: For) -> Summarizer {
+/// Starts the loop. The worker's lock ensures that there is only one for a data folder. If a hook has started the worker for
+/// it, the worker exits when the model has nothing to do.
+pub(crate) fn start(home: &Home, is_by_hook: bool) -> Summarizer {
     let stop = Arc::new(Stop::default());
     let (home, signal) = (home.clone(), Arc::clone(&stop));
-    let work = move || Runner::new(&home, &signal, started).run();
+    let work = move || Runner::new(&home, &signal, is_by_hook).run();
     // If the thread cannot be started, no model is called; everything else works.
     let thread = thread::Builder::new().name("model".to_owned()).spawn(work).ok();
     if thread.is_none() {
@@ -67,7 +61,6 @@ pub(crate) fn start(home: &Home, started: For) -> Summarizer {
 }
 
 impl Summarizer {
-    /// Returns whether a model is being called now.
     pub(crate) fn is_busy(&self) -> bool {
         self.stop.state().busy
     }
@@ -91,7 +84,6 @@ impl Drop for Summarizer {
     }
 }
 
-/// Stops the loop.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     state: Mutex<State>,
@@ -123,7 +115,6 @@ impl Stop {
         self.changed.notify_all();
     }
 
-    /// Waits, unless it is stopped.
     pub(crate) fn wait(&self, time: Duration) {
         let state = self.state();
         drop(self.changed.wait_timeout_while(state, time, |state| !state.stopped));
@@ -155,7 +146,6 @@ impl Drop for Asking<'_> {
 /// The cache of its connection, in kibibytes: it reads little.
 const CACHE: u32 = 512;
 
-/// How long the loop waits after a failure; the time doubles with each failure, up to the maximum.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 
@@ -175,17 +165,14 @@ const SILENCE_MS: u64 = 3_600_000;
 /// How many of the last turns of a session are read.
 const TURNS: usize = 40;
 
-/// The result of one round.
-enum Look {
+/// What came of one look at what there is to do.
+enum Round {
     /// A prompt was processed: there may be more.
     Done,
-    /// There is nothing to do.
     Nothing,
     /// There is nothing to do yet, but there will be soon.
     Waiting,
-    /// The budget is spent.
     Spent,
-    /// The request failed.
     Failed,
     /// The worker exits.
     Stopped,
@@ -195,44 +182,37 @@ enum Look {
 struct Runner<'a> {
     home: &'a Home,
     stop: &'a Stop,
-    started: For,
+    is_by_hook: bool,
     settled: bool,
     client: Option<Client>,
     failures: u32,
 }
 
 impl<'a> Runner<'a> {
-    fn new(home: &'a Home, stop: &'a Stop, started: For) -> Self {
+    fn new(home: &'a Home, stop: &'a Stop, is_by_hook: bool) -> Self {
         // A user who starts the worker wants a new attempt now.
-        let failures = match started {
-            For::User => 0,
-            For::Hook => ModelPause::read(home).map_or(0, |pause| pause.failures),
-        };
-        Self { home, stop, started, settled: false, client: None, failures }
+        let pause = if is_by_hook { ModelPause::read(home) } else { None };
+        let failures = pause.map_or(0, |pause| pause.failures);
+        Self { home, stop, is_by_hook, settled: false, client: None, failures }
     }
 
-    /// Runs until it is stopped.
     fn run(&mut self) {
         while self.stop.is_wanted() {
-            let look = self.look().unwrap_or_else(|error| {
-                ErrorLog::new(&longhaul_runtime::env(), "worker").write(&format!("model: {}", error.chain()));
+            let round = self.round().unwrap_or_else(|error| {
+                log(&format!("model: {}", error.chain()));
                 // The reservation of a request whose answer could not be stored counts as spent.
                 self.settled = false;
-                Look::Failed
+                Round::Failed
             });
-            let pause = match look {
-                Look::Done => Duration::ZERO,
-                Look::Nothing | Look::Waiting | Look::Spent => waiting_times::WORKER_LOOKS_FOR_WORK,
-                Look::Failed => pause(self.failures),
-                Look::Stopped => return,
+            let (pause, failures) = match round {
+                Round::Done => (Duration::ZERO, 0),
+                Round::Nothing | Round::Waiting | Round::Spent => (waiting_times::WORKER_LOOKS_FOR_WORK, self.failures),
+                Round::Failed => (pause(self.failures), self.failures.saturating_add(1)),
+                Round::Stopped => return,
             };
-            match look {
-                Look::Failed => self.failures = self.failures.saturating_add(1),
-                Look::Done => self.failures = 0,
-                Look::Nothing | Look::Waiting | Look::Spent | Look::Stopped => {}
-            }
-            let is_idle = self.note_pause(&look, pause).unwrap_or_else(|error| {
-                ErrorLog::new(&longhaul_runtime::env(), "worker").write(&format!("model: {}", error.chain()));
+            self.failures = failures;
+            let is_idle = self.note_pause(&round, pause).unwrap_or_else(|error| {
+                log(&format!("model: {}", error.chain()));
                 true
             });
             self.stop.set_idle(is_idle);
@@ -241,23 +221,23 @@ impl<'a> Runner<'a> {
     }
 
     /// Records until when hooks should not start the worker; returns whether the worker can exit.
-    fn note_pause(&self, look: &Look, pause: Duration) -> Result<bool, Error> {
+    fn note_pause(&self, round: &Round, pause: Duration) -> Result<bool, Error> {
         let env = longhaul_runtime::env();
-        match look {
-            Look::Done => {
+        match round {
+            Round::Done => {
                 ModelPause::clear(self.home);
                 Ok(false)
             }
-            Look::Waiting | Look::Stopped => Ok(false),
-            Look::Nothing => Ok(true),
+            Round::Waiting | Round::Stopped => Ok(false),
+            Round::Nothing => Ok(true),
             // A worker that the user has started stays and tries again.
-            Look::Spent if self.started == For::User => Ok(true),
-            Look::Spent => {
+            Round::Spent if !self.is_by_hook => Ok(true),
+            Round::Spent => {
                 let reason = "the day's token budget is spent";
                 ModelPause::write(self.home, env.now, SPENT_PAUSE, self.failures, reason)?;
                 Ok(true)
             }
-            Look::Failed => {
+            Round::Failed => {
                 let reason = "the model could not be called, or its answer could not be used";
                 ModelPause::write(self.home, env.now, pause, self.failures, reason)?;
                 Ok(pause > HORIZON)
@@ -265,26 +245,26 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn look(&mut self) -> Result<Look, Error> {
+    fn round(&mut self) -> Result<Round, Error> {
         let env = longhaul_runtime::env();
         let (config, _) = longhaul_runtime::config(&env)?;
-        let Some(summarizer) = config.memory.summarizer() else { return Ok(Look::Nothing) };
-        let Some(store) = self.home.existing_store()? else { return Ok(Look::Nothing) };
+        let Some(summarizer) = config.memory.summarizer() else { return Ok(Round::Nothing) };
+        let Some(store) = self.home.existing_store()? else { return Ok(Round::Nothing) };
         store.set_cache(CACHE)?;
         if !self.settled {
             store.settle_left_over(env.now, |attempts| after_a_kill(env.now, attempts))?;
             self.settled = true;
         }
         if store.model_spending(&today(env.now))?.total() >= model_budget(&config) {
-            return Ok(Look::Spent);
+            return Ok(Round::Spent);
         }
         let may_ask = |project: &str| !is_excluded(&config.memory, &env, Path::new(project));
         match store.next_model_job(rest(env.now), may_ask)? {
             Some(job) => self.work(store, &job, summarizer, &env, &config),
             // A worker that the user has started is stopped by the user, whatever there is to do later.
-            None if self.started == For::User => Ok(Look::Nothing),
-            None if is_due_soon(&store, &env, &config)? => Ok(Look::Waiting),
-            None => Ok(Look::Nothing),
+            None if !self.is_by_hook => Ok(Round::Nothing),
+            None if is_due_soon(&store, &env, &config)? => Ok(Round::Waiting),
+            None => Ok(Round::Nothing),
         }
     }
 
@@ -295,7 +275,7 @@ impl<'a> Runner<'a> {
         summarizer: &SummaryModel,
         env: &Env,
         config: &Config,
-    ) -> Result<Look, Error> {
+    ) -> Result<Round, Error> {
         let request = request_for(&store, job)?;
         let own = match summarizer.via {
             Via::Api => 0,
@@ -303,16 +283,16 @@ impl<'a> Runner<'a> {
         };
         let reserved =
             store.reserve_tokens(job.prompt, &today(env.now), request.estimate() + own, model_budget(config))?;
-        let Some(reservation) = reserved else { return Ok(Look::Spent) };
+        let Some(reservation) = reserved else { return Ok(Round::Spent) };
         // The connection is not needed while the model works.
         drop(store);
-        let asked = self.ask(&request, summarizer);
+        let answered = self.ask(&request, summarizer);
         let (at, store) = (longhaul_runtime::env().now, self.home.store(waiting_times::DATABASE)?);
-        let (error, cost, blame) = match asked {
+        let (error, cost, blame) = match answered {
             Ok(reply) => match ask::read(&reply.answer, job, Sanitizer::new(config)) {
                 Some(words) => {
                     store.finish_model_job(reservation, job, &words, reply.tokens, at)?;
-                    return Ok(Look::Done);
+                    return Ok(Round::Done);
                 }
                 None => {
                     ("the answer is not what was asked for".to_owned(), Cost::Reported(reply.tokens), Blame::Prompt)
@@ -320,12 +300,12 @@ impl<'a> Runner<'a> {
             },
             Err(Failure::Failed { error, cost, blame }) => (error, cost, blame),
             // The reservation stays: the next worker counts it as spent.
-            Err(Failure::NotWanted) => return Ok(Look::Stopped),
+            Err(Failure::NotWanted) => return Ok(Round::Stopped),
         };
         let error = Sanitizer::new(&Config::default()).clean(&error);
-        ErrorLog::new(env, "worker").write(&format!("model: {error}"));
+        log(&format!("model: {error}"));
         store.fail_model_job(reservation, cost, retry(at, job.attempts, blame), &error, at)?;
-        Ok(Look::Failed)
+        Ok(Round::Failed)
     }
 
     fn ask(&mut self, request: &Request, summarizer: &SummaryModel) -> Result<Reply, Failure> {
@@ -374,8 +354,8 @@ fn rest(now: Millis) -> Rest {
     Rest { now, quiet_since: ago(quiet_ms()), silent_since: ago(SILENCE_MS) }
 }
 
-/// Returns how long the loop waits after this many failures in a row.
-fn pause(failures: u32) -> Duration {
+/// Returns how long a loop waits after this many failures in a row: twice as long after each further one.
+pub(crate) fn pause(failures: u32) -> Duration {
     PAUSE.saturating_mul(2_u32.saturating_pow(failures)).min(LONGEST_PAUSE)
 }
 

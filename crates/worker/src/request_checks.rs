@@ -24,7 +24,6 @@ use crate::shapes::Params;
 /// The largest body that is read.
 pub(crate) const BODY: usize = 2 * 1024 * 1024;
 
-/// Passes a request on, or refuses it with the reason.
 pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: Next) -> Response {
     let is_api = is_data(request.uri().path());
     let entry = check(&worker, &request);
@@ -63,7 +62,6 @@ pub(crate) async fn guard(State(worker): State<Shared>, request: Request, next: 
 
 /// How a request that passed the checks is handled.
 enum Entry {
-    /// It is answered.
     Pass,
     /// The token or a ticket is in its address: it gets the key of the page.
     Exchange,
@@ -232,7 +230,6 @@ pub(crate) const REQUESTS: (u32, u32) = (2_000, 1_000);
 /// The same for requests without the token.
 pub(crate) const STRANGERS: (u32, u32) = (50, 10);
 
-/// A token bucket.
 #[derive(Debug)]
 pub(crate) struct Bucket {
     size: f64,
@@ -241,7 +238,6 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// Returns a full bucket.
     pub(crate) fn new(size: u32, per_second: u32, now: Instant) -> Self {
         let size = f64::from(size);
         Self { size, per_second: f64::from(per_second), level: Mutex::new((size, now)) }
@@ -261,58 +257,4 @@ impl Bucket {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::{Duration, Instant};
-
-    use axum::http::Method;
-
-    use super::{Bucket, is_data, is_of_page, is_same, leads_astray};
-
-    #[test]
-    fn data_is_what_lies_below_the_api_and_the_stream() {
-        assert!(["/api/", "/api/stats", "/api/sessions/a/timeline", "/stream"].iter().all(|path| is_data(path)));
-        assert!(!["/", "/api", "/apian.js", "/app.js", "/streams", "/stream/x"].iter().any(|path| is_data(path)));
-    }
-
-    #[test]
-    fn the_page_reads_and_deletes_and_reports_nothing() {
-        for path in ["/api/stats", "/api/sessions/a/timeline", "/stream"] {
-            assert!(is_of_page(&Method::GET, path), "{path}");
-        }
-        assert!(is_of_page(&Method::DELETE, "/api/prompts/P1") && is_of_page(&Method::POST, "/api/observations/batch"));
-        for path in ["/api/sessions/init", "/api/sessions/complete", "/api/keep"] {
-            assert!(!is_of_page(&Method::POST, path), "{path}");
-        }
-        assert!(!is_of_page(&Method::GET, "/api/context/inject"));
-    }
-
-    #[test]
-    fn only_the_whole_token_opens() {
-        assert!(is_same("abc", "abc"));
-        for wrong in ["", "ab", "abd", "abcd", "ABC"] {
-            assert!(!is_same(wrong, "abc"), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_path_that_climbs_leads_nowhere() {
-        for path in ["/../x", "/a/..", "/%2e%2e/x", "/%2E./x", "/a/%2e%2e%2fx", "/..%5cx", "/a\\b", "/./a", "/a%00"] {
-            assert!(leads_astray(path), "{path}");
-        }
-        for path in ["/", "/app.js", "/api/sessions/a..b/timeline", "/api/sessions/a%20b/timeline"] {
-            assert!(!leads_astray(path), "{path}");
-        }
-    }
-
-    #[test]
-    fn a_burst_is_answered_and_then_so_many_a_second() {
-        let start = Instant::now();
-        let bucket = Bucket::new(3, 2, start);
-        let taken = (0..5).filter(|_| bucket.take(start)).count();
-        assert_eq!(taken, 3);
-        let later = start + Duration::from_secs(1);
-        assert_eq!((0..5).filter(|_| bucket.take(later)).count(), 2);
-        let much_later = start + Duration::from_secs(100);
-        assert_eq!((0..9).filter(|_| bucket.take(much_later)).count(), 3);
-    }
-}
+mod tests;

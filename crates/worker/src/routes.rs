@@ -3,25 +3,26 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
-use axum::extract::Request;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Path, Request, State};
 use axum::http::header::{self, CACHE_CONTROL, CONTENT_TYPE, HeaderName};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post};
-use longhaul_runtime::Error;
-use longhaul_store::StoreError;
+use longhaul_runtime::{Error, waiting_times};
+use longhaul_store::{Store, StoreError, What};
 use serde::Serialize;
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use crate::api::{self, memory, sessions, snapshots};
-use crate::request_checks::guard;
+use crate::database::blocking;
+use crate::request_checks::{BODY, guard, too_large};
 use crate::serve::Worker;
-use crate::shapes::refuse_unknown;
+use crate::shapes::{Params, refuse_unknown};
 use crate::stream::stream;
 
-/// What every handler gets.
 pub(crate) type Shared = Arc<Worker>;
 
 /// The handler of one method of a path.
@@ -34,55 +35,130 @@ pub(crate) struct Route {
     handler: MethodRouter<Shared>,
 }
 
-/// Returns every route.
+/// A request to a path under `/api`, with a connection to the database.
+pub(crate) struct ApiRequest<'a> {
+    pub(crate) worker: &'a Worker,
+    pub(crate) store: &'a Store,
+    pub(crate) params: &'a Params,
+    /// The `{id}` in the path; empty for other paths.
+    pub(crate) id: &'a str,
+    body: &'a [u8],
+}
+
+impl ApiRequest<'_> {
+    pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        serde_json::from_slice(self.body)
+            .map_err(|error| Problem::unreadable(format!("the body cannot be read: {error}"), "see openapi.yaml"))
+    }
+}
+
+type Handler = fn(&ApiRequest<'_>) -> Result<Value, Problem>;
+
+/// How the handler of a path uses the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    /// Only one request at a time: it runs git, and the others need the threads for the database.
+    ReadAlone,
+    Write,
+}
+
+async fn respond(
+    worker: Shared,
+    id: Option<Path<String>>,
+    request: Request,
+    (access, handler): (Access, Handler),
+) -> Answer {
+    let params = Params::of(request.uri());
+    let body = if request.method() == Method::POST { read_body(request).await? } else { Bytes::new() };
+    let turn = match access {
+        Access::ReadAlone => worker.comparisons.clone().acquire_owned().await.map(Some),
+        Access::Read | Access::Write => Ok(None),
+    };
+    let turn = turn.map_err(|error| Problem::internal(error.to_string()))?;
+    let value = blocking(move || {
+        // It is held until git has ended, also if the client has gone.
+        let _turn = turn;
+        let id = id.as_ref().map_or("", |Path(id)| id);
+        let answer = |store: &Store| handler(&ApiRequest { worker: &worker, store, params: &params, id, body: &body });
+        match access {
+            Access::Read | Access::ReadAlone => worker.database.read(answer),
+            Access::Write => worker.database.write(answer),
+        }
+    });
+    Ok(json(&value.await?))
+}
+
+async fn read_body(request: Request) -> Result<Bytes, Problem> {
+    let read = tokio::time::timeout(waiting_times::REQUEST_BODY, to_bytes(request.into_body(), BODY)).await;
+    let late =
+        |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the request body did not arrive in time", "send it at once");
+    // A body that ends too early means that the client has gone.
+    read.map_err(late)?.map_err(|_| too_large())
+}
+
 pub(crate) fn routes() -> Vec<Route> {
     let route = |method: &'static str, path: &'static str, params, handler| Route { method, path, params, handler };
+    let by = |method: &'static str, path, params, access: Access, handler: Handler| {
+        let respond = move |State(worker): State<Shared>, id: Option<Path<String>>, request: Request| {
+            respond(worker, id, request, (access, handler))
+        };
+        let handler = match method {
+            "get" => get(respond),
+            "post" => post(respond),
+            _ => delete(respond),
+        };
+        route(method, path, params, handler)
+    };
+    let read = |path, params: &'static [&'static str], handler| by("get", path, params, Access::Read, handler);
+    let compare = |path, params: &'static [&'static str], handler| by("get", path, params, Access::ReadAlone, handler);
+    let report = |path, handler| by("post", path, &[], Access::Write, handler);
+    let forget = |path, handler| by("delete", path, &[], Access::Write, handler);
     let files = FILES.map(|file| route("get", file.path, &[], get(move || async move { file.response() })));
     let mut routes = vec![
+        // These are answered without the database.
         route("get", "/api/health", &[], get(api::health)),
         route("post", "/api/keep", &[], post(api::health)),
-        route("get", "/api/stats", &["sizes"], get(api::stats)),
-        route("get", "/api/projects", &[], get(api::projects)),
-        route("get", "/api/agents", &[], get(sessions::agents)),
-        route("get", "/api/plots", &["project", "days"], get(api::plots)),
-        route("get", "/api/cost", &["project", "days"], get(api::cost)),
-        route("get", "/api/sessions", &["project", "before", "limit"], get(sessions::sessions)),
-        route("get", "/api/sessions/{id}/timeline", &["before", "limit"], get(sessions::timeline)),
-        route("get", "/api/sessions/{id}/snapshots", &["before", "limit"], get(snapshots::of_session)),
-        route("get", "/api/snapshots/compare", &["from", "to"], get(snapshots::compare)),
-        route("get", "/api/snapshots/patch", &["from", "to", "path"], get(snapshots::patch)),
-        route("get", "/api/why", &["session", "path", "line"], get(snapshots::why)),
-        route(
-            "get",
-            "/api/observations",
-            &["project", "session", "kind", "before", "limit"],
-            get(memory::observations),
-        ),
-        route("get", "/api/prompts", &["project", "session", "before", "limit"], get(memory::prompts)),
-        route("get", "/api/summaries", &["project", "session", "before", "limit"], get(memory::summaries)),
-        route("post", "/api/observations/batch", &[], post(memory::batch)),
-        route("delete", "/api/observations/{id}", &[], delete(memory::observation)),
-        route("delete", "/api/prompts/{id}", &[], delete(memory::prompt)),
-        route("delete", "/api/summaries/{id}", &[], delete(memory::summary)),
-        route(
-            "get",
+        route("get", "/api/embedding", &["text"], get(api::embedding)),
+        route("get", "/stream", &[], get(stream)),
+        read("/api/stats", &["sizes"], api::stats),
+        read("/api/projects", &[], api::projects),
+        read("/api/agents", &[], sessions::agents),
+        read("/api/plots", &["project", "days"], api::plots),
+        read("/api/cost", &["project", "days"], api::cost),
+        read("/api/sessions", &["project", "before", "limit"], sessions::sessions),
+        read("/api/sessions/{id}/timeline", &["before", "limit"], sessions::timeline),
+        read("/api/sessions/{id}/snapshots", &["before", "limit"], snapshots::of_session),
+        compare("/api/snapshots/compare", &["from", "to"], snapshots::compare),
+        compare("/api/snapshots/patch", &["from", "to", "path"], snapshots::patch),
+        compare("/api/why", &["session", "path", "line"], snapshots::why),
+        read("/api/observations", &["project", "session", "kind", "before", "limit"], |request| {
+            memory::list(request, What::Observation)
+        }),
+        read("/api/prompts", LIST, |request| memory::list(request, What::Prompt)),
+        read("/api/summaries", LIST, |request| memory::list(request, What::Summary)),
+        by("post", "/api/observations/batch", &[], Access::Read, memory::batch),
+        forget("/api/observations/{id}", |request| memory::forget(request, What::Observation)),
+        forget("/api/prompts/{id}", |request| memory::forget(request, What::Prompt)),
+        forget("/api/summaries/{id}", |request| memory::forget(request, What::Summary)),
+        read(
             "/api/search",
             &["q", "project", "session", "kind", "file", "since", "before", "type", "order", "limit", "offset"],
-            get(memory::search),
+            memory::search,
         ),
-        route("get", "/api/recall", &["q", "project", "since", "before", "tokens"], get(memory::recall)),
-        route("get", "/api/timeline", &["id", "before", "after"], get(memory::timeline)),
-        route("get", "/api/embedding", &["text"], get(api::embedding)),
-        route("get", "/api/context/inject", &["project", "chars"], get(api::context)),
-        route("post", "/api/sessions/init", &[], post(sessions::init)),
-        route("post", "/api/sessions/observations", &[], post(sessions::observations)),
-        route("post", "/api/sessions/summarize", &[], post(sessions::summarize)),
-        route("post", "/api/sessions/complete", &[], post(sessions::complete)),
-        route("get", "/stream", &[], get(stream)),
+        read("/api/recall", &["q", "project", "since", "before", "tokens"], memory::recall),
+        read("/api/timeline", &["id", "before", "after"], memory::timeline),
+        read("/api/context/inject", &["project", "chars"], api::context),
+        report("/api/sessions/init", sessions::init),
+        report("/api/sessions/observations", sessions::observations),
+        report("/api/sessions/summarize", sessions::summarize),
+        report("/api/sessions/complete", sessions::complete),
     ];
     routes.extend(files);
     routes
 }
+
+const LIST: &[&str] = &["project", "session", "before", "limit"];
 
 impl Route {
     /// Returns the handler, with a check of the parameters before it. The files of the viewer accept any.
@@ -105,15 +181,16 @@ pub(crate) fn router(worker: Shared) -> Router {
     let router = routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.guarded()));
     router
         .fallback(async || Problem::no_such_path())
-        .method_not_allowed_fallback(async || Problem::wrong_method())
+        .method_not_allowed_fallback(async || {
+            let fix = "the methods are listed in openapi.yaml";
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not support the method", fix)
+        })
         .layer(from_fn_with_state(Arc::clone(&worker), guard))
         .with_state(worker)
 }
 
-/// A file of the viewer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageFile {
-    /// Its path.
     pub(crate) path: &'static str,
     kind: &'static str,
     content: &'static [u8],
@@ -162,8 +239,7 @@ const fn script(path: &'static str, content: &'static [u8]) -> PageFile {
 }
 
 impl PageFile {
-    /// Returns the response with the file.
-    pub(crate) fn response(self) -> Response {
+    fn response(self) -> Response {
         let mut response = Response::new(Body::from(self.content));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.kind));
@@ -191,10 +267,8 @@ pub(crate) const HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// What a handler returns.
 pub(crate) type Answer = Result<Response, Problem>;
 
-/// Why a request is refused, and how to fix it.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
@@ -207,23 +281,16 @@ impl Problem {
         Self { status, error: error.into(), fix: fix.into() }
     }
 
-    /// A parameter or a body that cannot be read.
     pub(crate) fn unreadable(error: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, error, fix)
     }
 
-    /// Something that does not exist.
     pub(crate) fn missing(error: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, error, fix)
     }
 
     pub(crate) fn no_such_path() -> Self {
         Self::missing("there is no such path", "the paths are listed in openapi.yaml")
-    }
-
-    fn wrong_method() -> Self {
-        let fix = "the methods are listed in openapi.yaml";
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not support the method", fix)
     }
 
     pub(crate) fn internal(error: impl Into<String>) -> Self {
@@ -263,7 +330,6 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Returns a response with a JSON value.
 pub(crate) fn json(value: &impl Serialize) -> Response {
     json_with(StatusCode::OK, value)
 }

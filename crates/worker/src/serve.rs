@@ -28,7 +28,7 @@ use tokio::task::AbortHandle;
 
 use crate::database::{Database, lock};
 use crate::embeddings;
-use crate::model::{self, For, Summarizer};
+use crate::model::{self, Summarizer};
 use crate::request_checks::{Bucket, REQUESTS, STRANGERS};
 use crate::routes::router;
 use crate::stream::Hub;
@@ -40,7 +40,6 @@ const PORTS: u16 = 100;
 /// The number of threads that may block on the database.
 const THREADS: usize = 3;
 
-/// The maximum size of the headers.
 const HEADER_BYTES: usize = 32 * 1024;
 
 /// How often such a worker checks whether it can exit.
@@ -55,20 +54,18 @@ pub fn main(args: impl Iterator<Item = String>) -> ExitCode {
     if args.iter().any(|arg| arg == "--detached") {
         worker::detach();
     }
-    let started = if args.iter().any(|arg| arg == worker::FOR_MODEL) { For::Hook } else { For::User };
-    let env = longhaul_runtime::env();
-    match run(started) {
-        Ok(Ended::Asked | Ended::Idle) => ExitCode::SUCCESS,
+    let is_for_model = args.iter().any(|arg| arg == worker::FOR_MODEL);
+    match run(is_for_model) {
+        Ok(Ended::Stopped | Ended::Idle) => ExitCode::SUCCESS,
         Ok(Ended::Another(file)) => {
             let place = file.map_or_else(String::new, |file| format!(" at {}", file.url()));
             say(&format!("longhaul: a worker is already running{place}"));
             ExitCode::FAILURE
         }
         Err(error) => {
-            let log = ErrorLog::new(&env, "worker");
-            log.write(&error.chain());
-            if started == For::Hook {
-                model::note_failed_start(&env).unwrap_or_else(|error| log.write(&error.chain()));
+            log(&error.chain());
+            if is_for_model {
+                model::note_failed_start(&longhaul_runtime::env()).unwrap_or_else(|error| log(&error.chain()));
             }
             say(&format!("longhaul: {}", error.chain()));
             ExitCode::FAILURE
@@ -76,29 +73,28 @@ pub fn main(args: impl Iterator<Item = String>) -> ExitCode {
     }
 }
 
-/// Prints a message to standard error.
 fn say(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+pub(crate) fn log(text: &str) {
+    ErrorLog::new(&longhaul_runtime::env(), "worker").write(text);
+}
+
 /// Why the worker exits.
 enum Ended {
-    /// It was stopped.
-    Asked,
+    Stopped,
     /// It was not used for long, or the work for which a hook started it is done.
     Idle,
-    /// Another worker is running.
     Another(Option<WorkerFile>),
 }
 
-fn run(started: For) -> Result<Ended, Error> {
+/// Runs the worker: for the user, who also stops it, or for a model, until that has nothing to do.
+fn run(is_for_model: bool) -> Result<Ended, Error> {
     let env = longhaul_runtime::env();
     let home = Home::of(&env)?;
     let (config, _) = longhaul_runtime::config(&env)?;
-    let claim = match started {
-        For::User => Claim::take_for_user(&home)?,
-        For::Hook => Claim::take_over(&home)?,
-    };
+    let claim = if is_for_model { Claim::take_over(&home)? } else { Claim::take_for_user(&home)? };
     let Some(claim) = claim else { return Ok(Ended::Another(worker::running(&home))) };
     let failed = |source| Error::Start { program: "the worker's server".to_owned(), source };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -110,14 +106,13 @@ fn run(started: For) -> Result<Ended, Error> {
         let listener = listen(&config.worker).await.map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         let token = worker::new_token()?;
-        let for_model = started == For::Hook;
-        let file = WorkerFile { pid: std::process::id(), port, token, started: env.now.0, for_model };
+        let file = WorkerFile { pid: std::process::id(), port, token, started: env.now.0, for_model: is_for_model };
         let state = Arc::new(Worker::new(&env, file.clone())?);
         claim.publish(&file)?;
         say(&format!("longhaul: {}", file.url()));
         make_database(&state);
         tokio::spawn(watch(Arc::clone(&state)));
-        let model = model::start(&home, started);
+        let model = model::start(&home, is_for_model);
         let _embedder = embeddings::start(&home);
         serve(listener, state, &model, &claim, unless_tested("LONGHAUL_IDLE_MS", waiting_times::WORKER_UNUSED))
             .await
@@ -126,7 +121,7 @@ fn run(started: For) -> Result<Ended, Error> {
     // Whatever still runs only reads the database.
     runtime.shutdown_timeout(waiting_times::RESPONSES_AT_END);
     drop(claim);
-    if started == For::Hook && matches!(ended, Ok(Ended::Idle)) && model::is_work_waiting(&home)? {
+    if is_for_model && matches!(ended, Ok(Ended::Idle)) && model::is_work_waiting(&home)? {
         worker::start_for_model(&home, longhaul_runtime::env().now)?;
     }
     ended
@@ -137,7 +132,7 @@ fn make_database(worker: &Worker) {
     let database = Arc::clone(&worker.database);
     tokio::task::spawn_blocking(move || {
         if let Err(error) = database.make() {
-            ErrorLog::new(&longhaul_runtime::env(), "worker").write(&error.chain());
+            log(&error.chain());
         }
     });
 }
@@ -173,9 +168,9 @@ async fn serve(
                 // There is no free file descriptor now; try again.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
-            _ = terminate.recv() => break Ended::Asked,
-            _ = interrupt.recv() => break Ended::Asked,
-            _ = hangup.recv() => break Ended::Asked,
+            _ = terminate.recv() => break Ended::Stopped,
+            _ = interrupt.recv() => break Ended::Stopped,
+            _ = hangup.recv() => break Ended::Stopped,
             () = unused(&worker, model, claim, idle) => break Ended::Idle,
         }
     };
@@ -215,7 +210,7 @@ async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Durati
         // From now on it counts as started by the user, also for `worker run`, which would replace it otherwise.
         let file = WorkerFile { for_model: false, ..worker.file.clone() };
         let published = claim.publish(&file);
-        published.unwrap_or_else(|error| ErrorLog::new(&longhaul_runtime::env(), "worker").write(&error.chain()));
+        published.unwrap_or_else(|error| log(&error.chain()));
     }
     loop {
         // A running request of a model is paid for, so its answer is waited for.
@@ -230,7 +225,6 @@ async fn unused(worker: &Worker, model: &Summarizer, claim: &Claim, idle: Durati
     }
 }
 
-/// The maximum number of connections.
 const CONNECTIONS: usize = 256;
 
 /// Who is at the other end of a connection. Every request of the connection has it as an extension.
@@ -260,7 +254,7 @@ struct Open {
 
 impl Connections {
     /// Returns a place for a new connection; `None` if every connection has shown a key.
-    pub(crate) fn enter(&self) -> Option<Place> {
+    pub(crate) fn enter(&self) -> Option<ConnectionPlace> {
         let mut open = lock(&self.0);
         if open.tasks.len() >= CONNECTIONS {
             let oldest = *open.tasks.iter().find(|(_, (caller, _))| !caller.is_trusted())?.0;
@@ -272,19 +266,19 @@ impl Connections {
         let (number, caller) = (open.next, Caller::default());
         open.next += 1;
         open.tasks.insert(number, (caller.clone(), None));
-        Some(Place { number, caller, open: Arc::clone(&self.0) })
+        Some(ConnectionPlace { number, caller, open: Arc::clone(&self.0) })
     }
 }
 
 /// The place of one connection, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionPlace {
     number: u64,
     caller: Caller,
     open: Arc<Mutex<Open>>,
 }
 
-impl Place {
+impl ConnectionPlace {
     pub(crate) fn caller(&self) -> Caller {
         self.caller.clone()
     }
@@ -302,13 +296,12 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         lock(&self.open).tasks.remove(&self.number);
     }
 }
 
-/// The state of the worker.
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) home: Home,
@@ -384,21 +377,4 @@ impl Worker {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{CONNECTIONS, Connections};
-
-    #[test]
-    fn the_oldest_connection_without_a_key_makes_room() {
-        let connections = Connections::default();
-        let places: Vec<_> = (0..CONNECTIONS).map(|_| connections.enter().unwrap()).collect();
-        places[0].caller().trust();
-        let new = connections.enter().unwrap();
-        let is_open = |number| super::lock(&connections.0).tasks.contains_key(&number);
-        assert!(is_open(0) && !is_open(1) && is_open(2) && is_open(new.number));
-        places.iter().for_each(|place| place.caller().trust());
-        new.caller().trust();
-        assert!(connections.enter().is_none());
-        drop(places);
-        assert!(connections.enter().is_some());
-    }
-}
+mod tests;

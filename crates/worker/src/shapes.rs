@@ -26,7 +26,6 @@ const TEXT_CHARS: usize = 2_000;
 /// How much a list of snapshots shows of what the session was doing, in characters.
 const DOING_CHARS: usize = 80;
 
-/// Returns a whole record.
 pub(crate) fn whole(entry: &Entry) -> Value {
     let mut value = entry.record.to_json();
     value["tokens"] = tokens_of_chars(entry.bytes).into();
@@ -43,7 +42,6 @@ pub(crate) fn entry(entry: &Entry) -> Value {
     value
 }
 
-/// Returns a session, with its state and its context use.
 pub(crate) fn session(row: &SessionOverview, state: &Value, context: Option<Value>) -> Value {
     let short = |text: &Option<String>| text.as_deref().map(|text| cut(text, PROMPT_CHARS));
     json!({
@@ -164,7 +162,6 @@ pub(crate) fn file(path: &[u8], status: char) -> Value {
     json!({ "path": encoded_path(path), "name": shown_path(path), "status": status })
 }
 
-/// Returns a project.
 pub(crate) fn project(project: &KnownProject) -> Value {
     json!({
         "name": project.name,
@@ -182,18 +179,12 @@ fn cut(text: &str, chars: usize) -> String {
     }
 }
 
-/// Parses an id. A number alone is an observation.
-pub(crate) fn parse(text: &str) -> Result<RecordId, Problem> {
-    parse_as(text, What::Observation)
-}
-
 /// Parses an id. A number alone is a `what`.
-pub(crate) fn parse_as(text: &str, what: What) -> Result<RecordId, Problem> {
+pub(crate) fn parse(text: &str, what: What) -> Result<RecordId, Problem> {
     let unreadable = || Problem::unreadable(format!("{text:?} is not the id of a record"), RecordId::EXAMPLES);
     RecordId::parse(text, what).ok_or_else(unreadable)
 }
 
-/// Returns the error for a record that does not exist.
 pub(crate) fn unknown(record: RecordId) -> Problem {
     Problem::missing(format!("there is no record {record}"), "it was deleted or never existed")
 }
@@ -216,19 +207,16 @@ pub(crate) fn refuse_unknown(uri: &Uri, known: &[&str]) -> Result<(), Problem> {
 }
 
 impl Params {
-    /// Parses the parameters of an address.
     pub(crate) fn of(uri: &Uri) -> Self {
         let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
         let given = pairs.filter(|(_, value)| !value.is_empty());
         Self { values: given.map(|(name, value)| (name.into_owned(), value.into_owned())).collect() }
     }
 
-    /// Returns a text.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
-    /// Returns a required text.
     pub(crate) fn needed(&self, name: &str) -> Result<&str, Problem> {
         let missing = || Problem::unreadable(format!("{name} is missing"), format!("add ?{name}=…"));
         self.text(name).ok_or_else(missing)
@@ -243,20 +231,17 @@ impl Params {
         })
     }
 
-    /// Returns the wanted number of items.
     pub(crate) fn limit(&self, most: usize, default: usize) -> Result<usize, Problem> {
         let number = self.number("limit", 1..=most as i64, default as i64)?;
         Ok(usize::try_from(number).unwrap_or(default))
     }
 
-    /// Returns a day.
     pub(crate) fn day(&self, name: &str) -> Result<Option<Date>, Problem> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let date = Date::parse(text);
         date.map(Some).ok_or_else(|| Problem::unreadable(format!("{name} is {text:?}"), "write a day as 2026-01-31"))
     }
 
-    /// Returns kinds that are separated by commas.
     pub(crate) fn kinds(&self) -> Result<Vec<Kind>, Problem> {
         self.list("kind", |name| Kind::from_name(&name.to_lowercase()), &Kind::ALL.map(Kind::as_str))
     }

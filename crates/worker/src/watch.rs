@@ -15,7 +15,7 @@ use longhaul_cost::{Prices, Sum, sum_json};
 use longhaul_runtime::cost::SessionCosts;
 use longhaul_runtime::memory::take_in_all;
 use longhaul_runtime::waiting_times::{self, SESSIONS_READ_FOR_REQUEST};
-use longhaul_runtime::{Error, ErrorLog, Home, Observation, Observed, Observer, agent_json, how_full, today};
+use longhaul_runtime::{Error, Home, Observation, Observed, Observer, agent_json, how_full, today};
 use longhaul_store::{ContextUse, Entry, Newest, Store, What};
 use longhaul_tracker::{Agent, attention};
 use longhaul_transcript::ContextFill;
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::database::{blocking, lock};
 use crate::routes::Problem;
-use crate::serve::Worker;
+use crate::serve::{Worker, log};
 use crate::shapes;
 use crate::stream::{Joining, event};
 
@@ -33,7 +33,6 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// The maximum number of new rows of each kind in one event.
 const MOST: usize = 100;
 
-/// Runs for as long as the worker does.
 pub(crate) async fn watch(worker: Arc<Worker>) {
     let mut watcher = Watcher::default();
     let mut pinged = Instant::now();
@@ -72,7 +71,7 @@ async fn look(worker: &Arc<Worker>, watcher: Watcher, joining: Vec<Joining>) -> 
         let mut watcher = watcher;
         let before = (watcher.file, watcher.newest, watcher.words);
         let news = watcher.look(&worker, joining).unwrap_or_else(|error| {
-            ErrorLog::new(&longhaul_runtime::env(), "worker").write(&error.chain());
+            log(&error.chain());
             // Nothing was sent: the next check begins at the same point.
             (watcher.file, watcher.newest, watcher.words) = before;
             News::default()
@@ -82,7 +81,6 @@ async fn look(worker: &Arc<Worker>, watcher: Watcher, joining: Vec<Joining>) -> 
     looked.await.unwrap_or_default()
 }
 
-/// The state at the last check.
 #[derive(Default)]
 struct Watcher {
     seen: Option<Seen>,
@@ -129,9 +127,9 @@ impl Watcher {
             self.agents_at = Some(Instant::now());
             news.events.extend(self.agents(worker, &store)?);
         }
-        for one in joining {
-            let greeting = self.greet(&store, &one)?;
-            news.greetings.push((one, greeting));
+        for listener in joining {
+            let greeting = self.greet(&store, &listener)?;
+            news.greetings.push((listener, greeting));
         }
         self.seen = Some(Seen { store, version });
         Ok(news)
@@ -225,7 +223,6 @@ pub(crate) struct Eyes {
     at: Option<Instant>,
 }
 
-/// The sessions at one time.
 #[derive(Debug, Default)]
 pub(crate) struct SeenSessions {
     pub(crate) observation: Observation,

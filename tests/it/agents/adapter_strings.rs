@@ -10,7 +10,7 @@ use crate::sandbox::bin_dir;
 fn adapter_strings() -> Vec<&'static str> {
     let mut strings = Vec::new();
     for agent in ALL {
-        let fields = agent.fields.iter().chain(agent.tools).map(|alias| alias.theirs);
+        let fields = agent.fields.iter().chain(agent.tools).map(|(theirs, _)| *theirs);
         // Claude Code's own payloads have names of one word.
         strings.extend(fields.filter(|name| name.contains('_')));
         strings.extend(agent.events.iter().map(|rule| rule.theirs).filter(|name| name.contains('.')));

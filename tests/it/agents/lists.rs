@@ -28,16 +28,15 @@ fn a_session_is_shown_what_the_tools_of_every_agent_are_called() {
         let line = format!("That session ran in {}, another agent. Its tools are called ", agent.title);
         let line = shown.lines().find(|shown| shown.starts_with(&line)).unwrap_or_else(|| panic!("{line} in {shown}"));
         // A tool that is recorded under another name stands there under both.
-        for tool in agent.tools.iter().filter(|tool| tool.ours == "Bash") {
-            assert!(line.contains(tool.theirs), "{}: {line}", tool.theirs);
+        for (theirs, _) in agent.tools.iter().filter(|(_, ours)| *ours == "Bash") {
+            assert!(line.contains(theirs), "{theirs}: {line}");
         }
     }
 }
 
 #[test]
 fn a_payload_with_the_transcript_of_another_agent_is_left_alone() {
-    for agent in ALL {
-        let Some(folder) = agent.transcripts else { continue };
+    for folder in ["/.gemini/tmp/", "/.qwen/projects/"] {
         let payload = json!({ "session_id": "1", "transcript_path": format!("/home/dev{folder}x.jsonl") }).to_string();
         assert!(event::parse(&payload).unwrap().is_of_another_agent(), "{payload}");
     }

@@ -4,7 +4,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
 use crate::dice::Dice;
-use crate::poll::wait_for_program;
+use crate::poll::wait_for;
 use crate::sandbox::tool;
 
 /// How often the process is killed.
@@ -31,7 +31,7 @@ fn a_long_turn_has_snapshots_that_tell_its_commands_apart() {
         for _ in 0..2 {
             turn.call("Read", &json!({ "file_path": work.path("a.txt") }), &json!({ "type": "text" }), Some("agent-1"));
         }
-        wait_for_program(DEADLINE, "a snapshot of the work", || (taken() > before).then_some(()));
+        wait_for(DEADLINE, "a snapshot of the work", || (taken() > before).then_some(()));
     }
     turn.edit("a.txt", "one line\n", "one line\nwritten by the edit tool\n");
     turn.end();

@@ -26,10 +26,11 @@ fn a_user_who_types_something_else_cancels_it() {
 fn typing() -> Stage {
     let stage = Stage::new(Options::default());
     stage.standin.replies([full_turn(), handoff("the rest")]);
-    stage.standin.delay(Duration::from_millis(800));
+    stage.standin.delay(Duration::from_secs(5));
     stage.types("count");
     wait_until(DEADLINE, "the clear to be typed", || stage.standin.state().draft == "/clear");
     signal(&stage, Signal::STOP);
+    stage.standin.delay(Duration::ZERO);
     stage
 }
 

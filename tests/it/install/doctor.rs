@@ -177,7 +177,7 @@ fn without_a_client_it_says_so_and_is_not_sure() {
     let machine = Machine::without_client();
     assert_eq!(machine.install("1.0.0", &[]).status, Some(1));
     finds(&machine, "client", "warning", "`claude` is not on the PATH");
-    finds(&machine, "hooks", "broken", "no hooks are registered");
+    finds(&machine, "hooks", "warning", "whether a plugin does cannot be checked");
 }
 
 #[test]

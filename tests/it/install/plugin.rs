@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use serde_json::Value;
 
 use super::{Machine, succeeds};
-use crate::poll::{DEADLINE, wait_for_program};
+use crate::poll::{DEADLINE, wait_for};
 use crate::tmux::Tmux;
 
 #[test]
@@ -119,7 +119,7 @@ fn enter_means_yes_each_question_names_its_file_and_no_other_answer_is_taken() {
     let pane = tmux.pane(&["sh", "-c", r#""$0" install; echo ended $?; sleep 3600"#, program.to_str().unwrap()], &[]);
     // The names of files can be longer than a line.
     let screen = || tmux.run(&["capture-pane", "-p", "-J", "-S", "-", "-t", &pane.0]);
-    let shows = |text: &str| wait_for_program(DEADLINE, text, || screen().contains(text).then_some(()));
+    let shows = |text: &str| wait_for(DEADLINE, text, || screen().contains(text).then_some(()));
     shows(&format!("({}) [Y/n]", home.join(".tmux.conf").display()));
     tmux.type_text(&pane, "maybe\n");
     shows("Please answer y or n.");

@@ -1,15 +1,14 @@
 //! A question in the page: passages that answer it, and the words marked.
 
-use super::{IMAGE, Page, SCRIPT, Session};
+use super::{Browser, IMAGE, Page, SCRIPT, Session};
 use crate::sandbox::Sandbox;
 
-#[test]
-fn a_question_is_answered_with_passages_and_its_words_are_marked() {
+pub(super) fn a_question_is_answered_with_passages_and_its_words_are_marked(browser: &Browser) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "asking-session", &sandbox.project());
     session.prompt("why does the importer stall?");
     session.stop(&format!("The exchange rates hold the lock 😀 importer {SCRIPT}{IMAGE} until they are answered."));
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for_line("why does the importer stall?");
     page.browser.press("/");
     page.browser.press("why do importers stall");

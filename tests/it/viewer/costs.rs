@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{Page, Session};
+use super::{Browser, Page, Session};
 use crate::sandbox::Sandbox;
 
 /// 2026-11-15 12:00 UTC.
@@ -18,8 +18,7 @@ fn reply(message: &str, at: &str, model: &str, usage: &Value) -> String {
     format!("{line}\n")
 }
 
-#[test]
-fn the_cost_is_shown_for_a_running_session_and_in_the_numbers() {
+pub(super) fn the_cost_is_shown_for_a_running_session_and_in_the_numbers(browser: &Browser) {
     let sandbox = Sandbox::new().at(NOON).with_env("TZ", "UTC");
     let folder = sandbox.home().join(".claude/projects/-work-app");
     fs::create_dir_all(&folder).unwrap();
@@ -35,7 +34,7 @@ fn the_cost_is_shown_for_a_running_session_and_in_the_numbers() {
         "UserPromptSubmit",
         json!({ "prompt": "count the costs", "transcript_path": transcript }),
     );
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for("the cost", "document.querySelector('.agent-cost')");
     assert_eq!(page.browser.text(".agent-cost"), "≈ $2.20 · 1.3M tokens");
 

@@ -1,6 +1,6 @@
 //! What happens while an answer of the worker is on its way to the page.
 
-use super::{Page, Session};
+use super::{Browser, Page, Session};
 use crate::sandbox::Sandbox;
 
 /// Asks the worker at once, and keeps its answers from the page until `letGo` is called.
@@ -24,23 +24,22 @@ const HOLD: &str = "
 
 const IS_THERE: &str = "!document.querySelector('#main .list').hasAttribute('aria-busy')";
 
-/// Opens a page that shows `line`, and waits for an answer which it does not get; `None` where there is no browser.
-fn waiting_page<'a>(sandbox: &'a Sandbox, line: &str) -> Option<Page<'a>> {
-    let page = Page::open(sandbox)?;
+/// Opens a page that shows `line`, and waits for an answer which it does not get.
+fn waiting_page<'a>(sandbox: &'a Sandbox, browser: &'a Browser, line: &str) -> Page<'a> {
+    let page = Page::open(sandbox, browser);
     page.wait_for_line(line);
     page.wait_for("the first answer", IS_THERE);
     page.browser.run(HOLD);
     page.show("#/?order=newest");
     page.wait_for("an answer that is held", "isHeld()");
-    Some(page)
+    page
 }
 
-#[test]
-fn rows_that_come_meanwhile_stay() {
+pub(super) fn rows_that_come_meanwhile_stay(browser: &Browser) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "meanwhile", &sandbox.project());
     session.prompt("build the gate");
-    let Some(page) = waiting_page(&sandbox, "build the gate") else { return };
+    let page = waiting_page(&sandbox, browser, "build the gate");
     session.bash("t1", "make gate", "made");
     page.wait_for_line("make gate");
     page.browser.run("letGo()");
@@ -49,13 +48,12 @@ fn rows_that_come_meanwhile_stay() {
     page.is_clean();
 }
 
-#[test]
-fn what_is_forgotten_meanwhile_does_not_come_back() {
+pub(super) fn what_is_forgotten_meanwhile_does_not_come_back(browser: &Browser) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "meanwhile", &sandbox.project());
     session.prompt("build the gate");
     session.prompt("paint the gate");
-    let Some(page) = waiting_page(&sandbox, "build the gate") else { return };
+    let page = waiting_page(&sandbox, browser, "build the gate");
     let id = page.browser.run("return document.querySelector('#main li[data-id]').dataset.id");
     let id = id.as_str().unwrap();
     let gone = sandbox.longhaul(&["memory", "forget", id, "--yes"]);

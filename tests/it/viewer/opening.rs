@@ -4,13 +4,12 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::Page;
+use super::{Browser, Page};
 use crate::sandbox::{Outcome, Sandbox};
 
-#[test]
-fn the_page_opens_from_the_file_that_the_browser_is_given() {
+pub(super) fn the_page_opens_from_the_file_that_the_browser_is_given(browser: &Browser) {
     let sandbox = Sandbox::new();
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     let locked = "document.querySelector('#main').textContent.includes('longhaul worker open')";
     let is_live = "document.querySelector('#link')?.dataset.state === 'live'";
     assert_eq!(page.browser.cookies(), json!([]), "a cookie would go to every port");

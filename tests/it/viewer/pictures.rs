@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::scene::play;
-use super::{Page, fs};
+use super::{Browser, Page, fs};
 use crate::sandbox::Sandbox;
 
 /// The folder that the pictures go to, where `cargo xtask pictures --viewer` runs this.
@@ -18,11 +18,10 @@ fn take(page: &Page<'_>, name: &str) {
     fs::write(folder.join(name), page.browser.screenshot()).unwrap();
 }
 
-#[test]
-fn an_afternoon_of_four_sessions_is_shown_as_it_was() {
+pub(super) fn an_afternoon_of_four_sessions_is_shown_as_it_was(browser: &Browser) {
     let sandbox = Sandbox::new();
     play(&sandbox);
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.browser.hide_scrollbars();
     page.browser.set_scheme("light");
     page.browser.set_size(1280, 800);

@@ -2,16 +2,15 @@
 
 use serde_json::Value;
 
-use super::{Page, Session};
+use super::{Browser, Page, Session};
 use crate::poll::{self, DEADLINE};
 use crate::sandbox::Sandbox;
 
-#[test]
-fn many_pages_share_one_stream_and_the_next_takes_over() {
+pub(super) fn many_pages_share_one_stream_and_the_next_takes_over(browser: &Browser) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "tabs", &sandbox.project());
     session.prompt("open many tabs");
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for_line("open many tabs");
     let first = page.browser.tab();
     // A browser holds six connections to a host: with one for each page the rest would wait for ever.

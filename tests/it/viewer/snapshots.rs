@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{ENTER, ESCAPE, IMAGE, Page, SCRIPT, Session};
+use super::{Browser, ENTER, ESCAPE, IMAGE, Page, SCRIPT, Session};
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::{Outcome, Sandbox};
 
@@ -52,12 +52,11 @@ fn lines(page: &Page<'_>, kind: &str) -> Vec<String> {
     found.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
 }
 
-#[test]
-fn snapshots_are_on_the_axis_and_any_two_are_compared_file_by_file() {
+pub(super) fn snapshots_are_on_the_axis_and_any_two_are_compared_file_by_file(browser: &Browser) {
     let sandbox = Sandbox::new();
     play(&sandbox);
     let ids: Vec<u64> = snapshots(&sandbox).iter().map(|one| one["id"].as_u64().unwrap()).collect();
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.show("#/session/snapshot-session");
     page.wait_for("the snapshots on the axis", "document.querySelectorAll('.plane .t-snapshot').length === 3");
     let label =
@@ -146,14 +145,13 @@ fn snapshots_are_on_the_axis_and_any_two_are_compared_file_by_file() {
     page.is_clean();
 }
 
-#[test]
-fn a_session_without_snapshots_says_why_there_are_none() {
+pub(super) fn a_session_without_snapshots_says_why_there_are_none(browser: &Browser) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "no-repository", &sandbox.path(IMAGE));
     session.fire("longhaul-session-start", "SessionStart", json!({ "source": "startup" }));
     wait_until(DEADLINE, "the reason", || !snapshots(&sandbox).is_empty());
     session.prompt("work outside of a repository");
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.show("#/session/no-repository");
     page.wait_for("the list", "document.querySelector('.snapshots .row')");
     page.browser.click(".snapshots > details > summary");

@@ -2,16 +2,15 @@
 
 use serde_json::json;
 
-use super::{Page, Session};
+use super::{Browser, Page, Session};
 use crate::poll::{self, DEADLINE};
 use crate::sandbox::Sandbox;
 
-#[test]
-fn what_a_model_has_cost_is_shown_where_somebody_pays_for_it() {
+pub(super) fn what_a_model_has_cost_is_shown_where_somebody_pays_for_it(browser: &Browser) {
     let sandbox = Sandbox::new().with_env("LONGHAUL_QUIET_MS", "0");
     let session = Session::new(&sandbox, "payer", &sandbox.project());
     session.prompt("count the costs");
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.show("#/numbers");
     page.wait_for("the plots", "document.querySelector('#main .plot svg')");
     assert_eq!(page.browser.run("return document.querySelector('.model').children.length"), 0, "nobody pays");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Page, Session};
+use super::{Browser, Page, Session};
 use crate::sandbox::Sandbox;
 
 const TITLE: &str = "return [document.title, document.querySelector('link[rel=icon]').getAttribute('href')]";
@@ -28,12 +28,11 @@ fn calls(page: &Page<'_>) -> Value {
     page.browser.run("return calls")
 }
 
-#[test]
-fn title_icon_and_card_say_that_a_session_waits_for_what_and_how_long() {
+pub(super) fn title_icon_and_card_say_that_a_session_waits_for_what_and_how_long(browser: &Browser) {
     let sandbox = Sandbox::new();
     let session = Session::new(&sandbox, "waiter", &sandbox.project());
     session.prompt("publish it");
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for("the session", "document.querySelector('#agents .s-working')");
     assert_eq!(page.browser.run(TITLE), json!(["Longhaul", "/favicon.svg"]));
 
@@ -53,13 +52,12 @@ fn title_icon_and_card_say_that_a_session_waits_for_what_and_how_long() {
     page.is_clean();
 }
 
-#[test]
-fn a_notification_comes_once_and_only_while_nobody_looks() {
+pub(super) fn a_notification_comes_once_and_only_while_nobody_looks(browser: &Browser) {
     let sandbox = Sandbox::new();
     let [first, second] = ["first", "second"].map(|id| Session::new(&sandbox, id, &sandbox.project()));
     first.prompt("publish it");
     second.prompt("delete it");
-    let Some(page) = Page::open(&sandbox) else { return };
+    let page = Page::open(&sandbox, browser);
     page.wait_for("the sessions", "document.querySelectorAll('#agents .s-working').length === 2");
     page.browser.allow_notifications();
     page.browser.run(RECORD);

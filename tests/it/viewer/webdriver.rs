@@ -17,16 +17,19 @@ const REQUIRED: &str = "LONGHAUL_REQUIRE_BROWSER";
 /// What identifies an element in WebDriver's answers.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A browser with one page. Ends when dropped.
+/// A browser, of which one tab is the page. Ends when dropped.
 pub(super) struct Browser {
     driver: Child,
     port: u16,
     session: String,
+    first_tab: Value,
+    /// Its profile is in there.
+    _home: Sandbox,
 }
 
 impl Browser {
     /// Starts one; `None`, with a word of why, where none is installed and none is required.
-    pub(super) fn start(sandbox: &Sandbox) -> Option<Self> {
+    fn start() -> Option<Self> {
         if !programs().join("chromedriver").is_file() {
             let how = "chromedriver is not installed: apt-get install chromium chromium-driver";
             assert!(std::env::var_os(REQUIRED).is_none(), "{how}");
@@ -34,7 +37,8 @@ impl Browser {
             let _ = writeln!(io::stderr(), "SKIPPED: {how}");
             return None;
         }
-        let mut driver = sandbox
+        let home = Sandbox::new();
+        let mut driver = home
             .program("chromedriver")
             .arg("--port=0")
             .stdin(Stdio::null())
@@ -43,14 +47,29 @@ impl Browser {
             .spawn()
             .expect("cannot start chromedriver");
         let port = port_of(&mut driver);
-        let mut browser = Self { driver, port, session: String::new() };
-        let answer = browser.ask("POST", "/session", &capabilities(&sandbox.path("chromium")));
-        browser.session = answer["sessionId"].as_str().expect("a session has an id").to_owned();
-        // A browser begins with a page of its own; what that asks for is not the test's concern.
-        browser.goto("about:blank");
-        browser.complaints();
-        browser.requests();
+        let answer = ask(port, "POST", "/session", &capabilities(&home.path("chromium")));
+        let session = answer["sessionId"].as_str().expect("a session has an id").to_owned();
+        let mut browser = Self { driver, port, session, first_tab: Value::Null, _home: home };
+        browser.first_tab = browser.tab();
         Some(browser)
+    }
+
+    /// Runs tests with one browser, which takes longer to start than most of them take, each in a tab of its own.
+    pub(super) fn for_each(tests: &[fn(&Self)]) {
+        let Some(browser) = Self::start() else { return };
+        for test in tests {
+            browser.new_tab();
+            // What was asked for before is not this test's concern.
+            browser.complaints();
+            browser.requests();
+            test(&browser);
+            let tabs = browser.command("GET", "window/handles", &Value::Null);
+            for tab in tabs.as_array().into_iter().flatten().filter(|tab| **tab != browser.first_tab) {
+                browser.go_to_tab(tab);
+                browser.close_tab();
+            }
+            browser.go_to_tab(&browser.first_tab);
+        }
     }
 
     /// Goes to an address, and waits until the page is loaded.
@@ -99,8 +118,7 @@ impl Browser {
     #[track_caller]
     pub(super) fn wait_for(&self, what: &str, expression: &str) {
         let script = format!("return Boolean({expression})");
-        // To ask costs the browser as much as a small program.
-        poll::wait_for_program(DEADLINE, what, || (self.run(&script) == true).then_some(()));
+        poll::wait_for(DEADLINE, what, || (self.run(&script) == true).then_some(()));
     }
 
     /// Clicks the first element that a CSS selector finds, as a person would: it must be visible.
@@ -210,13 +228,6 @@ impl Browser {
         let value = answer["value"].clone();
         if status == 200 { Ok(value) } else { Err(format!("{status} {}", value["message"])) }
     }
-
-    #[track_caller]
-    fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
-        let (status, answer) = http(self.port, method, path, body);
-        assert_eq!(status, 200, "{answer}");
-        answer["value"].clone()
-    }
 }
 
 impl Drop for Browser {
@@ -281,6 +292,14 @@ fn port_of(driver: &mut Child) -> u16 {
         .find_map(|line| line.split_once("successfully on port ")?.1.trim_end_matches('.').parse::<u16>().ok());
     std::thread::spawn(move || lines.for_each(drop));
     port.expect("chromedriver tells its port")
+}
+
+/// Asks for something that cannot fail.
+#[track_caller]
+fn ask(port: u16, method: &str, path: &str, body: &Value) -> Value {
+    let (status, answer) = http(port, method, path, body);
+    assert_eq!(status, 200, "{answer}");
+    answer["value"].clone()
 }
 
 /// Asks for something over HTTP, and returns the status and the JSON that is answered.

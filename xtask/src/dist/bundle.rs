@@ -16,28 +16,22 @@ use super::{archive, put, replace};
 use crate::codegen;
 use crate::workspace::{PACKAGE, Workspace};
 
-/// A file that is shipped beside the executables, and the jobs that need it.
-struct Piece {
-    name: &'static str,
-    jobs: &'static [Job],
-}
-
-/// Files in `plugin/` that are copied.
-const CONTENT: &[Piece] = &[
-    Piece { name: ".claude-plugin/icon.png", jobs: &Job::ALL },
-    Piece { name: ".mcp.json", jobs: &[Job::Memory] },
-    Piece { name: "commands/bookmark.md", jobs: &[Job::Bookmarks] },
-    Piece { name: "commands/bookmarks.md", jobs: &[Job::Bookmarks] },
-    Piece { name: "commands/detail.md", jobs: &[Job::Handoff] },
-    Piece { name: "commands/restore.md", jobs: &[Job::Bookmarks] },
-    Piece { name: "commands/tl.md", jobs: &[Job::Handoff] },
-    Piece { name: "hooks/bridge.ts", jobs: codegen::BRIDGED },
-    Piece { name: "model/LICENSE", jobs: &[Job::Memory] },
-    Piece { name: "model/PROVENANCE.md", jobs: &[Job::Memory] },
-    Piece { name: "model/static.lhvec", jobs: &[Job::Memory] },
-    Piece { name: "skills/memory/SKILL.md", jobs: &[Job::Memory] },
-    Piece { name: "skills/rewind-points/SKILL.md", jobs: &[Job::Bookmarks] },
-    Piece { name: "skills/session-states/SKILL.md", jobs: &[Job::Tracker] },
+/// Files in `plugin/` that are copied, each with the jobs that need it.
+const CONTENT: &[(&str, &[Job])] = &[
+    (".claude-plugin/icon.png", &Job::ALL),
+    (".mcp.json", &[Job::Memory]),
+    ("commands/bookmark.md", &[Job::Bookmarks]),
+    ("commands/bookmarks.md", &[Job::Bookmarks]),
+    ("commands/detail.md", &[Job::Handoff]),
+    ("commands/restore.md", &[Job::Bookmarks]),
+    ("commands/tl.md", &[Job::Handoff]),
+    ("hooks/bridge.ts", codegen::BRIDGED),
+    ("model/LICENSE", &[Job::Memory]),
+    ("model/PROVENANCE.md", &[Job::Memory]),
+    ("model/static.lhvec", &[Job::Memory]),
+    ("skills/memory/SKILL.md", &[Job::Memory]),
+    ("skills/rewind-points/SKILL.md", &[Job::Bookmarks]),
+    ("skills/session-states/SKILL.md", &[Job::Tracker]),
 ];
 
 /// Files in `plugin/` that are generated for each bundle, not copied.
@@ -50,9 +44,8 @@ const WHOLE: &str = "For long sessions: automatic bookmarks for /rewind, the sta
 /// A plugin to be shipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bundle {
-    /// Every job.
     Whole,
-    /// One job, for users who want no other.
+    /// For users who want no other job.
     Only(Job),
 }
 
@@ -62,7 +55,6 @@ impl Bundle {
         std::iter::once(Self::Whole).chain(Job::ALL.map(Self::Only)).collect()
     }
 
-    /// Returns the plugin's name.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Whole => PACKAGE.to_owned(),
@@ -70,7 +62,6 @@ impl Bundle {
         }
     }
 
-    /// Returns the plugin's description.
     pub(crate) fn about(self) -> String {
         match self {
             Self::Whole => WHOLE.to_owned(),
@@ -78,16 +69,11 @@ impl Bundle {
         }
     }
 
-    /// Returns the only job of the bundle, or `None` if it has all.
     pub(crate) fn job(self) -> Option<Job> {
         match self {
             Self::Whole => None,
             Self::Only(job) => Some(job),
         }
-    }
-
-    fn takes(self, piece: &Piece) -> bool {
-        self.job().is_none_or(|job| piece.jobs.contains(&job))
     }
 
     /// Returns the names of the executables in the bundle's `bin/`, each once, in order.
@@ -98,25 +84,13 @@ impl Bundle {
     /// Writes the plugin to `folder`, with executables from `built`. The whole bundle is written first, beside the others.
     pub(crate) fn lay_out(self, workspace: &Workspace, built: &Path, folder: &Path) -> Result<()> {
         self.lay_out_content(workspace, folder)?;
-        match self {
-            Self::Whole => self.copy_executables(built, &folder.join("bin")),
-            Self::Only(_) => {
-                self.link_executables(&folder.with_file_name(Self::Whole.name()).join("bin"), &folder.join("bin"))
-            }
-        }
-    }
-
-    /// Copies the plugin's executables from `built` to `to`.
-    fn copy_executables(self, built: &Path, to: &Path) -> Result<()> {
-        self.executables().try_for_each(|name| copy(&built.join(name), &to.join(name), 0o755))
-    }
-
-    /// Links the plugin's executables to those of the whole bundle, which are the same: a copy would take its space again.
-    fn link_executables(self, whole: &Path, to: &Path) -> Result<()> {
-        fs::create_dir_all(to).with_context(|| format!("cannot create {}", to.display()))?;
+        let bin = folder.join("bin");
+        fs::create_dir_all(&bin).with_context(|| format!("cannot create {}", bin.display()))?;
+        let whole = folder.with_file_name(Self::Whole.name()).join("bin");
         for name in self.executables() {
-            if fs::hard_link(whole.join(name), to.join(name)).is_err() {
-                copy(&whole.join(name), &to.join(name), 0o755)?;
+            // The same file as in the whole bundle: a copy would take its space again.
+            if self == Self::Whole || fs::hard_link(whole.join(name), bin.join(name)).is_err() {
+                copy(&built.join(name), &bin.join(name), 0o755)?;
             }
         }
         Ok(())
@@ -133,9 +107,10 @@ impl Bundle {
             put(&folder.join("hooks/codex.json"), &codegen::codex_json()?)?;
         }
         put(&folder.join("config.schema.json"), &codegen::config_schema()?)?;
-        for piece in CONTENT.iter().filter(|piece| self.takes(piece)) {
-            let (from, to) = (plugin.join(piece.name), folder.join(piece.name));
-            if piece.name.ends_with(".md") {
+        let is_taken = |(_, jobs): &&(&str, &[Job])| self.job().is_none_or(|job| jobs.contains(&job));
+        for (name, _) in CONTENT.iter().filter(is_taken) {
+            let (from, to) = (plugin.join(name), folder.join(name));
+            if name.ends_with(".md") {
                 let text = fs::read_to_string(&from).with_context(|| format!("cannot read {}", from.display()))?;
                 // The name of a command starts with the name of its plugin.
                 put(&to, &text.replace("/longhaul:", &format!("/{}:", self.name())))?;
@@ -162,7 +137,7 @@ fn nothing_is_forgotten(workspace: &Workspace, plugin: &Path) -> Result<()> {
         bail!("bins/ builds {name}, which no bundle ships: name it in core's catalogue");
     }
     for path in files(plugin)? {
-        let known = CONTENT.iter().any(|piece| piece.name == path) || GENERATED.contains(&path.as_str());
+        let known = CONTENT.iter().any(|(name, _)| *name == path) || GENERATED.contains(&path.as_str());
         ensure!(known, "plugin/{path} is in no bundle: name it in xtask's CONTENT");
     }
     Ok(())
@@ -201,9 +176,7 @@ pub(crate) fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
 /// The executables of one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetExecutables {
-    /// The target's triple.
     pub target: String,
-    /// The folder with the executables.
     pub folder: PathBuf,
 }
 
@@ -263,7 +236,7 @@ fn pack(bytes: &[u8]) -> Result<Vec<u8>> {
 
 /// Writes the marketplace to `folder`.
 pub fn lay_out(workspace: &Workspace, built: &[TargetExecutables], folder: &Path) -> Result<()> {
-    let targets = || built.iter().map(|one| one.target.as_str());
+    let targets = || built.iter().map(|built| built.target.as_str());
     let chosen = choose(targets());
     for target in targets() {
         ensure!(
@@ -275,13 +248,13 @@ pub fn lay_out(workspace: &Workspace, built: &[TargetExecutables], folder: &Path
     let bin = plugin.join("bin");
     Bundle::Whole.lay_out_content(workspace, &plugin)?;
     let mut checksums = Checksums::default();
-    for one in built {
-        let to = bin.join(&one.target);
+    for TargetExecutables { target, folder } in built {
+        let to = bin.join(target);
         fs::create_dir_all(&to).with_context(|| format!("cannot create {}", to.display()))?;
         for name in Bundle::Whole.executables() {
-            let from = one.folder.join(name);
+            let from = folder.join(name);
             let bytes = fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
-            checksums.insert(&one.target, name, &archive::sum(&bytes));
+            checksums.insert(target, name, &archive::sum(&bytes));
             fs::write(to.join(format!("{name}.{PACKED}")), pack(&bytes)?)?;
         }
     }
@@ -298,115 +271,4 @@ pub fn lay_out(workspace: &Workspace, built: &[TargetExecutables], folder: &Path
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs::{self, Permissions};
-    use std::io::Read;
-    use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
-
-    use longhaul_universal_bundle::{Checksums, is_launcher};
-
-    use super::super::archive;
-    use super::{CONTENT, TargetExecutables, from_archives, lay_out};
-    use crate::workspace::Workspace;
-
-    /// Both are typed as `/longhaul:NAME`: the client takes the command and never shows the skill.
-    #[test]
-    fn no_skill_is_hidden_by_a_command_of_its_name() {
-        let names =
-            |folder, file| CONTENT.iter().filter_map(move |piece| piece.name.strip_prefix(folder)?.strip_suffix(file));
-        let skills: Vec<_> = names("skills/", "/SKILL.md").collect();
-        assert!(!skills.is_empty());
-        assert!(names("commands/", ".md").all(|command| !skills.contains(&command)));
-    }
-
-    const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-apple-darwin"];
-
-    /// Writes a file for every executable, with the target as its content.
-    fn built(workspace: &Workspace, folder: &Path, target: &str) -> TargetExecutables {
-        fs::create_dir_all(folder).unwrap();
-        for name in &workspace.executables {
-            fs::write(folder.join(name), format!("{name} for {target}")).unwrap();
-            fs::set_permissions(folder.join(name), Permissions::from_mode(0o755)).unwrap();
-        }
-        TargetExecutables { target: target.to_owned(), folder: folder.to_owned() }
-    }
-
-    #[track_caller]
-    fn check(workspace: &Workspace, marketplace: &Path) {
-        let bin = marketplace.join("longhaul/bin");
-        let sums = Checksums::parse(&fs::read_to_string(bin.join("SHA256SUMS")).unwrap()).unwrap();
-        for name in &workspace.executables {
-            assert!(is_launcher(&fs::read(bin.join(name)).unwrap()), "{name}");
-            assert_eq!(fs::metadata(bin.join(name)).unwrap().permissions().mode() & 0o777, 0o755);
-            for target in TARGETS {
-                let packed = fs::read(bin.join(target).join(format!("{name}.gz"))).unwrap();
-                let mut unpacked = String::new();
-                flate2::read::GzDecoder::new(packed.as_slice()).read_to_string(&mut unpacked).unwrap();
-                assert_eq!(unpacked, format!("{name} for {target}"));
-            }
-        }
-        for target in TARGETS {
-            assert_eq!(sums.of_target(target).count(), workspace.executables.len());
-        }
-        let list: serde_json::Value =
-            serde_json::from_slice(&fs::read(marketplace.join(".claude-plugin/marketplace.json")).unwrap()).unwrap();
-        assert_eq!(list["plugins"].as_array().unwrap().len(), 1);
-        assert_eq!(list["plugins"][0]["source"], "./longhaul");
-        for name in ["README.md", "LICENSE", "longhaul.tmux", "longhaul/hooks/hooks.json"] {
-            assert!(marketplace.join(name).is_file(), "{name}");
-        }
-    }
-
-    #[test]
-    fn the_bundle_has_a_launcher_for_every_executable_and_the_executables_of_every_target() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::load().unwrap();
-        let built = TARGETS.map(|target| built(&workspace, &folder.path().join(target), target));
-        let marketplace = folder.path().join("marketplace");
-        lay_out(&workspace, &built, &marketplace).unwrap();
-        check(&workspace, &marketplace);
-    }
-
-    #[test]
-    fn it_is_made_of_the_archives_of_this_version() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut workspace = Workspace::load().unwrap();
-        let archives = folder.path().join("archives");
-        fs::create_dir_all(&archives).unwrap();
-        for target in TARGETS {
-            let dist = folder.path().join("dist");
-            built(&workspace, &dist.join("longhaul/bin"), target);
-            let name = format!("longhaul-{}-{target}", workspace.version);
-            fs::write(archives.join(format!("{name}.tar.xz")), archive::pack(&dist, &name).unwrap()).unwrap();
-        }
-        fs::write(archives.join("longhaul-0.0.0-x86_64-apple-darwin.tar.xz"), "another version").unwrap();
-        archive::write_sums(&archives).unwrap();
-        workspace.target = folder.path().join("target");
-        fs::create_dir_all(&workspace.target).unwrap();
-        from_archives(&workspace, &archives).unwrap();
-        check(&workspace, &workspace.target.join("universal"));
-        let names: Vec<_> = fs::read_dir(&workspace.target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(names, ["universal"], "nothing temporary is left");
-
-        let damaged = archives.join(format!("longhaul-{}-{}.tar.xz", workspace.version, TARGETS[0]));
-        let mut bytes = fs::read(&damaged).unwrap();
-        *bytes.last_mut().unwrap() ^= 1;
-        fs::write(&damaged, bytes).unwrap();
-        let error = from_archives(&workspace, &archives).unwrap_err().to_string();
-        assert!(error.contains("does not agree with SHA256SUMS"), "{error}");
-        let none = from_archives(&workspace, &folder.path().join("empty")).unwrap_err().to_string();
-        assert!(none.contains("cargo xtask dist"), "{none}");
-    }
-
-    #[test]
-    fn two_targets_for_one_machine_are_refused_as_is_one_that_launchers_do_not_know() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::load().unwrap();
-        for targets in [["x86_64-unknown-linux-musl", "x86_64-unknown-linux-gnu"], ["wasm32-wasip1", TARGETS[0]]] {
-            let built = targets.map(|target| built(&workspace, &folder.path().join(target), target));
-            let error = lay_out(&workspace, &built, &folder.path().join("m")).unwrap_err().to_string();
-            assert!(error.contains("cannot be in a universal bundle"), "{error}");
-        }
-    }
-}
+mod tests;

@@ -23,7 +23,7 @@ use xtask::test;
 use xtask::workspace::{PACKAGE, Profile, Workspace};
 
 use self::large::{Library, Words};
-use self::report::Sample;
+use self::report::{Line, Sample};
 use self::rows::{Log, ROWS, Row, SERIES};
 use self::subject::{Scene, Subject};
 use crate::stage::{self, Tmux, plugin_folder, watch_interrupts};
@@ -39,9 +39,7 @@ const WARM_UP: usize = 10;
 /// The form in which the figures are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// A table on standard output.
     Table,
-    /// JSON on standard output.
     Json,
     /// docs/benchmarks.md, with plots.
     Page,
@@ -63,8 +61,8 @@ pub(crate) fn run(workspace: &Workspace, runs: usize, output: Output) -> Result<
     let tmux = Tmux::start("longhaul-bench", homes.path(), homes.path(), 120, 40)?;
     let scene = Scene { bin: &bin, tmux: &tmux, standin: &standin, plugin: &plugin, homes: homes.path() };
     let mut subjects = Vec::new();
-    let series = SERIES.iter().flat_map(|series| series.points.iter().map(|(_, row)| row));
-    let rows: Vec<&Row> = ROWS.iter().chain(series.filter(|_| output == Output::Page)).collect();
+    let series = SERIES.iter().flat_map(|series| series.amounts.iter().map(|amount| (series.row)(*amount)));
+    let rows: Vec<Row> = ROWS.iter().copied().chain(series.filter(|_| output == Output::Page)).collect();
     for (number, row) in rows.iter().enumerate() {
         subjects.push(Subject::new(&scene, row, number).with_context(|| row.name)?);
     }
@@ -76,13 +74,12 @@ pub(crate) fn run(workspace: &Workspace, runs: usize, output: Output) -> Result<
     let mut samples: Vec<Sample> = names.zip(times).map(|(name, times)| Sample::new(name, times)).collect();
     let empty = samples.remove(0);
     match output {
-        Output::Table => report::print_table(&empty, &samples),
-        Output::Json => report::print_json(&empty, &samples),
-        Output::Page => {
-            report::write(&workspace.root.join("docs"), &empty, &samples)?;
-            report::print_table(&empty, &samples[..ROWS.len()])
-        }
+        Output::Table => {}
+        Output::Json => return report::print_json(&empty, &samples),
+        Output::Page => report::write(&workspace.root.join("docs"), &empty, &samples)?,
     }
+    let lines = [vec![Line::time(&empty)], report::hook_lines(&empty, &samples[..ROWS.len()])].concat();
+    Ok(write!(io::stdout(), "{}", report::plain_table(&lines))?)
 }
 
 fn measure(subjects: &mut [Subject], runs: usize) -> Result<Vec<Vec<Duration>>> {

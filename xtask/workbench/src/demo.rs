@@ -78,67 +78,59 @@ fn said_by_hooks(home: &Path) -> String {
     }
 }
 
-/// The session's id.
-pub(crate) const ID: &str = "de300000-0000-4000-8000-000000000001";
+const ID: &str = "de300000-0000-4000-8000-000000000001";
 
-/// The user's prompt.
-pub(crate) const PROMPT: &str = "Move the parser into a crate of its own and get all tests to pass";
+const PROMPT: &str = "Move the parser into a crate of its own and get all tests to pass";
 
 /// The model's last message.
 const ANSWER: &str = "The parser is a crate of its own now; all 128 tests pass.";
 
-/// One tool call.
-pub(crate) struct Call {
-    /// The tool.
-    pub(crate) tool: &'static str,
-    /// The field of its input that names what it works on.
-    pub(crate) key: &'static str,
-    /// The value of that field.
-    pub(crate) subject: &'static str,
-    /// Number of characters in its response.
-    pub(crate) chars: usize,
-}
-
-const fn call(tool: &'static str, key: &'static str, subject: &'static str, chars: usize) -> Call {
-    Call { tool, key, subject, chars }
-}
+/// A tool, the field of its input that names what it works on and its value, and the number of characters in its response.
+type Call = (&'static str, &'static str, &'static str, usize);
 
 /// Every call of the turn, in order.
-pub(crate) const CALLS: &[Call] = &[
-    call("Glob", "pattern", "src/**/*.rs", 940),
-    call("Read", "file_path", "src/lib.rs", 1460),
-    call("Read", "file_path", "src/parser.rs", 3920),
-    call("Grep", "pattern", "use crate::parser", 610),
-    call("Read", "file_path", "Cargo.toml", 480),
-    call("Bash", "command", "cargo new --lib crates/parser", 190),
-    call("Bash", "command", "git mv src/parser.rs crates/parser/src/lib.rs", 20),
-    call("Edit", "file_path", "Cargo.toml", 310),
-    call("Edit", "file_path", "crates/parser/src/lib.rs", 870),
-    call("Edit", "file_path", "src/lib.rs", 420),
-    call("Bash", "command", "cargo check --workspace", 2350),
-    call("Read", "file_path", "src/eval.rs", 2980),
-    call("Edit", "file_path", "src/eval.rs", 540),
-    call("Bash", "command", "cargo check --workspace", 260),
-    call("Bash", "command", "cargo test --workspace", 4120),
-    call("Read", "file_path", "tests/errors.rs", 1730),
-    call("Edit", "file_path", "tests/errors.rs", 380),
-    call("Bash", "command", "cargo test --workspace", 3890),
+const CALLS: &[Call] = &[
+    ("Glob", "pattern", "src/**/*.rs", 940),
+    ("Read", "file_path", "src/lib.rs", 1460),
+    ("Read", "file_path", "src/parser.rs", 3920),
+    ("Grep", "pattern", "use crate::parser", 610),
+    ("Read", "file_path", "Cargo.toml", 480),
+    ("Bash", "command", "cargo new --lib crates/parser", 190),
+    ("Bash", "command", "git mv src/parser.rs crates/parser/src/lib.rs", 20),
+    ("Edit", "file_path", "Cargo.toml", 310),
+    ("Edit", "file_path", "crates/parser/src/lib.rs", 870),
+    ("Edit", "file_path", "src/lib.rs", 420),
+    ("Bash", "command", "cargo check --workspace", 2350),
+    ("Read", "file_path", "src/eval.rs", 2980),
+    ("Edit", "file_path", "src/eval.rs", 540),
+    ("Bash", "command", "cargo check --workspace", 260),
+    ("Bash", "command", "cargo test --workspace", 4120),
+    ("Read", "file_path", "tests/errors.rs", 1730),
+    ("Edit", "file_path", "tests/errors.rs", 380),
+    ("Bash", "command", "cargo test --workspace", 3890),
 ];
+
+const INTRODUCTION: &str = "
+Longhaul sets rewind points in long Claude Code sessions, by itself. This plays such a session.
+
+Nothing of yours is touched: the home is a throwaway folder, the tmux server is private, and in
+its pane a program stands in for Claude Code. It draws the same input box and starts the plugin's
+hooks as Claude Code does. The hooks are the real executables, with the default settings.";
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The demo while it runs.
 struct Story<'a> {
     voice: Voice,
-    pub(crate) tmux: &'a Tmux,
-    pub(crate) standin: Standin,
-    pub(crate) cli: &'a Path,
+    tmux: &'a Tmux,
+    standin: Standin,
+    cli: &'a Path,
 }
 
 impl Story<'_> {
     /// Plays all steps.
     fn tell(mut self) -> Result<()> {
-        self.introduce()?;
+        self.voice.say(INTRODUCTION)?;
         self.begin()?;
         self.prompt()?;
         let due = self.work()?;
@@ -149,20 +141,11 @@ impl Story<'_> {
         self.list()
     }
 
-    fn introduce(&self) -> Result<()> {
-        self.voice.say(
-            "\nLonghaul sets rewind points in long Claude Code sessions, by itself. This plays such a session.\n\n\
-             Nothing of yours is touched: the home is a throwaway folder, the tmux server is private, and in\n\
-             its pane a program stands in for Claude Code. It draws the same input box and starts the plugin's\n\
-             hooks as Claude Code does. The hooks are the real executables, with the default settings.",
-        )
-    }
-
     fn begin(&mut self) -> Result<()> {
         self.voice.step("The session starts")?;
         let answer = self.standin.ask(&json!({ "do": "session", "source": "startup" }))?;
-        self.voice
-            .say(&format!("The hook of SessionStart notes in which tmux pane it runs. It answers {}", reply(&answer)))
+        let reply = answer["stdout"].as_str().unwrap_or_default().trim();
+        self.voice.say(&format!("The hook of SessionStart notes in which tmux pane it runs. It answers {reply}"))
     }
 
     fn prompt(&mut self) -> Result<()> {
@@ -197,17 +180,13 @@ impl Story<'_> {
         Ok(due)
     }
 
-    fn play(&mut self, call: &Call) -> Result<Value> {
-        let command = json!({
-            "do": "tool",
-            "name": call.tool,
-            "input": { call.key: call.subject },
-            "response": "x".repeat(call.chars),
-        });
+    fn play(&mut self, (tool, key, subject, chars): &Call) -> Result<Value> {
+        let input = json!({ *key: subject });
+        let command = json!({ "do": "tool", "name": tool, "input": input, "response": "x".repeat(*chars) });
         let answer = self.standin.ask(&command)?;
         let lines = self.standin.log.lines();
         let line = lines.iter().rfind(|line| line.starts_with('T')).context("the call is not in the activity log")?;
-        let subject = format!("{} {}", call.tool, call.subject);
+        let subject = format!("{tool} {subject}");
         // Typing a bookmark starts a new window, so the totals would be of that one.
         let counted = if lines.last() == Some(line) { totals(&self.standin.log.metrics()) } else { String::new() };
         self.voice.show(line, format!("{subject:<50} {counted}").trim_end())?;
@@ -222,9 +201,9 @@ impl Story<'_> {
         let (program, arguments) = inspect.argv.split_first().context("the command to inspect the pane is empty")?;
         let seen =
             parse_inspection(&run::output(run::program(program).args(arguments))?).context("the pane is gone")?;
-        let look = screen_state(&seen, EditorMode::Normal);
-        ensure!(matches!(look, ScreenState::Input { .. }), "the pane is not as it should be: {look:?}");
-        let decision = may_type(&look, ClientActivity::Busy, TypeWhen::MidTurn, "·");
+        let state = screen_state(&seen, EditorMode::Normal);
+        ensure!(matches!(state, ScreenState::Input { .. }), "the pane is not as it should be: {state:?}");
+        let decision = may_type(&state, ClientActivity::Busy, TypeWhen::MidTurn, "·");
         ensure!(decision == TypingDecision::Type, "the pane is not safe to type into: {decision:?}");
         self.voice.succeed("the pane is alive, shows the client and is not in copy-mode")?;
         self.voice.succeed("a turn is running: what is typed now costs no request of its own")?;
@@ -300,11 +279,6 @@ impl Story<'_> {
              that turn, with the tool results up to there. To install Longhaul: cargo xtask install",
         )
     }
-}
-
-/// Returns what the hook wrote to stdout.
-fn reply(answer: &Value) -> &str {
-    answer["stdout"].as_str().unwrap_or_default().trim()
 }
 
 fn totals(metrics: &Metrics) -> String {

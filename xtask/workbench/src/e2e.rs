@@ -20,8 +20,9 @@ use self::scenarios::{ALL, ALONE, LONG, Scenario, TYPING};
 use self::world::Cast;
 use crate::stage::{check_interrupts, until, watch_interrupts};
 
-/// The maximum number of scenarios at once: with more, clients start so slowly that other waits end.
-const AT_ONCE: usize = 2;
+/// The maximum number of scenarios at once for two processors. They mostly wait, but with more, clients start so slowly that
+/// other waits end.
+const AT_ONCE: usize = 3;
 
 /// The result of one scenario.
 struct Outcome {
@@ -73,7 +74,7 @@ pub(crate) fn run(workspace: &Workspace, args: &E2eArgs) -> Result<()> {
 fn play_all(chosen: &[&'static Scenario], cast: &Cast, keep: bool) -> Result<Vec<Outcome>> {
     let (alone, others): (Vec<_>, Vec<_>) = chosen.iter().partition(|scenario| ALONE.contains(&scenario.name));
     let mut outcomes = play_at_once(1, &alone, cast, keep)?;
-    let parties = thread::available_parallelism().map_or(1, usize::from).min(AT_ONCE);
+    let parties = (thread::available_parallelism().map_or(1, usize::from) * AT_ONCE / 2).clamp(1, AT_ONCE);
     outcomes.extend(play_at_once(parties, &others, cast, keep)?);
     outcomes.sort_by_key(|outcome| chosen.iter().position(|scenario| scenario.name == outcome.scenario.name));
     Ok(outcomes)

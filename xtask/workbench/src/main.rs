@@ -59,17 +59,12 @@ fn start(task: WorkbenchTask) -> Result<()> {
         }
         WorkbenchTask::Fuzz { payloads: Some(count), seed, .. } => fuzz::run_payloads(&workspace, count, seed),
         WorkbenchTask::Fuzz { payloads: None, seconds, .. } => fuzz::run(&workspace, seconds.unwrap_or_default()),
-        WorkbenchTask::Bench { snapshots: Some(files), json, .. } => bench::run_snapshots(&workspace, files, json),
-        WorkbenchTask::Bench { sync: Some(count), json, .. } => bench::run_sync(&workspace, count, json),
-        WorkbenchTask::Bench { worker: true, json, .. } => bench::run_worker(&workspace, json),
-        WorkbenchTask::Bench { large: Some(count), json, report, quick, .. } => {
-            let output = match (report, json) {
-                (true, _) => bench::Output::Page,
-                (false, true) => bench::Output::Json,
-                (false, false) => bench::Output::Table,
-            };
+        WorkbenchTask::Bench { snapshots: Some(files), .. } => bench::run_snapshots(&workspace, files),
+        WorkbenchTask::Bench { sync: Some(count), .. } => bench::run_sync(&workspace, count),
+        WorkbenchTask::Bench { worker: true, .. } => bench::run_worker(&workspace),
+        WorkbenchTask::Bench { large: Some(count), report, quick, .. } => {
             let profile = if quick { Profile::Install } else { Profile::Release };
-            bench::run_large(&workspace, profile, count, output)
+            bench::run_large(&workspace, profile, count, report)
         }
         WorkbenchTask::Bench { runs, report: true, .. } => bench::run(&workspace, runs, bench::Output::Page),
         WorkbenchTask::Bench { runs, json: true, .. } => bench::run(&workspace, runs, bench::Output::Json),

@@ -18,21 +18,24 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use xtask::{codegen, run};
 
-/// Interval between two checks.
-const LOOK: Duration = Duration::from_millis(5);
+/// The shortest and the longest pause between two checks.
+const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(100)];
 
 /// Calls `look` until it returns something, and returns that; fails after `patience` or when the user interrupts.
+///
+/// The longer it has waited, the less often it looks: most checks start a program, which takes time from what they wait for.
 pub(crate) fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    let deadline = Instant::now() + patience;
+    let begun = Instant::now();
     loop {
         check_interrupts()?;
         if let Some(found) = look()? {
             return Ok(found);
         }
-        if Instant::now() > deadline {
+        let waited = begun.elapsed();
+        if waited > patience {
             bail!("waited {} s for {what}", patience.as_secs());
         }
-        thread::sleep(LOOK);
+        thread::sleep((waited / 20).clamp(PAUSES[0], PAUSES[1]));
     }
 }
 
@@ -123,7 +126,6 @@ pub(crate) struct Role<'a> {
     pub(crate) home: &'a Path,
     /// The session id that it starts with.
     pub(crate) session: &'a str,
-    /// The stand-in's executable.
     pub(crate) program: &'a Path,
     /// A folder laid out like an installed plugin: `hooks/hooks.json` and `bin/`.
     pub(crate) plugin: &'a Path,
@@ -131,7 +133,6 @@ pub(crate) struct Role<'a> {
 
 /// A running stand-in.
 pub(crate) struct Standin {
-    /// Its pane.
     pub(crate) pane: String,
     /// Its process id.
     pub(crate) pid: u64,
@@ -245,7 +246,6 @@ impl Tmux {
         self.press(pane, &["Enter"])
     }
 
-    /// Types `text` into `pane`.
     pub(crate) fn type_text(&self, pane: &str, text: &str) -> Result<()> {
         run::output(self.command().args(["send-keys", "-t", pane, "-l", "--", text])).map(drop)
     }

@@ -3,7 +3,6 @@
 //! One executable for all of them, because each would have its own copy of SQLite.
 
 mod agents;
-mod codex;
 mod events;
 
 fn main() {
@@ -24,7 +23,7 @@ fn main() {
         "teammate-idle" => events::teammate_idle(),
         "task-completed" => events::task_completed(),
         "session-end" => events::session_end(),
-        "codex" => codex::run(second),
+        "codex" => agents::run_codex(second),
         // One that is neither an event nor an agent is answered and logged.
         agent => agents::run(agent, second.unwrap_or_default()),
     }

@@ -42,7 +42,8 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         store.forget_session(&id, memory.env.now)?;
         memory.remove_handoffs(|session| session == id);
         forget_files(memory)?;
-        return report(args, &format!("Deleted session {id}."), &json!({ "session": id }));
+        report(args, &format!("Deleted session {id}."), &json!({ "session": id }))?;
+        return Ok(Exit::Success);
     }
     if let Some(name) = &args.project {
         let project = memory.named(&store, name)?;
@@ -53,29 +54,25 @@ pub(crate) fn run(memory: &Memory<'_>, args: &Args) -> Result<Exit> {
         memory.remove_handoffs(|session| known.iter().any(|id| id == session));
         forget_files(memory)?;
         let what = json!({ "project": project.key, "sessions": sessions });
-        return report(args, &format!("Deleted {folder}: {sessions} sessions."), &what);
+        report(args, &format!("Deleted {folder}: {sessions} sessions."), &what)?;
+        return Ok(Exit::Success);
     }
     records(&store, args)
 }
 
 fn records(store: &Store, args: &Args) -> Result<Exit> {
     let wanted = args.ids.iter().map(|id| open_memory::parse_id(id)).collect::<Result<Vec<RecordId>>>()?;
-    let there: Vec<RecordId> = store.records(&wanted)?.iter().map(|record| record.record).collect();
+    let found = store.records(&wanted)?;
+    let there: Vec<RecordId> = found.iter().map(|record| record.record).collect();
     let names = |ids: &[RecordId]| ids.iter().map(RecordId::to_string).collect::<Vec<_>>();
     let missing: Vec<RecordId> = wanted.iter().copied().filter(|id| !there.contains(id)).collect();
     if !there.is_empty() {
-        let asked = there.len();
-        let lines = store.records(&there)?;
-        for record in lines.iter().filter(|_| !args.yes) {
+        for record in found.iter().filter(|_| !args.yes) {
             out::message(super::render::record(record).lines().next().unwrap_or_default());
         }
-        confirm(
-            &format!(
-                "Delete {}?",
-                if asked == 1 { "this record".to_owned() } else { format!("these {asked} records") }
-            ),
-            args.yes,
-        )?;
+        let count = there.len();
+        let what = if count == 1 { "this record".to_owned() } else { format!("these {count} records") };
+        confirm(&format!("Delete {what}?"), args.yes)?;
     }
     let mut gone = Vec::new();
     for id in there {
@@ -92,13 +89,12 @@ fn records(store: &Store, args: &Args) -> Result<Exit> {
     Ok(if missing.is_empty() { Exit::Success } else { Exit::Problem })
 }
 
-fn report(args: &Args, message: &str, what: &serde_json::Value) -> Result<Exit> {
+fn report(args: &Args, message: &str, what: &serde_json::Value) -> Result<()> {
     if args.json {
-        out::json(&json!({ "forgot": what }))?;
-    } else {
-        out::message(message);
+        return out::json(&json!({ "forgot": what }));
     }
-    Ok(Exit::Success)
+    out::message(message);
+    Ok(())
 }
 
 /// How many raw texts are deleted in one transaction.
@@ -121,7 +117,7 @@ pub(crate) struct PurgeArgs {
     json: bool,
 }
 
-pub(crate) fn purge(memory: &Memory<'_>, args: &PurgeArgs) -> Result<Exit> {
+pub(crate) fn purge(memory: &Memory<'_>, args: &PurgeArgs) -> Result<()> {
     let store = memory.to_delete_from()?;
     let before = store.stats()?.bytes;
     let what = match args.older_than {
@@ -144,11 +140,10 @@ pub(crate) fn purge(memory: &Memory<'_>, args: &PurgeArgs) -> Result<Exit> {
     store.vacuum()?;
     let after = store.stats()?.bytes;
     if args.json {
-        out::json(&json!({ "dropped": what, "bytes_before": before, "bytes_after": after }))?;
-    } else {
-        out::message(&format!("Deleted {what}; the file shrank from {} to {}.", bytes(before), bytes(after)));
+        return out::json(&json!({ "dropped": what, "bytes_before": before, "bytes_after": after }));
     }
-    Ok(Exit::Success)
+    out::message(&format!("Deleted {what}; the file shrank from {} to {}.", bytes(before), bytes(after)));
+    Ok(())
 }
 
 fn drop_raw(store: &Store, before: Millis) -> Result<usize> {

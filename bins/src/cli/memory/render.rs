@@ -3,14 +3,12 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use longhaul_core::clock::{date_of, time_of};
 use longhaul_core::{Env, Millis, one_line, short_session};
 use longhaul_memory::{Kind, MadeBy, MarkedText, Observation, Summary};
-use longhaul_runtime::utc_offset_seconds;
 use longhaul_store::{Content, Hit, Record, RecordId, Score, ScoreParts, from_host};
 
 use crate::cli::out;
-use crate::cli::paint::{self, Colours, Span, Tone, fit, fit_line, harmless, width};
+use crate::cli::paint::{self, Colours, Span, Tone, fit, fit_line, harmless, local_time, width};
 
 /// The maximum width of a project's name in a line.
 const PROJECT_COLUMNS: usize = 24;
@@ -22,7 +20,7 @@ const INDENT: &str = "    ";
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     columns: Option<usize>,
-    colours: Colours,
+    pub(crate) colours: Colours,
 }
 
 impl Screen {
@@ -40,11 +38,6 @@ impl Screen {
             colours: if env.no_color { Colours::No } else { Colours::Yes },
         }
     }
-
-    /// Returns whether lines are coloured.
-    pub(crate) fn colours(self) -> Colours {
-        self.colours
-    }
 }
 
 /// Returns the positions of the query's words in a text.
@@ -55,7 +48,6 @@ pub(crate) type Marks<'a> = &'a mut dyn FnMut(&str) -> Vec<Range<usize>>;
 pub(crate) enum Shown {
     /// All are of one project.
     Plain,
-    /// With the project of each.
     Projects,
     /// With this record marked.
     Around(RecordId),
@@ -163,11 +155,11 @@ pub(crate) fn explained(hit: &Hit, words: &[(String, bool)]) -> Vec<String> {
 fn formula(parts: ScoreParts) -> String {
     let ScoreParts { words, kind, neighbours, calls, meaning, age, date } = parts;
     let number = |thousandths: u64| format!("{:.3}", thousandths as f64 / 1_000.0);
-    let added = [("neighbours", neighbours), ("tool calls", calls), ("meaning", meaning)];
-    let added = added.into_iter().filter(|(_, part)| *part > 0);
+    let own = if meaning > 0 { format!("meaning {}", number(meaning)) } else { format!("words {}", number(words)) };
+    let added = [("neighbours", neighbours), ("tool calls", calls)].into_iter().filter(|(_, part)| *part > 0);
     let added: String = added.map(|(name, part)| format!(" + {name} {}", number(part))).collect();
     let date = if date == 1_000 { String::new() } else { format!(" × date {}", number(date)) };
-    format!("= (words {} × kind {}{added}) × age {}{date}", number(words), number(kind), number(age))
+    format!("= ({own} × kind {}{added}) × age {}{date}", number(kind), number(age))
 }
 
 /// Returns the project's name, cut to its maximum width.
@@ -270,7 +262,5 @@ fn kind_name(hit: &Hit) -> &'static str {
 
 /// Returns a local time, to the minute.
 pub(crate) fn when(at: Millis) -> String {
-    let offset = utc_offset_seconds(at);
-    let time = time_of(at, offset);
-    format!("{} {}", date_of(at, offset), &time[..5])
+    local_time(at)[..16].to_owned()
 }

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
-use longhaul_core::Millis;
 use longhaul_core::clock::DAY_MS;
+use longhaul_core::{Millis, counted};
 use longhaul_runtime::memory::folder_of;
 use longhaul_runtime::memory::meaning::{Effort, Meaning, ModelsState};
 use longhaul_runtime::memory::salvage::{Outcome, SetAside, describe, salvage};
@@ -21,25 +21,19 @@ use crate::cli::{Exit, out};
 
 /// Runs in the background, so errors are written to the error log.
 pub(crate) fn run(memory: &Memory<'_>) -> Result<Exit> {
-    match build_index(&memory.home) {
-        Ok(Some(_)) => out::message("The search index is complete."),
-        Ok(None) => out::message("Another process is building the search index."),
-        Err(error) => ErrorLog::new(memory.env, "upkeep").write(&error.chain()),
-    }
-    let log = |error: &longhaul_runtime::Error| ErrorLog::new(memory.env, "upkeep").write(&error.chain());
-    if let Err(error) = note_run(&memory.home, memory.env.now) {
-        log(&error);
-    }
+    let log = |problem: &str| ErrorLog::new(memory.env, "upkeep").write(problem);
+    let logged = |done: Result<(), Error>| done.unwrap_or_else(|error| log(&error.chain()));
+    logged(build_index(&memory.home).map(|built| match built {
+        Some(_) => out::message("The search index is complete."),
+        None => out::message("Another process is building the search index."),
+    }));
+    logged(note_run(&memory.home, memory.env.now));
     if !may_delete(&memory.home, memory.env.now) {
         out::message("The clock has jumped since the last upkeep: nothing is deleted because of its age for a day.");
     }
-    match drop_old_text(memory.env, &memory.home, &memory.config) {
-        Ok(dropped) => out::message(&format!("Deleted {dropped} raw texts.")),
-        Err(error) => log(&error),
-    }
-    if let Err(error) = merge_index(&memory.home) {
-        log(&error);
-    }
+    let dropped = drop_old_text(memory.env, &memory.home, &memory.config);
+    logged(dropped.map(|dropped| out::message(&format!("Deleted {dropped} raw texts."))));
+    logged(merge_index(&memory.home));
     let failures = match drop_old_snapshots(memory) {
         Ok(dropped) => {
             out::message(&format!("Dropped {} snapshots.", dropped.snapshots));
@@ -48,12 +42,10 @@ pub(crate) fn run(memory: &Memory<'_>) -> Result<Exit> {
         Err(error) => vec![error.chain()],
     };
     for failure in &failures {
-        ErrorLog::new(memory.env, "upkeep").write(failure);
+        log(failure);
         out::message(&format!("longhaul: {failure}"));
     }
-    if let Err(error) = drop_old_notifications(memory) {
-        log(&error);
-    }
+    logged(drop_old_notifications(memory));
     let are_computed = report_vectors(memory);
     Ok(if failures.is_empty() && are_computed { Exit::Success } else { Exit::Problem })
 }
@@ -83,7 +75,7 @@ pub(super) fn forget_files(memory: &Memory<'_>) -> Result<()> {
 }
 
 /// Deletes old rows of the log of notifications.
-fn drop_old_notifications(memory: &Memory<'_>) -> Result<(), longhaul_runtime::Error> {
+fn drop_old_notifications(memory: &Memory<'_>) -> Result<(), Error> {
     if !may_delete(&memory.home, memory.env.now) {
         return Ok(());
     }
@@ -144,32 +136,30 @@ fn without_vectors(models: Option<&ModelsState>, vectors: &[VectorStats]) -> Opt
         (None, Some(Err(_))) => return None,
         (None, None) => return Some("no model: every bundle has one, `longhaul install`".to_owned()),
     };
-    let has_some = vectors.iter().any(|one| one.model == *used);
+    let has_some = vectors.iter().any(|known| known.model == *used);
     (!has_some).then(|| format!("none yet of {used}: {when}"))
 }
 
 /// How many projects are listed without `--json`.
 const LISTED: usize = 20;
 
-pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exit> {
+pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<()> {
     let Some(store) = memory.existing()? else {
         if json {
-            out::json(&stats_json(&Stats::default(), &[], &[], IndexProgress::default(), (&[], &[])))?;
-        } else {
-            out::message("The memory is empty. `longhaul memory import` reads every past session.");
+            return out::json(&stats_json(&Stats::default(), &[], &[], IndexProgress::default(), (&[], &[])));
         }
-        return Ok(Exit::Success);
+        out::message("The memory is empty. `longhaul memory import` reads every past session.");
+        return Ok(());
     };
     let (stats, sizes, projects) = (store.stats()?, store.sizes()?, store.projects()?);
     let (index, vectors) = (store.index_progress()?, store.vector_stats()?);
+    let maps = store.line_map_stats()?;
     let models = models(memory);
     let problems = models.as_ref().map(ModelsState::problems).unwrap_or_default();
     if json {
         let mut value = stats_json(&stats, &sizes, &projects, index, (&vectors, &problems));
-        let maps = store.line_map_stats()?;
         value["line_maps"] = json!({ "files": maps.files, "bytes": maps.bytes });
-        out::json(&value)?;
-        return Ok(Exit::Success);
+        return out::json(&value);
     }
     let rows = [
         ("sessions", stats.sessions),
@@ -179,7 +169,6 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
         ("raw texts", stats.details),
         ("projects", stats.projects),
     ];
-    let maps = store.line_map_stats()?;
     for (label, count) in rows {
         out::line(&format!("{label:14} {count:>12}"))?;
     }
@@ -187,12 +176,8 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
         out::line(&format!("{:14} {} to {}", "from", when(oldest), when(newest)))?;
     }
     if maps.files > 0 {
-        out::line(&format!(
-            "{:14} {:>12} of {}",
-            "line maps",
-            bytes(maps.bytes),
-            longhaul_core::counted(maps.files as usize, "file")
-        ))?;
+        let files = counted(maps.files as usize, "file");
+        out::line(&format!("{:14} {:>12} of {files}", "line maps", bytes(maps.bytes)))?;
     }
     out::line(&format!("{:14} {:>12}, {} of it free", "file", bytes(stats.bytes), bytes(stats.free_bytes)))?;
     if !index.is_complete() {
@@ -221,7 +206,7 @@ pub(crate) fn stats(memory: &Memory<'_>, tables: bool, json: bool) -> Result<Exi
     if projects.len() > LISTED {
         out::line(&format!("  and {} more projects", projects.len() - LISTED))?;
     }
-    Ok(Exit::Success)
+    Ok(())
 }
 
 fn stats_json(
@@ -286,7 +271,7 @@ pub(crate) struct SalvageArgs {
     json: bool,
 }
 
-pub(crate) fn salvage_files(memory: &Memory<'_>, args: &SalvageArgs) -> Result<Exit> {
+pub(crate) fn salvage_files(memory: &Memory<'_>, args: &SalvageArgs) -> Result<()> {
     let file = args.file.as_path();
     // As after an import, there may be very many new records.
     let finish = || {
@@ -298,23 +283,22 @@ pub(crate) fn salvage_files(memory: &Memory<'_>, args: &SalvageArgs) -> Result<E
         Ok(Outcome::Done(salvaged)) => Some(salvaged),
         Ok(Outcome::DoneBefore) => None,
         Ok(Outcome::Busy) => bail!("another process salvages a damaged database now: run this again when it has ended"),
-        // What it says is recorded already, if the file was renamed.
-        Err(error @ Error::Store(StoreError::Foreign { .. })) => return Err(error.into()),
         Err(error) => {
-            // It may run in the background.
-            ErrorLog::new(memory.env, "salvage").write(&error.chain());
+            // It may run in the background. What is foreign is recorded already, if the file was renamed.
+            if !matches!(error, Error::Store(StoreError::Foreign { .. })) {
+                ErrorLog::new(memory.env, "salvage").write(&error.chain());
+            }
             return Err(error.into());
         }
     };
     if args.json {
-        out::json(&salvage_json(file, salvaged.as_ref()))?;
-    } else {
-        out::message(&match &salvaged {
-            Some(salvaged) => describe(file, salvaged),
-            None => format!("{} was salvaged before: nothing has changed", file.display()),
-        });
+        return out::json(&salvage_json(file, salvaged.as_ref()));
     }
-    Ok(Exit::Success)
+    out::message(&match &salvaged {
+        Some(salvaged) => describe(file, salvaged),
+        None => format!("{} was salvaged before: nothing has changed", file.display()),
+    });
+    Ok(())
 }
 
 fn salvage_json(file: &Path, salvaged: Option<&Salvaged>) -> Value {

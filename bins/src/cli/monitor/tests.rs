@@ -6,7 +6,7 @@ use longhaul_store::ContextUse;
 use longhaul_tracker::Agent;
 use longhaul_transcript::Usage;
 
-use super::{Row, Wanted, rows};
+use super::{Row, SessionFilter, rows};
 
 const NOW: Millis = Millis(10_000_000);
 
@@ -46,15 +46,15 @@ fn reported(session: &str, model: &str, window: u64) -> ContextUse {
     }
 }
 
-fn of(sessions: Vec<Observed>, contexts: Vec<ContextUse>, wanted: Wanted<'_>) -> Vec<Row> {
+fn of(sessions: Vec<Observed>, contexts: Vec<ContextUse>, wanted: SessionFilter<'_>) -> Vec<Row> {
     rows(&Observation { sessions, contexts }, &BTreeMap::new(), wanted, NOW)
 }
 
 #[test]
 fn without_a_reply_in_the_transcript_the_status_line_tells_the_use() {
-    let rows = of(vec![observed("s", 0, "")], vec![reported("s", "m", 10)], Wanted::Active);
+    let rows = of(vec![observed("s", 0, "")], vec![reported("s", "m", 10)], SessionFilter::Active);
     assert_eq!((rows[0].used, rows[0].remaining(), rows[0].percent()), (Some(5), Some(5), Some(50.0)));
-    let rows = of(vec![observed("s", 0, "")], vec![], Wanted::Active);
+    let rows = of(vec![observed("s", 0, "")], vec![], SessionFilter::Active);
     assert_eq!((rows[0].used, rows[0].warnings()), (None, vec!["no reply".to_owned()]));
 }
 
@@ -73,9 +73,9 @@ fn the_idle_and_the_ended_are_hidden_unless_asked_for() {
         let rows = of(sessions.clone(), vec![], wanted);
         rows.into_iter().map(|row| format!("{} {}", row.session, row.state.as_str())).collect::<Vec<_>>()
     };
-    assert_eq!(shown(Wanted::Active), ["fresh idle", "long working"]);
-    assert_eq!(shown(Wanted::All), ["fresh idle", "long working", "old idle", "ended ended", "killed ended"]);
-    assert_eq!(shown(Wanted::Session("end")), ["ended ended"]);
+    assert_eq!(shown(SessionFilter::Active), ["fresh idle", "long working"]);
+    assert_eq!(shown(SessionFilter::All), ["fresh idle", "long working", "old idle", "ended ended", "killed ended"]);
+    assert_eq!(shown(SessionFilter::Session("end")), ["ended ended"]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn the_fullest_come_first_and_say_so() {
         blocked,
         observed("e", 140_000, "m"),
     ];
-    let rows = of(sessions, vec![], Wanted::Active);
+    let rows = of(sessions, vec![], SessionFilter::Active);
     let shown: Vec<_> = rows.iter().map(|row| format!("{}: {}", row.session, row.warnings().join(", "))).collect();
     assert_eq!(shown, ["c: critical", "e: high", "d: blocked (permission: Write)", "b: ", "a: no reply"]);
 }

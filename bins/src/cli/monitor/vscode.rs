@@ -8,8 +8,8 @@ use longhaul_core::json_text::{Item, JsonFile, List, NotEditable};
 use longhaul_runtime::shared_file::{self, Backup, NewFile};
 use serde_json::{Value, json};
 
+use crate::cli::out;
 use crate::cli::tmux::own_path;
-use crate::cli::{Exit, out};
 
 /// The label by which the task is recognised.
 const LABEL: &str = "Longhaul monitor";
@@ -22,7 +22,7 @@ const FILE: &str = ".vscode/tasks.json";
 const TASKS: &str = "tasks";
 
 /// Writes the task into the current folder.
-pub(crate) fn run(env: &Env) -> anyhow::Result<Exit> {
+pub(crate) fn run(env: &Env) -> anyhow::Result<()> {
     let exe = own_path(env)?;
     let task = task(&exe.to_string_lossy());
     for path in [FOLDER, FILE].map(Path::new) {
@@ -38,15 +38,12 @@ pub(crate) fn run(env: &Env) -> anyhow::Result<Exit> {
     let is_new = shared_file::change(Path::new(FILE), (Backup::None, NewFile::Usual), |text| {
         merge(text, &task).map_err(refused)
     })?;
+    let when = "when VS Code is allowed to run automatic tasks in it";
     out::message(&match is_new {
-        true => {
-            format!(
-                "{FILE}: the task {LABEL:?} opens with this folder when VS Code is allowed to run automatic tasks in it."
-            )
-        }
+        true => format!("{FILE}: the task {LABEL:?} opens with this folder {when}."),
         false => format!("{FILE} already has the task {LABEL:?}."),
     });
-    Ok(Exit::Success)
+    Ok(())
 }
 
 fn task(program: &str) -> Value {
@@ -99,58 +96,4 @@ fn merge(existing: Option<&str>, task: &Value) -> Result<Option<String>, Refusal
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::{Refusal, merge, task};
-
-    #[track_caller]
-    fn merged(text: &str) -> String {
-        let merged = merge(Some(text), &task("/l")).unwrap().expect("the task is missing");
-        let parsed: Value = serde_json::from_str(&merged).unwrap_or_else(|error| panic!("{error}: {merged}"));
-        let is_ours = |found: &&Value| found["label"] == "Longhaul monitor";
-        assert_eq!(parsed["tasks"].as_array().unwrap().iter().filter(is_ours).collect::<Vec<_>>(), [&task("/l")]);
-        assert!(parsed["version"].is_string(), "{merged}");
-        assert_eq!(merge(Some(&merged), &task("/l")), Ok(None), "a second time changes nothing");
-        merged
-    }
-
-    #[test]
-    fn a_new_file_holds_the_task() {
-        let text = merge(None, &task("/l")).unwrap().unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json!({ "version": "2.0.0", "tasks": [task("/l")] }));
-        merged(" \n");
-    }
-
-    #[test]
-    fn other_tasks_stay_as_they_are_byte_for_byte() {
-        let others = "{\n\t\"version\": \"2.0.0\",\n\t\"tasks\": [\n\t\t{\"label\":  \"b\\u0075ild\", \"n\": 1.50e3}";
-        let text = merged(&format!("{others}\n\t],\n\t\"inputs\": [ ]\n}}\n"));
-        assert!(text.starts_with(others) && text.ends_with("],\n\t\"inputs\": [ ]\n}\n"), "{text}");
-        merged(r#"{"version":"2.0.0","tasks":[]}"#);
-        merged(r#"{"version":"2.0.0"}"#);
-        merged("{}");
-        merged("{ \"inputs\": [] }\n");
-    }
-
-    #[test]
-    fn our_own_task_is_brought_up_to_date_in_its_place() {
-        let text = r#"{"version":"2.0.0","tasks":[{"label":"Longhaul monitor","command":"/old"},{"label":"x"}]}"#;
-        assert!(merged(text).ends_with(r#",{"label":"x"}]}"#));
-    }
-
-    #[test]
-    fn what_cannot_be_kept_as_it_is_is_refused() {
-        for (text, why) in [
-            ("{\n// mine\n\"tasks\": []}", Refusal::NotJson),
-            ("{\"tasks\": [],}", Refusal::NotJson),
-            ("nonsense", Refusal::NotJson),
-            ("[]", Refusal::NotTasks),
-            ("{\"tasks\": {}}", Refusal::NotTasks),
-            ("{\"tasks\": null}", Refusal::NotTasks),
-            ("{\"tasks\": [], \"tasks\": []}", Refusal::NotTasks),
-        ] {
-            assert_eq!(merge(Some(text), &task("/l")), Err(why), "{text}");
-        }
-    }
-}
+mod tests;

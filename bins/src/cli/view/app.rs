@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, Result, bail};
 use crossterm::event::Event;
 use longhaul_core::{Env, short_session};
 use longhaul_inject::{DialogAnswer, TerminalCommand, shell_single_quote};
@@ -15,9 +15,9 @@ use longhaul_runtime::{
 };
 use longhaul_tracker::Pane;
 
-use super::collector::{self, DialogNow, HostSessions, LocalSessions, Preview, Task};
-use super::rows::{PaneAddress, RowId, SessionRow};
-use super::state::{Answer, Command, Mode, View};
+use super::collector::{self, HostSessions, LocalSessions, Task};
+use super::rows::{RowId, SessionRow};
+use super::state::{Command, Mode, View};
 use super::{Screen, screen};
 use crate::cli::sessions::of_session;
 use crate::cli::tracker::send_to;
@@ -28,8 +28,10 @@ use crate::cli::{bookmarks, tmux};
 pub(crate) enum News {
     Local(LocalSessions),
     Host(HostSessions),
-    Preview(Preview),
-    DialogNow(DialogNow),
+    /// The rows of a session's preview.
+    Preview(RowId, Vec<String>),
+    /// What has become of a dialog that is shown.
+    DialogNow(RowId, Result<SeenDialog, String>),
     /// An action has ended, with a message for the user.
     Done(String),
     /// An action needs longer, for this reason.
@@ -60,7 +62,7 @@ pub(crate) struct App {
     pub(crate) view: View,
     pub(crate) local: LocalSessions,
     pub(crate) hosts: BTreeMap<String, HostSessions>,
-    pub(crate) preview: Option<Preview>,
+    pub(crate) preview: Option<(RowId, Vec<String>)>,
     pub(crate) dialog: Option<ShownDialog>,
     news: Sender<News>,
     tasks: Sender<Task>,
@@ -105,13 +107,13 @@ impl App {
                 self.hosts.insert(host.name.clone(), host);
                 self.update_rows();
             }
-            News::Preview(preview) => {
+            News::Preview(id, rows) => {
                 self.is_reading = false;
-                self.preview = Some(preview);
+                self.preview = Some((id, rows));
             }
-            News::DialogNow(now) => {
+            News::DialogNow(id, seen) => {
                 self.is_reading = false;
-                self.compare_dialog(&now);
+                self.compare_dialog(&id, &seen);
             }
             News::Done(message) => {
                 self.actions = self.actions.saturating_sub(1);
@@ -129,12 +131,12 @@ impl App {
     }
 
     /// Leaves the dialog on the screen if the pane shows it no longer.
-    fn compare_dialog(&mut self, now: &DialogNow) {
+    fn compare_dialog(&mut self, of: &RowId, now: &Result<SeenDialog, String>) {
         let Some(shown) = &self.dialog else { return };
-        if !matches!(self.view.mode(), Mode::Dialog { id, .. } if *id == now.id) {
+        if !matches!(&self.view.mode, Mode::Dialog { id, .. } if id == of) {
             return;
         }
-        match &now.seen {
+        match now {
             Ok(seen) if *seen == shown.seen => return,
             Ok(_) => self.view.close_dialog("Another dialog is open there now. Nothing was typed."),
             Err(why) => self.view.close_dialog(&format!("The dialog is gone: {why}. Nothing was typed.")),
@@ -144,7 +146,7 @@ impl App {
 
     /// Has the chosen session read again, if that is due.
     pub(crate) fn ask_for_preview(&mut self) {
-        let (id, task, every) = match (self.view.mode(), &self.dialog) {
+        let (id, task, every) = match (&self.view.mode, &self.dialog) {
             (Mode::Dialog { id, .. }, Some(dialog)) => {
                 (id.clone(), Task::Dialog(id.clone(), dialog.pane.clone()), waiting_times::VIEW_DIALOG)
             }
@@ -169,7 +171,7 @@ impl App {
         self.is_reading || self.actions > 0
     }
 
-    pub(crate) fn draw(&mut self, screen: &mut Screen) -> anyhow::Result<()> {
+    pub(crate) fn draw(&mut self, screen: &mut Screen) -> Result<()> {
         let now = longhaul_runtime::env().now;
         screen.draw(|frame| {
             let area = frame.area();
@@ -201,10 +203,17 @@ impl App {
                 }
             }
             Command::Send(id, text) => {
-                self.begin("Sending…", move |env, home, waits| send_text(env, home, &id.session, &text, waits));
+                self.begin("Sending…", move |env, home, waits| {
+                    let (config, _) = longhaul_runtime::config(env)?;
+                    send_to(env, home, &of_session(home, &id.session)?, &text, config.inject.patience(), waits)
+                });
             }
             Command::Bookmark(id, note) => {
-                self.begin("Setting a bookmark…", move |env, home, _| set_bookmark(env, home, &id.session, &note));
+                self.begin("Setting a bookmark…", move |env, home, _| {
+                    let target = of_session(home, &id.session)?;
+                    bookmarks::set(env, home, &target.record, &note)?;
+                    Ok(format!("Bookmark set in {}.", target.agent.project))
+                });
             }
             Command::Continue(id) => {
                 self.begin("Continuing…", move |env, home, waits| carry_on(env, home, &id.session, waits));
@@ -216,9 +225,9 @@ impl App {
     fn go_to(&mut self, id: &RowId) -> Next {
         let Some(row) = self.view.row(id) else { return Next::Stay };
         match go(&self.env, &self.home, row) {
-            Ok(Jump::Gone) if is_popup(&self.env) => return Next::Leave,
-            Ok(Jump::Gone) => {}
-            Ok(Jump::Run(step, what)) => return Next::Run(step, what),
+            Ok(None) if is_popup(&self.env) => return Next::Leave,
+            Ok(None) => {}
+            Ok(Some((step, what))) => return Next::Run(step, what),
             Err(error) => self.view.say(format!("{error:#}")),
         }
         Next::Stay
@@ -234,8 +243,7 @@ impl App {
         self.asked = None;
     }
 
-    /// Says why sessions could not be reopened.
-    pub(crate) fn came_back_from_reopening(&mut self, result: anyhow::Result<()>) {
+    pub(crate) fn came_back_from_reopening(&mut self, result: Result<()>) {
         if let Err(error) = result {
             self.view.say(format!("{error:#}"));
         }
@@ -244,7 +252,7 @@ impl App {
 
     /// Reads the dialog of a session. That takes a few milliseconds, so that it is done at once.
     fn read_dialog(&mut self, id: RowId) {
-        let read = || -> anyhow::Result<ShownDialog> {
+        let read = || -> Result<ShownDialog> {
             let target = of_session(&self.home, &id.session)?;
             let pane = DialogPane::of(&target.record).map_err(anyhow::Error::msg)?;
             let seen = pane.read(&longhaul_runtime::env()).map_err(anyhow::Error::msg)?;
@@ -263,7 +271,7 @@ impl App {
     fn begin(
         &mut self,
         message: &str,
-        work: impl FnOnce(&Env, &Home, &dyn Fn(&str)) -> anyhow::Result<String> + Send + 'static,
+        work: impl FnOnce(&Env, &Home, &dyn Fn(&str)) -> Result<String> + Send + 'static,
     ) {
         self.actions += 1;
         self.view.say(message);
@@ -284,18 +292,10 @@ fn panic_if_tested() {
     assert!(std::env::var_os("LONGHAUL_TEST_PANIC").is_none(), "a test wants this panic");
 }
 
-/// Sends a prompt to a session.
-fn send_text(env: &Env, home: &Home, session: &str, text: &str, waits: &dyn Fn(&str)) -> anyhow::Result<String> {
-    let target = of_session(home, session)?;
-    let (config, _) = longhaul_runtime::config(env)?;
-    send_to(env, home, &target, text, config.inject.patience(), waits)
-}
-
-/// Answers the dialog that was shown.
-fn answer_dialog(env: &Env, home: &Home, id: &RowId, shown: &ShownDialog, answer: Answer) -> anyhow::Result<String> {
-    let (answer, word) = match answer {
-        Answer::Yes => (DialogAnswer::Yes, "Yes"),
-        Answer::No => (DialogAnswer::No, "No"),
+fn answer_dialog(env: &Env, home: &Home, id: &RowId, shown: &ShownDialog, answer: DialogAnswer) -> Result<String> {
+    let word = match answer {
+        DialogAnswer::Yes => "Yes",
+        DialogAnswer::No => "No",
     };
     let project = of_session(home, &id.session).map_or_else(|_| id.session.clone(), |target| target.agent.project);
     match shown.pane.answer(env, home, &shown.seen, answer)? {
@@ -305,15 +305,8 @@ fn answer_dialog(env: &Env, home: &Home, id: &RowId, shown: &ShownDialog, answer
     }
 }
 
-/// Sets a bookmark.
-fn set_bookmark(env: &Env, home: &Home, session: &str, note: &str) -> anyhow::Result<String> {
-    let target = of_session(home, session)?;
-    bookmarks::set(env, home, &target.record, note)?;
-    Ok(format!("Bookmark set in {}.", target.agent.project))
-}
-
 /// Continues a session in a new one.
-fn carry_on(env: &Env, home: &Home, session: &str, waits: &dyn Fn(&str)) -> anyhow::Result<String> {
+fn carry_on(env: &Env, home: &Home, session: &str, waits: &dyn Fn(&str)) -> Result<String> {
     let target = of_session(home, session)?;
     let project = &target.agent.project;
     let (config, _) = longhaul_runtime::config(env)?;
@@ -330,34 +323,22 @@ fn carry_on(env: &Env, home: &Home, session: &str, waits: &dyn Fn(&str)) -> anyh
     }
 }
 
-/// How a session is gone to.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Jump {
-    /// The tmux client shows it now.
-    Gone,
-    /// Run this program in the terminal. With its name.
-    Run(TerminalCommand, String),
-}
-
-/// Goes to a session, or returns the program that does.
-pub(crate) fn go(env: &Env, home: &Home, row: &SessionRow) -> anyhow::Result<Jump> {
+/// Goes to a session, or returns the program that does when it is run in the terminal, with its name.
+fn go(env: &Env, home: &Home, row: &SessionRow) -> Result<Option<(TerminalCommand, String)>> {
     let pane = row.pane.as_ref().with_context(|| format!("{} does not run in tmux: go there by hand", row.project))?;
     if let Some(host) = &row.id.host {
-        return Ok(Jump::Run(attach_remotely(host, pane), format!("ssh {host}")));
+        return Ok(Some((attach_remotely(host, pane), format!("ssh {host}"))));
     }
+    let Pane { socket, id } = pane;
     match Server::of(env).map(Server::patient) {
-        Some(server) if server.socket == pane.socket => {
-            let tracker = Tracker::open(env, home)?;
-            let pane = Pane { socket: pane.socket.clone(), id: pane.id.clone() };
-            tmux::go(&server, &tracker, &pane, None)?;
-            Ok(Jump::Gone)
+        Some(server) if server.socket == *socket => {
+            tmux::go(&server, &Tracker::open(env, home)?, pane, None)?;
+            Ok(None)
         }
-        Some(_) => bail!(
-            "it runs in another tmux server: leave this one, and run tmux -S {} attach -t {}",
-            pane.socket,
-            pane.id
-        ),
-        None => Ok(Jump::Run(attach(pane), "tmux".to_owned())),
+        Some(_) => {
+            bail!("it runs in another tmux server: leave this one, and run tmux -S {socket} attach -t {id}")
+        }
+        None => Ok(Some((attach(pane), "tmux".to_owned()))),
     }
 }
 
@@ -366,27 +347,14 @@ fn is_popup(env: &Env) -> bool {
     env.tmux.is_some() && env.tmux_pane.is_none()
 }
 
-fn attach(pane: &PaneAddress) -> TerminalCommand {
+fn attach(pane: &Pane) -> TerminalCommand {
     let words = ["tmux", "-u", "-S", &pane.socket, "attach-session", "-t", &pane.id];
     TerminalCommand { argv: words.map(str::to_owned).to_vec(), stdin: None }
 }
 
 /// Returns the command that attaches to a pane of another host. ssh passes a text to the shell there, so that every word of
 /// it is quoted.
-fn attach_remotely(host: &str, pane: &PaneAddress) -> TerminalCommand {
+pub(super) fn attach_remotely(host: &str, pane: &Pane) -> TerminalCommand {
     let words = attach(pane).argv.iter().map(|word| shell_single_quote(word)).collect::<Vec<_>>().join(" ");
     TerminalCommand { argv: ["ssh", "-t", "--", host, &words].map(str::to_owned).to_vec(), stdin: None }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::attach_remotely;
-    use crate::cli::view::rows::PaneAddress;
-
-    #[test]
-    fn every_word_for_another_host_is_quoted() {
-        let pane = PaneAddress { socket: "/tmp/a'; rm -rf $HOME".to_owned(), id: "%3".to_owned() };
-        let words = r"'tmux' '-u' '-S' '/tmp/a'\''; rm -rf $HOME' 'attach-session' '-t' '%3'";
-        assert_eq!(attach_remotely("build1", &pane).argv, ["ssh", "-t", "--", "build1", words]);
-    }
 }

@@ -14,14 +14,14 @@ use longhaul_inject::{TerminalCommand, TmuxPane};
 use longhaul_runtime::cost::SessionCosts;
 use longhaul_runtime::limits::measures_of;
 use longhaul_runtime::{
-    DialogPane, Home, Observation, Observed, Observer, SeenDialog, Tracker, inspect_pane, plain_rows,
-    run_program_bounded, waiting_times,
+    DialogPane, Home, Observation, Observed, Observer, Tracker, inspect_pane, plain_rows, run_program_bounded,
+    waiting_times,
 };
 use longhaul_store::Store;
-use longhaul_tracker::{Agent, Options};
+use longhaul_tracker::{Agent, Options, Pane};
 
 use super::app::News;
-use super::rows::{PaneAddress, RowId, SessionRow, rows_of_host};
+use super::rows::{RowId, SessionRow, rows_of_host};
 use crate::cli::paint::tokens;
 use crate::cli::rate_limits::RateLimit;
 use crate::cli::{monitor, sessions, tracker};
@@ -123,7 +123,7 @@ impl Collector {
         let (config, _) = longhaul_runtime::config(env)?;
         let observation = self.observer.look(&self.home)?;
         let windows = &config.models.windows;
-        let all = monitor::rows(&observation, windows, monitor::Wanted::All, env.now);
+        let all = monitor::rows(&observation, windows, monitor::SessionFilter::All, env.now);
         let percent = all.into_iter().filter_map(|row| Some((row.session.clone(), row.percent()?))).collect();
         let options = match self.store {
             Some(_) => Tracker::open(env, &self.home)?.options(),
@@ -133,7 +133,7 @@ impl Collector {
         Ok(LocalSessions {
             rows: self.rows(&observation, &percent, &config, env),
             icons: Status::ALL.iter().map(|status| options.icon(*status).to_owned()).collect(),
-            contexts: monitor::rows(&observation, windows, monitor::Wanted::Active, env.now),
+            contexts: monitor::rows(&observation, windows, monitor::SessionFilter::Active, env.now),
             limits: monitor::limits(&observation),
             problem: None,
         })
@@ -191,7 +191,7 @@ fn row(agent: &Agent) -> SessionRow {
     row.notes = agent.notes().map(str::to_owned).collect();
     row.works_for_another = !agent.is_counted();
     row.prompt = agent.prompt_summary.clone();
-    row.pane = agent.pane.as_ref().map(|pane| PaneAddress { socket: pane.socket.clone(), id: pane.id.clone() });
+    row.pane = agent.pane.clone();
     row.place = Some(tracker::place(agent)).filter(|place| place != "-");
     row
 }
@@ -205,7 +205,6 @@ const STATUS: &str = r#"sh -c 'PATH="$HOME/.local/bin:$PATH" exec longhaul statu
 /// The same with the cost of each session, for which the host reads whole transcripts.
 const STATUS_WITH_COST: &str = r#"sh -c 'PATH="$HOME/.local/bin:$PATH" exec longhaul status --json --cost'"#;
 
-/// The sessions of a host.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HostSessions {
     pub(crate) name: String,
@@ -255,37 +254,20 @@ fn ask(host: &str, command: &str) -> HostSessions {
     let answer = run_program_bounded(&step, MAX_BYTES, waiting_times::OTHER_HOST);
     let rows = answer.map_err(|error| error.chain()).and_then(|output| {
         let now = longhaul_runtime::env().now.0 / 1000;
-        rows_of_host(host, &output, now).map_err(|_| "longhaul is not installed there, or too old".to_owned())
+        rows_of_host(host, &output, now).ok_or_else(|| "longhaul is not installed there, or too old".to_owned())
     });
-    match rows {
-        Ok(rows) => HostSessions { name: host.to_owned(), rows, problem: None },
-        Err(problem) => HostSessions { name: host.to_owned(), rows: Vec::new(), problem: Some(problem) },
-    }
+    let (rows, problem) = rows.map_or_else(|problem| (Vec::new(), Some(problem)), |rows| (rows, None));
+    HostSessions { name: host.to_owned(), rows, problem }
 }
 
 /// What is to be read.
 #[derive(Debug, Clone)]
 pub(crate) enum Task {
-    /// The screen of a pane.
-    Screen(RowId, PaneAddress),
+    Screen(RowId, Pane),
     /// The last turn of a session without a pane.
     LastTurn(RowId),
     /// A dialog that is shown to the user, and may have closed meanwhile.
     Dialog(RowId, DialogPane),
-}
-
-/// The preview of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Preview {
-    pub(crate) id: RowId,
-    pub(crate) rows: Vec<String>,
-}
-
-/// What has become of a dialog that is shown.
-#[derive(Debug)]
-pub(crate) struct DialogNow {
-    pub(crate) id: RowId,
-    pub(crate) seen: Result<SeenDialog, String>,
 }
 
 /// Starts the thread. It ends when the returned sender is dropped.
@@ -302,9 +284,12 @@ fn work(home: &Home, tasks: &Receiver<Task>, news: &Sender<News>) {
             task = newer;
         }
         let result = match task {
-            Task::Screen(id, pane) => News::Preview(Preview { rows: screen(&pane), id }),
-            Task::LastTurn(id) => News::Preview(Preview { rows: last_turn(home, &id.session), id }),
-            Task::Dialog(id, pane) => News::DialogNow(DialogNow { seen: pane.read(&longhaul_runtime::env()), id }),
+            Task::Screen(id, pane) => News::Preview(id, screen(&pane)),
+            Task::LastTurn(id) => {
+                let rows = last_turn(home, &id.session);
+                News::Preview(id, rows)
+            }
+            Task::Dialog(id, pane) => News::DialogNow(id, pane.read(&longhaul_runtime::env())),
         };
         if news.send(result).is_err() {
             return;
@@ -312,7 +297,7 @@ fn work(home: &Home, tasks: &Receiver<Task>, news: &Sender<News>) {
     }
 }
 
-fn screen(pane: &PaneAddress) -> Vec<String> {
+fn screen(pane: &Pane) -> Vec<String> {
     let pane = TmuxPane { socket: pane.socket.clone(), pane: pane.id.clone() };
     match inspect_pane(&pane) {
         Ok(Some(inspection)) => plain_rows(&inspection),

@@ -8,11 +8,9 @@ pub(crate) struct Areas {
     pub(crate) title: usize,
     /// The names of the columns; 0 or 1.
     pub(crate) header: usize,
-    /// The list of sessions.
     pub(crate) list: usize,
     /// The line above the preview; 0 or 1.
     pub(crate) rule: usize,
-    /// The preview of the chosen session.
     pub(crate) preview: usize,
     /// Messages, text that is typed, and keys; 0 or 1.
     pub(crate) footer: usize,
@@ -38,96 +36,62 @@ impl Areas {
 /// A column of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Column {
-    /// The number of the session.
     Number,
-    /// The state.
     State,
-    /// The host.
     Host,
-    /// The project, with notes.
     Project,
-    /// The branch.
     Branch,
     /// The time since the state changed.
     Age,
     /// How full the context is, with a bar.
     Context,
-    /// Cost and tokens.
     Cost,
     /// What the session waits for, or its last prompt.
     About,
 }
 
-impl Column {
-    /// Every column, in the order in which they are shown.
-    pub(crate) const ALL: [Self; 9] = [
-        Self::Number,
-        Self::State,
-        Self::Host,
-        Self::Project,
-        Self::Branch,
-        Self::Age,
-        Self::Context,
-        Self::Cost,
-        Self::About,
-    ];
+/// How a column is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ColumnLayout {
+    pub(crate) column: Column,
+    pub(crate) name: &'static str,
+    /// The name above a narrow column.
+    short: &'static str,
+    /// The smallest width, and the largest useful one.
+    least: usize,
+    most: usize,
+    /// Whether the content is aligned to the right.
+    pub(crate) is_number: bool,
+    /// Whether there is a wide and a narrow form, and none between.
+    has_two_forms: bool,
+}
 
-    /// Returns the name above the column.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Number => "#",
-            Self::State => "STATE",
-            Self::Host => "HOST",
-            Self::Project => "PROJECT",
-            Self::Branch => "BRANCH",
-            Self::Age => "AGE",
-            Self::Context => "CONTEXT",
-            Self::Cost => "COST",
-            Self::About => "WAITS FOR / LAST PROMPT",
-        }
+const fn layout(column: Column, name: &'static str, least: usize, most: usize) -> ColumnLayout {
+    ColumnLayout { column, name, short: name, least, most, is_number: false, has_two_forms: false }
+}
+
+/// Every column, in the order in which they are shown.
+pub(crate) const COLUMNS: [ColumnLayout; 9] = [
+    ColumnLayout { is_number: true, ..layout(Column::Number, "#", 4, 4) },
+    ColumnLayout { short: "", has_two_forms: true, ..layout(Column::State, "STATE", 1, 11) },
+    layout(Column::Host, "HOST", 4, 16),
+    layout(Column::Project, "PROJECT", 8, 24),
+    layout(Column::Branch, "BRANCH", 6, 20),
+    ColumnLayout { is_number: true, ..layout(Column::Age, "AGE", 4, 4) },
+    ColumnLayout { short: "CTX", has_two_forms: true, ..layout(Column::Context, "CONTEXT", 4, 15) },
+    ColumnLayout { is_number: true, ..layout(Column::Cost, "COST", 5, 14) },
+    ColumnLayout { short: "WAITS FOR", ..layout(Column::About, "WAITS FOR / LAST PROMPT", 10, usize::MAX) },
+];
+
+impl Column {
+    pub(crate) fn layout(self) -> &'static ColumnLayout {
+        &COLUMNS[self as usize]
     }
 
     /// Returns the name that fits above a column of this width; a shorter one, or none, in a narrow column.
     pub(crate) fn name_within(self, width: usize) -> &'static str {
-        let short = match self {
-            Self::State => "",
-            Self::Context => "CTX",
-            Self::About => "WAITS FOR",
-            Self::Number | Self::Host | Self::Project | Self::Branch | Self::Age | Self::Cost => self.name(),
-        };
-        if self.name().chars().count() <= width { self.name() } else { short }
-    }
-
-    /// Returns whether the content is aligned to the right.
-    pub(crate) fn is_number(self) -> bool {
-        match self {
-            Self::Number | Self::Age | Self::Cost => true,
-            Self::State | Self::Host | Self::Project | Self::Branch | Self::Context | Self::About => false,
-        }
-    }
-
-    /// Returns the smallest width, and the largest useful one.
-    fn limits(self) -> (usize, usize) {
-        match self {
-            Self::Number | Self::Age => (4, 4),
-            Self::State => (1, 11),
-            Self::Host => (4, 16),
-            Self::Project => (8, 24),
-            Self::Branch => (6, 20),
-            Self::Context => (4, 15),
-            Self::Cost => (5, 14),
-            Self::About => (10, usize::MAX),
-        }
-    }
-
-    /// Returns the width of a column that shrinks by one step: two of them have a wide and a narrow form, and none between.
-    fn narrower(self, width: usize) -> usize {
-        match self {
-            Self::State | Self::Context => self.limits().0,
-            Self::Number | Self::Host | Self::Project | Self::Branch | Self::Age | Self::Cost | Self::About => {
-                width - 1
-            }
-        }
+        let ColumnLayout { name, short, .. } = self.layout();
+        if name.chars().count() <= width { name } else { short }
     }
 }
 
@@ -150,21 +114,18 @@ impl Columns {
     ///
     /// If not everything fits, columns shrink, the widest first; if that is not enough, whole columns are dropped.
     pub(crate) fn of(width: usize, content: impl Fn(Column) -> usize) -> Self {
-        let wanted = |column: Column| {
-            let (_, most) = column.limits();
-            content(column).max(if column == Column::About { 1 } else { column.name().chars().count() }).min(most)
+        let wanted = |layout: &ColumnLayout| {
+            let least = if layout.column == Column::About { 1 } else { layout.name.chars().count() };
+            (layout.column, content(layout.column).max(least).min(layout.most))
         };
-        let mut widths: Vec<(Column, usize)> = Column::ALL
-            .into_iter()
-            .filter(|column| content(*column) > 0)
-            .map(|column| (column, wanted(column)))
-            .collect();
+        let mut widths: Vec<(Column, usize)> =
+            COLUMNS.iter().filter(|layout| content(layout.column) > 0).map(wanted).collect();
         let mut least = ABOUT_WIDTH;
         let mut relief = RELIEF.into_iter();
         while !shrink(&mut widths, width, least) {
             match relief.next() {
                 Some(Some(dropped)) => widths.retain(|(column, _)| *column != dropped),
-                Some(None) => least = Column::About.limits().0,
+                Some(None) => least = Column::About.layout().least,
                 None => break,
             }
         }
@@ -189,11 +150,12 @@ fn total(widths: &[(Column, usize)]) -> usize {
 
 /// Shrinks the widest columns until all fit into `width`, the last one to `about` at least. Returns whether they do.
 fn shrink(widths: &mut [(Column, usize)], width: usize, about: usize) -> bool {
-    let least = |column: Column| if column == Column::About { about } else { column.limits().0 };
+    let least = |column: Column| if column == Column::About { about } else { column.layout().least };
     while total(widths) > width {
         let elastic = widths.iter_mut().filter(|(column, width)| *width > least(*column));
         let Some((column, widest)) = elastic.max_by_key(|(_, width)| *width) else { return false };
-        *widest = column.narrower(*widest);
+        let layout = column.layout();
+        *widest = if layout.has_two_forms { layout.least } else { *widest - 1 };
     }
     true
 }

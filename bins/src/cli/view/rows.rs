@@ -5,34 +5,22 @@ use std::cmp::Reverse;
 
 use longhaul_core::Status;
 use longhaul_core::text::round_tokens;
+use longhaul_tracker::Pane;
 use serde_json::Value;
 
-/// The identity of a row: the host, and the id of the session there.
+/// The identity of a row: the host (`None` for this machine), and the id of the session there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct RowId {
-    /// The name of another host; `None` for this machine.
     pub(crate) host: Option<String>,
-    /// The id of the session.
     pub(crate) session: String,
-}
-
-/// A pane of a tmux server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PaneAddress {
-    /// The path of the server's socket.
-    pub(crate) socket: String,
-    /// The pane's id, `%<digits>`.
-    pub(crate) id: String,
 }
 
 /// One session, of this machine or of another host.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SessionRow {
-    /// The host and the id of the session.
     pub(crate) id: RowId,
     /// The number by which it can be named on its machine.
     pub(crate) number: Option<u32>,
-    /// What the session does.
     pub(crate) status: Status,
     /// What it waits for, if it is blocked and that is known.
     pub(crate) waits_for: Option<String>,
@@ -44,7 +32,7 @@ pub(crate) struct SessionRow {
     pub(crate) notes: Vec<String>,
     /// The beginning of the last prompt.
     pub(crate) prompt: Option<String>,
-    /// How full the context is, in percent.
+    /// How full the context is.
     pub(crate) context_percent: Option<f64>,
     /// Cost and tokens, as text.
     pub(crate) cost: Option<String>,
@@ -52,8 +40,7 @@ pub(crate) struct SessionRow {
     pub(crate) works_for_another: bool,
     /// When its status last changed, in seconds since the Unix epoch.
     pub(crate) changed_at: u64,
-    /// Its tmux pane.
-    pub(crate) pane: Option<PaneAddress>,
+    pub(crate) pane: Option<Pane>,
     /// Where it runs, for a person: `work:1.0`.
     pub(crate) place: Option<String>,
 }
@@ -143,20 +130,14 @@ pub(crate) const MAX_ROWS: usize = 200;
 /// The maximum length of a text, in characters.
 const MAX_CHARS: usize = 200;
 
-/// Why the output of a host cannot be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HostRowsError {
-    /// It is not a JSON array.
-    NotJson,
-}
-
-/// Returns the sessions in `output`, which `longhaul status --json` has printed on `host` at the time `now`, in seconds.
+/// Returns the sessions in `output`, which `longhaul status --json` has printed on `host` at the time `now`, in seconds;
+/// `None` if it is not a JSON array.
 ///
 /// A row without an id or with an unknown status is left out. Texts are cut, and their control characters are removed. A
 /// pane that is not named like one of tmux's is left out: it becomes an argument of a program.
-pub(crate) fn rows_of_host(host: &str, output: &[u8], now: u64) -> Result<Vec<SessionRow>, HostRowsError> {
-    let Ok(Value::Array(rows)) = serde_json::from_slice::<Value>(output) else { return Err(HostRowsError::NotJson) };
-    Ok(rows.iter().filter_map(|row| read_row(host, row, now)).take(MAX_ROWS).collect())
+pub(crate) fn rows_of_host(host: &str, output: &[u8], now: u64) -> Option<Vec<SessionRow>> {
+    let Ok(Value::Array(rows)) = serde_json::from_slice::<Value>(output) else { return None };
+    Some(rows.iter().filter_map(|row| read_row(host, row, now)).take(MAX_ROWS).collect())
 }
 
 fn read_row(host: &str, json: &Value, now: u64) -> Option<SessionRow> {
@@ -187,12 +168,12 @@ fn cost(json: &Value) -> Option<String> {
     Some(dollars.map_or_else(|| total.clone(), |dollars| format!("${dollars:.2} {total}")))
 }
 
-fn pane(json: &Value) -> Option<PaneAddress> {
+fn pane(json: &Value) -> Option<Pane> {
     let (socket, id) = (json.get("tmux_socket")?.as_str()?, json.get("pane")?.as_str()?);
     let digits = id.strip_prefix('%')?;
     let is_id = (1..=9).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
     let is_path = socket.starts_with('/') && socket.len() <= MAX_CHARS && socket.chars().all(is_plain);
-    (is_id && is_path).then(|| PaneAddress { socket: socket.to_owned(), id: id.to_owned() })
+    (is_id && is_path).then(|| Pane { socket: socket.to_owned(), id: id.to_owned() })
 }
 
 /// Returns whether a character of a path means nothing to any shell inside of single quotes.

@@ -1,6 +1,6 @@
 //! What the screen shows, line by line.
 
-use longhaul_core::{Millis, Status};
+use longhaul_core::{Millis, Status, counted};
 use ratatui::Frame;
 use ratatui::style::Modifier;
 use ratatui::text::Text;
@@ -8,7 +8,7 @@ use ratatui::text::Text;
 use super::app::App;
 use super::layout::{Areas, Column, Columns};
 use super::rows::{RowId, SessionRow};
-use super::state::{Mode, Tab, TextFor, keys};
+use super::state::{KEYS, Mode, Tab, TextFor};
 use crate::cli::monitor;
 use crate::cli::paint::{Span, Tone, bar, fit, fit_line, harmless, level, to_line, width, wrap};
 
@@ -38,7 +38,6 @@ impl From<Vec<Span>> for ScreenLine {
 }
 
 impl Drawing {
-    /// Draws it on a frame.
     pub(crate) fn render(&self, frame: &mut Frame<'_>, no_color: bool) {
         let line = |line: &ScreenLine| {
             let drawn = to_line(&line.spans, no_color);
@@ -62,10 +61,10 @@ pub(crate) fn compose(app: &mut App, columns: usize, lines: usize, now: Millis) 
         drawing.lines.push(first_line(app).into());
     }
     let room = lines - areas.title - areas.footer;
-    let body = match app.view.mode() {
+    let body = match app.view.mode {
         Mode::Help => help(),
         Mode::Dialog { .. } => dialog(app, columns, room, &mut drawing),
-        _ if app.view.tab() == Tab::Context => context(app, columns, room, now),
+        _ if app.view.tab == Tab::Context => context(app, columns, room, now),
         Mode::List | Mode::Filter | Mode::Text { .. } | Mode::ConfirmContinue { .. } => {
             sessions(app, columns, areas, now)
         }
@@ -97,24 +96,23 @@ fn dim(text: impl AsRef<str>) -> ScreenLine {
 }
 
 fn help() -> Vec<ScreenLine> {
-    let widest = keys().iter().map(|help| width(help.keys)).max().unwrap_or_default();
-    let line = |keys: &str, about: &str| {
+    let widest = KEYS.iter().map(|(keys, _)| width(keys)).max().unwrap_or_default();
+    let line = |(keys, about): &(&str, &str)| {
         let space = " ".repeat(widest - width(keys) + 2);
         vec![Span::new(format!(" {keys}{space}"), Tone::Bold), Span::new(about, Tone::Plain)].into()
     };
-    keys().iter().map(|help| line(help.keys, help.about)).collect()
+    KEYS.iter().map(line).collect()
 }
 
 fn context(app: &App, columns: usize, room: usize, now: Millis) -> Vec<ScreenLine> {
-    let frame = monitor::frame(&app.local.contexts, &app.local.limits, now, columns, Some(room));
-    frame.lines.into_iter().map(ScreenLine::from).collect()
+    let lines = monitor::frame(&app.local.contexts, &app.local.limits, now, columns, Some(room));
+    lines.into_iter().map(ScreenLine::from).collect()
 }
 
 /// The list, and the preview of the chosen session below it.
 fn sessions(app: &mut App, columns: usize, areas: Areas, now: Millis) -> Vec<ScreenLine> {
-    let mut lines = Vec::new();
     let top = app.view.scrolled(areas.list);
-    lines.extend(list(app, columns, areas, top, now.0 / 1000));
+    let mut lines = list(app, columns, areas, top, now.0 / 1000);
     if areas.rule > 0 {
         lines.push(rule(app.view.chosen(), columns).into());
         lines.extend(preview(app, columns, areas.preview));
@@ -139,20 +137,20 @@ fn preview(app: &App, columns: usize, room: usize) -> Vec<ScreenLine> {
     if let Some(host) = &row.id.host {
         return vec![dim(format!("Runs on {host}: Enter goes there."))];
     }
-    let Some(preview) = app.preview.as_ref().filter(|preview| preview.id == row.id) else { return Vec::new() };
-    let skipped = preview.rows.len().saturating_sub(room);
-    preview.rows[skipped..].iter().map(|row| plain(fit(&harmless(row), columns))).collect()
+    let Some((_, rows)) = app.preview.as_ref().filter(|(id, _)| *id == row.id) else { return Vec::new() };
+    let skipped = rows.len().saturating_sub(room);
+    rows[skipped..].iter().map(|row| plain(fit(&harmless(row), columns))).collect()
 }
 
 /// The dialog in full, or the part of it that fits.
 fn dialog(app: &App, columns: usize, room: usize, drawing: &mut Drawing) -> Vec<ScreenLine> {
-    let (Mode::Dialog { id, reading }, Some(dialog)) = (app.view.mode(), &app.dialog) else { return Vec::new() };
+    let (Mode::Dialog { id, reading }, Some(dialog)) = (&app.view.mode, &app.dialog) else { return Vec::new() };
     let name = app.view.row(id).map_or(id.session.as_str(), |row| row.project.as_str());
     let mut lines = vec![vec![Span::new(format!("{name} asks:"), Tone::Bold)].into()];
     // Room for the names, and for how much is missing.
     let room = room.saturating_sub(2);
     let wrapped: Vec<String> = dialog.seen.dialog.text().iter().flat_map(|row| wrap(&harmless(row), columns)).collect();
-    let top = reading.top().min(wrapped.len().saturating_sub(room.max(1)));
+    let top = reading.top.min(wrapped.len().saturating_sub(room.max(1)));
     lines.extend(wrapped.iter().skip(top).take(room).map(plain));
     let below = wrapped.len().saturating_sub(top + room);
     if below > 0 {
@@ -165,22 +163,19 @@ fn dialog(app: &App, columns: usize, room: usize, drawing: &mut Drawing) -> Vec<
 /// The width of the problems of all hosts together.
 const PROBLEM_COLUMNS: usize = 72;
 
-/// Returns the first line.
 fn first_line(app: &App) -> Vec<Span> {
-    let (sessions, context) = match app.view.tab() {
+    let (sessions, context) = match app.view.tab {
         Tab::Sessions => ("[Sessions]", " Context "),
         Tab::Context => (" Sessions ", "[Context]"),
     };
     let tone = |is_on: bool| if is_on { Tone::Bold } else { Tone::Dim };
     let mut line = vec![
-        Span::new(sessions, tone(app.view.tab() == Tab::Sessions)),
-        Span::new(context, tone(app.view.tab() == Tab::Context)),
+        Span::new(sessions, tone(app.view.tab == Tab::Sessions)),
+        Span::new(context, tone(app.view.tab == Tab::Context)),
         Span::new("  ", Tone::Plain),
     ];
-    let count = app.view.rows().len();
-    let counted = if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") };
-    line.push(Span::new(counted, Tone::Plain));
-    let waiting = app.view.rows().iter().filter(|row| row.waits()).count();
+    line.push(Span::new(counted(app.view.rows.len(), "session"), Tone::Plain));
+    let waiting = app.view.rows.iter().filter(|row| row.waits()).count();
     if waiting > 0 {
         line.push(Span::new(format!(", {waiting} waiting for you"), Tone::Warn));
     }
@@ -196,18 +191,16 @@ fn first_line(app: &App) -> Vec<Span> {
 
 /// Returns the last line, and the column of the cursor if text is typed in it.
 fn footer(app: &App, columns: usize) -> (Vec<Span>, Option<usize>) {
-    if let Some(message) = app.view.message() {
+    if let Some(message) = &app.view.message {
         return (vec![Span::new(message, Tone::Warn)], None);
     }
     let name = |id: &RowId| app.view.row(id).map_or_else(|| id.session.clone(), |row| harmless(&row.project));
-    match app.view.mode() {
+    match &app.view.mode {
         Mode::List => (vec![Span::new(shown_keys(app), Tone::Dim)], None),
-        Mode::Filter => typed("/", app.view.filter(), columns),
-        Mode::Text { about: TextFor::Prompt, id, text } => {
-            typed(&format!("Prompt for {}: ", name(id)), text.as_str(), columns)
-        }
+        Mode::Filter => typed("/", app.view.filter.as_str(), columns),
+        Mode::Text { about: TextFor::Prompt, id, text } => typed(&format!("Prompt for {}: ", name(id)), text, columns),
         Mode::Text { about: TextFor::Bookmark, id, text } => {
-            typed(&format!("Bookmark in {}, note: ", name(id)), text.as_str(), columns)
+            typed(&format!("Bookmark in {}, note: ", name(id)), text, columns)
         }
         Mode::Dialog { .. } => (vec![Span::new("y yes  n no  Esc back  ↑↓ scroll  Enter go there", Tone::Dim)], None),
         Mode::ConfirmContinue { id } => {
@@ -219,8 +212,8 @@ fn footer(app: &App, columns: usize) -> (Vec<Span>, Option<usize>) {
 }
 
 fn shown_keys(app: &App) -> String {
-    let filter = app.view.filter();
-    match (app.view.tab(), filter) {
+    let filter = app.view.filter.as_str();
+    match (app.view.tab, filter) {
         (Tab::Context, _) => "Tab sessions  ? help  q quit".to_owned(),
         (Tab::Sessions, "") => {
             "Enter go  p prompt  y/n answer  / filter  ? help  q quit  b bookmark  c continue  Tab context".to_owned()
@@ -232,7 +225,7 @@ fn shown_keys(app: &App) -> String {
 /// Shows the end of a text that is longer than the line.
 fn typed(label: &str, text: &str, columns: usize) -> (Vec<Span>, Option<usize>) {
     // A long name leaves room for the text.
-    let label = crate::cli::paint::fit(label, columns / 2);
+    let label = fit(label, columns / 2);
     let room = columns.saturating_sub(width(&label) + 1);
     let mut shown = harmless(text);
     while width(&shown) > room {
@@ -255,7 +248,7 @@ const BAR_COLUMNS: usize = BAR_CELLS + 5;
 fn list(app: &App, columns: usize, areas: Areas, top: usize, now: u64) -> Vec<ScreenLine> {
     let shown: Vec<&SessionRow> = app.view.shown().collect();
     if shown.is_empty() {
-        let why = match (app.view.rows().is_empty(), app.view.filter()) {
+        let why = match (app.view.rows.is_empty(), app.view.filter.as_str()) {
             (true, _) => "No sessions. A session appears when Claude Code starts with the plugin.".to_owned(),
             (false, filter) => format!("No session matches {filter:?}: Esc removes the filter."),
         };
@@ -333,24 +326,19 @@ impl Table<'_> {
 
     fn cell(&self, row: &SessionRow, column: Column, columns: usize) -> Vec<Span> {
         let whole = text(self.app, row, column, self.now);
-        match column {
+        let of_use = row.context_percent.map_or(Tone::Dim, level);
+        let (shown, tone) = match column {
             Column::Context if columns == BAR_COLUMNS => {
-                let percent = row.context_percent;
-                let [used, left] = bar(percent.unwrap_or_default(), BAR_CELLS);
-                vec![used, left, Span::new(format!(" {whole:>4}"), percent.map_or(Tone::Dim, level))]
+                let [used, left] = bar(row.context_percent.unwrap_or_default(), BAR_CELLS);
+                return vec![used, left, Span::new(format!(" {whole:>4}"), of_use)];
             }
-            Column::Context => {
-                vec![padded(column, fit(&whole, columns), columns, row.context_percent.map_or(Tone::Dim, level))]
-            }
-            Column::State => {
-                let short = if columns < width(&whole) { icon(self.app, row.status).to_owned() } else { whole };
-                vec![padded(column, fit(&short, columns), columns, tone(row.status))]
-            }
-            Column::Branch | Column::Age => vec![padded(column, fit(&whole, columns), columns, Tone::Dim)],
-            Column::Number | Column::Host | Column::Project | Column::Cost | Column::About => {
-                vec![padded(column, fit(&whole, columns), columns, Tone::Plain)]
-            }
-        }
+            Column::Context => (whole, of_use),
+            Column::State if columns < width(&whole) => (icon(self.app, row.status).to_owned(), tone(row.status)),
+            Column::State => (whole, tone(row.status)),
+            Column::Branch | Column::Age => (whole, Tone::Dim),
+            Column::Number | Column::Host | Column::Project | Column::Cost | Column::About => (whole, Tone::Plain),
+        };
+        vec![padded(column, fit(&shown, columns), columns, tone)]
     }
 }
 
@@ -365,7 +353,7 @@ fn tone(status: Status) -> Tone {
 
 fn padded(column: Column, text: String, columns: usize, tone: Tone) -> Span {
     let space = " ".repeat(columns.saturating_sub(width(&text)));
-    let text = if column.is_number() { space + &text } else { text + &space };
+    let text = if column.layout().is_number { space + &text } else { text + &space };
     Span { text, tone }
 }
 

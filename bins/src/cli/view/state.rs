@@ -1,30 +1,20 @@
 //! The state of the view: what each key does, what is typed, and when a dialog may be answered. Pure.
 
+use longhaul_inject::DialogAnswer;
+
 use super::rows::{RowId, SessionRow, matches, sort};
 
-/// A tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Tab {
-    /// The sessions.
     #[default]
     Sessions,
     /// The context use of the sessions: the monitor.
     Context,
 }
 
-/// An answer to a permission dialog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// Allow it, this time only.
-    Yes,
-    /// Refuse it.
-    No,
-}
-
 /// What a text that is typed is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextFor {
-    /// A prompt for the session.
     Prompt,
     /// The note of a bookmark.
     Bookmark,
@@ -39,26 +29,11 @@ pub(crate) enum Mode {
     /// They change the filter.
     Filter,
     /// They are a text for a session.
-    Text {
-        /// What the text is for.
-        about: TextFor,
-        /// The session.
-        id: RowId,
-        /// The text so far.
-        text: TextInput,
-    },
+    Text { about: TextFor, id: RowId, text: String },
     /// They scroll and answer a permission dialog.
-    Dialog {
-        /// The session.
-        id: RowId,
-        /// How much of the dialog was shown.
-        reading: DialogReading,
-    },
+    Dialog { id: RowId, reading: DialogReading },
     /// They confirm that a session is to be continued in a new one.
-    ConfirmContinue {
-        /// The session.
-        id: RowId,
-    },
+    ConfirmContinue { id: RowId },
     /// Any key leaves the help.
     Help,
 }
@@ -68,16 +43,14 @@ pub(crate) enum Mode {
 pub(crate) enum Command {
     /// Nothing but to draw the screen.
     Draw,
-    /// Leave the view.
     Quit,
-    /// Go to the session.
     GoTo(RowId),
     /// Send a prompt to the session.
     Send(RowId, String),
     /// Read the permission dialog of the session, and show it.
     ReadDialog(RowId),
     /// Answer the dialog that is shown.
-    Answer(RowId, Answer),
+    Answer(RowId, DialogAnswer),
     /// Set a bookmark with a note, which may be empty.
     Bookmark(RowId, String),
     /// Continue the session in a new one.
@@ -89,14 +62,15 @@ pub(crate) enum Command {
 /// The rows, the chosen one, and what the keys do.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct View {
-    rows: Vec<SessionRow>,
+    pub(crate) rows: Vec<SessionRow>,
     chosen: Option<RowId>,
     /// The row at the top of the list.
     top: usize,
-    filter: TextInput,
-    mode: Mode,
-    tab: Tab,
-    message: Option<String>,
+    pub(crate) filter: String,
+    pub(crate) mode: Mode,
+    pub(crate) tab: Tab,
+    /// Shown in the last line until the next key.
+    pub(crate) message: Option<String>,
 }
 
 impl View {
@@ -110,45 +84,17 @@ impl View {
 
     /// Returns the rows that the filter keeps.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &SessionRow> {
-        self.rows.iter().filter(|row| matches(row, self.filter.as_str()))
+        self.rows.iter().filter(|row| matches(row, &self.filter))
     }
 
-    /// Returns all rows.
-    pub(crate) fn rows(&self) -> &[SessionRow] {
-        &self.rows
-    }
-
-    /// Returns the chosen row.
     pub(crate) fn chosen(&self) -> Option<&SessionRow> {
         self.chosen.as_ref().and_then(|id| self.row(id))
     }
 
-    /// Returns a row.
     pub(crate) fn row(&self, id: &RowId) -> Option<&SessionRow> {
         self.rows.iter().find(|row| row.id == *id)
     }
 
-    /// Returns the filter.
-    pub(crate) fn filter(&self) -> &str {
-        self.filter.as_str()
-    }
-
-    /// Returns what the keys do.
-    pub(crate) fn mode(&self) -> &Mode {
-        &self.mode
-    }
-
-    /// Returns the tab.
-    pub(crate) fn tab(&self) -> Tab {
-        self.tab
-    }
-
-    /// Returns the message in the last line.
-    pub(crate) fn message(&self) -> Option<&str> {
-        self.message.as_deref()
-    }
-
-    /// Shows a message until the next key.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.message = Some(text.into());
     }
@@ -172,7 +118,7 @@ impl View {
     /// Shows the permission dialog of a session, which was read because of [`Command::ReadDialog`].
     pub(crate) fn open_dialog(&mut self, id: RowId) {
         if self.mode == Mode::List {
-            self.mode = Mode::Dialog { id, reading: DialogReading::new() };
+            self.mode = Mode::Dialog { id, reading: DialogReading::default() };
         }
     }
 
@@ -207,7 +153,7 @@ impl View {
         match key {
             Key::Char('q') => return Command::Quit,
             // The first Esc removes the filter, because that is what a person sees and wants to leave.
-            Key::Esc if self.filter.as_str().is_empty() => return Command::Quit,
+            Key::Esc if self.filter.is_empty() => return Command::Quit,
             Key::Esc => {
                 self.filter.clear();
                 self.choose_near(self.place());
@@ -237,12 +183,8 @@ impl View {
             (Key::Char('p' | 'y' | 'n' | 'b' | 'c'), Some(host)) => {
                 self.say(format!("Sessions of {host} are only shown here: go there with Enter."));
             }
-            (Key::Char('p'), None) => {
-                self.mode = Mode::Text { about: TextFor::Prompt, id, text: TextInput::default() };
-            }
-            (Key::Char('b'), None) => {
-                self.mode = Mode::Text { about: TextFor::Bookmark, id, text: TextInput::default() };
-            }
+            (Key::Char('p'), None) => self.mode = Mode::Text { about: TextFor::Prompt, id, text: String::new() },
+            (Key::Char('b'), None) => self.mode = Mode::Text { about: TextFor::Bookmark, id, text: String::new() },
             // Neither answers from here: the dialog is shown first.
             (Key::Char('y' | 'n'), None) => return Command::ReadDialog(id),
             (Key::Char('c'), None) => self.mode = Mode::ConfirmContinue { id },
@@ -255,10 +197,10 @@ impl View {
         let place = self.place();
         self.mode = Mode::Filter;
         match key {
-            Key::Char(c) => self.filter.push(c.encode_utf8(&mut [0; 4])),
-            Key::Paste(text) => self.filter.push(text),
-            Key::Backspace if self.filter.as_str().is_empty() => self.mode = Mode::List,
-            Key::Backspace => self.filter.pop(),
+            Key::Char(c) => append(&mut self.filter, c.encode_utf8(&mut [0; 4])),
+            Key::Paste(text) => append(&mut self.filter, text),
+            Key::Backspace if self.filter.is_empty() => self.mode = Mode::List,
+            Key::Backspace => drop(self.filter.pop()),
             Key::ClearText => self.filter.clear(),
             Key::Esc => {
                 self.filter.clear();
@@ -274,15 +216,15 @@ impl View {
         Command::Draw
     }
 
-    fn press_in_text(&mut self, key: &Key, about: TextFor, id: RowId, mut text: TextInput) -> Command {
+    fn press_in_text(&mut self, key: &Key, about: TextFor, id: RowId, mut text: String) -> Command {
         match key {
-            Key::Char(c) => text.push(c.encode_utf8(&mut [0; 4])),
-            Key::Paste(pasted) => text.push(pasted),
-            Key::Backspace => text.pop(),
+            Key::Char(c) => append(&mut text, c.encode_utf8(&mut [0; 4])),
+            Key::Paste(pasted) => append(&mut text, pasted),
+            Key::Backspace => drop(text.pop()),
             Key::ClearText => text.clear(),
             Key::Esc => return Command::Draw,
             Key::Enter => {
-                let text = text.as_str().trim().to_owned();
+                let text = text.trim().to_owned();
                 return match about {
                     TextFor::Prompt if text.is_empty() => Command::Draw,
                     TextFor::Prompt => Command::Send(id, text),
@@ -297,8 +239,8 @@ impl View {
 
     fn press_in_dialog(&mut self, key: &Key, id: RowId, mut reading: DialogReading, now: u64) -> Command {
         let answer = match key {
-            Key::Char('y') => Some(Answer::Yes),
-            Key::Char('n') => Some(Answer::No),
+            Key::Char('y') => Some(DialogAnswer::Yes),
+            Key::Char('n') => Some(DialogAnswer::No),
             _ => None,
         };
         match (key, answer) {
@@ -351,96 +293,47 @@ impl View {
 /// A key press, as far as the view knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// A character.
     Char(char),
     /// Pasted text. It is never taken for commands.
     Paste(String),
-    /// Enter.
     Enter,
-    /// Esc.
     Esc,
-    /// Backspace.
     Backspace,
     /// Ctrl-U: empties the text that is being typed.
     ClearText,
     /// Ctrl-C: leaves from everywhere.
     Interrupt,
-    /// Tab.
     Tab,
-    /// One row up.
     Up,
-    /// One row down.
     Down,
-    /// One page up.
     PageUp,
-    /// One page down.
     PageDown,
-    /// To the first row.
     Home,
-    /// To the last row.
     End,
 }
 
-/// A line of the help: the keys, and what they do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct KeyHelp {
-    /// The keys.
-    pub(crate) keys: &'static str,
-    /// What they do.
-    pub(crate) about: &'static str,
-}
+/// The help: every key of the list, and what it does.
+pub(crate) const KEYS: [(&str, &str); 10] = [
+    ("Enter", "go to the session"),
+    ("↑ ↓ k j", "select another session"),
+    ("/", "filter: project, branch, state, prompt, host"),
+    ("p", "send a prompt"),
+    ("y n", "show the open permission dialog; there, answer yes or no"),
+    ("b", "set a bookmark, with a note"),
+    ("c", "continue in a new session: handoff, /clear, prompt"),
+    ("r", "reopen the sessions of a tmux server that died"),
+    ("Tab", "switch between sessions and context use (the monitor)"),
+    ("q Esc", "quit"),
+];
 
-/// Returns the help for every key of the list.
-pub(crate) fn keys() -> &'static [KeyHelp] {
-    const fn help(keys: &'static str, about: &'static str) -> KeyHelp {
-        KeyHelp { keys, about }
-    }
-    const KEYS: &[KeyHelp] = &[
-        help("Enter", "go to the session"),
-        help("↑ ↓ k j", "select another session"),
-        help("/", "filter: project, branch, state, prompt, host"),
-        help("p", "send a prompt"),
-        help("y n", "show the open permission dialog; there, answer yes or no"),
-        help("b", "set a bookmark, with a note"),
-        help("c", "continue in a new session: handoff, /clear, prompt"),
-        help("r", "reopen the sessions of a tmux server that died"),
-        help("Tab", "switch between sessions and context use (the monitor)"),
-        help("q Esc", "quit"),
-    ];
-    KEYS
-}
+/// The maximum length of a text that is being typed, in characters.
+pub(crate) const MAX_CHARS: usize = 4_000;
 
-/// A line of text that is being typed. It contains no control characters.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct TextInput {
-    text: String,
-}
-
-impl TextInput {
-    /// The maximum length, in characters.
-    pub(crate) const MAX_CHARS: usize = 4_000;
-
-    /// Returns the text.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.text
-    }
-
-    /// Appends text. Line ends and tabs become spaces; other control characters are left out.
-    pub(crate) fn push(&mut self, text: &str) {
-        let room = Self::MAX_CHARS.saturating_sub(self.text.chars().count());
-        let space = |c: char| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c };
-        self.text.extend(text.chars().map(space).filter(|c| !c.is_control()).take(room));
-    }
-
-    /// Removes the last character.
-    pub(crate) fn pop(&mut self) {
-        self.text.pop();
-    }
-
-    /// Empties the text.
-    pub(crate) fn clear(&mut self) {
-        self.text.clear();
-    }
+/// Appends to a text that is being typed. Line ends and tabs become spaces; other control characters are left out.
+pub(crate) fn append(text: &mut String, more: &str) {
+    let room = MAX_CHARS.saturating_sub(text.chars().count());
+    let space = |c: char| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c };
+    text.extend(more.chars().map(space).filter(|c| !c.is_control()).take(room));
 }
 
 /// How long a dialog must have been on the screen before a key answers it. A key that was pressed earlier was not meant
@@ -448,10 +341,11 @@ impl TextInput {
 const LEAST_SHOWN_MS: u64 = 400;
 
 /// A permission dialog on the screen: which part of it is shown, and whether all of it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct DialogReading {
     lines: usize,
-    top: usize,
+    /// The first line that is shown.
+    pub(crate) top: usize,
     /// The number of lines from the first one on that were on the screen.
     shown_to: usize,
     /// Since when it is on the screen, in milliseconds; `None` before the first drawing.
@@ -459,17 +353,7 @@ pub(crate) struct DialogReading {
 }
 
 impl DialogReading {
-    /// Returns the state for a dialog of which nothing is shown yet.
-    pub(crate) fn new() -> Self {
-        Self { lines: 0, top: 0, shown_to: 0, since: None }
-    }
-
-    /// Returns the first line that is shown.
-    pub(crate) fn top(&self) -> usize {
-        self.top
-    }
-
-    /// Records that a dialog of `lines` lines was drawn from [`DialogReading::top`] on, `room` of them, at the time `now`.
+    /// Records that a dialog of `lines` lines was drawn from `top` on, `room` of them, at the time `now`.
     ///
     /// The number of lines depends on the width of the screen. If it changes, everything must be shown again.
     pub(crate) fn drawn(&mut self, lines: usize, room: usize, now: u64) {
@@ -497,11 +381,5 @@ impl DialogReading {
     /// Returns whether a key that is pressed at `now` may answer.
     fn may_answer(&self, now: u64) -> bool {
         self.is_read() && self.since.is_some_and(|since| now.saturating_sub(since) >= LEAST_SHOWN_MS)
-    }
-}
-
-impl Default for DialogReading {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -3,9 +3,12 @@ mod keys;
 use longhaul_core::{Millis, Status};
 use serde_json::{Value, json};
 
-use super::rows::{HostRowsError, MAX_ROWS, PaneAddress, RowId, SessionRow, matches, rows_of_host, sort};
+use longhaul_tracker::Pane;
+
+use super::app::attach_remotely;
+use super::rows::{MAX_ROWS, RowId, SessionRow, matches, rows_of_host, sort};
 use crate::cli::sessions::SessionNumbers;
-use crate::cli::view::layout::{Areas, Column, Columns};
+use crate::cli::view::layout::{Areas, COLUMNS, Column, Columns};
 
 fn id(session: &str) -> RowId {
     RowId { host: None, session: session.to_owned() }
@@ -116,7 +119,8 @@ fn a_column_is_as_wide_as_its_name_and_the_last_one_as_its_content() {
 
 #[test]
 fn numbers_are_aligned_to_the_right() {
-    let numbers: Vec<Column> = Column::ALL.into_iter().filter(|column| column.is_number()).collect();
+    let numbers: Vec<Column> =
+        COLUMNS.map(|layout| layout.column).into_iter().filter(|column| column.layout().is_number).collect();
     assert_eq!(numbers, [Column::Number, Column::Age, Column::Cost]);
 }
 
@@ -247,7 +251,7 @@ fn rows_of_another_host_are_read() {
     );
     assert_eq!(row.notes, ["worktree fix", "codex"]);
     assert_eq!((row.context_percent, row.cost.as_deref()), (Some(42.5), Some("$1.24 410k")));
-    assert_eq!(row.pane, Some(PaneAddress { socket: "/tmp/tmux-1000/default".to_owned(), id: "%12".to_owned() }));
+    assert_eq!(row.pane, Some(Pane { socket: "/tmp/tmux-1000/default".to_owned(), id: "%12".to_owned() }));
 }
 
 #[test]
@@ -287,7 +291,7 @@ fn the_path_of_a_socket_of_another_host_has_no_character_of_a_shell() {
 #[test]
 fn the_output_of_another_host_is_not_trusted() {
     for output in ["", "{}", "null", "[1, 2", "\u{0}", "error: no such command"] {
-        assert_eq!(rows_of_host("h", output.as_bytes(), 0), Err(HostRowsError::NotJson), "{output:?}");
+        assert_eq!(rows_of_host("h", output.as_bytes(), 0), None, "{output:?}");
     }
     let hostile = json!([
         1, null, { "status": "idle" }, { "session": "x", "status": "frozen" }, { "session": "\u{1b}", "status": "idle" },
@@ -308,4 +312,11 @@ fn the_output_of_another_host_is_not_trusted() {
     let many: Vec<_> = (0..MAX_ROWS + 9).map(|at| json!({ "session": at.to_string(), "status": "idle" })).collect();
     assert_eq!(rows_of_host("h", json!(many).to_string().as_bytes(), 0).unwrap().len(), MAX_ROWS);
     assert_eq!(id("x").host, None);
+}
+
+#[test]
+fn every_word_for_another_host_is_quoted() {
+    let pane = Pane { socket: "/tmp/a'; rm -rf $HOME".to_owned(), id: "%3".to_owned() };
+    let words = r"'tmux' '-u' '-S' '/tmp/a'\''; rm -rf $HOME' 'attach-session' '-t' '%3'";
+    assert_eq!(attach_remotely("build1", &pane).argv, ["ssh", "-t", "--", "build1", words]);
 }

@@ -87,18 +87,18 @@ fn check_stages(calls: &str, expected: &[u8]) {
 
 #[test]
 fn subagents_are_apart_from_each_other_and_from_the_main_conversation() {
-    let (one, two) = (agent_mark(Some("a1")), agent_mark(Some("a2")));
-    assert!(one != two && one != 0 && agent_mark(None) == 0);
+    let (first, second) = (agent_mark(Some("a1")), agent_mark(Some("a2")));
+    assert!(first != second && first != 0 && agent_mark(None) == 0);
     let mut log = String::new();
     for at in 1..=5 {
-        for agent in [one, two, 0] {
+        for agent in [first, second, 0] {
             // The main conversation makes different calls that fail.
             let mark = Some(if agent == 0 { at as u16 } else { 7 });
             log += &format!("{}\n", LogLine::Call { at: Millis(at), agent, mark });
         }
     }
     let step = |agent| loop_step(log.as_bytes(), TailStart::LogStart, agent);
-    assert!(matches!(step(one), LoopStep::Tell(_)) && matches!(step(two), LoopStep::Tell(_)));
+    assert!(matches!(step(first), LoopStep::Tell(_)) && matches!(step(second), LoopStep::Tell(_)));
     assert_eq!(step(0), LoopStep::Nothing);
 }
 

@@ -52,7 +52,7 @@ fn injections_are_unconfirmed_until_a_bookmark_or_a_prompt() {
 
 #[test]
 fn five_returns_in_ten_seconds_are_a_burst() {
-    let burst = |log: &[u8]| crate::decision::is_agent_burst(&measure(log, TailStart::LogStart));
+    let burst = |log: &[u8]| measure(log, TailStart::LogStart).agent_burst >= crate::decision::BURST;
     assert!(burst(b"A 1 1\nA 2 1\nA 3 1\nA 4 1\nT 5 1\nA 9000 1\n"));
     assert!(!burst(b"A 1 1\nA 2 1\nA 3 1\nA 4 1\nA 30000 1\n"));
 }

@@ -31,15 +31,15 @@ fn spent() -> impl Strategy<Value = Spent> {
 }
 
 fn measures() -> impl Strategy<Value = Vec<Measure>> {
-    let one = |scope| (limits(), spent()).prop_map(move |(limit, spent)| Measure { scope, limit, spent });
-    (one(Scope::Session), one(Scope::Day), one(Scope::ProjectDay)).prop_map(|(a, b, c)| vec![a, b, c])
+    let measure = |scope| (limits(), spent()).prop_map(move |(limit, spent)| Measure { scope, limit, spent });
+    (measure(Scope::Session), measure(Scope::Day), measure(Scope::ProjectDay)).prop_map(|(a, b, c)| vec![a, b, c])
 }
 
 proptest! {
     #[test]
     fn a_session_is_stopped_exactly_when_a_limit_is_reached(measures in measures(), near: u8, blind: u8) {
         let stops = matches!(reach(&measures, Told { near, blind }), Step::Stop(_));
-        prop_assert_eq!(stops, measures.iter().any(|one| one.share() >= 1.0));
+        prop_assert_eq!(stops, measures.iter().any(|measure| measure.share() >= 1.0));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 use crate::{
-    KittyWindow, MacTerminal, Pane, ScreenWindow, SubmitKey, Terminal, TerminalCommand, TmuxPane, WeztermPane,
-    ZellijPane,
+    KittyWindow, MacTerminal, Pane, ScreenWindow, Terminal, TerminalCommand, TmuxPane, WeztermPane, ZellijPane,
 };
 
 fn pane() -> TmuxPane {
@@ -90,7 +89,7 @@ fn screen_gets_its_special_characters_escaped() {
         assert_eq!(steps.len(), 1);
         check(&steps[0], &stuff(argument), None);
     }
-    check(&window().press_enter(), &stuff("^M"), None);
+    check(&window().press(b"\r"), &stuff("^M"), None);
     assert_eq!(window().type_text("\n"), []);
 }
 
@@ -106,17 +105,17 @@ fn screen_gets_long_text_in_parts_that_it_does_not_drop() {
 #[test]
 fn osascript_gets_the_text_as_an_argument() {
     let text = "\" & (do shell script \"id\") & \"";
-    let step = MacTerminal { app: "Warp".to_owned() }.submit(text);
+    let step = MacTerminal { app: "Warp".to_owned() }.submit(text, None);
     assert_eq!(step.argv[..2], ["osascript", "-e"]);
     assert!(!step.argv[2].contains("do shell script"));
-    assert_eq!(step.argv[3..], ["Warp", text]);
+    assert_eq!(step.argv[3..], ["Warp", text, "", ""]);
 }
 
 #[test]
 fn a_blind_submit_ends_in_enter() {
-    let steps = Terminal::Screen(window()).submit_blindly("·");
-    assert_eq!(steps, [window().type_text("·"), vec![window().press_enter()]].concat());
-    assert_eq!(Terminal::Tmux(pane()).submit_blindly("·"), [pane().type_text("·"), pane().press_enter()]);
+    let steps = Terminal::Screen(window()).submit_unseen("·", None);
+    assert_eq!(steps, [window().type_text("·"), vec![window().press(b"\r")]].concat());
+    assert_eq!(Terminal::Tmux(pane()).submit_unseen("·", None), [pane().type_text("·"), pane().press_enter()]);
 }
 
 #[test]
@@ -125,13 +124,11 @@ fn every_pane_is_submitted_to_by_enter() {
     let wezterm = WeztermPane { pane: "1".to_owned() };
     let kitty = KittyWindow { socket: "unix:/k".to_owned(), window: "1".to_owned() };
     let mac = MacTerminal { app: "Warp".to_owned() };
-    let submit = |terminal: Terminal| terminal.submit_blindly("·");
+    let submit = |terminal: Terminal| terminal.submit_unseen("·", None);
     assert_eq!(submit(Terminal::Zellij(zellij.clone())), [zellij.type_text("·"), zellij.press_enter()]);
     assert_eq!(submit(Terminal::Wezterm(wezterm.clone())), [wezterm.type_text("·"), wezterm.press_enter()]);
     assert_eq!(submit(Terminal::Kitty(kitty.clone())), [kitty.type_text("·"), kitty.press_enter()]);
-    assert_eq!(submit(Terminal::Osascript(mac.clone())), [mac.submit("·")]);
-    let pane = Terminal::Tmux(pane());
-    assert_eq!(pane.submit_unseen("/clear", &SubmitKey::Enter), pane.submit_blindly("/clear"));
+    assert_eq!(submit(Terminal::Osascript(mac.clone())), [mac.submit("·", None)]);
 }
 
 #[test]

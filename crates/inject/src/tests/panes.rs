@@ -138,13 +138,7 @@ fn a_pane_of_tmux_does_what_any_pane_does() {
     let pane = TmuxPane { socket: "/s".to_owned(), pane: "%7".to_owned() };
     let any: &dyn Pane = &pane;
     assert_eq!(any.inspect(), [pane.inspect()]);
-    assert_eq!(any.type_text("a"), pane.type_text("a"));
-    assert_eq!(any.press_enter(), pane.press_enter());
-    assert_eq!(any.stash_draft(), pane.stash_draft());
-    assert_eq!(any.erase(3), pane.erase(3));
-    assert_eq!(pane.erase(usize::MAX).argv.iter().filter(|argument| *argument == "BSpace").count(), 2000);
-    let chord = Chord::parse("ctrl+x ctrl+q").unwrap();
-    assert_eq!(any.press_chord(&chord), pane.press_chord(&chord));
+    assert_eq!(any.erase(usize::MAX).argv.iter().filter(|argument| *argument == "BSpace").count(), 2000);
     assert_eq!(any.parse(&outputs(&["%7,0,1,0,42,3,4\nscreen"])).map(|seen| seen.in_mode), Some(true));
     assert_eq!(any.parse(&[]), None);
 }

@@ -82,8 +82,9 @@ fn dialog(body: &str) -> String {
 
 #[test]
 fn the_options_decide_the_keys() {
-    let one = |options: &str| find(&dialog(&format!(" Bash command\n   x\n{options}\n\n Esc to cancel")));
-    let keys = |options: &str| one(options).map(|dialog| (dialog.key(DialogAnswer::Yes), dialog.key(DialogAnswer::No)));
+    let of_options = |options: &str| find(&dialog(&format!(" Bash command\n   x\n{options}\n\n Esc to cancel")));
+    let keys =
+        |options: &str| of_options(options).map(|dialog| (dialog.key(DialogAnswer::Yes), dialog.key(DialogAnswer::No)));
     assert_eq!(keys(" ❯ 1. Yes\n   2. No"), Some((Some('1'), Some('2'))));
     assert_eq!(keys("   1. Yes\n ❯ 2. No, and tell Claude what to do (esc)"), Some((Some('1'), Some('2'))));
     assert_eq!(keys("   1. No\n   2. Yes, always\n ❯ 3. Yes"), Some((Some('3'), Some('1'))));
@@ -120,11 +121,11 @@ fn a_dialog_whose_beginning_is_not_on_the_screen_is_not_answered() {
 
 #[test]
 fn readings_are_equal_whichever_option_is_selected() {
-    let [one, two] =
+    let [first, second] =
         [" ❯ 1. Yes\n   2. No", "   1. Yes\n ❯ 2. No"].map(|options| find(&dialog(&format!(" Bash\n{options}"))));
-    assert!(one.is_some() && one == two);
-    assert_ne!(one, find(&dialog(" Bash rm\n ❯ 1. Yes\n   2. No")));
-    assert_ne!(one, find(&dialog(" Bash\n ❯ 1. Yes\n   2. Yes, always\n   3. No")));
+    assert!(first.is_some() && first == second);
+    assert_ne!(first, find(&dialog(" Bash rm\n ❯ 1. Yes\n   2. No")));
+    assert_ne!(first, find(&dialog(" Bash\n ❯ 1. Yes\n   2. Yes, always\n   3. No")));
     assert_eq!(find(IDLE), None);
 }
 

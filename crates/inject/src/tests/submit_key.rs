@@ -1,6 +1,6 @@
 use crate::{
     BindingState, Chord, ChordResult, ChordTrial, Keybindings, KeybindingsError, KeybindingsFile, KittyWindow,
-    MacTerminal, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS, ScreenWindow, SubmitKey, Terminal, TmuxPane, text_for_chord,
+    MacTerminal, STASH_CHORDS, SUBMIT, SUBMIT_CHORDS, ScreenWindow, SubmitChord, Terminal, TmuxPane, text_for_chord,
 };
 
 const OURS: &str =
@@ -8,8 +8,8 @@ const OURS: &str =
 
 const WRITTEN: u64 = 1_000;
 
-fn file(text: &str, age: u64) -> Option<KeybindingsFile<'_>> {
-    Some(KeybindingsFile { text, written: WRITTEN, age })
+fn file(text: &str, age: u64) -> KeybindingsFile<'_> {
+    KeybindingsFile { text, written: WRITTEN, age }
 }
 
 fn with(block: &str) -> String {
@@ -102,28 +102,27 @@ fn another_chord_is_chosen_where_one_is_taken() {
 
 #[test]
 fn a_chord_is_believed_after_it_was_received_and_not_after_it_was_ignored() {
-    let choose = |seen: Option<&ChordTrial>| SubmitKey::choose(file(OURS, 60_000), seen);
+    let choose = |seen: Option<&ChordTrial>| SubmitChord::choose(file(OURS, 60_000), seen);
     let seen = |proof, file_written| ChordTrial { chord: "ctrl+x ctrl+q".to_owned(), file_written, proof };
-    let proven = |key: SubmitKey| key.chord().map(|chord| chord.proven);
+    let proven = |chord: Option<SubmitChord>| chord.map(|chord| chord.proven);
     assert_eq!(proven(choose(None)), Some(false));
-    assert_eq!(SubmitKey::choose(file(OURS, 2_000), None), SubmitKey::Enter, "the client has not read the file yet");
+    assert_eq!(SubmitChord::choose(file(OURS, 2_000), None), None, "the client has not read the file yet");
     assert_eq!(proven(choose(Some(&seen(ChordResult::Received, WRITTEN)))), Some(true));
     assert_eq!(proven(choose(Some(&seen(ChordResult::Received, 1)))), Some(true));
-    assert_eq!(choose(Some(&seen(ChordResult::Ignored, WRITTEN))), SubmitKey::Enter);
+    assert_eq!(choose(Some(&seen(ChordResult::Ignored, WRITTEN))), None);
     assert_eq!(proven(choose(Some(&seen(ChordResult::Ignored, 1)))), Some(false), "the file has changed since");
     let other = ChordTrial { chord: "ctrl+q ctrl+q".to_owned(), ..seen(ChordResult::Received, WRITTEN) };
     assert_eq!(proven(choose(Some(&other))), Some(false));
-    assert_eq!(SubmitKey::choose(None, None), SubmitKey::Enter);
-    assert_eq!(SubmitKey::choose(file("{", 60_000), None), SubmitKey::Enter);
-    let stash = choose(None).chord().and_then(|chord| chord.stash.clone());
+    assert_eq!(SubmitChord::choose(file("{", 60_000), None), None);
+    let stash = choose(None).and_then(|chord| chord.stash);
     assert_eq!(stash, Chord::parse("ctrl+x ctrl+x"));
 }
 
 #[test]
 fn each_terminal_gets_the_keys_of_the_chord() {
-    let key = SubmitKey::choose(file(OURS, 60_000), None);
+    let chord = SubmitChord::choose(file(OURS, 60_000), None);
     let argv = |terminal: Terminal, text: &str| {
-        let steps = terminal.submit_unseen(text, &key);
+        let steps = terminal.submit_unseen(text, chord.as_ref());
         steps.into_iter().map(|step| step.argv[1..].join(" ")).collect::<Vec<_>>()
     };
     let tmux = Terminal::Tmux(TmuxPane { socket: "/s".to_owned(), pane: "%1".to_owned() });
@@ -134,12 +133,12 @@ fn each_terminal_gets_the_keys_of_the_chord() {
     let screen = Terminal::Screen(ScreenWindow { session: "1.x".to_owned(), window: "2".to_owned() });
     assert_eq!(argv(screen, "·"), ["-S 1.x -p 2 -X stuff ^X^X", "-S 1.x -p 2 -X stuff ·", "-S 1.x -p 2 -X stuff ^X^Q"]);
     let kitty = Terminal::Kitty(KittyWindow { socket: "unix:/k".to_owned(), window: "7".to_owned() });
-    let stdin = kitty.submit_unseen("·", &key).into_iter().map(|step| step.stdin).collect::<Vec<_>>();
+    let stdin = kitty.submit_unseen("·", chord.as_ref()).into_iter().map(|step| step.stdin).collect::<Vec<_>>();
     assert_eq!(stdin, ["\u{18}\u{18}", "·", "\u{18}\u{11}"].map(|text| Some(text.to_owned())));
     let mac = |app: &str| Terminal::Osascript(MacTerminal { app: app.to_owned() });
     let [script] = &argv(mac("iTerm2"), "·")[..] else { panic!("one script") };
     assert!(script.ends_with("iTerm2 · xx xq"), "{script}");
-    let chord = key.chord().unwrap();
+    let chord = &chord.unwrap();
     assert!(mac("iTerm2").passes(chord) && !mac("Code").passes(chord));
 }
 
@@ -208,14 +207,14 @@ fn a_binding_that_only_repeats_ours_takes_nothing_away() {
 
 #[test]
 fn a_changed_file_is_used_after_ten_seconds() {
-    assert_eq!(SubmitKey::choose(file(OURS, 9_999), None), SubmitKey::Enter);
-    assert!(SubmitKey::choose(file(OURS, 10_000), None).chord().is_some());
+    assert_eq!(SubmitChord::choose(file(OURS, 9_999), None), None);
+    assert!(SubmitChord::choose(file(OURS, 10_000), None).is_some());
 }
 
 #[test]
 fn an_application_that_handles_none_of_the_keys_passes_them() {
     let other = OURS.replace("ctrl+x ctrl+q", "ctrl+q ctrl+q").replace("ctrl+x ctrl+x", "ctrl+q ctrl+w");
-    let chord = SubmitKey::choose(file(&other, 60_000), None).chord().cloned().unwrap();
+    let chord = SubmitChord::choose(file(&other, 60_000), None).unwrap();
     let without_q = crate::SubmitChord { submit: Chord::parse("ctrl+x ctrl+y").unwrap(), ..chord.clone() };
     let code = Terminal::Osascript(MacTerminal { app: "Code".to_owned() });
     assert!(!code.passes(&chord) && code.passes(&without_q));

@@ -2,8 +2,8 @@ use longhaul_core::{Env, Millis, Platform};
 use proptest::prelude::*;
 
 use crate::{
-    DeliveryMethod, Errand, KittyWindow, MacTerminal, NoTerminal, ScreenWindow, Terminal, TmuxPane, WeztermPane,
-    ZellijPane, delivery_method, printable, shell_single_quote,
+    KittyWindow, MacTerminal, NoTerminal, ScreenWindow, Terminal, TmuxPane, WeztermPane, ZellijPane, printable,
+    shell_single_quote,
 };
 
 fn env(vars: &[(&str, &str)]) -> Env {
@@ -27,6 +27,10 @@ fn mac(app: &str) -> Terminal {
 #[track_caller]
 fn check(vars: &[(&str, &str)], expected: Result<Terminal, NoTerminal>) {
     assert_eq!(Terminal::detect(&env(vars)), expected, "{vars:?}");
+}
+
+fn malformed(problem: &str) -> Result<Terminal, NoTerminal> {
+    Err(NoTerminal::Malformed(problem.to_owned()))
 }
 
 #[test]
@@ -58,19 +62,22 @@ fn a_broken_tmux_is_an_error_even_inside_screen() {
     for value in ["/tmp/s", "/tmp/s,1", ",1,2"] {
         check(
             &[("TMUX", value), ("TMUX_PANE", "%0"), ("STY", "1.x"), ("WINDOW", "0")],
-            Err(NoTerminal::BadTmux { value: value.to_owned() }),
+            malformed(&format!("$TMUX is not \"socket,pid,session\": {value:?}")),
         );
     }
-    check(&[("TMUX", "/s,1,0")], Err(NoTerminal::NoPane));
+    check(&[("TMUX", "/s,1,0")], malformed("$TMUX is set, but $TMUX_PANE is not"));
     for value in ["3", "%", "%3x", "%3;", "%-1", "% 3", "@3"] {
-        check(&[("TMUX", "/s,1,0"), ("TMUX_PANE", value)], Err(NoTerminal::BadPane { value: value.to_owned() }));
+        check(
+            &[("TMUX", "/s,1,0"), ("TMUX_PANE", value)],
+            malformed(&format!("$TMUX_PANE is not % and a number: {value:?}")),
+        );
     }
 }
 
 #[test]
 fn screen_needs_its_window() {
-    check(&[("STY", "1.x")], Err(NoTerminal::NoScreenWindow));
-    check(&[("STY", "1.x"), ("WINDOW", "-")], Err(NoTerminal::NoScreenWindow));
+    check(&[("STY", "1.x")], malformed("$STY is set, but $WINDOW is not a number"));
+    check(&[("STY", "1.x"), ("WINDOW", "-")], malformed("$STY is set, but $WINDOW is not a number"));
 }
 
 #[test]
@@ -149,26 +156,17 @@ fn zellij_wezterm_and_kitty_are_known_by_their_variables() {
     check(&outside, Ok(Terminal::Wezterm(WeztermPane { pane: "4".to_owned() })));
     check(&outside[1..], Ok(kitty));
     check(&[&inside[..], &[("STY", "1.a"), ("WINDOW", "2")]].concat(), Ok(screen("1.a", "2")));
-    check(&[("ZELLIJ_SESSION_NAME", "s")], Err(NoTerminal::NoZellijPane));
-    check(&[("ZELLIJ_SESSION_NAME", "s"), ("ZELLIJ_PANE_ID", "-1")], Err(NoTerminal::NoZellijPane));
-    check(&[("WEZTERM_PANE", "x")], Err(NoTerminal::BadWeztermPane { value: "x".to_owned() }));
+    check(
+        &[("ZELLIJ_SESSION_NAME", "s")],
+        malformed("$ZELLIJ_SESSION_NAME is set, but $ZELLIJ_PANE_ID is not a number"),
+    );
+    check(
+        &[("ZELLIJ_SESSION_NAME", "s"), ("ZELLIJ_PANE_ID", "-1")],
+        malformed("$ZELLIJ_SESSION_NAME is set, but $ZELLIJ_PANE_ID is not a number"),
+    );
+    check(&[("WEZTERM_PANE", "x")], malformed("$WEZTERM_PANE is not a number: \"x\""));
     check(&[("KITTY_WINDOW_ID", "1")], Err(NoTerminal::NoKittySocket));
     check(&[("OSTYPE", "darwin"), ("KITTY_WINDOW_ID", "1"), ("TERM_PROGRAM", "kitty")], Ok(mac("kitty")));
-}
-
-#[test]
-fn the_client_itself_comes_first_and_a_bookmark_is_always_typed() {
-    let terminal = Terminal::Screen(ScreenWindow { session: "s".to_owned(), window: "0".to_owned() });
-    for errand in Errand::ALL {
-        let bridged = errand != Errand::Bookmark;
-        assert_eq!(delivery_method(errand, true, Some(&terminal)) == DeliveryMethod::Bridge, bridged, "{errand:?}");
-        assert_eq!(
-            delivery_method(errand, true, None),
-            if bridged { DeliveryMethod::Bridge } else { DeliveryMethod::None }
-        );
-        assert_eq!(delivery_method(errand, false, Some(&terminal)), DeliveryMethod::Terminal(&terminal));
-        assert_eq!(delivery_method(errand, false, None), DeliveryMethod::None);
-    }
 }
 
 /// What a POSIX shell makes of `source`, if it is one word in which nothing is left for the shell to interpret.

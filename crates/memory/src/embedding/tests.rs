@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -44,16 +46,19 @@ fn a_text_is_the_mean_of_its_tokens() {
 #[test]
 fn the_closest_sentences_of_a_long_text_count() {
     let model = Model::parse(model()).unwrap();
-    let question = Question::new(&model, "login login broken").unwrap();
+    let question = Question::new(Arc::new(Model::parse(self::model()).unwrap()), "login login broken").unwrap();
+    let closest = |text: &str| question.compare(text).closest;
     let (far, close) = ("Broken broken fails. ".repeat(20), "Login, login, broken!");
     let whole = |text: &str| model.embed("login login broken").unwrap().similarity(&model.embed(text).unwrap());
     let hidden = format!("{far}\n{close}\n{far}");
     assert!(whole(&hidden) < 0.6, "{}", whole(&hidden));
-    assert!(question.closeness(&hidden) > 0.95, "{}", question.closeness(&hidden));
-    assert!(question.closeness(&far) < 0.6, "{}", question.closeness(&far));
-    // Too short to be a sentence, and nothing known.
-    assert_eq!((question.closeness("Login."), question.closeness("")), (0.0, 0.0));
-    assert!(Question::new(&model, "nothing known").is_none());
+    assert!((question.compare(&hidden).whole - whole(&hidden)).abs() < 0.02);
+    assert!(closest(&hidden) > 0.95, "{}", closest(&hidden));
+    assert!(closest(&far) < 0.6, "{}", closest(&far));
+    // Too short to be a sentence of its own, and nothing known.
+    assert!(closest("Login. Broken broken broken.") < 0.9);
+    assert_eq!((closest("nothing"), closest("")), (0.0, 0.0));
+    assert!(Question::new(Arc::new(model), "nothing known").is_none());
 }
 
 #[test]

@@ -5,11 +5,10 @@ use std::ops::RangeInclusive;
 
 use longhaul_core::{Millis, counted, short_session};
 
-use super::amends::{amends, decides};
+use super::amends::decides;
 use super::excerpt::{MarkedText, excerpt};
 use super::matched_words::{WordMarker, WordMatch};
 use super::normalised_text::{FIRST_PART, READ_ON};
-use super::weights::WEIGHTS;
 use crate::query::Query;
 use crate::text::{clean, one_line};
 
@@ -84,10 +83,6 @@ impl FoundPassage {
     pub fn new(id: impl Into<String>, at: Millis, asked: impl Into<String>, answered: impl Into<String>) -> Self {
         Self { id: id.into(), at, asked: asked.into(), answered: answered.into(), ..Self::default() }
     }
-
-    pub(super) fn decides(&self) -> bool {
-        matches!(self.kind, PassageKind::Note | PassageKind::Decision) || decides(&self.answered)
-    }
 }
 
 longhaul_core::named! {
@@ -161,7 +156,6 @@ impl Answer {
         let matches: Vec<[Vec<WordMatch>; 2]> =
             texts.iter().map(|[asked, answered]| [marker.matches(asked), marker.matches(answered)]).collect();
         let weights = weights(&marker, &matches);
-        mark_older(&mut chosen, &matches, &weights);
         let mut room = limits.chars;
         loop {
             let shares = shares(&texts[..chosen.len()], room);
@@ -351,35 +345,6 @@ fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<FoundPassag
         one.is_weak &= !strong.iter().any(is_beside);
     }
     chosen
-}
-
-/// Marks decisions that a newer session has replaced.
-fn mark_older(chosen: &mut [FoundPassage], matches: &[[Vec<WordMatch>; 2]], weights: &[f64]) {
-    let has = |words: &[Vec<WordMatch>; 2], term: usize| words.iter().flatten().any(|found| found.term == term);
-    let share = |a: usize, b: usize| {
-        let sum = |counts: &dyn Fn(bool, bool) -> bool| -> f64 {
-            let terms = weights.iter().enumerate();
-            terms.filter(|(term, _)| counts(has(&matches[a], *term), has(&matches[b], *term))).map(|(_, one)| one).sum()
-        };
-        let any = sum(&|a, b| a || b);
-        if any > 0.0 { sum(&|a, b| a && b) / any } else { 0.0 }
-    };
-    let is_overtaken = |older: usize| {
-        let one = &chosen[older];
-        (0..chosen.len()).any(|newer| {
-            let other = &chosen[newer];
-            let needed = if amends(&other.answered) { WEIGHTS.same_question } else { WEIGHTS.decided_again };
-            other.at > one.at
-                && other.session != one.session
-                && !other.is_weak
-                && other.score >= one.score * AS_GOOD
-                && one.decides()
-                && other.decides()
-                && share(older, newer) >= needed
-        })
-    };
-    let overtaken: Vec<usize> = (0..chosen.len()).filter(|older| is_overtaken(*older)).collect();
-    overtaken.into_iter().for_each(|older| chosen[older].is_older = true);
 }
 
 const NAME_CHARS: usize = 60;

@@ -32,7 +32,7 @@ fn ids(answer: &Answer) -> Vec<&str> {
 #[test]
 fn passages_are_grouped_by_session_and_the_newest_decision_comes_first() {
     let found = vec![
-        exchange("P1", "aaaaaaaa-1", 1, "which broker?", "We decided on RabbitMQ."),
+        FoundPassage { is_older: true, ..exchange("P1", "aaaaaaaa-1", 1, "which broker?", "We decided on RabbitMQ.") },
         FoundPassage { prompt_number: 4, ..exchange("P9", "bbbbbbbb-2", 9, "broker again?", "Decided: Mosquitto.") },
         FoundPassage { prompt_number: 2, ..exchange("P2", "aaaaaaaa-1", 1, "broker port?", "5672.") },
     ];
@@ -153,22 +153,6 @@ fn a_passage_takes_the_place_of_its_summary() {
 }
 
 #[test]
-fn of_two_decisions_about_the_same_the_older_one_is_marked() {
-    let marked = |newer: &str, question: &str| {
-        let found = vec![
-            exchange("P9", "b", 9, "the broker for sensors in Leipzig", newer),
-            exchange("P1", "a", 1, "which broker for sensors?", "We decided on RabbitMQ."),
-        ];
-        compose(question, found, LIMITS).passages().map(|one| one.found.is_older).collect::<Vec<_>>()
-    };
-    assert_eq!(marked("Decided: Mosquitto.", "broker of the sensors"), [false, true]);
-    assert_eq!(marked("Mosquitto replaces RabbitMQ.", "broker of the sensors"), [false, true]);
-    assert_eq!(marked("Decided: Mosquitto.", "broker"), [false, true]);
-    assert_eq!(marked("It runs.", "broker of the sensors"), [false, false], "nothing was decided anew");
-    assert_eq!(marked("Decided: Mosquitto.", "broker in Leipzig"), [false, false], "not the same question");
-}
-
-#[test]
 fn a_question_without_an_answer_comes_last() {
     let found =
         vec![exchange("P9", "b", 9, "why does the importer stall?", ""), exchange("P1", "a", 1, "stall", "Lock.")];
@@ -262,15 +246,6 @@ fn lines_of_a_text_stay_lines() {
         compose("importer", vec![exchange("P1", "a", 1, "the importer\nstalls?", "Yes:\nthe importer")], LIMITS);
     let text = answer.text();
     assert!(text.contains("asked: the importer\n    stalls?\n  answered: Yes:\n    the importer"), "{text}");
-}
-
-#[test]
-fn of_two_decisions_at_the_same_time_neither_is_older() {
-    let found = vec![
-        exchange("P1", "a", 1, "which broker?", "Decided: RabbitMQ."),
-        exchange("P2", "b", 1, "which broker?", "Decided: Mosquitto."),
-    ];
-    assert!(compose("which broker", found, LIMITS).passages().all(|one| !one.found.is_older));
 }
 
 proptest! {

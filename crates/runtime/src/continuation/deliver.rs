@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use longhaul_activity_log::LogLine;
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_handoff::bridge::step_name;
-use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, State, lifted_at};
-use longhaul_inject::{DeliveryMethod, Errand, Terminal, TypeWhen, delivery_method};
+use longhaul_handoff::continuation::{Occasion, Plan, PlanAction, lifted_at};
+use longhaul_inject::{Terminal, TypeWhen};
 use longhaul_store::{Chain, ChainId, StepTaker, Store};
 
 use super::{Course, lock, settings};
@@ -147,17 +147,13 @@ impl Scene<'_> {
         // An `Instant`, because the wall clock may be set back while this waits.
         let until = Instant::now() + Duration::from_millis(chain.plan.deadline.since(clock_and_env::now(env)));
         let has_bridge = bridge::is_there(self.store, client_pid)?;
-        let errand = if chain.plan.state == State::Clearing { Errand::Clear } else { Errand::Prompt };
-        match delivery_method(errand, has_bridge, terminal.as_ref()) {
-            DeliveryMethod::Bridge => {
-                let instead = terminal.as_ref().map(|_| BRIDGE_TAKES_STEP.min(left(until) / 4));
-                if let Some(delivered) = self.leave_to_bridge(instead.unwrap_or_else(|| left(until)), until)? {
-                    return Ok(delivered);
-                }
+        if has_bridge {
+            let instead = terminal.as_ref().map(|_| BRIDGE_TAKES_STEP.min(left(until) / 4));
+            if let Some(delivered) = self.leave_to_bridge(instead.unwrap_or_else(|| left(until)), until)? {
+                return Ok(delivered);
             }
-            DeliveryMethod::Terminal(_) | DeliveryMethod::None => {
-                self.store.take_step(chain.id, &step_name(&chain.plan), StepTaker::Typist)?;
-            }
+        } else {
+            self.store.take_step(chain.id, &step_name(&chain.plan), StepTaker::Typist)?;
         }
         let why = match (is_nested, has_bridge) {
             (true, _) => "the terminal belongs to another session, inside which this one was started",

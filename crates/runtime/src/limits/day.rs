@@ -35,7 +35,7 @@ pub(super) struct Slot {
 impl Slot {
     fn to_bytes(self) -> [u8; SLOT] {
         let Spent { cost, tokens, unpriced_tokens } = self.spent;
-        let numbers = [self.session, self.project, cost.picodollars(), tokens, unpriced_tokens, 0];
+        let numbers = [self.session, self.project, cost.0, tokens, unpriced_tokens, 0];
         let mut bytes = [0; SLOT];
         for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
@@ -47,11 +47,7 @@ impl Slot {
         let mut numbers = bytes.chunks_exact(8).map(|number| u64::from_le_bytes(number.try_into().unwrap_or_default()));
         let mut next = || numbers.next().unwrap_or_default();
         let (session, project) = (next(), next());
-        Self {
-            session,
-            project,
-            spent: Spent { cost: Cost::from_picodollars(next()), tokens: next(), unpriced_tokens: next() },
-        }
+        Self { session, project, spent: Spent { cost: Cost(next()), tokens: next(), unpriced_tokens: next() } }
     }
 }
 

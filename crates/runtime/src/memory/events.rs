@@ -43,7 +43,7 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
         project_key: &session.project_key,
         project: &session.project,
         session: Some(&session.session),
-        has_seen: hook.inherited.as_deref(),
+        has_seen: hook.done.inherited.as_deref(),
         now: hook.env.now,
         offset_seconds: offset,
     };

@@ -4,12 +4,13 @@
 //! Commands and the worker call [`search`], which combines words and meaning: another thread compares the vectors
 //! meanwhile, unless an endpoint computes them. Opening the model reads the head of its file, about 350 KB, and the
 //! vector of a query needs a few of its rows. A question of one line reads the whole file, about 4 MB, because the
-//! sentences of the nearest records are compared with it.
+//! sentences of the nearest records are compared with it; the search process keeps it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
@@ -17,7 +18,7 @@ use longhaul_core::config::VectorSource;
 use longhaul_core::{Config, Env, Millis};
 use longhaul_memory::embedding::{MAX_BYTES, Mean, Model, Question, Shape, Vector, Vocabulary};
 use longhaul_memory::{Answer, Query, is_short};
-use longhaul_store::{Hit, NEAREST, NearRecords, Order, RecordId, Store, StoreError, VectorModel};
+use longhaul_store::{Compared, Hit, NEAREST, NearRecords, Order, RecordId, Store, StoreError, VectorModel};
 use longhaul_universal_bundle::Location;
 
 use super::search::{Recall, Wanted, find, recall_with};
@@ -28,9 +29,6 @@ use crate::{Error, ErrorLog, Home, bounded_read};
 
 /// Maximum number of batches of 128 records for which upkeep computes vectors.
 const UPKEEP: usize = 2_000;
-
-/// Number of parts of a record whose sentences are compared with a question. Of the others, the vectors are.
-const COMPARED_PARTS: usize = 2;
 
 /// Number of unused vectors that are deleted in one transaction.
 const DROPPED_AT_ONCE: usize = 20_000;
@@ -90,7 +88,7 @@ impl Meaning {
         let vectors = store.vector_model(file.id(), file.dims())?;
         let in_use = self.models_in_use();
         let begun = Instant::now();
-        let (mut stored, mut model) = (0, None);
+        let mut stored = 0;
         for _ in 0..UPKEEP {
             let is_over =
                 effort == Effort::Search && (begun.elapsed() > waiting_times::VECTORS_IN_SEARCH || store.is_crowded());
@@ -98,10 +96,7 @@ impl Meaning {
             if waiting.is_empty() || is_over {
                 break;
             }
-            if model.is_none() {
-                model = Some(file.load()?);
-            }
-            let Some(model) = &model else { break };
+            let model = file.load()?;
             let computed: Vec<Vec<Option<Vector>>> = waiting
                 .records
                 .iter()
@@ -127,20 +122,15 @@ impl Meaning {
         Ok(store.nearest(&model, project_key, &query, most)?)
     }
 
-    /// Returns how close the closest sentences of records are to a question; empty if an endpoint has computed their vectors.
-    fn closeness(&self, store: &Store, text: &str, records: &[(RecordId, f32)]) -> Result<Vec<f32>, Error> {
-        let Some(file) = self.file.as_ref().filter(|_| self.endpoint.is_none() && !records.is_empty()) else {
-            return Ok(Vec::new());
-        };
-        let model = file.load()?;
-        let Some(question) = Question::new(&model, text) else { return Ok(Vec::new()) };
-        let mut closeness = Vec::with_capacity(records.len());
-        for (record, similarity) in records {
-            let mut parts = store.parts_of(*record)?.unwrap_or_default();
-            parts.truncate(COMPARED_PARTS);
-            closeness.push(question.closeness(&parts.join("\n")).max(*similarity));
+    /// Returns what is compared with a question.
+    fn compared(&self, text: &str) -> Result<Compared, Error> {
+        match &self.file {
+            _ if !is_short(text) => Ok(Compared::Nothing),
+            Some(file) if self.endpoint.is_none() => {
+                Ok(Question::new(file.load()?, text).map_or(Compared::Nothing, Compared::Texts))
+            }
+            Some(_) | None => Ok(Compared::Vectors),
         }
-        Ok(closeness)
     }
 
     /// Returns whether the model knows any of these words. For the model of an endpoint that is not known, and assumed.
@@ -204,6 +194,8 @@ struct ModelFile {
     file: File,
     identity: FileIdentity,
     vocabulary: Vocabulary,
+    /// The whole of it, once it was needed: the search process keeps it.
+    model: OnceLock<Arc<Model>>,
 }
 
 impl ModelFile {
@@ -230,7 +222,7 @@ impl ModelFile {
         let mut head = vec![0; shape.head_bytes()];
         file.read_exact_at(&mut head, 0).map_err(unread)?;
         let vocabulary = Vocabulary::parse(head).map_err(unfit)?;
-        Ok(Self { path: path.to_owned(), file, identity, vocabulary })
+        Ok(Self { path: path.to_owned(), file, identity, vocabulary, model: OnceLock::new() })
     }
 
     fn id(&self) -> &str {
@@ -265,11 +257,15 @@ impl ModelFile {
     }
 
     /// Reads the whole model, for many texts.
-    fn load(&self) -> Result<Model, Error> {
+    fn load(&self) -> Result<Arc<Model>, Error> {
+        if let Some(model) = self.model.get() {
+            return Ok(Arc::clone(model));
+        }
         let length = self.file.metadata().map_err(|source| self.unread(source))?.len().min(MAX_BYTES);
         let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
         self.read_at(&mut bytes, 0)?;
-        Model::parse(bytes).map_err(|problem| Error::Model { path: self.path.clone(), problem })
+        let model = Model::parse(bytes).map_err(|problem| Error::Model { path: self.path.clone(), problem })?;
+        Ok(Arc::clone(self.model.get_or_init(|| Arc::new(model))))
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: usize) -> Result<(), Error> {
@@ -387,9 +383,8 @@ impl SearchByMeaning<'_> {
         let found = meaning.nearest(store, self.project_key, text, NEAREST);
         let records = found.map_err(|error| self.log(&error)).unwrap_or_default();
         // A longer text has many sentences itself.
-        let closeness = if is_short(text) { meaning.closeness(store, text, &records) } else { Ok(Vec::new()) };
-        let closeness = closeness.map_err(|error| self.log(&error)).unwrap_or_default();
-        NearRecords { records, closeness, are_enough }
+        let compared = meaning.compared(text).map_err(|error| self.log(&error)).unwrap_or_default();
+        NearRecords { records, compared, are_enough }
     }
 
     fn log(self, error: &Error) {
@@ -409,7 +404,7 @@ const COMPARED: usize = 1_000;
 /// Number of the most similar records that are added to those that words find.
 const COMPARED_RECORDS: usize = 50;
 
-/// Returns the records of a project that are near in meaning to a prompt, by the bundle's model; empty if there is only that
+/// Returns the records of a project that are near in meaning to a prompt, by the bundle's model; none if there is only that
 /// of an endpoint.
 ///
 /// Only the newest vectors are compared, and none is computed. An endpoint is not called, because that can take
@@ -419,12 +414,14 @@ pub(crate) fn near_prompt(
     store: &Store,
     project_key: &str,
     prompt: &str,
-) -> Result<Vec<(RecordId, f32)>, Error> {
-    let Some(file) = &meaning.file else { return Ok(Vec::new()) };
-    let Some(model) = store.known_vector_model(file.id())? else { return Ok(Vec::new()) };
+) -> Result<NearRecords, Error> {
+    let Some(file) = &meaning.file else { return Ok(NearRecords::default()) };
+    let Some(model) = store.known_vector_model(file.id())? else { return Ok(NearRecords::default()) };
     let text = &prompt[..prompt.floor_char_boundary(COMPARED)];
-    let Some(query) = file.embed(text)?.filter(|query| query.dims() == model.dims) else { return Ok(Vec::new()) };
-    Ok(store.nearest_of_newest(&model, project_key, &query, COMPARED_RECORDS)?)
+    let query = file.embed(text)?.filter(|query| query.dims() == model.dims);
+    let Some(query) = query else { return Ok(NearRecords::default()) };
+    let records = store.nearest_of_newest(&model, project_key, &query, COMPARED_RECORDS)?;
+    Ok(NearRecords { records, compared: meaning.compared(prompt)?, are_enough: true })
 }
 
 /// Returns whether there are records without vectors of the bundle's model; `false` if there is no model.

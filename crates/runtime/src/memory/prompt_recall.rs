@@ -9,7 +9,7 @@ use longhaul_memory::{
     BroughtPassage, ChosenPassage, PromptQuestion, PromptRank, bring, choose, is_said_already, recalled_message,
     said_parts,
 };
-use longhaul_store::{PromptPassage, PromptSearch, RecordId, Store, StoreError};
+use longhaul_store::{NearRecords, PromptPassage, PromptSearch, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::meaning::{Meaning, near_prompt};
@@ -96,7 +96,7 @@ fn search(
 ) -> Result<Option<RecalledText>, Error> {
     // An earlier job has reported that the database is locked.
     let Ok(store) = hook.store() else { return Ok(None) };
-    hook.has_searched = true;
+    hook.done.has_searched = true;
     let session = &hook.event.common.session;
     let Some(known) = store.session(session.as_str())? else { return Ok(None) };
     let mut shown = ShownRecords::load(&hook.home, session);
@@ -106,11 +106,11 @@ fn search(
     let near = || {
         let near = Meaning::open(&hook.env, &hook.home, &hook.config).and_then(|meaning| match meaning {
             Some(meaning) => near_prompt(&meaning, &store, &known.project_key, text),
-            None => Ok(Vec::new()),
+            None => Ok(NearRecords::default()),
         });
         near.unwrap_or_else(|error| {
             report(error);
-            Vec::new()
+            NearRecords::default()
         })
     };
     let search = PromptSearch { question, project_key: &known.project_key, session: session.as_str() };
@@ -128,7 +128,7 @@ fn search(
 
 /// Starts the search process, after the answer, if this hook has searched and the memory is large.
 pub fn start_search_process(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
-    if hook.has_searched {
+    if hook.done.has_searched {
         start_if_missing(hook)?;
     }
     Ok(Flow::Next)
@@ -165,7 +165,7 @@ pub(crate) fn recall_for_prompt(
     search: &PromptSearch<'_>,
     shown: &ShownRecords,
     utc_offset_seconds: i32,
-    near: impl FnOnce() -> Vec<(RecordId, f32)>,
+    near: impl FnOnce() -> NearRecords,
 ) -> Result<RecalledText, StoreError> {
     let passages = store.passages_for_prompt(search, near)?;
     let ranks: Vec<PromptRank> = passages.iter().map(|passage| passage.rank).collect();

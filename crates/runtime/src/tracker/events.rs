@@ -116,13 +116,13 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
         has_turn_end = tracker.has_turn_end();
         applied
     });
-    hook.has_turn_end_to_show = has_turn_end;
+    hook.done.has_turn_end_to_show = has_turn_end;
     done
 }
 
 /// Starts the process that shows the end of the turn in tmux. If it cannot be started, shows it here.
 pub fn show_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
-    if !std::mem::take(&mut hook.has_turn_end_to_show) {
+    if !std::mem::take(&mut hook.done.has_turn_end_to_show) {
         return Ok(Flow::Next);
     }
     match start_turn_end(&hook.env, &hook.home, &hook.event.common.session) {

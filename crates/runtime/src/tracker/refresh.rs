@@ -5,7 +5,7 @@ use std::time::Duration;
 use longhaul_activity_log::LogLine;
 use longhaul_core::{Millis, SessionId, Status};
 use longhaul_tracker::{
-    Agent, ClientRecord, FoundSession, LivePane, Process, RemovalReason, Trigger, Viewer, dead_agents, has_been_seen,
+    Agent, ClientRecord, LivePane, Process, RemovalReason, Trigger, Viewer, dead_agents, has_been_seen,
     may_be_interrupted, reconcile, render, reopen_offer, scan, stale_agents, transition,
 };
 
@@ -212,25 +212,25 @@ impl Tracker<'_> {
         records: &[ClientRecord],
     ) -> Result<Vec<String>, Error> {
         let found = scan(&self.agents()?, panes, processes, records);
-        for one in &found {
-            self.add(one)?;
+        for session in &found {
+            self.add(session)?;
         }
         Ok(found.into_iter().map(|found| found.session).collect())
     }
 
-    fn add(&mut self, found: &FoundSession) -> Result<(), Error> {
+    fn add(&mut self, found: &Agent) -> Result<(), Error> {
         let Some(session) = SessionId::new(&found.session) else { return Ok(()) };
         let place = SeenSession {
             pane: found.pane.clone(),
-            pid: Some(found.pid),
+            pid: found.pid,
             ..SeenSession::in_dir(
                 session,
                 found.cwd.as_deref().map(std::path::Path::new),
-                launched_by(None, Some(found.pid)).as_deref(),
+                launched_by(None, found.pid).as_deref(),
             )
         };
         let sighting = longhaul_store::Sighting {
-            client: found.client,
+            client: &found.client,
             target: found.target.as_deref(),
             ..place.sighting(self.env.now)
         };

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use fs2::FileExt;
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_inject::{
-    DialogAnswer, EditorMode, Inspection, PermissionDialog, ScreenState, Terminal, TmuxPane, parse_inspection,
-    screen_state,
+    DialogAnswer, EditorMode, Inspection, Pane as _, PermissionDialog, ScreenState, Terminal, TmuxPane,
+    parse_inspection, screen_state,
 };
 
 use super::typist::{TERMINAL_CALL, client_is_in};

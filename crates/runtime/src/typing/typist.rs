@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::{
-    ChordResult, ClientActivity, EditorMode, Inspection, Pane, ScreenState, SubmitChord, SubmitKey, TerminalCommand,
-    TurnSign, TypeWhen, TypingDecision, UnsafeScreen, WaitReason, may_type, screen_state, text_for_chord,
+    ChordResult, ClientActivity, EditorMode, Inspection, Pane, ScreenState, SubmitChord, TerminalCommand, TurnSign,
+    TypeWhen, TypingDecision, UnsafeScreen, WaitReason, may_type, screen_state, text_for_chord,
 };
 
 use crate::typing::{self, Order};
@@ -47,10 +47,10 @@ pub(crate) struct Typist<'a> {
     typed: Cell<bool>,
     /// Whether the text in the input was typed for the chord, with a space after a command.
     typed_for_chord: Cell<bool>,
-    /// The key that submits. A chord that turns out to be ignored is replaced by Enter.
-    pub(super) key: RefCell<SubmitKey>,
-    /// The key that was pressed last, whether it had an effect or not.
-    pub(super) pressed: RefCell<Option<SubmitKey>>,
+    /// The chord that submits; `None` for Enter. A chord that turns out to be ignored is replaced by Enter.
+    pub(super) chord: RefCell<Option<SubmitChord>>,
+    /// The chord that was pressed last, whether it had an effect or not.
+    pub(super) pressed: RefCell<Option<SubmitChord>>,
     /// A text of Longhaul that an earlier order left in the input.
     pub(super) left: RefCell<Option<String>>,
     /// Whether this order's text is recorded as one that may be left in the input.
@@ -59,9 +59,7 @@ pub(crate) struct Typist<'a> {
 
 impl<'a> Typist<'a> {
     pub(crate) fn new(env: &'a Env, home: &'a Home, order: &'a Order) -> Self {
-        let (key, notes) = typing::submit_key(env, home, order.client_pid);
-        let is_passed_on = key.chord().is_none_or(|chord| order.terminal.passes(chord));
-        let key = if is_passed_on { key } else { SubmitKey::Enter };
+        let (chord, notes) = typing::submit_chord(env, home, order.client_pid);
         Self {
             env,
             home,
@@ -69,7 +67,7 @@ impl<'a> Typist<'a> {
             editor: client_records::editor_mode(env),
             typed: Cell::new(false),
             typed_for_chord: Cell::new(false),
-            key: RefCell::new(key),
+            chord: RefCell::new(chord.filter(|chord| order.terminal.passes(chord))),
             pressed: RefCell::new(None),
             left: RefCell::new(notes.left),
             noted: Cell::new(false),
@@ -78,7 +76,7 @@ impl<'a> Typist<'a> {
 
     /// Returns whether the submit key could answer a dialog that opens at any time.
     pub(crate) fn could_answer_a_dialog(&self) -> bool {
-        *self.key.borrow() == SubmitKey::Enter
+        self.chord.borrow().is_none()
     }
 
     /// Returns the state of the client in which the text may be typed.
@@ -133,9 +131,9 @@ impl<'a> Typist<'a> {
     /// Decides without a screen, by the client's own record only, which must exist.
     fn decide_blindly(&self, client: ClientActivity) -> Result<TypingDecision, String> {
         // An unproven chord is used only by a process that waits long enough for the receipt.
-        let is_unproven = self.key.borrow().chord().is_some_and(|chord| !chord.proven);
+        let is_unproven = self.chord.borrow().as_ref().is_some_and(|chord| !chord.proven);
         if is_unproven && self.order.deadline.is_some() {
-            self.key.replace(SubmitKey::Enter);
+            self.chord.replace(None);
         }
         if self.order.agents_run && self.could_answer_a_dialog() {
             return Ok(TypingDecision::Wait(WaitReason::Agents));
@@ -169,18 +167,17 @@ impl<'a> Typist<'a> {
     /// Up to a second may pass between the inspection and Enter, in which the user can cancel the order, start a turn, or
     /// begin another session with `/clear`.
     pub(crate) fn submit(&self, decision: &TypingDecision, superseded: Superseded<'_>) -> Result<(), String> {
-        let key = self.key.borrow().clone();
+        let chord = self.chord.borrow().clone();
         let Some(pane) = self.order.terminal.pane() else {
             is_still_wanted(superseded)?;
             self.typed.set(true);
             // A text that an ignored chord has left in the input only needs to be submitted.
             let text = if self.was_left() { "" } else { &self.order.text };
             self.note_none_left();
-            self.pressed.replace(Some(key.clone()));
-            let steps = self.order.terminal.submit_unseen(text, &key);
+            self.pressed.replace(chord.clone());
+            let steps = self.order.terminal.submit_unseen(text, chord.as_ref());
             return steps.iter().try_for_each(|step| self.run(step).map(drop));
         };
-        let chord = key.chord();
         if *decision == TypingDecision::TypedAlready {
             // Only a text that was typed for the chord is recorded as left in the input.
             self.typed_for_chord.set(self.typed_for_chord.get() || self.was_left());
@@ -192,9 +189,9 @@ impl<'a> Typist<'a> {
             self.typed.set(true);
             self.typed_for_chord.set(chord.is_some());
             let text = &self.order.text;
-            self.run(&pane.type_text(&chord.map_or_else(|| text.clone(), |_| text_for_chord(text))))?;
+            self.run(&pane.type_text(&chord.as_ref().map_or_else(|| text.clone(), |_| text_for_chord(text))))?;
         }
-        if let Some(chord) = chord {
+        if let Some(chord) = &chord {
             return self.submit_by_chord(pane, chord, superseded);
         }
         // A receipt from now on does not prove a chord that was pressed before.
@@ -263,7 +260,7 @@ impl<'a> Typist<'a> {
     /// Stashes the draft and submits the text. Claude Code restores the draft after that.
     pub(super) fn stash_and_submit(&self, superseded: Superseded<'_>) -> Result<(), String> {
         let Some(pane) = self.order.terminal.pane() else { return Err("the input cannot be seen".to_owned()) };
-        let stash = match self.key.borrow().chord().and_then(|chord| chord.stash.as_ref()) {
+        let stash = match self.chord.borrow().as_ref().and_then(|chord| chord.stash.as_ref()) {
             Some(chord) => pane.press_chord(chord),
             None => pane.stash_draft(),
         };
@@ -335,7 +332,7 @@ impl Typist<'_> {
             self.take_back_or_note(pane);
             return Err(problem);
         }
-        self.pressed.replace(Some(self.key.borrow().clone()));
+        self.pressed.replace(Some(chord.clone()));
         self.run(&pane.press_chord(&chord.submit))?;
         if chord.proven { Ok(()) } else { self.see_submitted(pane, chord) }
     }
@@ -364,7 +361,7 @@ impl Typist<'_> {
             return Ok(());
         }
         self.note_proof(ChordResult::Ignored);
-        self.key.replace(SubmitKey::Enter);
+        self.chord.replace(None);
         self.take_back_or_note(pane);
         let erased = Instant::now();
         while erased.elapsed() < TYPED_TEXT_ERASED
@@ -386,16 +383,15 @@ impl Typist<'_> {
 
     /// Records that the text was received, which proves the chord.
     pub(crate) fn note_received(&self) {
-        let is_unproven = |key: &SubmitKey| key.chord().is_some_and(|chord| !chord.proven);
-        if let Some(key) = self.pressed.borrow().as_ref().filter(|key| is_unproven(key)) {
-            self.note_proof_of(key, ChordResult::Received);
+        if let Some(chord) = self.pressed.borrow().as_ref().filter(|chord| !chord.proven) {
+            self.note_proof_of(chord, ChordResult::Received);
         }
         self.note_none_left();
     }
 
     /// Returns whether a chord was pressed. A receipt after that belongs to this order.
     pub(crate) fn has_pressed_chord(&self) -> bool {
-        self.pressed.borrow().as_ref().is_some_and(|key| key.chord().is_some())
+        self.pressed.borrow().is_some()
     }
 
     /// Records that the text was not confirmed.
@@ -404,7 +400,7 @@ impl Typist<'_> {
     /// input again. A chord that fails twice in this way counts as ignored. If the screen cannot be read, an unproven
     /// chord counts as ignored at once.
     pub(crate) fn note_not_received(&self) {
-        let Some(is_proven) = self.key.borrow().chord().map(|chord| chord.proven) else { return };
+        let Some(is_proven) = self.chord.borrow().as_ref().map(|chord| chord.proven) else { return };
         let (is_left, is_ignored) = match self.order.terminal.pane().map(|pane| self.look(pane)) {
             Some(Ok(ScreenState::Unsafe(UnsafeScreen::Dialog))) => (true, false),
             Some(Ok(look)) if look.shows_pasted(&self.order.text) => (true, self.was_left() || !is_proven),
@@ -427,8 +423,8 @@ impl Typist<'_> {
     /// would be submitted together with the text.
     pub(crate) fn may_have_stashed_unseen(&self) -> bool {
         let pressed = self.pressed.borrow();
-        let chord = pressed.as_ref().and_then(|key| key.chord());
-        self.order.terminal.pane().is_none() && chord.is_some_and(|chord| chord.proven && chord.stash.is_some())
+        self.order.terminal.pane().is_none()
+            && pressed.as_ref().is_some_and(|chord| chord.proven && chord.stash.is_some())
     }
 
     /// Returns whether an earlier order left this order's text in the input.
@@ -461,13 +457,15 @@ impl Typist<'_> {
     }
 
     fn note_proof(&self, proof: ChordResult) {
-        self.note_proof_of(&self.key.borrow(), proof);
+        if let Some(chord) = &*self.chord.borrow() {
+            self.note_proof_of(chord, proof);
+        }
     }
 
-    fn note_proof_of(&self, key: &SubmitKey, proof: ChordResult) {
+    fn note_proof_of(&self, chord: &SubmitChord, proof: ChordResult) {
         if let Some(pid) = self.order.client_pid {
             // If this fails, the chord is tried again with the same checks.
-            let _ = typing::note_proof(self.env, self.home, pid, key, proof);
+            let _ = typing::note_proof(self.env, self.home, pid, chord, proof);
         }
     }
 }

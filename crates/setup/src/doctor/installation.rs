@@ -1,18 +1,18 @@
 //! Checks of the plugin in Claude Code: its executables, their launchers, versions, registered hooks, and whether they run.
-//! Pure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use longhaul_core::catalog::{self, Job};
 use longhaul_core::{Env, json_text};
-use longhaul_runtime::waiting_times::CLAUDE_PLUGIN_LIST_FOR_DOCTOR;
-use longhaul_runtime::{bounded_read, has_launcher, is_executable};
+use longhaul_inject::TerminalCommand;
+use longhaul_runtime::{bounded_read, has_launcher, is_executable, run_program_in, waiting_times};
+use longhaul_universal_bundle::Location;
 use serde_json::Value;
 
-use super::facts::{Client, Facts};
-use super::{Finding, Level, ago, few};
+use super::{Client, Facts, Level, Report, ago, few, written};
 use crate::claude_command::Plugin;
-use crate::current_state::InstallPaths;
+use crate::current_state::{InstallPaths, names};
 use crate::{ID, PLUGIN, settings};
 
 /// How much later than the last hook a transcript may have been written before that is reported.
@@ -21,265 +21,245 @@ const SLACK_MS: u64 = 10 * 60 * 1000;
 /// The fix if executables are missing.
 const REINSTALL: &str = "install again: `cargo xtask install`, or `bin/longhaul install` in an unpacked archive";
 
-/// Checks that no executable is missing.
-pub(super) fn executables(facts: &Facts) -> Vec<Finding> {
-    let check = "executables";
-    let version = env!("CARGO_PKG_VERSION");
-    if facts.missing.is_empty() {
-        return vec![Finding::ok(
-            check,
-            format!("longhaul {version} at {}, no executable is missing", facts.exe.display()),
-        )];
+/// Checks that no executable of the bundle is missing.
+pub(super) fn executables(facts: &Facts<'_>, report: &mut Report) {
+    let about = bundle_of(facts.exe);
+    let job = about.as_ref().and_then(|about| job_of(about["name"].as_str()?));
+    let job = Job::ALL.into_iter().find(|known| job == Some(known.name()));
+    let is_missing = |name: &&str| !is_executable(&facts.exe.with_file_name(name));
+    let this = format!("longhaul {} at {}", env!("CARGO_PKG_VERSION"), facts.exe.display());
+    match few(catalog::executables(job).filter(is_missing)).as_str() {
+        "" => report.ok(format!("{this}, no executable is missing")),
+        missing => report.broken(format!("{this}: missing {missing}"), REINSTALL),
     }
-    let missing = few(facts.missing.iter().map(|name| (*name).to_owned()));
-    vec![Finding::broken(check, format!("longhaul {version} at {}: missing {missing}", facts.exe.display()), REINSTALL)]
+}
+
+/// Returns the plugin.json of the bundle that an executable is in.
+fn bundle_of(exe: &Path) -> Option<Value> {
+    json_in(&Location::of(exe)?.bundle.join(".claude-plugin/plugin.json"))
+}
+
+fn json_in(path: &Path) -> Option<Value> {
+    serde_json::from_slice(&bounded_read::bytes(path, bounded_read::LARGE).ok()?).ok()
+}
+
+/// Returns the only job of one of Longhaul's plugins; `None` if it has all jobs.
+fn job_of(plugin: &str) -> Option<&str> {
+    plugin.strip_prefix(PLUGIN)?.strip_prefix('-')
 }
 
 /// Checks that the `longhaul` on the path is this one.
-pub(super) fn path(facts: &Facts) -> Vec<Finding> {
-    let check = "path";
-    match facts.on_path.first() {
-        Some(first) if *first == facts.exe => vec![Finding::ok(check, "`longhaul` is on the PATH")],
-        Some(first) => vec![Finding::warning(
-            check,
+pub(super) fn path(facts: &Facts<'_>, report: &mut Report) {
+    let dir = facts.paths.link.parent().unwrap_or(&facts.paths.link).display();
+    match facts.on_path.as_deref() {
+        Some(first) if first == facts.exe => report.ok("`longhaul` is on the PATH"),
+        Some(first) => report.warning(
             format!("`longhaul` on the PATH is a different one: {}", first.display()),
-            format!("remove it, or put {} before it", dir_of_link(facts)),
-        )],
-        None => {
-            let fix = format!("add {} to your PATH", dir_of_link(facts));
-            vec![Finding::warning(check, "`longhaul` is not on the PATH", fix)]
-        }
+            format!("remove it, or put {dir} before it"),
+        ),
+        None => report.warning("`longhaul` is not on the PATH", format!("add {dir} to your PATH")),
     }
-}
-
-fn dir_of_link(facts: &Facts) -> String {
-    facts.paths.link.parent().unwrap_or(&facts.paths.link).display().to_string()
 }
 
 /// Checks that the plugin has the same version as the `longhaul` on the path.
-pub(super) fn versions(facts: &Facts) -> Vec<Finding> {
-    let Some(on_path) = &facts.path_version else { return Vec::new() };
-    let others = facts.sources.iter().filter_map(|source| {
-        let version = source.version.as_ref().filter(|version| source.is_enabled && *version != on_path)?;
-        let id = source.id.as_deref().unwrap_or(&source.name);
-        let what = format!("`longhaul` on the PATH is version {on_path}, the plugin {id} is version {version}");
-        let advice = "run `longhaul install` of the newer version, then restart the sessions";
-        Some(Finding::warning("versions", what, advice))
-    });
-    others.collect()
+pub(super) fn versions(facts: &Facts<'_>, report: &mut Report) {
+    let Some(on_path) = facts.on_path.as_deref().and_then(version_of) else { return };
+    for source in facts.sources.iter().filter(|source| source.is_enabled) {
+        if let Some(version) = source.version.as_ref().filter(|version| **version != on_path) {
+            let id = source.id.as_deref().unwrap_or(&source.name);
+            report.warning(
+                format!("`longhaul` on the PATH is version {on_path}, the plugin {id} is version {version}"),
+                "run `longhaul install` of the newer version, then restart the sessions",
+            );
+        }
+    }
+}
+
+/// Returns the version of a `longhaul`: that of its bundle, or the one that it prints.
+fn version_of(program: &Path) -> Option<String> {
+    if let Some(version) = bundle_of(program).and_then(|about| Some(about["version"].as_str()?.to_owned())) {
+        return Some(version);
+    }
+    let argv = vec![program.to_str()?.to_owned(), "--version".to_owned()];
+    let ask = TerminalCommand { argv, stdin: None };
+    let printed = run_program_in(Path::new("/"), &ask, waiting_times::OTHER_VERSION).ok()?;
+    printed.trim().strip_prefix("longhaul ").map(str::to_owned)
 }
 
 /// Checks whether the environment or a settings file disables every hook.
-pub(super) fn disabled(facts: &Facts) -> Vec<Finding> {
-    let found = facts.disabled_by.iter().map(|by| {
-        let what = format!("{by} sets LONGHAUL_DISABLE=1: the hooks do nothing in sessions that are started with it");
-        Finding::broken("disabled", what, "unset it, and restart the sessions")
-    });
-    found.collect()
+pub(super) fn disabled(facts: &Facts<'_>, report: &mut Report) {
+    let here = facts.env.disabled.then(|| "the environment".to_owned());
+    let files = facts.settings.iter().filter(|(_, value)| value["env"]["LONGHAUL_DISABLE"] == "1");
+    for by in here.into_iter().chain(files.map(|(path, _)| path.display().to_string())) {
+        report.broken(
+            format!("{by} sets LONGHAUL_DISABLE=1: the hooks do nothing in sessions that are started with it"),
+            "unset it, and restart the sessions",
+        );
+    }
 }
 
 /// Checks that Claude Code is there and answers.
-pub(super) fn client(facts: &Facts) -> Vec<Finding> {
-    let check = "client";
-    let fix = "install Claude Code, or set CLAUDE_BIN to its path; then run `longhaul install`";
+pub(super) fn client(facts: &Facts<'_>, report: &mut Report) {
     match &facts.client {
-        Client::Found(_) => Vec::new(),
-        Client::Missing => {
-            vec![Finding::warning(check, "`claude` is not on the PATH, so its plugins cannot be checked", fix)]
-        }
-        Client::Failed(why) => vec![Finding::broken(check, why.clone(), "update Claude Code")],
-        Client::Hangs => hanging_client(check),
+        Client::Found(_) => {}
+        Client::Missing => report.warning(
+            "`claude` is not on the PATH, so its plugins cannot be checked",
+            "install Claude Code, or set CLAUDE_BIN to its path; then run `longhaul install`",
+        ),
+        Client::Failed(why) => report.broken(why, "update Claude Code"),
+        Client::Hangs => report.broken(
+            format!(
+                "`claude plugin list` does not answer within {} s, so the plugins cannot be checked",
+                waiting_times::CLAUDE_PLUGIN_LIST_FOR_DOCTOR.as_secs()
+            ),
+            "run `claude plugin list` in a terminal and see what it waits for",
+        ),
     }
-}
-
-/// Reports that Claude Code does not answer.
-fn hanging_client(check: &'static str) -> Vec<Finding> {
-    let what = format!(
-        "`claude plugin list` does not answer within {} s, so the plugins cannot be checked",
-        CLAUDE_PLUGIN_LIST_FOR_DOCTOR.as_secs()
-    );
-    vec![Finding::broken(check, what, "run `claude plugin list` in a terminal and see what it waits for")]
 }
 
 /// Checks for settings files that Claude Code cannot read.
-pub(super) fn settings(facts: &Facts) -> Vec<Finding> {
-    let off = facts.sources.iter().filter(|source| !source.is_enabled).map(|source| source.name.clone());
-    let off = few(off);
+pub(super) fn settings(facts: &Facts<'_>, report: &mut Report) {
+    let off = few(facts.sources.iter().filter(|source| !source.is_enabled).map(|source| &source.name));
     let effect = if off.is_empty() { String::new() } else { format!(", and {off} counts as disabled") };
-    let found = facts.broken_settings.iter().map(|(path, why)| {
-        let what = format!("{} is {why}: Claude Code ignores it{effect}", path.display());
-        Finding::broken("settings", what, "correct the file; nothing has to be installed again")
-    });
-    found.collect()
+    for (path, why) in &facts.broken_settings {
+        report.broken(
+            format!("{} is {why}: Claude Code ignores it{effect}", path.display()),
+            "correct the file; nothing has to be installed again",
+        );
+    }
 }
 
 /// Checks that the hooks are registered, once.
-pub(super) fn registration(facts: &Facts) -> Vec<Finding> {
-    let check = "hooks";
-    let mut found = Vec::new();
-    if let Some(path) = &facts.switched_off_by {
+pub(super) fn registration(facts: &Facts<'_>, report: &mut Report) {
+    let is_off = |value: &Value| value["disableAllHooks"] == true || value["allowManagedHooksOnly"] == true;
+    if let Some((path, _)) = facts.settings.iter().find(|(_, value)| is_off(value)) {
         let what = format!("{} disables the hooks of plugins and users", path.display());
-        found.push(Finding::broken(check, what, "remove disableAllHooks or allowManagedHooksOnly from it"));
+        report.broken(what, "remove disableAllHooks or allowManagedHooksOnly from it");
     }
-    let active: Vec<&Source> = facts.sources.iter().filter(|source| source.is_enabled).collect();
     for source in &facts.sources {
         // With invalid settings, Claude Code lists every plugin as disabled. Then the settings have to be repaired.
         if source.is_enabled || facts.broken_settings.is_empty() {
-            found.extend(one_source(source));
+            one_source(source, report);
         }
     }
+    let active: Vec<&Source> = facts.sources.iter().filter(|source| source.is_enabled).collect();
     for (at, source) in active.iter().enumerate() {
-        let twin =
-            active[..at].iter().find(|other| other.job.is_none() || source.job.is_none() || other.job == source.job);
-        if let Some(twin) = twin {
-            let what = format!("registered twice, so every event is handled twice: {} and {}", twin.name, source.name);
-            found.push(Finding::broken(
-                check,
-                what,
+        let is_twin = |other: &&&Source| other.job.is_none() || source.job.is_none() || other.job == source.job;
+        if let Some(twin) = active[..at].iter().find(is_twin) {
+            report.broken(
+                format!("registered twice, so every event is handled twice: {} and {}", twin.name, source.name),
                 "run `longhaul install`, which keeps one of them, or remove one yourself",
-            ));
+            );
         }
     }
     if facts.sources.is_empty() {
-        let what = "no hooks are registered, so Longhaul does nothing";
-        // Claude Code could not be asked, so its plugins are unknown.
-        let unknown = match facts.client {
-            Client::Missing => facts.last_hook.is_some(),
-            Client::Failed(_) | Client::Hangs => true,
-            Client::Found(_) => false,
-        };
-        let what = if unknown { "no registered hooks were found" } else { what };
-        let level = if unknown { Level::Warning } else { Level::Broken };
-        found.push(Finding { check, level, what: what.to_owned(), fix: Some("run `longhaul install`".to_owned()) });
+        let fix = "run `longhaul install`";
+        if let Client::Found(_) = facts.client {
+            report.broken("no hooks are registered, so Longhaul does nothing", fix);
+        } else {
+            report.warning("settings files register no hooks, and whether a plugin does cannot be checked", fix);
+        }
     }
-    found
 }
 
-fn one_source(source: &Source) -> Vec<Finding> {
-    let check = "hooks";
-    let mut found = Vec::new();
-    if !source.errors.is_empty() {
-        let what = format!("{}: {}", source.name, source.errors.join("; "));
-        found.push(Finding::broken(check, what, "run `longhaul install`"));
+fn one_source(source: &Source, report: &mut Report) {
+    let Source { name, missing, errors, .. } = source;
+    if !errors.is_empty() {
+        report.broken(format!("{name}: {}", errors.join("; ")), "run `longhaul install`");
     }
     if !source.is_enabled {
-        found.push(Finding::broken(
-            check,
-            format!("{} is disabled", source.name),
-            format!("run `claude plugin enable {}`", source.id.as_deref().unwrap_or(ID)),
-        ));
+        let fix = format!("run `claude plugin enable {}`", source.id.as_deref().unwrap_or(ID));
+        report.broken(format!("{name} is disabled"), fix);
     }
-    if !source.missing.is_empty() {
-        let missing = few(source.missing.iter().map(|path| path.display().to_string()));
-        let what = format!("{} registers executables that cannot be run: {missing}", source.name);
-        found.push(Finding::broken(check, what, "run `longhaul install`"));
+    if !missing.is_empty() {
+        let missing = few(missing.iter().map(|path| path.display()));
+        report.broken(format!("{name} registers executables that cannot be run: {missing}"), "run `longhaul install`");
     }
-    if found.is_empty() {
-        let what = match &source.job {
-            Some(job) => format!("{}, {} events, only the job {job}", source.name, source.events),
-            None => format!("{}, {} events", source.name, source.events),
-        };
-        found.push(Finding::ok(check, what));
+    if errors.is_empty() && source.is_enabled && missing.is_empty() {
+        let only = source.job.as_ref().map(|job| format!(", only the job {job}")).unwrap_or_default();
+        report.ok(format!("{name}, {} events{only}", source.events));
     }
-    found
 }
 
 /// Checks whether hooks start through the launchers of a universal bundle, which a session should have replaced.
-pub(super) fn launchers(facts: &Facts) -> Vec<Finding> {
-    let found = facts.sources.iter().filter(|source| source.has_launchers).map(|source| {
+pub(super) fn launchers(facts: &Facts<'_>, report: &mut Report) {
+    let problem = bounded_read::text(&facts.paths.data.launcher_problem(), bounded_read::SMALL).ok();
+    for source in facts.sources.iter().filter(|source| source.has_launchers) {
         let what = format!("{} starts its hooks through launchers, which takes longer", source.name);
-        match &facts.launcher_problem {
-            None => Finding::note("launchers", format!("{what}; the next session replaces them by the executables")),
-            Some(problem) => Finding::warning(
-                "launchers",
+        match &problem {
+            None => report.note(format!("{what}; the next session replaces them by the executables")),
+            Some(problem) => report.warning(
                 format!("{what}: {problem}"),
                 format!("make the plugin's folder writable, or install {ID} again"),
             ),
         }
-    });
-    found.collect()
+    }
 }
 
 /// Reports several versions of the plugin in Claude Code's cache.
-pub(super) fn cache(facts: &Facts) -> Vec<Finding> {
-    if facts.cached.len() < 2 {
-        return Vec::new();
+pub(super) fn cache(facts: &Facts<'_>, report: &mut Report) {
+    let cached = names(&facts.paths.cache().join(PLUGIN));
+    if cached.len() > 1 {
+        let what = format!("Claude Code keeps several versions of the plugin: {}", cached.join(", "));
+        let fix = "it removes old ones itself; `longhaul install` does so when no session runs";
+        report.push(Level::Note, what, Some(fix.to_owned()));
     }
-    let what = format!("Claude Code keeps several versions of the plugin: {}", facts.cached.join(", "));
-    let fix = "it removes old ones itself; `longhaul install` does so when no session runs";
-    vec![Finding { fix: Some(fix.to_owned()), ..Finding::note("cache", what) }]
 }
 
 /// Checks that hooks have run.
-pub(super) fn fired(facts: &Facts) -> Vec<Finding> {
-    let check = "fired";
-    let mut found = Vec::new();
+pub(super) fn fired(facts: &Facts<'_>, report: &mut Report) {
     let installed = facts.manifest.as_ref().map_or(0, |manifest| manifest.installed_at);
     let last = facts.last_hook.as_ref().map_or(0, |(at, _)| *at);
-    let is_late = facts.last_transcript.is_some_and(|at| at > last.max(installed) + SLACK_MS);
+    let is_late = last_transcript(&facts.paths.client_dir).is_some_and(|at| at > last.max(installed) + SLACK_MS);
     match &facts.last_hook {
-        _ if is_late => {
-            let what = "sessions were active recently, but no hook has run";
-            found.push(Finding::warning(
-                check,
-                what,
-                "restart the sessions, and check /hooks and /plugin in one of them",
-            ));
-        }
-        Some((at, session)) => {
-            found.push(Finding::ok(check, format!("last hook {}, in session {session}", ago(facts.now, *at))));
-        }
-        None => found.push(Finding::note(check, "no hook has run yet: start a session")),
+        _ if is_late => report.warning(
+            "sessions were active recently, but no hook has run",
+            "restart the sessions, and check /hooks and /plugin in one of them",
+        ),
+        Some((at, session)) => report.ok(format!("last hook {}, in session {session}", ago(facts.now, *at))),
+        None => report.note("no hook has run yet: start a session"),
     }
-    if !facts.without_hooks.is_empty() {
-        let what = format!("sessions run without Longhaul's hooks: {}", few(facts.without_hooks.iter().cloned()));
-        found.push(Finding::warning(check, what, "they were started before the installation: restart them"));
+    let is_known = |session: &str| {
+        longhaul_core::SessionId::new(session).is_some_and(|id| facts.paths.data.session_file(&id, "json").exists())
+    };
+    let running = facts.running.iter().map(|client| client.session.as_str());
+    let without_hooks = few(running.filter(|session| !is_known(session)));
+    if !without_hooks.is_empty() {
+        let what = format!("sessions run without Longhaul's hooks: {without_hooks}");
+        report.warning(what, "they were started before the installation: restart them");
     }
-    found
 }
 
-/// Programs that do the same as one of Longhaul's jobs.
-const PEERS: [(&str, &str); 4] = [
-    ("claude-mem", "memory"),
-    ("tav", "bookmarks"),
-    ("throughline", "handoff"),
-    ("tmux-claude-agent-tracker", "tracker"),
-];
+/// Returns when a transcript was last written to.
+fn last_transcript(client_dir: &Path) -> Option<u64> {
+    let projects = client_dir.join("projects");
+    // Requests of the worker to a model run without hooks.
+    let folders = names(&projects).into_iter().filter(|name| !name.ends_with("-longhaul-model"));
+    let files = folders.flat_map(|folder| {
+        let folder = projects.join(folder);
+        names(&folder).into_iter().map(move |name| folder.join(name)).collect::<Vec<_>>()
+    });
+    files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).filter_map(|path| written(&path)).max()
+}
 
 /// A plugin or a settings file that registers Longhaul's hooks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
-    /// The plugin, or the settings file.
-    pub name: String,
-    /// The plugin's id; `None` for a settings file.
-    pub id: Option<String>,
-    /// The plugin's version; `None` for a settings file.
-    pub version: Option<String>,
+pub(super) struct Source {
+    name: String,
+    /// The plugin's id; `None` for a settings file, which has no version and no job either.
+    id: Option<String>,
+    version: Option<String>,
     /// The only job that it has; `None` for all jobs.
-    pub job: Option<String>,
+    job: Option<String>,
     /// Whether Claude Code runs its hooks.
-    pub is_enabled: bool,
+    is_enabled: bool,
     /// The number of events.
-    pub events: usize,
+    events: usize,
     /// Executables that are registered but cannot be run.
-    pub missing: Vec<PathBuf>,
+    missing: Vec<PathBuf>,
     /// Whether its hooks start through the launchers of a universal bundle.
-    pub has_launchers: bool,
+    has_launchers: bool,
     /// Errors that Claude Code reports.
-    pub errors: Vec<String>,
-}
-
-/// Another program that does the same as one of Longhaul's jobs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Peer {
-    /// Its name.
-    pub name: &'static str,
-    /// Longhaul's job.
-    pub job: &'static str,
-    /// Where it was found.
-    pub place: String,
-    /// How to remove it.
-    pub fix: String,
+    errors: Vec<String>,
 }
 
 /// Settings files with their content.
@@ -336,11 +316,6 @@ pub(super) fn sources(client: &Client, files: &[(PathBuf, Value)]) -> Vec<Source
     plugins.chain(settings).collect()
 }
 
-/// Returns the only job of one of Longhaul's plugins; `None` if it has all jobs.
-pub(super) fn job_of(plugin: &str) -> Option<&str> {
-    plugin.strip_prefix(PLUGIN)?.strip_prefix('-')
-}
-
 /// Returns whether a plugin's hooks run here.
 ///
 /// Claude Code is asked in the root folder, so its answer does not include the project's settings. As in Claude Code, a
@@ -352,14 +327,9 @@ fn is_enabled(plugin: &Plugin, files: &[(PathBuf, Value)]) -> bool {
 
 fn of_plugin(plugin: &Plugin, is_enabled: bool) -> Source {
     let root = plugin.folder().unwrap_or(Path::new(""));
-    let hooks: Value = bounded_read::bytes(&root.join("hooks/hooks.json"), bounded_read::LARGE)
-        .ok()
-        .and_then(|text| serde_json::from_slice(&text).ok())
-        .unwrap_or_default();
-    let hooks = settings::executables_in(&hooks);
-    let programs = hooks
-        .iter()
-        .map(|(_, command)| PathBuf::from(command.replace("${CLAUDE_PLUGIN_ROOT}", &root.to_string_lossy())));
+    let hooks = settings::executables_in(&json_in(&root.join("hooks/hooks.json")).unwrap_or_default());
+    let program = |command: &str| PathBuf::from(command.replace("${CLAUDE_PLUGIN_ROOT}", &root.to_string_lossy()));
+    let programs = hooks.iter().map(|(_, command)| program(command));
     Source {
         name: format!("plugin {} {}", plugin.id, plugin.version),
         id: Some(plugin.id.clone()),
@@ -373,31 +343,31 @@ fn of_plugin(plugin: &Plugin, is_enabled: bool) -> Source {
     }
 }
 
-/// Returns the settings file that disables all hooks, if there is one.
-pub(super) fn switched_off_by(files: &[(PathBuf, Value)]) -> Option<PathBuf> {
-    let off =
-        files.iter().find(|(_, value)| value["disableAllHooks"] == true || value["allowManagedHooksOnly"] == true);
-    off.map(|(path, _)| path.clone())
-}
+/// Programs that do the same as one of Longhaul's jobs.
+const PEERS: [(&str, &str); 4] = [
+    ("claude-mem", "memory"),
+    ("tav", "bookmarks"),
+    ("throughline", "handoff"),
+    ("tmux-claude-agent-tracker", "tracker"),
+];
 
-/// Returns the enabled programs that do the same as one of Longhaul's jobs.
-pub(super) fn peers(client: &Client, files: &[(PathBuf, Value)], tmux_confs: &[(PathBuf, String)]) -> Vec<Peer> {
-    let mut found = Vec::new();
+/// Reports the enabled programs that do the same as one of Longhaul's jobs.
+pub(super) fn peers(facts: &Facts<'_>, report: &mut Report) {
     for (name, job) in PEERS {
-        for plugin in client.plugins().iter().filter(|plugin| plugin.enabled && plugin.name() == name) {
-            let (place, fix) = (format!("plugin {}", plugin.id), format!("run `claude plugin disable {}`", plugin.id));
-            found.push(Peer { name, job, place, fix });
+        let mut conflict = |place: String, fix: String| {
+            let what = format!("{name} does the same as Longhaul's {job}: {place}");
+            report.warning(what, format!("{fix}; or set {job}.enabled to false"));
+        };
+        for plugin in facts.client.plugins().iter().filter(|plugin| plugin.enabled && plugin.name() == name) {
+            conflict(format!("plugin {}", plugin.id), format!("run `claude plugin disable {}`", plugin.id));
         }
-        for (path, _) in files.iter().filter(|(_, value)| has_hook_of(value, name)) {
-            let fix = format!("remove its hooks from {}", path.display());
-            found.push(Peer { name, job, place: path.display().to_string(), fix });
+        for (path, _) in facts.settings.iter().filter(|(_, value)| has_hook_of(value, name)) {
+            conflict(path.display().to_string(), format!("remove its hooks from {}", path.display()));
         }
-        for (path, _) in tmux_confs.iter().filter(|(_, text)| has_line_of(text, name)) {
-            let fix = format!("remove its line from {}", path.display());
-            found.push(Peer { name, job, place: path.display().to_string(), fix });
+        for (path, _) in facts.tmux_confs.iter().filter(|(_, text)| has_line_of(text, name)) {
+            conflict(path.display().to_string(), format!("remove its line from {}", path.display()));
         }
     }
-    found
 }
 
 fn has_hook_of(settings: &Value, name: &str) -> bool {

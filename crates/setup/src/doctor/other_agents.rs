@@ -4,244 +4,143 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use longhaul_agents::{ALL, Agent, ConfigShape, EventRule, find};
-use longhaul_core::{Env, SessionId};
+use longhaul_core::SessionId;
 use longhaul_inject::TerminalCommand;
-use longhaul_runtime::{NextLine, ProgramLines, SessionRecord, Shell, bounded_read, is_executable, waiting_times};
+use longhaul_runtime::{NextLine, ProgramLines, SessionRecord, bounded_read, is_executable, waiting_times};
 use serde_json::{Value, json};
 
-use super::facts::Facts;
 use super::sessions::SessionFacts;
-use super::{Finding, ago, few};
+use super::{Facts, Report, ago, few};
 use crate::AgentSetup;
-use crate::agents::{Registered, RegisteredHooks, is_our_hook};
+use crate::agents::{Registered, is_our_hook};
 use crate::codex::{ask_codex, is_registered, switched_off};
-use crate::current_state::InstallPaths;
 
-/// The name of the check.
-const CHECK: &str = "agents";
-
-/// The facts about an agent whose settings Longhaul's hooks are in.
-#[derive(Debug, Clone)]
-pub struct AgentFacts {
-    /// The agent.
-    agent: &'static Agent,
-    /// The file with the hooks.
-    path: PathBuf,
-    /// The hooks; `None` if the file is not JSON.
-    hooks: Option<RegisteredHooks>,
-    /// The programs that are registered and cannot be run.
-    missing_programs: Vec<PathBuf>,
-    /// When its newest session started, in milliseconds.
-    newest: Option<u64>,
-}
-
-impl AgentFacts {
-    /// Collects the facts about the agents that Longhaul is installed for.
-    pub(super) fn collect(env: &Env, shell: &Shell, paths: &InstallPaths) -> Vec<Self> {
-        // Codex has a check of its own.
-        let is_general = |agent: &&'static Agent| agent.config.shape != ConfigShape::CodexHooks;
-        let there: Vec<&'static Agent> =
-            ALL.into_iter().filter(is_general).filter(|agent| AgentSetup::is_there(agent, env, shell)).collect();
-        if there.is_empty() {
-            return Vec::new();
+/// Checks the hooks of each agent that Longhaul is installed for. Codex has a check of its own.
+pub(super) fn agents(facts: &Facts<'_>, report: &mut Report) {
+    let is_there = |agent: &&'static Agent| AgentSetup::is_there(agent, facts.env, facts.shell);
+    for agent in ALL.into_iter().filter(|agent| agent.config.shape != ConfigShape::CodexHooks).filter(is_there) {
+        if let Ok(setup) = AgentSetup::read(agent, facts.env, facts.shell, &facts.paths) {
+            of_agent(agent, &setup, facts, report);
         }
-        let records = SessionRecord::all(&paths.data);
-        there.into_iter().filter_map(|agent| Self::of(agent, env, shell, paths, &records)).collect()
     }
+}
 
-    fn of(
-        agent: &'static Agent,
-        env: &Env,
-        shell: &Shell,
-        paths: &InstallPaths,
-        records: &[SessionRecord],
-    ) -> Option<Self> {
-        let setup = AgentSetup::read(agent, env, shell, paths).ok()?;
-        let hooks = match setup.registered() {
-            Registered::Nothing => return None,
-            Registered::Unreadable => None,
-            Registered::Hooks(hooks) => Some(hooks),
+fn of_agent(agent: &'static Agent, setup: &AgentSetup, facts: &Facts<'_>, report: &mut Report) {
+    let title = agent.title;
+    let install = || format!("run `longhaul install --agent {}`", agent.name);
+    let mut problems: Vec<(String, String)> = Vec::new();
+    match setup.registered() {
+        Registered::Nothing => return,
+        Registered::Unreadable => {
+            let path = setup.path().display();
+            problems.push((format!("{path} has hooks of Longhaul, but is not JSON"), format!("correct {path}")));
+        }
+        Registered::Hooks(hooks) => {
+            if hooks.all_disabled {
+                let fix = "enable hooks in its settings: `hooksConfig.enabled`, or `disableAllHooks` for Qwen Code";
+                problems.push(("its settings disable every hook".to_owned(), fix.to_owned()));
+            }
+            if hooks.is_disabled {
+                let fix = format!("type `/hooks enable longhaul` in {title}");
+                problems.push(("its settings disable the hooks of Longhaul".to_owned(), fix));
+            }
+            let events = agent.events.iter().map(|rule| rule.theirs);
+            let missing = few(events.filter(|event| !hooks.events.iter().any(|known| known == event)));
+            if !missing.is_empty() {
+                problems.push((format!("no hook is registered for {missing}"), install()));
+            }
+            let is_missing = |program: &&PathBuf| program.is_absolute() && !is_executable(program);
+            let programs = few(hooks.programs.iter().filter(is_missing).map(|program| program.display()));
+            if !programs.is_empty() {
+                problems.push((format!("its hooks start a program that does not exist: {programs}"), install()));
+            }
+            if !hooks.has_server {
+                problems.push(("the MCP server is not registered, or is excluded".to_owned(), install()));
+            }
+        }
+    }
+    if problems.is_empty() {
+        let is_its = |record: &SessionRecord| {
+            SessionId::new(&record.session).is_some_and(|session| session.client() == agent.name)
         };
-        let is_its =
-            |record: &&SessionRecord| SessionId::new(&record.session).is_some_and(|id| id.client() == agent.name);
-        let programs = hooks.iter().flat_map(|hooks| &hooks.programs);
-        Some(Self {
-            agent,
-            path: setup.path().to_owned(),
-            missing_programs: programs
-                .filter(|program| program.is_absolute() && !is_executable(program))
-                .cloned()
-                .collect(),
-            hooks,
-            newest: records.iter().find(is_its).map(|record| record.started_at),
-        })
+        match SessionRecord::all(&facts.paths.data).into_iter().find(is_its) {
+            Some(newest) => {
+                report.ok(format!("{title}: the newest session began {}", ago(facts.now, newest.started_at)));
+            }
+            None => report.note(format!("{title}: its hooks are registered, and none has run yet")),
+        }
     }
-}
-
-/// Checks the hooks of each agent.
-pub(super) fn agents(facts: &Facts) -> Vec<Finding> {
-    facts.agents.iter().flat_map(|agent| of_agent(agent, facts.now)).collect()
-}
-
-fn of_agent(facts: &AgentFacts, now: u64) -> Vec<Finding> {
-    let title = facts.agent.title;
-    let warning = |what: &str, fix: String| Finding::warning(CHECK, format!("{title}: {what}"), fix);
-    let install = || format!("run `longhaul install --agent {}`", facts.agent.name);
-    let Some(hooks) = &facts.hooks else {
-        let what = format!("{} has hooks of Longhaul, but is not JSON", facts.path.display());
-        return vec![warning(&what, format!("correct {}", facts.path.display()))];
-    };
-    let mut found = Vec::new();
-    if hooks.all_disabled {
-        let fix = "enable hooks in its settings: `hooksConfig.enabled`, or `disableAllHooks` for Qwen Code";
-        found.push(warning("its settings disable every hook", fix.to_owned()));
+    for (what, fix) in problems {
+        report.warning(format!("{title}: {what}"), fix);
     }
-    if hooks.is_disabled {
-        let fix = format!("type `/hooks enable longhaul` in {title}");
-        found.push(warning("its settings disable the hooks of Longhaul", fix));
-    }
-    let events = facts.agent.events.iter().map(|rule| rule.theirs.to_owned());
-    let missing: Vec<String> = events.filter(|event| !hooks.events.contains(event)).collect();
-    if !missing.is_empty() {
-        found.push(warning(&format!("no hook is registered for {}", few(missing.into_iter())), install()));
-    }
-    if !facts.missing_programs.is_empty() {
-        let programs = few(facts.missing_programs.iter().map(|program| program.display().to_string()));
-        found.push(warning(&format!("its hooks start a program that does not exist: {programs}"), install()));
-    }
-    if !hooks.has_server {
-        found.push(warning("the MCP server is not registered, or is excluded", install()));
-    }
-    if found.is_empty() {
-        found.push(match facts.newest {
-            Some(at) => Finding::ok(CHECK, format!("{title}: the newest session began {}", ago(now, at))),
-            None => Finding::note(CHECK, format!("{title}: its hooks are registered, and none has run yet")),
-        });
-    }
-    found
 }
 
 /// The command that repairs everything that Longhaul has added to Codex.
 const INSTALL: &str = "run `longhaul install --codex`";
-
-/// What is known of Codex.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CodexFacts {
-    /// What it prints as its version; `None` if it is not on the path or does not answer.
-    pub version: Option<String>,
-    /// Events whose hook is registered.
-    pub hooks: Vec<String>,
-    /// Events whose hook is registered and not trusted, or was changed since.
-    pub untrusted: Vec<String>,
-    /// Events whose hook is registered and disabled.
-    pub disabled: Vec<String>,
-    /// Features that Longhaul needs and that are switched off.
-    pub features_off: Vec<String>,
-    /// Whether the MCP server is registered.
-    pub has_server: bool,
-    /// When a hook of Codex last ran.
-    pub last_event: Option<u64>,
-}
-
-impl CodexFacts {
-    /// Collects the facts; `None` if Codex was never used here.
-    pub(super) fn collect(env: &Env, shell: &Shell, paths: &InstallPaths) -> Option<Self> {
-        let folder = env.codex_dir.as_deref().filter(|folder| folder.is_dir())?;
-        let text = |name: &str| bounded_read::text(&folder.join(name), bounded_read::LARGE).unwrap_or_default();
-        let config = text("config.toml");
-        let hooks: Value = serde_json::from_str(&text("hooks.json")).unwrap_or_default();
-        let registered: Vec<(String, String)> = registered(&hooks).collect();
-        let program = shell.find("codex").into_iter().next();
-        let ask = |arguments: &[&str]| program.as_deref().and_then(|program| ask_codex(program, arguments));
-        let asked = program.as_deref().filter(|_| !registered.is_empty());
-        let trust = HookTrust::ask(asked, &folder.join("hooks.json"), &config);
-        let with = |wanted: Trust| -> Vec<String> {
-            let found = registered.iter().filter(|(_, place)| trust.of(place) == wanted);
-            found.map(|(event, _)| event.clone()).collect()
-        };
-        Some(Self {
-            version: ask(&["--version"]).map(|printed| longhaul_inject::printable(printed.trim())),
-            untrusted: with(Trust::Untrusted),
-            disabled: with(Trust::Disabled),
-            hooks: registered.into_iter().map(|(event, _)| event).collect(),
-            features_off: asked
-                .and_then(|program| switched_off(Some(program), Some(&config)))
-                .map(str::to_owned)
-                .into_iter()
-                .collect(),
-            has_server: is_registered(&config),
-            last_event: SessionFacts::collect(&paths.data, "codex:").iter().filter_map(|facts| facts.last_hook).max(),
-        })
-    }
-}
 
 /// Returns the events that are registered, as Codex's table has them.
 fn events() -> impl Iterator<Item = &'static EventRule> {
     find("codex").into_iter().flat_map(|agent| agent.events)
 }
 
-/// Returns the events with a hook of Longhaul in hooks.json, each with its place as Codex names it.
-fn registered(hooks: &Value) -> impl Iterator<Item = (String, String)> + '_ {
-    events().filter_map(|rule| {
-        let groups = hooks["hooks"][rule.theirs].as_array()?;
-        let place = groups.iter().enumerate().find_map(|(group, content)| {
-            let commands = content["hooks"].as_array()?.iter();
-            let own =
-                commands.map(|hook| hook["command"].as_str().is_some_and(is_our_hook)).position(|is_ours| is_ours)?;
-            Some(format!("{}:{group}:{own}", rule.argument.replace('-', "_")))
-        })?;
-        Some((rule.theirs.to_owned(), place))
+/// Returns the place of Longhaul's hook for an event in hooks.json, as Codex names it.
+fn place(hooks: &Value, rule: &EventRule) -> Option<String> {
+    let groups = hooks["hooks"][rule.theirs].as_array()?;
+    groups.iter().enumerate().find_map(|(group, content)| {
+        let is_ours = |hook: &Value| hook["command"].as_str().is_some_and(is_our_hook);
+        let own = content["hooks"].as_array()?.iter().position(is_ours)?;
+        Some(format!("{}:{group}:{own}", rule.argument.replace('-', "_")))
     })
 }
 
-/// Checks Codex.
-pub(super) fn codex(facts: &Facts) -> Vec<Finding> {
-    let check = "codex";
-    let Some(codex) = &facts.codex else { return Vec::new() };
-    let version = codex.version.as_deref().unwrap_or("Codex");
-    if codex.hooks.is_empty() {
-        let what = format!("{version} does not run Longhaul's hooks; `longhaul install --codex` adds them");
-        return vec![Finding::note(check, what)];
+/// Checks Codex, if it was ever used here.
+pub(super) fn codex(facts: &Facts<'_>, report: &mut Report) {
+    let Some(folder) = facts.env.codex_dir.as_deref().filter(|folder| folder.is_dir()) else { return };
+    let text = |name: &str| bounded_read::text(&folder.join(name), bounded_read::LARGE).unwrap_or_default();
+    let config = text("config.toml");
+    let hooks: Value = serde_json::from_str(&text("hooks.json")).unwrap_or_default();
+    let program = facts.shell.find("codex").into_iter().next();
+    let printed = program.as_deref().and_then(|program| ask_codex(program, &["--version"]));
+    let version = printed.map(|printed| longhaul_inject::printable(printed.trim()));
+    let name = version.as_deref().unwrap_or("Codex");
+    let registered: Vec<(&str, String)> =
+        events().filter_map(|rule| Some((rule.theirs, place(&hooks, rule)?))).collect();
+    if registered.is_empty() {
+        return report.note(format!("{name} does not run Longhaul's hooks; `longhaul install --codex` adds them"));
     }
-    let mut found = Vec::new();
-    let is_missing = |event: &&str| !codex.hooks.iter().any(|known| known == event);
-    let missing: Vec<&str> = events().map(|rule| rule.theirs).filter(is_missing).collect();
+    let missing = few(events().filter(|rule| place(&hooks, rule).is_none()).map(|rule| rule.theirs));
     if !missing.is_empty() {
-        let names = few(missing.iter().map(|name| (*name).to_owned()));
-        found.push(Finding::warning(check, format!("hooks.json has no hook of Longhaul for {names}"), INSTALL));
+        report.warning(format!("hooks.json has no hook of Longhaul for {missing}"), INSTALL);
     }
-    if !codex.untrusted.is_empty() {
-        let what = format!(
-            "hooks that are not trusted, so that Codex does not run them: {}",
-            few(codex.untrusted.iter().cloned())
-        );
-        found.push(Finding::warning(check, what, "type /hooks in Codex, and trust them"));
+    let trust = HookTrust::ask(program.as_deref(), &folder.join("hooks.json"), &config);
+    let with = |wanted: Trust| {
+        let places = registered.iter().filter(|(_, place)| trust.of(place) == wanted);
+        few(places.map(|(event, _)| event))
+    };
+    let (untrusted, disabled) = (with(Trust::Untrusted), with(Trust::Disabled));
+    if !untrusted.is_empty() {
+        let what = format!("hooks that are not trusted, so that Codex does not run them: {untrusted}");
+        report.warning(what, "type /hooks in Codex, and trust them");
     }
-    if !codex.disabled.is_empty() {
-        let what = format!("hooks that are disabled: {}", few(codex.disabled.iter().cloned()));
-        found.push(Finding::warning(check, what, "type /hooks in Codex, and enable them"));
+    if !disabled.is_empty() {
+        report.warning(format!("hooks that are disabled: {disabled}"), "type /hooks in Codex, and enable them");
     }
-    for feature in &codex.features_off {
+    let asked = program.as_deref();
+    if let Some(feature) = asked.and_then(|program| switched_off(Some(program), Some(&config))) {
         let what = format!("the feature {feature:?} of Codex is switched off, so that no hook runs");
-        found.push(Finding::warning(
-            check,
-            what,
-            format!("run `longhaul install --codex`, or `codex features enable {feature}`"),
-        ));
+        report.warning(what, format!("{INSTALL}, or `codex features enable {feature}`"));
     }
-    if !codex.has_server {
-        found.push(Finding::warning(check, "the MCP server is not registered in config.toml", INSTALL));
+    if !is_registered(&config) {
+        report.warning("the MCP server is not registered in config.toml", INSTALL);
     }
-    if codex.version.is_none() {
-        found.push(Finding::note(check, "`codex` is not on the PATH, or does not answer"));
+    if version.is_none() {
+        report.note("`codex` is not on the PATH, or does not answer");
     }
-    if found.is_empty() {
-        let heard = codex
-            .last_event
-            .map_or("no hook has run yet".to_owned(), |at| format!("last event {}", ago(facts.now, at)));
-        found.push(Finding::ok(check, format!("{version}: hooks trusted, MCP server registered, {heard}")));
+    if report.is_empty() {
+        let last = SessionFacts::collect(&facts.paths.data, "codex:").iter().filter_map(|facts| facts.last_hook).max();
+        let heard = last.map_or("no hook has run yet".to_owned(), |at| format!("last event {}", ago(facts.now, at)));
+        report.ok(format!("{name}: hooks trusted, MCP server registered, {heard}"));
     }
-    found
 }
 
 /// The number of bytes that the list of hooks may have.
@@ -249,45 +148,38 @@ const MAX_LIST: usize = 1024 * 1024;
 
 /// Whether Codex runs a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
-    /// It does.
+enum Trust {
     Trusted,
     /// The user has not trusted it, or it was changed since.
     Untrusted,
-    /// The user has disabled it.
     Disabled,
 }
 
 /// What Codex says of its hooks.
-struct HookTrust {
+struct HookTrust<'a> {
     /// The hooks that Codex lists, by their keys. Empty if it did not answer.
     listed: Vec<(String, Trust)>,
-    /// Its config.toml.
-    config: String,
+    config: &'a str,
     /// Its hooks.json: as it is named, and with links resolved.
     files: Vec<PathBuf>,
 }
 
-impl HookTrust {
+impl<'a> HookTrust<'a> {
     /// Asks Codex, in the root folder, because the user may not trust the current one.
-    pub(super) fn ask(program: Option<&Path>, hooks_json: &Path, config: &str) -> Self {
+    fn ask(program: Option<&Path>, hooks_json: &Path, config: &'a str) -> Self {
         let resolved = std::fs::canonicalize(hooks_json).ok();
-        Self {
-            listed: program.and_then(list).unwrap_or_default(),
-            config: config.to_owned(),
-            files: std::iter::once(hooks_json.to_owned()).chain(resolved).collect(),
-        }
+        let files = std::iter::once(hooks_json.to_owned()).chain(resolved).collect();
+        Self { listed: program.and_then(list).unwrap_or_default(), config, files }
     }
 
     /// Returns whether Codex runs the hook at `place` in hooks.json, such as `stop:0:0`.
-    pub(super) fn of(&self, place: &str) -> Trust {
+    fn of(&self, place: &str) -> Trust {
         let keys: Vec<String> = self.files.iter().map(|file| format!("{}:{place}", file.display())).collect();
         let listed = self.listed.iter().find(|(key, _)| keys.contains(key)).map(|(_, trust)| *trust);
         // The hash is not compared without Codex's help: how it is computed differs between versions.
-        listed.or_else(|| keys.iter().find_map(|key| in_config(&self.config, key))).unwrap_or(Trust::Untrusted)
+        listed.or_else(|| keys.iter().find_map(|key| in_config(self.config, key))).unwrap_or(Trust::Untrusted)
     }
 }
-
 /// Returns the hooks that `codex app-server` lists, by their keys; `None` if it does not answer in time.
 fn list(program: &Path) -> Option<Vec<(String, Trust)>> {
     let requests = [
@@ -342,29 +234,4 @@ fn in_config(config: &str, key: &str) -> Option<Trust> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Trust, hooks_in, in_config};
-
-    const KEY: &str = "/home/dev/.codex/hooks.json:stop:0:0";
-
-    #[test]
-    fn config_names_the_whole_path_and_may_disable_a_hook() {
-        let of = |header: &str, rest: &str| in_config(&format!("a = 1\n{header}\n{rest}\n[z]\nenabled = false\n"), KEY);
-        let quoted = format!("[hooks.state.\"{KEY}\"]");
-        assert_eq!(of(&quoted, "trusted_hash = \"sha256:1\""), Some(Trust::Trusted));
-        assert_eq!(of(&format!("[hooks.state.'{KEY}'] # mine"), "trusted_hash = \"x\""), Some(Trust::Trusted));
-        assert_eq!(of(&quoted, "trusted_hash = \"x\"\nenabled = false"), Some(Trust::Disabled));
-        assert_eq!(of(&quoted, "# trusted_hash = \"x\""), Some(Trust::Untrusted));
-        assert_eq!(of("[hooks.state.\"/other/hooks.json:stop:0:0\"]", "trusted_hash = \"x\""), None);
-    }
-
-    #[test]
-    fn codexs_own_answer_tells_a_changed_command_from_a_trusted_one() {
-        let hook = |key: &str, status: &str, enabled: bool| serde_json::json!({ "key": key, "trustStatus": status, "enabled": enabled });
-        let hooks = [hook("a", "trusted", true), hook("b", "modified", true), hook("c", "trusted", false)];
-        let listed = hooks_in(&serde_json::json!({ "data": [{ "cwd": "/", "hooks": hooks }] })).unwrap();
-        let found: Vec<(&str, Trust)> = listed.iter().map(|(key, trust)| (key.as_str(), *trust)).collect();
-        assert_eq!(found, [("a", Trust::Trusted), ("b", Trust::Untrusted), ("c", Trust::Disabled)]);
-        assert!(hooks_in(&serde_json::json!({ "error": 1 })).is_none());
-    }
-}
+mod tests;

@@ -1,192 +1,151 @@
-//! Checks of what is stored: the data folder, the database, permissions, transcripts, snapshots, the configuration. Pure.
-//! What is wrong with the folder or its disk is found in `runtime/src/storage.rs`.
+//! Checks of what is stored: the data folder, the database, permissions, snapshots, the configuration. What is wrong with the
+//! folder or its disk is found in `runtime/src/storage.rs`.
 
 use std::collections::HashSet;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use longhaul_core::config::Warning;
-use longhaul_core::{Env, Millis};
 use longhaul_runtime::git::{self, GitVersion};
 use longhaul_runtime::memory::salvage::SetAside;
-use longhaul_runtime::waiting_times;
+use longhaul_runtime::waiting_times::{self, DATABASE_FOR_DOCTOR};
 use longhaul_snapshot_store::{UPKEEP_FAILURE, last_failure, snapshots_dir, store_size};
-use longhaul_store::{Health, SCHEMA, Schema};
+use longhaul_store::{Health, SCHEMA, Schema, health_of, index_progress_of, schema_of};
 
-use super::facts::{Database, Facts};
-use super::{Finding, NAMED, Peer, ago, few, sessions};
-use crate::current_state::InstallPaths;
+use super::{Facts, Report, ago, few};
+use crate::current_state::names;
 
 /// Checks that the data folder can be written to.
-pub(super) fn storage(facts: &Facts) -> Vec<Finding> {
-    let found = facts.storage.map(|trouble| {
+pub(super) fn storage(facts: &Facts<'_>, report: &mut Report) {
+    if let Some(trouble) = facts.storage {
         let what = format!("nothing can be stored: {}", trouble.describe(facts.paths.data.dir()));
-        Finding::broken("storage", what, trouble.advice())
-    });
-    found.into_iter().collect()
+        report.broken(what, trouble.advice());
+    }
 }
 
-/// Checks the database.
-pub(super) fn database(facts: &Facts) -> Vec<Finding> {
-    let check = "database";
-    let file = facts.paths.data.database();
-    let mut found = match &facts.database {
-        Database::Missing => vec![Finding::note(check, "nothing is stored yet")],
-        Database::Found { health: Health::Unreadable(why), .. } => unreadable_database(facts, why),
-        Database::Found { health: Health::Damaged(problems), .. } => {
-            let what = format!("{} is damaged: {}", file.display(), few(problems.iter().cloned()));
-            vec![Finding::broken(
-                check,
-                what,
-                "the next session renames it and creates a new one; or restore a backup of your own",
-            )]
-        }
-        Database::Found { schema: Some(Schema::Unreleased), .. } => {
-            let what = format!("{} was written by a version before the first release", file.display());
-            let fix =
-                "start a session, which renames it and begins a new one; then `longhaul memory import` fills that";
-            vec![Finding::warning(check, what, fix)]
-        }
-        Database::Found { schema: Some(Schema::Newer(schema)), .. } => {
-            let what = format!("written by a newer version: schema {schema}, this version knows {SCHEMA}");
-            vec![Finding::broken(check, what, "install the newer version again; nothing is lost")]
-        }
-        Database::Found { index: Some(index), .. } if !index.is_complete() => {
-            let what = format!(
-                "no damage; {} % of the search index is built: until it is complete, a search does not find everything",
-                index.percent()
-            );
-            vec![Finding::warning(check, what, "run `longhaul memory upkeep`; every new session also continues it")]
-        }
-        Database::Found { schema, .. } => {
-            let schema = if let Some(Schema::Known(schema)) = schema { *schema } else { 0 };
-            let until = if schema < SCHEMA { ", updated by the next session" } else { "" };
-            vec![Finding::ok(check, format!("no damage, schema {schema}{until}"))]
-        }
-    };
-    for SetAside { path, report, .. } in &facts.damaged {
+/// Checks the database, and lists those that were renamed.
+pub(super) fn database(facts: &Facts<'_>, report: &mut Report) {
+    current_database(facts, report);
+    for SetAside { path, report: salvaged, .. } in facts.paths.data.set_aside_databases() {
         let path = path.display();
-        found.push(match report {
-            Some(report) => {
-                let what = format!("damaged, and renamed: {report}");
-                Finding::warning(check, what, format!("delete {path} and what is named after it if you do not need it"))
-            }
-            None => {
-                let what = format!("damaged, and renamed to {path}: what can be read of it is not salvaged yet");
-                Finding::warning(check, what, format!("run `longhaul memory salvage {path}`"))
-            }
-        });
-    }
-    if !facts.unreleased.is_empty() {
-        let what =
-            format!("databases from before the first release were renamed: {}", few(facts.unreleased.iter().cloned()));
-        let dir = facts.paths.data.dir().display();
-        let fix = format!("`longhaul memory import` fills the new one from the transcripts; then delete them in {dir}");
-        found.push(Finding::warning(check, what, fix));
-    }
-    found
-}
-
-/// Reports a database that cannot be read, which does not mean that it is damaged.
-fn unreadable_database(facts: &Facts, why: &str) -> Vec<Finding> {
-    let check = "database";
-    let file = facts.paths.data.database();
-    match facts.storage {
-        Some(_) => vec![Finding::note(check, format!("{} cannot be checked: {why}", file.display()))],
-        None => {
-            let what = format!("{} cannot be read: {why}", file.display());
-            vec![Finding::broken(check, what, "make the file and its folder readable and writable for your user")]
+        match salvaged {
+            Some(salvaged) => report.warning(
+                format!("damaged, and renamed: {salvaged}"),
+                format!("delete {path} and what is named after it if you do not need it"),
+            ),
+            None => report.warning(
+                format!("damaged, and renamed to {path}: what can be read of it is not salvaged yet"),
+                format!("run `longhaul memory salvage {path}`"),
+            ),
         }
     }
+    let dir = facts.paths.data.dir();
+    let is_unreleased =
+        |name: &String| name.starts_with("longhaul.db.before-") && !name.ends_with("-wal") && !name.ends_with("-shm");
+    let unreleased = few(names(dir).into_iter().filter(is_unreleased));
+    if !unreleased.is_empty() {
+        let dir = dir.display();
+        report.warning(
+            format!("databases from before the first release were renamed: {unreleased}"),
+            format!("`longhaul memory import` fills the new one from the transcripts; then delete them in {dir}"),
+        );
+    }
+}
+
+fn current_database(facts: &Facts<'_>, report: &mut Report) {
+    let path = facts.paths.data.database();
+    if !path.exists() {
+        return report.note("nothing is stored yet");
+    }
+    let file = path.display();
+    match health_of(&path, DATABASE_FOR_DOCTOR) {
+        // That does not mean that it is damaged.
+        Health::Unreadable(why) if facts.storage.is_some() => {
+            return report.note(format!("{file} cannot be checked: {why}"));
+        }
+        Health::Unreadable(why) => {
+            let fix = "make the file and its folder readable and writable for your user";
+            return report.broken(format!("{file} cannot be read: {why}"), fix);
+        }
+        Health::Damaged(problems) => {
+            let fix = "the next session renames it and creates a new one; or restore a backup of your own";
+            return report.broken(format!("{file} is damaged: {}", few(problems)), fix);
+        }
+        _ => {}
+    }
+    let schema = match schema_of(&path, DATABASE_FOR_DOCTOR) {
+        Some(Schema::Unreleased) => {
+            return report.warning(
+                format!("{file} was written by a version before the first release"),
+                "start a session, which renames it and begins a new one; then `longhaul memory import` fills that",
+            );
+        }
+        Some(Schema::Newer(schema)) => {
+            let what = format!("written by a newer version: schema {schema}, this version knows {SCHEMA}");
+            return report.broken(what, "install the newer version again; nothing is lost");
+        }
+        Some(Schema::Known(schema)) => schema,
+        None => 0,
+    };
+    if let Some(index) = index_progress_of(&path, DATABASE_FOR_DOCTOR).filter(|index| !index.is_complete()) {
+        let what = format!(
+            "no damage; {} % of the search index is built: until it is complete, a search does not find everything",
+            index.percent()
+        );
+        return report.warning(what, "run `longhaul memory upkeep`; every new session also continues it");
+    }
+    let until = if schema < SCHEMA { ", updated by the next session" } else { "" };
+    report.ok(format!("no damage, schema {schema}{until}"));
 }
 
 /// Checks that other users can read nothing in the data folder.
-pub(super) fn permissions(facts: &Facts) -> Vec<Finding> {
-    let check = "permissions";
+pub(super) fn permissions(facts: &Facts<'_>, report: &mut Report) {
     let dir = facts.paths.data.dir();
-    if facts.open_to_others.is_empty() {
-        return vec![Finding::ok(check, format!("only you can read {}", dir.display()))];
-    }
-    let what = format!(
-        "other users can read or write {}",
-        few(facts.open_to_others.iter().map(|path| path.display().to_string()))
-    );
-    vec![Finding::warning(check, what, format!("run `chmod -R go= {}`", dir.display()))]
-}
-
-/// Reports transcripts that are missing.
-pub(super) fn transcripts(facts: &Facts) -> Vec<Finding> {
-    let stale = facts.stale.iter().take(NAMED);
-    stale.map(|(session, path)| sessions::missing(session, path.display().to_string(), true)).collect()
-}
-
-/// By how much the store may exceed its cap until upkeep runs.
-const SLACK: u64 = 5;
-
-/// With less free space than this, a snapshot may fail.
-const LEAST_FREE: u64 = 16 << 20;
-
-/// The facts about snapshots.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SnapshotFacts {
-    /// The version of git, or why it is not known.
-    pub git: Result<GitVersion, String>,
-    /// The size of the store in bytes.
-    pub bytes: u64,
-    /// The largest size that the configuration allows.
-    pub max_bytes: u64,
-    /// How many bytes are free on the file system of the store, if that is known.
-    pub free_bytes: Option<u64>,
-    /// The last failure, if no snapshot of that work tree has succeeded since.
-    pub failure: Option<(Millis, String)>,
-}
-
-impl SnapshotFacts {
-    /// Collects the facts; `None` if snapshots are disabled.
-    pub(super) fn collect(env: &Env, paths: &InstallPaths) -> Option<Self> {
-        let (config, _) = longhaul_runtime::config(env).ok()?;
-        config.snapshots.enabled.then(|| Self {
-            git: git::version(waiting_times::GIT_VERSION).map_err(|error| error.chain()),
-            bytes: store_size(&paths.data).bytes,
-            max_bytes: config.snapshots.max_store.0,
-            free_bytes: free_bytes(paths.data.dir()),
-            failure: last_failure(&paths.data),
-        })
+    let mut open = open_to_others(dir);
+    open.sort();
+    match few(open.iter().map(|path| path.display())).as_str() {
+        "" => report.ok(format!("only you can read {}", dir.display())),
+        open => {
+            let fix = format!("run `chmod -R go= {}`", dir.display());
+            report.warning(format!("other users can read or write {open}"), fix);
+        }
     }
 }
 
-/// Returns how many bytes are free on the file system of a folder, which need not exist yet.
-fn free_bytes(dir: &Path) -> Option<u64> {
-    let found = dir.ancestors().find_map(|dir| rustix::fs::statvfs(dir).ok())?;
-    Some(found.f_bavail.saturating_mul(found.f_frsize))
-}
-
-/// A folder of Longhaul's, and what it takes on the disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Space {
-    /// What is in it.
-    pub what: &'static str,
-    /// The folder.
-    pub folder: PathBuf,
-    /// The size in bytes.
-    pub bytes: u64,
-}
-
-impl Space {
-    /// Returns the folders that exist. A file with several links is counted once.
-    pub(super) fn collect(paths: &InstallPaths) -> Vec<Self> {
-        let folders = [
-            ("installed versions", paths.lib.clone()),
-            ("copies of Claude Code", paths.cache()),
-            ("clone of the marketplace", paths.client_dir.join("plugins/marketplaces").join(crate::MARKETPLACE)),
-            ("snapshots", snapshots_dir(&paths.data)),
-            ("other data", paths.data.dir().to_owned()),
-        ];
-        let mut counted = HashSet::new();
-        let sizes = folders.map(|(what, folder)| Self { what, bytes: size(&folder, &mut counted), folder });
-        sizes.into_iter().filter(|one| one.folder.exists()).collect()
+/// Returns `path` and everything below it that other users can read or write.
+fn open_to_others(path: &Path) -> Vec<PathBuf> {
+    let Some(metadata) = path.symlink_metadata().ok().filter(|metadata| !metadata.is_symlink()) else {
+        return Vec::new();
+    };
+    let mut open = Vec::new();
+    if metadata.permissions().mode() & 0o077 != 0 {
+        open.push(path.to_owned());
     }
+    if metadata.is_dir() {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        open.extend(entries.flat_map(|entry| open_to_others(&entry.path())));
+    }
+    open
+}
+
+/// Reports how much space Longhaul takes, and where. A file with several links is counted once.
+pub(super) fn space(facts: &Facts<'_>, report: &mut Report) {
+    let paths = &facts.paths;
+    let folders = [
+        ("installed versions", paths.lib.clone()),
+        ("copies of Claude Code", paths.cache()),
+        ("clone of the marketplace", paths.client_dir.join("plugins/marketplaces").join(crate::MARKETPLACE)),
+        ("snapshots", snapshots_dir(&paths.data)),
+        ("other data", paths.data.dir().to_owned()),
+    ];
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    let (mut counted, mut all, mut parts) = (HashSet::new(), 0, Vec::new());
+    for (what, folder) in folders.iter().filter(|(_, folder)| folder.exists()) {
+        let bytes = size(folder, &mut counted);
+        all += bytes;
+        parts.push(format!("{} {what} ({})", megabytes(bytes), folder.display()));
+    }
+    report.ok(format!("Longhaul takes {}: {}", megabytes(all), parts.join(", ")));
 }
 
 /// Returns what a folder takes on the disk, without the files that were counted already.
@@ -200,78 +159,66 @@ fn size(folder: &Path, counted: &mut HashSet<(u64, u64)>) -> u64 {
     sizes.sum()
 }
 
-/// Reports how much space Longhaul takes, and where.
-pub(super) fn space(facts: &Facts) -> Vec<Finding> {
-    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
-    let all: u64 = facts.space.iter().map(|one| one.bytes).sum();
-    let parts = facts.space.iter().map(|one| {
-        let (size, what) = (megabytes(one.bytes), one.what);
-        format!("{size} {what} ({})", one.folder.display())
-    });
-    let parts = parts.collect::<Vec<_>>().join(", ");
-    vec![Finding::ok("space", format!("Longhaul takes {}: {parts}", megabytes(all)))]
-}
+/// By how much the store may exceed its cap until upkeep runs.
+const SLACK: u64 = 5;
+
+/// With less free space than this, a snapshot may fail.
+const LEAST_FREE: u64 = 16 << 20;
 
 /// Checks the snapshots.
-pub(super) fn snapshots(facts: &Facts) -> Vec<Finding> {
-    let check = "snapshots";
-    let Some(snapshots) = &facts.snapshots else { return Vec::new() };
+pub(super) fn snapshots(facts: &Facts<'_>, report: &mut Report) {
+    let Some(settings) = facts.config().map(|config| &config.snapshots).filter(|settings| settings.enabled) else {
+        return;
+    };
     let oldest = GitVersion::OLDEST;
-    match &snapshots.git {
-        Err(why) => {
+    match git::version(waiting_times::GIT_VERSION) {
+        Err(error) => {
             let fix = "install git, or set snapshots.enabled to false";
-            return vec![Finding::warning(check, format!("no snapshots of files: {why}"), fix)];
+            return report.warning(format!("no snapshots of files: {}", error.chain()), fix);
         }
-        Ok(version) if *version < oldest => {
+        Ok(version) if version < oldest => {
             let (GitVersion { major, minor }, GitVersion { major: least, minor: than }) = (version, oldest);
             let what = format!("no snapshots of files: version {major}.{minor} of git is older than {least}.{than}");
-            return vec![Finding::warning(check, what, "install a newer git, or set snapshots.enabled to false")];
+            return report.warning(what, "install a newer git, or set snapshots.enabled to false");
         }
         Ok(_) => {}
     }
-    // A process that has no space left cannot record that either.
-    if let Some(free) = snapshots.free_bytes.filter(|free| *free < LEAST_FREE) {
+    let home = &facts.paths.data;
+    // The folder need not exist yet. A process that has no space left cannot record that.
+    let disk = home.dir().ancestors().find_map(|dir| rustix::fs::statvfs(dir).ok());
+    let free = disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    if let Some(free) = free.filter(|free| *free < LEAST_FREE) {
         let what = format!("only {} kB are free where snapshots are stored: one may fail", free / 1000);
-        return vec![Finding::warning(check, what, "free some space on the file system of LONGHAUL_HOME")];
+        return report.warning(what, "free some space on the file system of LONGHAUL_HOME");
     }
-    if let Some((at, why)) = &snapshots.failure {
+    if let Some((at, why)) = last_failure(home) {
         let ago = ago(facts.now, at.0);
         let what = if why.starts_with(UPKEEP_FAILURE) {
             format!("{ago}, {why}")
         } else {
             format!("the last snapshot failed, {ago}: {why}")
         };
-        return vec![Finding::warning(check, what, "see longhaul.log; the next prompt tries again")];
+        return report.warning(what, "see longhaul.log; the next prompt tries again");
     }
-    if snapshots.bytes > snapshots.max_bytes.saturating_add(snapshots.max_bytes / SLACK) {
-        let what = format!("the store has {} bytes, more than snapshots.max_store", snapshots.bytes);
-        return vec![Finding::warning(check, what, "`longhaul memory upkeep` drops the oldest snapshots")];
+    let (bytes, most) = (store_size(home).bytes, settings.max_store.0);
+    if bytes > most.saturating_add(most / SLACK) {
+        let what = format!("the store has {bytes} bytes, more than snapshots.max_store");
+        return report.warning(what, "`longhaul memory upkeep` drops the oldest snapshots");
     }
-    vec![Finding::ok(check, format!("taken with git; they use {} MB", snapshots.bytes / 1_000_000))]
+    report.ok(format!("taken with git; they use {} MB", bytes / 1_000_000));
 }
 
 /// Checks the settings.
-pub(super) fn config(facts: &Facts) -> Vec<Finding> {
-    let check = "config";
+pub(super) fn config(facts: &Facts<'_>, report: &mut Report) {
     match &facts.config {
-        Err(why) => {
-            let what = format!("nothing is recorded and nothing is typed: {why}");
-            vec![Finding::broken(check, what, "correct the file, make it readable, or remove it")]
-        }
-        Ok(warnings) if warnings.is_empty() => vec![Finding::ok(check, "no problems")],
-        Ok(warnings) => {
+        Err(why) => report.broken(
+            format!("nothing is recorded and nothing is typed: {why}"),
+            "correct the file, make it readable, or remove it",
+        ),
+        Ok((_, warnings)) if warnings.is_empty() => report.ok("no problems"),
+        Ok((_, warnings)) => {
             let fix = "correct the value; `longhaul config schema` lists the allowed values";
-            let finding = |warning: &Warning| Finding::warning(check, warning.to_string(), fix);
-            warnings.iter().map(finding).collect()
+            warnings.iter().for_each(|warning| report.warning(warning.to_string(), fix));
         }
     }
-}
-
-/// Reports other programs that do the same jobs.
-pub(super) fn peers(facts: &Facts) -> Vec<Finding> {
-    let conflict = |peer: &Peer| {
-        let what = format!("{} does the same as Longhaul's {}: {}", peer.name, peer.job, peer.place);
-        Finding::warning("conflicts", what, format!("{}; or set {}.enabled to false", peer.fix, peer.job))
-    };
-    facts.peers.iter().map(conflict).collect()
 }

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use longhaul_inject::TerminalCommand;
 use longhaul_runtime::{run_program, waiting_times};
-use longhaul_universal_bundle::Machine;
+use longhaul_universal_bundle::{machine_named, machine_of};
 
 use crate::bundle::Bundle;
 
 /// Returns a target of this machine.
 fn native() -> &'static str {
-    let here = Machine::named(std::env::consts::OS, std::env::consts::ARCH);
+    let here = machine_named(std::env::consts::OS, std::env::consts::ARCH);
     let known =
         ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl", "x86_64-apple-darwin", "aarch64-apple-darwin"];
-    known.into_iter().find(|target| Machine::of(target) == here).unwrap()
+    known.into_iter().find(|target| machine_of(target) == here).unwrap()
 }
 
 /// Packs a file, and keeps the unpacked one.

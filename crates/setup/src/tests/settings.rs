@@ -224,7 +224,9 @@ fn what_the_client_cannot_read_is_refused_and_left() {
         assert_eq!(with_chords(Some(text)), Err(Refusal::NotJson), "{text:?}");
         assert_eq!(without_chords(text, None, None), Ok(None), "{text:?}");
     }
-    for text in ["[]", r#"{"bindings":{}}"#, r#"{"bindings":[{"context":"Chat"}]}"#] {
+    assert_eq!(with_chords(Some("[]")), Err(Refusal::NotSettings));
+    assert_eq!(without_chords("[]", None, None), Ok(None));
+    for text in [r#"{"bindings":{}}"#, r#"{"bindings":[{"context":"Chat"}]}"#] {
         assert!(matches!(with_chords(Some(text)), Err(Refusal::Shape(_))), "{text:?}");
         assert_eq!(without_chords(text, None, None), Ok(None), "{text:?}");
     }

@@ -161,15 +161,19 @@ impl Candidate {
         self.fields.iter().map(|(text, weight)| Field { text, weight: *weight }).collect()
     }
 
+    /// Returns the beginning of its texts, at most so many bytes.
+    pub(super) fn beginning(&self, bytes: usize) -> String {
+        let mut text = self.fields.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+        text.truncate(text.floor_char_boundary(bytes));
+        text
+    }
+
     pub(super) fn weight(&self) -> f64 {
-        match (self.what, Kind::from_name(&self.kind), self.made_by) {
-            (What::Prompt, ..) if self.decides() => WEIGHTS.decides,
-            (What::Prompt, ..) => WEIGHTS.passage,
-            (What::Observation, Some(Kind::Note), _) => WEIGHTS.note,
-            (What::Observation, Some(Kind::Decision), _) => WEIGHTS.decision,
-            (What::Observation, ..) => WEIGHTS.tool,
-            (What::Summary, _, MadeBy::Rule) => WEIGHTS.summary,
-            (What::Summary, _, MadeBy::Model | MadeBy::Person) => WEIGHTS.written_summary,
+        match self.what {
+            What::Prompt | What::Observation if self.decides() => WEIGHTS.decides,
+            What::Observation => WEIGHTS.tool,
+            What::Summary if self.made_by == MadeBy::Rule => WEIGHTS.summary,
+            What::Prompt | What::Summary => 1.0,
         }
     }
 
@@ -226,14 +230,14 @@ pub(super) struct Ranked {
     /// The score of its own text, without its neighbours.
     pub(super) own: f64,
     pub(super) score: f64,
-    /// The score by words, compared with the rarity of a word that one record has. Infinite if nothing was ranked.
+    /// The score by words, also where meaning decides the order.
+    pub(super) by_words: f64,
+    /// The same, compared with the rarity of a word that one record has. Infinite if nothing was ranked.
     pub(super) evidence: f64,
     /// Whether a newer record answers the same question.
     pub(super) is_older: bool,
     /// The similarity of its meaning to the query's, if it is among the most similar.
     pub(super) similarity: Option<f32>,
-    /// How much of the question its meaning covers, as far as that is more than of an unrelated record.
-    pub(super) meant: f64,
     pub(super) parts: Parts,
 }
 
@@ -242,6 +246,7 @@ pub(super) struct Ranked {
 pub(super) struct Parts {
     pub(super) neighbours: f64,
     pub(super) calls: f64,
+    /// How similar its meaning is to the question, and how much of the words it has; 0 if only words were compared.
     pub(super) meaning: f64,
     pub(super) age: f64,
     /// The factor for a day that the query names.
@@ -259,7 +264,7 @@ impl Ranked {
     pub(super) fn new(one: Candidate, looker: &mut Looker) -> Self {
         let look = looker.look(&one.fields());
         let own = look.total() * one.weight();
-        Self { own, score: own, ..Self::of(one, look) }
+        Self { own, score: own, by_words: own, ..Self::of(one, look) }
     }
 
     /// Returns records with the scores of their own texts, in any order. If there is much to read, two threads share it.
@@ -301,10 +306,10 @@ impl Ranked {
             look,
             own: 0.0,
             score: 0.0,
+            by_words: 0.0,
             evidence,
             is_older: false,
             similarity: None,
-            meant: 0.0,
             parts: Parts::default(),
         }
     }

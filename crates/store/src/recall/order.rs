@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use longhaul_memory::{
-    BEST_RESULTS, FIRST_RESULTS, Looker, MeaningScale, NamedDate, Subjects, WEIGHTS, Weights, keep_among_first,
-};
+use longhaul_memory::embedding::{Likeness, Question};
+use longhaul_memory::{FIRST_RESULTS, Looker, NamedDate, Subjects, WEIGHTS, keep_among_first};
 use rusqlite::Connection;
 
 use super::candidate::{Candidate, Ranked};
@@ -53,7 +52,9 @@ pub(super) fn rank(
         }
         add_neighbours(connection, looker, &mut ranked, strict, effort)?;
     }
-    Ok(arrange(ranked, looker, effort))
+    let mut ranked = arrange(ranked, looker, effort);
+    ranked.iter_mut().for_each(|ranked| ranked.by_words = ranked.score);
+    Ok(ranked)
 }
 
 /// Orders records by the scores of their own texts and of their neighbours.
@@ -144,10 +145,9 @@ fn add_shares(ranked: &mut [Ranked]) {
         let beside = |number: i64| passages.get(&(session, number)).copied().unwrap_or_default();
         let share = if ranked.own > 0.0 { 1.0 } else { WEIGHTS.silent_neighbour };
         let near = WEIGHTS.neighbour * (beside(number - 1) + beside(number + 1));
-        let far = WEIGHTS.second_neighbour * (beside(number - 2) + beside(number + 2));
         let discussed = (1..=DISCUSSED_BEFORE).map(|back| beside(number - back)).fold(0.0, f64::max);
         let decided = if ranked.one.decides() { WEIGHTS.decided_after * discussed } else { 0.0 };
-        ranked.parts.neighbours = share * (near + far).max(decided);
+        ranked.parts.neighbours = share * near.max(decided);
         ranked.parts.calls = WEIGHTS.done_for_it * done.get(&(session, number)).copied().unwrap_or_default();
         ranked.score += ranked.parts.neighbours + ranked.parts.calls;
     }
@@ -158,8 +158,7 @@ fn prefer_newer(ranked: &mut [Ranked]) {
     let (Some(oldest), Some(newest)) = (times().min(), times().max()) else { return };
     let span = (newest - oldest).max(1) as f64;
     for ranked in ranked {
-        let age = (newest - ranked.one.at) as f64 / span;
-        ranked.parts.age = 1.0 - WEIGHTS.newer * age;
+        ranked.parts.age = 1.0 - WEIGHTS.newer * (newest - ranked.one.at) as f64 / span;
         ranked.score *= ranked.parts.age;
     }
 }
@@ -187,99 +186,74 @@ fn fold(ranked: &mut Vec<Ranked>) {
     });
 }
 
-/// Returns whether comparing the subjects of some records can change anything: one may overtake another, or be outdated by it.
-fn may_change_places(ranked: &[Ranked]) -> bool {
-    let Weights { same_answer, same_subject_answer, amended_answer, amended_subject_answer, .. } = WEIGHTS;
-    let least = same_answer.min(same_subject_answer).min(amended_answer).min(amended_subject_answer);
-    (1..ranked.len()).any(|later| {
-        let behind = &ranked[later];
-        ranked[..later].iter().filter(|before| before.one.session != behind.one.session).any(|before| {
-            let may_overtake = behind.one.what != What::Observation && behind.score >= before.score * least;
-            let may_be_outdated = before.one.decides() && behind.one.decides() && before.one.at > behind.one.at;
-            may_overtake || may_be_outdated
-        })
-    })
-}
-
-/// Of two passages about the same subject that answer about equally well, puts the newer one first. `most` are
-/// compared.
+/// Of two passages of different sessions that answer the same, puts the newer one first, and marks the older one.
+///
+/// They do if the newer one says that something has changed, and both are about the same subject: then it may be far behind. Without
+/// saying so, both must have the same words of the query and answer about equally well. `most` are compared.
 fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
-    let compared = ranked.len().min(most);
-    if !may_change_places(&ranked[..compared]) {
-        return;
-    }
-    let subjects = Subjects::new(ranked[..compared].iter().map(|ranked| ranked.one.subject()));
+    let most = most.min(ranked.len());
+    let ranked = &mut ranked[..most];
+    let is_newer =
+        |newer: &Ranked, older: &Ranked| newer.one.at > older.one.at && newer.one.session != older.one.session;
+    let subjects = ranked
+        .iter()
+        .any(|ranked| ranked.one.amends())
+        .then(|| Subjects::new(ranked.iter().map(|ranked| ranked.one.subject())));
+    let are_alike =
+        |a: usize, b: usize| subjects.as_ref().is_some_and(|all| all.likeness(a, b) >= WEIGHTS.same_subject);
     // The original positions.
-    let mut places: Vec<usize> = (0..compared).collect();
-    for later in 1..compared {
+    let mut places: Vec<usize> = (0..ranked.len()).collect();
+    for later in 1..ranked.len() {
         let newer = &ranked[later];
         // The output of a tool states no decision.
         if newer.one.what == What::Observation {
             continue;
         }
         let says_so = newer.one.amends();
-        let enough = |(earlier, older): (usize, &Ranked)| {
-            let is_other = newer.one.at > older.one.at && newer.one.session != older.one.session;
-            let coverage = if says_so { WEIGHTS.amended_coverage } else { WEIGHTS.same_coverage };
-            let by_subject = newer.look.covered >= coverage * older.look.covered
-                && subjects.likeness(places[earlier], places[later]) >= WEIGHTS.same_subject;
-            let by_question = shared_question(older, newer, looker) >= WEIGHTS.same_question;
-            match (is_other, by_subject, by_question, says_so) {
-                (true, true, _, true) => Some(WEIGHTS.amended_subject_answer),
-                (true, true, _, false) => Some(WEIGHTS.same_subject_answer),
-                (true, false, true, true) => Some(WEIGHTS.amended_answer),
-                (true, false, true, false) => Some(WEIGHTS.same_answer),
-                (false, ..) | (true, false, false, _) => None,
-            }
-        };
+        let is_about_same = |earlier: usize| says_so && are_alike(places[earlier], places[later]);
         // An amendment of a session's decision also answers the question that the session began with.
-        let amended: HashMap<Option<i64>, f64> = ranked[..compared]
-            .iter()
-            .enumerate()
-            .filter(|_| says_so)
-            .filter_map(|one| Some((one.1.one.session, enough(one)?)))
+        let amended: HashSet<Option<i64>> = (0..ranked.len())
+            .filter(|earlier| is_newer(newer, &ranked[*earlier]) && is_about_same(*earlier))
+            .map(|earlier| ranked[earlier].one.session)
             .collect();
-        // What few words have found answers by its meaning, and so must what replaces it.
-        let is_meant = |older: &Ranked| {
-            older.look.covered >= WEIGHTS.weak || newer.meant >= WEIGHTS.replaced_meaning * older.meant
-        };
-        let comes_first = |(earlier, older): &(usize, &Ranked)| {
-            let enough = enough((*earlier, older)).or_else(|| amended.get(&older.one.session).copied());
-            is_meant(older) && enough.is_some_and(|share| newer.score >= older.score * share)
+        let comes_first = |older: &Ranked| {
+            is_newer(newer, older)
+                && if amended.contains(&older.one.session) {
+                    newer.score >= older.score * WEIGHTS.amended_answer
+                } else {
+                    newer.score >= older.score * WEIGHTS.same_answer
+                        && newer.one.decides()
+                        && older.one.decides()
+                        && shared_question(older, newer, looker) >= WEIGHTS.same_question
+                }
         };
         // Records between them, of the same session or about another subject, do not prevent the move.
-        let Some((first, _)) = ranked[..later].iter().enumerate().find(comes_first) else { continue };
+        let Some(first) = ranked[..later].iter().position(comes_first) else { continue };
         ranked[first].is_older = true;
         ranked[first..=later].rotate_right(1);
         places[first..=later].rotate_right(1);
     }
-    mark_outdated(&mut ranked[..compared], looker, |a, b| subjects.likeness(places[a], places[b]));
+    mark_outdated(ranked, looker, |a, b| are_alike(places[a], places[b]));
 }
 
 /// Marks decisions that a newer one before them has replaced, even if that came first by its score.
 ///
 /// Unless it says that something has changed, both must answer the same question: two decisions about one subject are
 /// often both in force.
-fn mark_outdated(ranked: &mut [Ranked], looker: &Looker, likeness: impl Fn(usize, usize) -> f64) {
-    let says_so = |one: &Ranked| one.one.decides() && one.one.amends();
-    let amending: Vec<bool> = ranked.iter().map(says_so).collect();
-    let is_outdated = |older: usize| {
-        (0..older).any(|newer| {
+fn mark_outdated(ranked: &mut [Ranked], looker: &Looker, are_alike: impl Fn(usize, usize) -> bool) {
+    for older in 1..ranked.len() {
+        let replaces = |newer: usize| {
             let (new, old) = (&ranked[newer], &ranked[older]);
             let shared = shared_question(old, new, looker);
-            let is_amended = || {
-                amending[newer] && (shared >= WEIGHTS.same_question || likeness(newer, older) >= WEIGHTS.same_subject)
-            };
             new.one.at > old.one.at
                 && new.one.session != old.one.session
                 && new.one.decides()
                 && old.one.decides()
-                && new.score >= old.score * WEIGHTS.same_subject_answer
-                && (shared >= WEIGHTS.decided_again || is_amended())
-        })
-    };
-    let outdated: Vec<usize> = (0..ranked.len()).filter(|older| is_outdated(*older)).collect();
-    outdated.into_iter().for_each(|older| ranked[older].is_older = true);
+                && (shared >= WEIGHTS.decided_again
+                    || new.one.amends() && (shared >= WEIGHTS.same_question || are_alike(newer, older)))
+        };
+        ranked[older].is_older |= (0..older).any(replaces);
+    }
 }
 
 /// Returns the share of the query's terms in either of two records that both have.
@@ -308,89 +282,84 @@ fn spread(ranked: Vec<Ranked>) -> Vec<Ranked> {
 /// Number of the nearest records that a search uses.
 pub const NEAREST: usize = 50;
 
-/// Records that are similar in meaning to a query.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct NearRecords {
-    /// The records with their similarities, the most similar first.
-    pub records: Vec<(RecordId, f32)>,
-    /// How close their closest sentences are to the query, in the same order; empty where only vectors were compared.
-    pub closeness: Vec<f32>,
-    /// Whether they are results even if words find nothing. Otherwise they only add to what words find.
-    pub are_enough: bool,
-}
+/// Number of the best records by words that are compared with the meaning of a question.
+const COMPARED: usize = 25;
 
 /// A record with this share of the query's weight has every word.
 const EVERY_WORD: f64 = 0.999;
 
+/// Number of bytes of a record that are compared.
+const COMPARED_BYTES: usize = 2_400;
+
+/// Records that are similar in meaning to a query.
+#[derive(Debug, Default)]
+pub struct NearRecords {
+    /// The records with their similarities, the most similar first.
+    pub records: Vec<(RecordId, f32)>,
+    /// What orders the results.
+    pub compared: Compared,
+    /// Whether they are results even if words find nothing. Otherwise they only add to what words find.
+    pub are_enough: bool,
+}
+
+/// What is compared with a question, to order the results of words and of meaning.
+#[derive(Debug, Default)]
+pub enum Compared {
+    /// The texts.
+    Texts(Question),
+    /// The vectors, because an endpoint has computed them.
+    Vectors,
+    /// Nothing: the question is a longer text, which has many sentences itself. What meaning finds comes after what words find.
+    #[default]
+    Nothing,
+}
+
 /// Adds the records that are near in meaning to those that words have found, and orders them again.
 ///
-/// Words take precedence: a first result that is not weak stays the first, a record with most of the query stays among
-/// the first five, and one with every word among the first ten. For a query of names, the first five stay as they are;
-/// for a query of one or two words, meaning only adds results.
+/// For a question, the best of both are compared with it by their words and by their meaning. The name of a thing, and one or two
+/// words, are searched for: there, what meaning finds comes after what words find.
 pub(super) fn join_by_meaning(
     connection: &Connection,
     looker: &mut Looker,
-    by_words: Vec<Ranked>,
-    NearRecords { records: near, closeness, .. }: &NearRecords,
+    mut by_words: Vec<Ranked>,
+    near: &NearRecords,
     strict: &Strict<'_>,
     (asked, effort): How<'_>,
 ) -> rusqlite::Result<Vec<Ranked>> {
-    if near.is_empty() {
+    if near.records.is_empty() {
         return Ok(by_words);
     }
-    let first = |results: usize, covered: f64| -> HashSet<RecordId> {
-        by_words.iter().take(results).filter(|one| one.look.covered >= covered).map(record).collect()
-    };
-    let exact = first(FIRST_RESULTS, EVERY_WORD);
-    let best = first(BEST_RESULTS, WEIGHTS.most);
-    let answer = by_words.first().filter(|one| one.look.covered >= WEIGHTS.weak).map(record);
-    let places: HashMap<RecordId, usize> =
-        by_words.iter().enumerate().map(|(place, one)| (record(one), place)).collect();
-    let most = |of: fn(&Ranked) -> f64| by_words.iter().map(of).fold(0.0, f64::max);
-    let by_sentences = !closeness.is_empty();
-    let closeness: HashMap<RecordId, f32> = match by_sentences {
-        false => near.iter().copied().collect(),
-        true => near.iter().zip(closeness).map(|((record, _), closeness)| (*record, *closeness)).collect(),
-    };
-    let least = closeness.values().copied().min_by(f32::total_cmp);
-    let scale = MeaningScale::new(
-        most(|one| one.own),
-        most(|one| one.look.covered),
-        least.filter(|_| near.len() >= NEAREST),
-        by_sentences,
-    );
-    let near = &near[..near.len().min(effort.nearest)];
-    let mut all = by_words;
-    all.extend(found_by_meaning(connection, looker, near, strict, |record| places.contains_key(record))?);
-    let similarities: HashMap<RecordId, f32> = near.iter().copied().collect();
-    for one in &mut all {
-        one.similarity = similarities.get(&record(one)).copied();
-        // Neighbouring passages get no share of this part, because they need not have the same meaning.
-        let close = one.similarity.and_then(|_| closeness.get(&record(one)).copied()).unwrap_or_default();
-        one.meant = scale.above(close);
-        one.parts.meaning = scale.part(close) * one.one.weight();
-        one.score = one.own + one.parts.meaning;
-        one.is_older = false;
+    let known: HashSet<RecordId> = by_words.iter().map(record).collect();
+    let nearest = &near.records[..near.records.len().min(effort.nearest)];
+    let mut found = found_by_meaning(connection, looker, nearest, strict, |record| known.contains(record))?;
+    let similarities: HashMap<RecordId, f32> = nearest.iter().copied().collect();
+    for ranked in by_words.iter_mut().chain(&mut found) {
+        ranked.similarity = similarities.get(&record(ranked)).copied();
     }
-    let order = arrange(all, looker, effort);
-    // The results that stay where words have placed them.
-    let fixed = match asked {
-        Asked::Words => usize::MAX,
-        Asked::Names => BEST_RESULTS,
-        Asked::Question => 0,
-    };
-    let place = |one: &Ranked| places.get(&record(one)).copied().filter(|place| *place < fixed);
-    let (mut order, rest): (Vec<Ranked>, Vec<Ranked>) = order.into_iter().partition(|one| place(one).is_some());
-    order.sort_by_key(place);
+    if asked != Asked::Question || matches!(near.compared, Compared::Nothing) {
+        by_words.extend(found);
+        return Ok(by_words);
+    }
+    let exact: HashSet<RecordId> =
+        by_words.iter().take(FIRST_RESULTS).filter(|one| one.look.covered >= EVERY_WORD).map(record).collect();
+    let mut rest = by_words.split_off(by_words.len().min(COMPARED));
+    by_words.extend(found);
+    for ranked in &mut by_words {
+        let Likeness { whole, closest } = match &near.compared {
+            Compared::Texts(question) => question.compare(&ranked.one.beginning(COMPARED_BYTES)),
+            Compared::Vectors | Compared::Nothing => Likeness::of_vectors(ranked.similarity.unwrap_or_default()),
+        };
+        let likeness = f64::from(closest) + WEIGHTS.whole * f64::from(whole) + WEIGHTS.covered * ranked.look.covered;
+        ranked.parts.meaning = (likeness - WEIGHTS.unrelated).max(0.0).powi(3);
+        ranked.own = ranked.parts.meaning * ranked.one.weight();
+        (ranked.score, ranked.is_older) = (ranked.own, false);
+    }
+    let order = arrange(by_words, looker, effort);
+    let mut order = keep_among_first(order, FIRST_RESULTS, |one| exact.contains(&record(one)));
+    if let (Some(last), Some(next)) = (order.last().map(|last| last.score), rest.first().map(|next| next.score)) {
+        rest.iter_mut().for_each(|ranked| ranked.score *= last / next.max(f64::MIN_POSITIVE));
+    }
     order.extend(rest);
-    if fixed > 0 {
-        return Ok(order);
-    }
-    let order = keep_among_first(order, FIRST_RESULTS, |one| exact.contains(&record(one)));
-    let mut order = keep_among_first(order, BEST_RESULTS, |one| best.contains(&record(one)));
-    if let Some(place) = order.iter().position(|one| Some(record(one)) == answer) {
-        order[..=place].rotate_right(1);
-    }
     Ok(order)
 }
 

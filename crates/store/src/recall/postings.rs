@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use longhaul_memory::{
-    MAX_CORRECTED_WORDS, MAX_WORDS_FOR_ALL_ERRORS, MAX_WORDS_TO_CORRECT_ONE, MIN_BEGINNING_CHARS, WEIGHTS, WantedTerm,
+    MAX_CORRECTED_WORDS, MAX_WORDS_FOR_ALL_ERRORS, MAX_WORDS_TO_CORRECT_ONE, MIN_BEGINNING_CHARS, WantedTerm,
     spelled_like,
 };
 use rusqlite::Connection;
@@ -217,7 +217,6 @@ impl Index<'_> {
             let mut meant = term.clone();
             meant.exact = like.len();
             meant.forms = like;
-            meant.weight *= WEIGHTS.corrected;
             let list = self.lists(&meant)?;
             if !list.is_empty() {
                 *term = meant;

@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 
 use longhaul_core::Millis;
-use longhaul_memory::{Evidence, Looker, PromptQuestion, PromptRank, Spot, WEIGHTS};
+use longhaul_memory::{Evidence, Looker, PromptQuestion, PromptRank, Spot};
 use rusqlite::Connection;
 
 use super::candidate::{Candidate, Ranked};
@@ -16,10 +16,13 @@ use crate::sync::name_of_host;
 use crate::{RecordId, Store, StoreError, What, cannot};
 
 /// Maximum number of passages that are returned.
-const RETURNED: usize = 10;
+const RETURNED: usize = 20;
 
 /// The record at this position among the nearest ones counts as unrelated to the prompt, because few are related.
 const RELATED: usize = 9;
+
+/// The similarity of an unrelated record, where fewer are known.
+const UNRELATED: f32 = 0.1;
 
 #[derive(Debug, Clone, Copy)]
 pub struct PromptSearch<'a> {
@@ -58,14 +61,14 @@ impl Store {
 
     /// Returns the passages of other sessions that answer a prompt best: by words alone, and by words and meaning.
     ///
-    /// `near` returns the records that are near in meaning, the most similar first; none without a model. It is called when
-    /// the words have been searched for, so that another thread can compute it meanwhile.
+    /// `near` returns the records that are near in meaning; none without a model. It is called when the words have been searched
+    /// for, so that another thread can compute it meanwhile.
     ///
     /// Returns none until the index of passages is complete.
     pub fn passages_for_prompt(
         &self,
         search: &PromptSearch<'_>,
-        near: impl FnOnce() -> Vec<(RecordId, f32)>,
+        near: impl FnOnce() -> NearRecords,
     ) -> Result<Vec<PromptPassage>, StoreError> {
         self.read("look for passages that the prompt is about", |connection| find(connection, search, near))
     }
@@ -74,7 +77,7 @@ impl Store {
 fn find(
     connection: &Connection,
     search: &PromptSearch<'_>,
-    near: impl FnOnce() -> Vec<(RecordId, f32)>,
+    near: impl FnOnce() -> NearRecords,
 ) -> rusqlite::Result<Vec<PromptPassage>> {
     if !backlog::is_empty(connection)? {
         return Ok(Vec::new());
@@ -86,12 +89,12 @@ fn find(
         ..SearchQuery::default()
     };
     let Some(strict) = Strict::new(connection, &query)? else { return Ok(Vec::new()) };
-    let near = LazyCell::new(|| NearRecords { records: near(), are_enough: true, ..NearRecords::default() });
+    let near = LazyCell::new(near);
     let wanted = &search.question.terms;
     let searcher = Searcher { connection, query: &query, lazy_near: &near, strict: &strict, wanted, effort: &PROMPT };
     let (ranked, looker) = searcher.ranked()?;
     let most = postings::rarity(1.0, searcher.records()?);
-    let unrelated = near.records.get(RELATED).map_or(WEIGHTS.unrelated as f32, |(_, similarity)| *similarity);
+    let unrelated = near.records.get(RELATED).map_or(UNRELATED, |(_, similarity)| *similarity);
     let mut passages = Vec::new();
     for (one, mut rank) in best_of(&looker, &ranked, own, most) {
         for evidence in [&mut rank.evidence, &mut rank.own] {
@@ -114,7 +117,7 @@ fn best_of<'r>(looker: &Looker, ranked: &'r [Ranked], own: Option<i64>, most: f6
     let shown: Vec<&Ranked> = ranked.iter().filter(is_shown).collect();
     let rank = |place: usize| {
         let mut rank = PromptRank::new(shown[place].score);
-        rank.by_words = shown[place].score - shown[place].parts.meaning;
+        rank.by_words = shown[place].by_words;
         rank.evidence = evidence(looker, ranked, shown[place], most, 1);
         rank.own = evidence(looker, ranked, shown[place], most, 0);
         rank

@@ -193,7 +193,7 @@ impl Searcher<'_> {
         }
         let mut ranked = order::join_by_meaning(self.connection, &mut looker, ranked, self.near(), self.strict, how)?;
         let rarest = postings::rarity(1.0, records);
-        ranked.iter_mut().for_each(|one| one.evidence = (one.score - one.parts.meaning).max(0.0) / rarest);
+        ranked.iter_mut().for_each(|one| one.evidence = one.by_words / rarest);
         if self.query.order != Order::Relevance {
             ranked = self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect());
         }

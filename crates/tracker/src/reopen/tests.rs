@@ -4,9 +4,9 @@ use longhaul_core::Millis;
 use proptest::prelude::*;
 
 use crate::reopen::{
-    Facts, FolderState, LISTED_MS, MemoryState, Refusal, RunningClient, ServerId, SessionPlace, TmuxSession, Wanted,
-    Window, WindowPosition, chosen, escape_format, is_lost, last_server, model_name, newest_first, open_command,
-    opening_order, position, refusal, resume, shortage,
+    Facts, LISTED_MS, LostSessions, MemoryState, Refusal, ServerId, SessionPlace, TmuxSession, Window, WindowPosition,
+    chosen, escape_format, is_lost, last_server, model_name, newest_first, open_command, opening_order, position,
+    refusal, resume, shortage,
 };
 
 /// Returns a session in window `index` of the tmux session `session`, last seen at `seen_ms`.
@@ -124,9 +124,8 @@ fn a_window_that_tmux_names_gets_no_name() {
 
 #[test]
 fn a_session_is_lost_if_neither_its_process_nor_another_client_shows_it() {
-    let one = place("a", 1, "main", 0, 1);
-    let other = RunningClient { pid: 7, session: "b" };
-    let same = RunningClient { pid: 7, session: "a" };
+    let session = place("a", 1, "main", 0, 1);
+    let (other, same) = ("b", "a");
     for (process_runs, running, lost) in [
         (false, &[][..], true),
         (false, &[other], true),
@@ -136,12 +135,12 @@ fn a_session_is_lost_if_neither_its_process_nor_another_client_shows_it() {
         // Its process has gone on to another session.
         (true, &[other], false),
     ] {
-        assert_eq!(is_lost(&one, process_runs, running), lost, "{process_runs} {running:?}");
+        assert_eq!(is_lost(&session, process_runs, running), lost, "{process_runs} {running:?}");
     }
 }
 
 #[track_caller]
-fn check(lost: &[SessionPlace], wanted: Wanted<'_>, expected: &[&str]) {
+fn check(lost: &[SessionPlace], wanted: LostSessions<'_>, expected: &[&str]) {
     let ids: Vec<&str> = chosen(lost, wanted).into_iter().map(|place| place.session.as_str()).collect();
     assert_eq!(ids, expected, "{wanted:?}");
 }
@@ -154,11 +153,11 @@ fn the_last_server_is_that_of_the_newest_session() {
     let ids: Vec<&str> = lost.iter().map(|place| place.session.as_str()).collect();
     assert_eq!(ids, ["outside", "b", "a", "c"]);
     assert_eq!(last_server(&lost).and_then(|server| server.pid), Some(2));
-    check(&lost, Wanted::LastServer, &["b", "c"]);
-    check(&lost, Wanted::Since(Millis(10)), &["outside", "b", "a"]);
-    check(&lost, Wanted::Sessions(&["a".to_owned(), "x".to_owned()]), &["a"]);
-    check(&lost[..1], Wanted::LastServer, &["outside"]);
-    check(&[], Wanted::LastServer, &[]);
+    check(&lost, LostSessions::LastServer, &["b", "c"]);
+    check(&lost, LostSessions::Since(Millis(10)), &["outside", "b", "a"]);
+    check(&lost, LostSessions::Sessions(&["a".to_owned(), "x".to_owned()]), &["a"]);
+    check(&lost[..1], LostSessions::LastServer, &["outside"]);
+    check(&[], LostSessions::LastServer, &[]);
 }
 
 #[test]
@@ -176,7 +175,7 @@ fn sessions_of_the_same_time_have_a_fixed_order() {
 #[track_caller]
 fn check_shortage(available_mb: Option<u64>, stalled_percent: Option<f64>, expected: Option<&str>) {
     let found = shortage(MemoryState { available_mb, stalled_percent }, 700);
-    assert_eq!(found.map(|shortage| shortage.to_string()).as_deref(), expected);
+    assert_eq!(found.as_deref(), expected);
 }
 
 #[test]
@@ -192,7 +191,7 @@ fn a_client_is_started_only_with_memory_for_it() {
 }
 
 fn good() -> Facts {
-    Facts { folder: FolderState::Same, has_transcript: true, program: Some("/bin/claude".to_owned()) }
+    Facts { folder_problem: None, has_transcript: true, program: Some("/bin/claude".to_owned()) }
 }
 
 #[track_caller]
@@ -205,12 +204,10 @@ fn check_refusal(change: impl Fn(&mut SessionPlace, &mut Facts), expected: Optio
 #[test]
 fn a_refusal_says_what_is_missing() {
     check_refusal(|_, _| {}, None);
-    check_refusal(|_, facts| facts.folder = FolderState::Gone, Some("its folder /p does not exist any more"));
     check_refusal(
-        |_, facts| facts.folder = FolderState::LeadsTo("/etc".to_owned()),
+        |_, facts| facts.folder_problem = Some("is now a link to /etc".to_owned()),
         Some("its folder /p is now a link to /etc"),
     );
-    check_refusal(|_, facts| facts.folder = FolderState::OtherOwner, Some("its folder /p now belongs to another user"));
     check_refusal(|place, _| place.folder = None, Some("its folder is not known"));
     check_refusal(
         |_, facts| facts.has_transcript = false,
@@ -237,7 +234,8 @@ fn an_id_that_looks_like_an_option_is_refused() {
     for id in ["-p", "--dangerously-skip-permissions", "", "a b", "a;b", "$(x)", "../x", &long] {
         let mut place = place("x", 1, "main", 0, 1);
         place.session = id.to_owned();
-        assert_eq!(refusal(&place, &good()), Some(Refusal::UnusableId { client: "claude".to_owned() }), "{id}");
+        let expected = Refusal::NotResumable("its id is not one that claude uses".to_owned());
+        assert_eq!(refusal(&place, &good()), Some(expected), "{id}");
     }
     let mut codex = place("codex:-x", 1, "main", 0, 1);
     codex.client = "codex".to_owned();

@@ -5,8 +5,8 @@ use longhaul_core::Status::{self, Blocked, Completed, Idle, Working};
 
 use crate::tests::{NOW, agent, live, pane, process};
 use crate::{
-    Agent, ClientRecord, ClientStatus, CodexWindow, FoundSession, Process, RemovalReason, Trigger, Viewer, agent_below,
-    codex_window, dead_agents, has_been_seen, is_below, may_be_interrupted, reconcile, scan, stale_agents,
+    Agent, ClientRecord, ClientStatus, CodexWindow, Process, RemovalReason, Trigger, Viewer, agent_below, codex_window,
+    dead_agents, has_been_seen, is_below, may_be_interrupted, reconcile, scan, stale_agents,
 };
 
 const HOOK: Millis = Millis(5_000);
@@ -209,11 +209,11 @@ fn panes() -> Vec<crate::LivePane> {
     vec![live("/s", "%1", 10), live("/s", "%2", 20), live("/s", "%3", 30)]
 }
 
-fn names(found: &[FoundSession]) -> Vec<(&str, Status, &str, Option<&str>)> {
+fn names(found: &[Agent]) -> Vec<(&str, Status, &str, Option<&str>)> {
     let mut names = Vec::new();
-    for one in found {
-        let id = one.pane.as_ref().map(|pane| pane.id.as_str());
-        names.push((one.session.as_str(), one.status, one.client, id));
+    for session in found {
+        let id = session.pane.as_ref().map(|pane| pane.id.as_str());
+        names.push((session.session.as_str(), session.status, session.client.as_str(), id));
     }
     names
 }
@@ -228,7 +228,7 @@ fn a_record_gives_the_real_session_and_status() {
         let found = scan(&[], &panes()[..1], &processes(), &[record_of(11, "real", says)]);
         assert_eq!(names(&found), [("real", status, "claude", Some("%1"))]);
         assert_eq!((found[0].cwd.as_deref(), found[0].target.as_deref()), (Some("/work/r"), Some("main:10.0")));
-        assert_eq!(found[0].pid, 11);
+        assert_eq!(found[0].pid, Some(11));
     }
     let waits = ClientRecord {
         waiting_for: Some("permission prompt".to_owned()),
@@ -248,7 +248,7 @@ fn a_client_with_neither_row_nor_record_gets_a_row_that_stands_in() {
     let found = scan(&[], &panes(), &processes(), &[]);
     let expected = [("scan-1", Status::Idle, "claude", Some("%1")), ("scan-2", Status::Idle, "codex", Some("%2"))];
     assert_eq!(names(&found), expected);
-    assert_eq!((found[1].cwd.as_deref(), found[1].pid), (Some("/work/p"), 20));
+    assert_eq!((found[1].cwd.as_deref(), found[1].pid), (Some("/work/p"), Some(20)));
 }
 
 #[test]
@@ -287,8 +287,8 @@ fn a_client_is_found_once() {
 
 #[track_caller]
 fn check_processes(name: &str, arguments: &str, expected: Option<&str>) {
-    let one = Process { arguments: arguments.to_owned(), ..process(3, 2, name) };
-    let found = agent_below(1, &[process(1, 0, "tmux"), process(2, 1, "zsh"), one]);
+    let client = Process { arguments: arguments.to_owned(), ..process(3, 2, name) };
+    let found = agent_below(1, &[process(1, 0, "tmux"), process(2, 1, "zsh"), client]);
     assert_eq!(found.map(|(_, client)| client), expected, "{name} {arguments}");
     assert!(found.is_none_or(|(pid, _)| pid == 3));
 }

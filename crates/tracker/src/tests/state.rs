@@ -54,7 +54,7 @@ fn every_pair_is_as_the_table_has_it() {
 fn the_table_and_the_list_hold_every_trigger_once() {
     let of_table: Vec<Trigger> = TABLE.iter().map(|(trigger, _)| *trigger).collect();
     for trigger in Trigger::ALL {
-        assert_eq!(of_table.iter().filter(|one| **one == trigger).count(), 1, "{trigger:?}");
+        assert_eq!(of_table.iter().filter(|known| **known == trigger).count(), 1, "{trigger:?}");
     }
 }
 

@@ -38,7 +38,7 @@ fn the_defaults_are_those_that_are_documented() {
     assert_eq!(defaults, expected);
     let options = Options::default();
     assert!(expected.iter().all(|(name, default)| options.get(name) == *default));
-    assert_eq!((options.items_per_page(), options.status_interval(), options.show_project), (10, 5, false));
+    assert_eq!((options.items_per_page(), options.status_interval(), options.shows_project()), (10, 5, false));
     assert_eq!(options.get("no-such-option"), "");
 }
 
@@ -73,7 +73,7 @@ fn nonsense_is_the_default() {
     }
     for (value, expected) in [("1", true), ("on", true), ("true", true), ("yes", true), ("0", false), ("maybe", false)]
     {
-        assert_eq!(options(&[("show-project", value)]).show_project, expected, "{value}");
+        assert_eq!(options(&[("show-project", value)]).shows_project(), expected, "{value}");
     }
 }
 
@@ -129,8 +129,8 @@ fn blocked_stands_out_only_while_a_session_is_blocked() {
         let text = render(agents, &options(set), NOW);
         text.rsplit_once(' ').map(|(_, blocked)| blocked.to_owned()).unwrap()
     };
-    let one = [agent("a", Blocked, 0)];
-    assert_eq!(blocked(&one, &[]), "#[fg=white,bg=red,bold]1!#[default]");
+    let single = [agent("a", Blocked, 0)];
+    assert_eq!(blocked(&single, &[]), "#[fg=white,bg=red,bold]1!#[default]");
     assert_eq!(blocked(&[], &[]), "0!");
     assert_eq!(blocked(&[], &[("color-idle", "green")]), "#[fg=green]0!#[default]");
     assert_eq!(blocked(&[], &[("color-blocked", "red")]), "#[fg=red]0!#[default]", "the user's own is always used");
@@ -359,7 +359,8 @@ fn pages_are_as_long_as_the_option_says_and_those_beyond_are_the_nearest() {
     assert_eq!(page(0), page(1));
     assert_eq!(page(usize::MAX), page(3));
     let keys = [("items-per-page", "23"), ("key-quit", "x")];
-    let number = |agent: &Agent| agents.iter().zip(1..).find(|(one, _)| one.session == agent.session).map(|(_, n)| n);
+    let number =
+        |agent: &Agent| agents.iter().zip(1..).find(|(known, _)| known.session == agent.session).map(|(_, n)| n);
     let whole = menu(&agents, number, 1, &options(&keys), NOW).unwrap();
     assert_eq!(commands(&whole.items), ["-", "Quit x"]);
     let key = |item: &MenuItem| match item {

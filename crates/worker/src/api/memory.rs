@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use axum::extract::{Path, Request, State};
-use axum::response::Response;
 use longhaul_core::one_line;
 use longhaul_memory::Query;
 use longhaul_runtime::memory::{
@@ -13,36 +11,34 @@ use longhaul_store::{Content, Hit, Only, Order, Record, What};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{body, named_project, wanted_project};
-use crate::routes::{Answer, Problem, Shared, json};
+use super::named_project;
+use crate::routes::{ApiRequest, Problem};
 use crate::shapes::{self, Params};
 use crate::stream::event;
 
 /// The maximum length of an outcome, in characters.
 const OUTCOME_CHARS: usize = 200;
 
-/// Finds records.
-pub(crate) async fn search(State(worker): State<Shared>, request: Request) -> Answer {
-    let params = Params::of(request.uri());
-    let wanted = wanted(&params)?;
+pub(crate) fn search(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let ApiRequest { worker, store, params, .. } = request;
+    let wanted = wanted(params)?;
     check(&wanted)?;
-    let query = wanted.query.clone();
-    let ((env, config), home) = (worker.now()?, worker.home.clone());
-    let hits = worker.database.ask(move |store| {
-        let project = params.text("project").or(wanted.query.project.as_deref());
-        let project = project.map(|name| named_project(store, name)).transpose()?;
-        let key = project.as_ref().map(|project| project.key.as_str());
-        let hits = meaning::search(&env, &home, &config, store, &wanted, key)?;
-        let records = store.passages(&hits.iter().map(|hit| hit.record).collect::<Vec<_>>())?;
-        let outcomes: HashMap<_, _> = records.iter().map(|record| (record.record, outcome(record))).collect();
-        Ok((hits, outcomes))
-    });
-    let (hits, mut outcomes) = hits.await?;
-    let mut found = marked_hits(&query, &hits);
+    let (env, config) = worker.now()?;
+    let key = project_key(request, &wanted)?;
+    let hits = meaning::search(&env, &worker.home, &config, store, &wanted, key.as_deref())?;
+    let records = store.passages(&hits.iter().map(|hit| hit.record).collect::<Vec<_>>())?;
+    let mut outcomes: HashMap<_, _> = records.iter().map(|record| (record.record, outcome(record))).collect();
+    let mut found = marked_hits(&wanted.query, &hits);
     for (value, hit) in found.iter_mut().zip(&hits) {
         value["outcome"] = outcomes.remove(&hit.record).flatten().into();
     }
-    Ok(json(&found))
+    Ok(json!(found))
+}
+
+/// Returns the key of the project that a request or its query names.
+fn project_key(request: &ApiRequest<'_>, wanted: &Wanted) -> Result<Option<String>, Problem> {
+    let name = request.params.text("project").or(wanted.query.project.as_deref());
+    Ok(name.map(|name| named_project(request.store, name)).transpose()?.map(|project| project.key))
 }
 
 /// Returns what came of a record, in one line; `None` if its title says all that is known.
@@ -57,7 +53,7 @@ fn outcome(record: &Record) -> Option<String> {
 }
 
 /// Returns an error for a filter in the query that cannot be parsed.
-pub(super) fn check(wanted: &Wanted) -> Result<(), Problem> {
+fn check(wanted: &Wanted) -> Result<(), Problem> {
     let refused =
         |bad: BadFilter| Problem::unreadable(format!("{} is {:?}", bad.name, bad.value), "write a day as 2026-01-31");
     wanted.check().map_err(refused)
@@ -81,17 +77,15 @@ fn wanted(params: &Params) -> Result<Wanted, Problem> {
     })
 }
 
-/// Lists what happened around a record.
-pub(crate) async fn timeline(State(worker): State<Shared>, request: Request) -> Answer {
-    let params = Params::of(request.uri());
-    let id = shapes::parse(params.needed("id")?)?;
-    let side = |name: &str| Ok::<_, Problem>(usize::try_from(params.number(name, 0..=100, 3)?).unwrap_or_default());
-    let (before, after) = (side("before")?, side("after")?);
-    let hits = worker.database.ask(move |store| Ok(store.timeline(id, before, after, &[])?)).await?;
+pub(crate) fn timeline(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let id = shapes::parse(request.params.needed("id")?, What::Observation)?;
+    let side =
+        |name: &str| Ok::<_, Problem>(usize::try_from(request.params.number(name, 0..=100, 3)?).unwrap_or_default());
+    let hits = request.store.timeline(id, side("before")?, side("after")?, &[])?;
     if hits.is_empty() {
         return Err(shapes::unknown(id));
     }
-    Ok(json(&hits.iter().map(Hit::to_json).collect::<Vec<Value>>()))
+    Ok(hits.iter().map(Hit::to_json).collect())
 }
 
 fn order(params: &Params) -> Result<Order, Problem> {
@@ -100,9 +94,8 @@ fn order(params: &Params) -> Result<Order, Problem> {
     Order::from_name(name).ok_or_else(|| Problem::unreadable(format!("order is {name:?}"), known()))
 }
 
-/// Answers a question with the best passages.
-pub(crate) async fn recall(State(worker): State<Shared>, request: Request) -> Answer {
-    let params = Params::of(request.uri());
+pub(crate) fn recall(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let ApiRequest { worker, store, params, .. } = request;
     let query = memory::question(params.needed("q")?)
         .map_err(|_| Problem::unreadable("q has no words to search for", "ask in a sentence"))?;
     let wanted = Wanted { query, since: params.day("since")?, before: params.day("before")?, ..Wanted::default() };
@@ -110,14 +103,10 @@ pub(crate) async fn recall(State(worker): State<Shared>, request: Request) -> An
     let range = *ANSWER_TOKENS_RANGE.start() as i64..=*ANSWER_TOKENS_RANGE.end() as i64;
     let tokens = params.number("tokens", range, ANSWER_TOKENS as i64)?;
     let tokens = usize::try_from(tokens).unwrap_or(ANSWER_TOKENS);
-    let ((env, config), home) = (worker.now()?, worker.home.clone());
-    let answer = worker.database.ask(move |store| {
-        let project = params.text("project").or(wanted.query.project.as_deref());
-        let project = project.map(|name| named_project(store, name)).transpose()?;
-        let key = project.as_ref().map(|project| project.key.as_str());
-        Ok(meaning::recall(&env, &home, &config, store, &Recall::new(wanted, key, tokens))?)
-    });
-    Ok(json(&answer_json(&answer.await?)))
+    let (env, config) = worker.now()?;
+    let key = project_key(request, &wanted)?;
+    let recall = Recall::new(wanted, key.as_deref(), tokens);
+    Ok(json!(answer_json(&meaning::recall(&env, &worker.home, &config, store, &recall)?)))
 }
 
 /// How many are shown at once.
@@ -126,40 +115,23 @@ const LIMIT: usize = 50;
 /// How many at most.
 const MOST: usize = 200;
 
-/// Lists observations.
-pub(crate) async fn observations(State(worker): State<Shared>, request: Request) -> Answer {
-    list(worker, What::Observation, Params::of(request.uri())).await
-}
-
-/// Lists prompts.
-pub(crate) async fn prompts(State(worker): State<Shared>, request: Request) -> Answer {
-    list(worker, What::Prompt, Params::of(request.uri())).await
-}
-
-/// Lists summaries.
-pub(crate) async fn summaries(State(worker): State<Shared>, request: Request) -> Answer {
-    list(worker, What::Summary, Params::of(request.uri())).await
-}
-
-async fn list(worker: Shared, what: What, params: Params) -> Result<Response, Problem> {
+pub(crate) fn list(request: &ApiRequest<'_>, what: What) -> Result<Value, Problem> {
+    let ApiRequest { store, params, .. } = request;
     let (limit, kinds) = (params.limit(MOST, LIMIT)?, params.kinds()?);
     let before = params.number("before", 1..=i64::MAX, i64::MAX)?;
-    let page = worker.database.ask(move |store| {
-        let project = wanted_project(store, &params)?;
-        let only = Only {
-            project_key: project.as_ref().map(|project| project.key.as_str()),
-            session: params.text("session"),
-            kinds: &kinds,
-            before: Some(before),
-            limit: limit + 1,
-        };
-        let mut entries = store.entries(what, &only)?;
-        let more = entries.len() > limit;
-        entries.truncate(limit);
-        let next = entries.last().filter(|_| more).map(|entry| entry.record.record.id);
-        Ok(json!({ "items": entries.iter().map(shapes::entry).collect::<Vec<Value>>(), "next": next }))
-    });
-    Ok(json(&page.await?))
+    let project = request.project()?;
+    let only = Only {
+        project_key: project.as_ref().map(|project| project.key.as_str()),
+        session: params.text("session"),
+        kinds: &kinds,
+        before: Some(before),
+        limit: limit + 1,
+    };
+    let mut entries = store.entries(what, &only)?;
+    let more = entries.len() > limit;
+    entries.truncate(limit);
+    let next = entries.last().filter(|_| more).map(|entry| entry.record.record.id);
+    Ok(json!({ "items": entries.iter().map(shapes::entry).collect::<Vec<Value>>(), "next": next }))
 }
 
 #[derive(Deserialize)]
@@ -167,47 +139,26 @@ struct Batch {
     ids: Vec<Value>,
 }
 
-/// Returns whole records.
-pub(crate) async fn batch(State(worker): State<Shared>, request: Request) -> Answer {
-    let wanted: Batch = body(request).await?;
+pub(crate) fn batch(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let wanted: Batch = request.body()?;
     if wanted.ids.len() > MOST {
         let error = format!("{} ids are too many", wanted.ids.len());
         return Err(Problem::unreadable(error, format!("request at most {MOST} at a time")));
     }
     let ids = wanted.ids.iter().map(|id| match id {
-        Value::String(name) => shapes::parse(name),
-        other => shapes::parse(&other.to_string()),
+        Value::String(name) => shapes::parse(name, What::Observation),
+        other => shapes::parse(&other.to_string(), What::Observation),
     });
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
-    let found = worker.database.ask(move |store| Ok(store.whole_entries(&ids)?)).await?;
-    Ok(json(&found.iter().map(shapes::whole).collect::<Vec<Value>>()))
+    Ok(request.store.whole_entries(&ids)?.iter().map(shapes::whole).collect())
 }
 
-/// Deletes an observation.
-pub(crate) async fn observation(State(worker): State<Shared>, Path(id): Path<String>) -> Answer {
-    forget(worker, What::Observation, &id).await
-}
-
-/// Deletes a prompt.
-pub(crate) async fn prompt(State(worker): State<Shared>, Path(id): Path<String>) -> Answer {
-    forget(worker, What::Prompt, &id).await
-}
-
-/// Deletes a summary.
-pub(crate) async fn summary(State(worker): State<Shared>, Path(id): Path<String>) -> Answer {
-    forget(worker, What::Summary, &id).await
-}
-
-async fn forget(worker: Shared, what: What, id: &str) -> Result<Response, Problem> {
-    let record = shapes::parse_as(id, what)?;
-    if record.what != what {
-        return Err(shapes::unknown(record));
-    }
-    let there_was = worker.database.change(move |store| Ok(store.forget(record)?)).await?;
-    if !there_was {
+pub(crate) fn forget(request: &ApiRequest<'_>, what: What) -> Result<Value, Problem> {
+    let record = shapes::parse(request.id, what)?;
+    if record.what != what || !request.store.forget(record)? {
         return Err(shapes::unknown(record));
     }
     let gone = json!({ "forgotten": record.to_string() });
-    worker.hub.send(&event("forgotten", None, &gone));
-    Ok(json(&gone))
+    request.worker.hub.send(&event("forgotten", None, &gone));
+    Ok(gone)
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use axum::extract::{self, Request, State};
 use axum::http::StatusCode;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_runtime::memory::{Host, HostPrompt, ReportedCall};
@@ -11,89 +10,60 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{body, wanted_project};
 use crate::database::lock;
-use crate::routes::{Answer, Problem, Shared, json};
+use crate::routes::{ApiRequest, Problem};
 use crate::serve::Worker;
-use crate::shapes::{self, Params};
+use crate::shapes;
 use crate::stream::event;
-use crate::watch::{self, SeenSessions};
+use crate::watch;
 
-/// Lists sessions.
-pub(crate) async fn sessions(State(worker): State<Shared>, request: Request) -> Answer {
-    let params = Params::of(request.uri());
+pub(crate) fn sessions(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let ApiRequest { worker, store, params, .. } = request;
     let (limit, before) = (params.limit(200, 50)?, params.cursor("before")?);
-    let own = worker.clone();
-    let page = worker.database.ask(move |store| {
-        let project = wanted_project(store, &params)?;
-        let key = project.as_ref().map(|project| project.key.as_str());
-        let mut rows = store.session_overviews(key, before, limit + 1)?;
-        let more = rows.len() > limit;
-        rows.truncate(limit);
-        let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.created_at.0, row.id));
-        Ok(json!({ "items": shown(&own, store, &rows)?, "next": next }))
-    });
-    Ok(json(&page.await?))
+    let project = request.project()?;
+    let key = project.as_ref().map(|project| project.key.as_str());
+    let mut rows = store.session_overviews(key, before, limit + 1)?;
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = rows.last().filter(|_| more).map(|row| format!("{}-{}", row.created_at.0, row.id));
+    Ok(json!({ "items": shown(worker, store, &rows)?, "next": next }))
 }
 
-/// Returns everything about a session.
-pub(crate) async fn timeline(
-    State(worker): State<Shared>,
-    extract::Path(id): extract::Path<String>,
-    request: Request,
-) -> Answer {
-    let params = Params::of(request.uri());
+pub(crate) fn timeline(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let ApiRequest { worker, store, params, id, .. } = request;
     let (limit, before) = (params.limit(2_000, 500)?, params.cursor("before")?);
-    let own = worker.clone();
-    let found = worker.database.ask(move |store| {
-        let session = SessionId::new(&id).map(|id| id.to_string()).unwrap_or_default();
-        let unknown = || Problem::missing(format!("there is no session {id:?}"), "/api/sessions lists the sessions");
-        let row = store.session_overview(&session)?.ok_or_else(unknown)?;
-        let (moments, more) = store.moments(&session, before.map(|(at, _)| at), limit)?;
-        let next = moments.first().filter(|_| more).map(|moment| moment.at.0.to_string());
-        let items: Vec<Value> = moments.iter().map(shapes::moment).collect();
-        let session = shown(&own, store, &[row])?.pop();
-        Ok(json!({ "session": session, "items": items, "next": next }))
-    });
-    Ok(json(&found.await?))
+    let session = SessionId::new(id).map(|id| id.to_string()).unwrap_or_default();
+    let unknown = || Problem::missing(format!("there is no session {id:?}"), "/api/sessions lists the sessions");
+    let row = store.session_overview(&session)?.ok_or_else(unknown)?;
+    let (moments, more) = store.moments(&session, before.map(|(at, _)| at), limit)?;
+    let next = moments.first().filter(|_| more).map(|moment| moment.at.0.to_string());
+    let items: Vec<Value> = moments.iter().map(shapes::moment).collect();
+    let session = shown(worker, store, &[row])?.pop();
+    Ok(json!({ "session": session, "items": items, "next": next }))
 }
 
-/// Lists the running sessions.
-pub(crate) async fn agents(State(worker): State<Shared>) -> Answer {
-    let own = worker.clone();
-    let agents = worker.database.ask(move |store| with_eyes(&own, |seen, worker| agents_of(worker, store, seen)));
-    Ok(json(&agents.await?))
-}
-
-fn agents_of(worker: &Worker, store: &Store, seen: &SeenSessions) -> Result<Vec<Value>, Problem> {
+pub(crate) fn agents(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let ApiRequest { worker, store, .. } = request;
     let (env, config) = worker.now()?;
-    Ok(watch::agents(store, seen, &config.models.windows, env.now)?)
+    let mut eyes = lock(&worker.eyes);
+    let seen = eyes.look(&worker.home, &config)?;
+    Ok(watch::agents(store, seen, &config.models.windows, env.now)?.into())
 }
 
 /// Returns sessions with their states and context use.
 fn shown(worker: &Worker, store: &Store, rows: &[SessionOverview]) -> Result<Vec<Value>, Problem> {
-    with_eyes(worker, |seen, worker| {
-        let agents = agents_of(worker, store, seen)?;
-        let (_, config) = worker.now()?;
-        let show = |row: &SessionOverview| {
-            let state = agents.iter().find(|agent| agent["session"] == row.session.as_str());
-            let observation = &seen.observation;
-            let observed = observation.sessions.iter().find(|observed| observed.session == row.session);
-            let context = watch::context(&row.session, observed, &observation.contexts, &config.models.windows);
-            shapes::session(row, state.unwrap_or(&Value::Null), context)
-        };
-        Ok(rows.iter().map(show).collect())
-    })
-}
-
-fn with_eyes<T>(
-    worker: &Worker,
-    look: impl FnOnce(&SeenSessions, &Worker) -> Result<T, Problem>,
-) -> Result<T, Problem> {
+    let (env, config) = worker.now()?;
     let mut eyes = lock(&worker.eyes);
-    let (_, config) = worker.now()?;
     let seen = eyes.look(&worker.home, &config)?;
-    look(seen, worker)
+    let agents = watch::agents(store, seen, &config.models.windows, env.now)?;
+    let show = |row: &SessionOverview| {
+        let state = agents.iter().find(|agent| agent["session"] == row.session.as_str());
+        let observation = &seen.observation;
+        let observed = observation.sessions.iter().find(|observed| observed.session == row.session);
+        let context = watch::context(&row.session, observed, &observation.contexts, &config.models.windows);
+        shapes::session(row, state.unwrap_or(&Value::Null), context)
+    };
+    Ok(rows.iter().map(show).collect())
 }
 
 #[derive(Deserialize)]
@@ -133,8 +103,8 @@ struct End {
 }
 
 /// A session begins, or is prompted.
-pub(crate) async fn init(State(worker): State<Shared>, request: Request) -> Answer {
-    let init: Init = body(request).await?;
+pub(crate) fn init(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let init: Init = request.body()?;
     let session = session_id(&init.session_id)?;
     needs_folder(&init.cwd)?;
     let prompt_id = init.prompt_id.filter(|id| !id.is_empty());
@@ -142,105 +112,81 @@ pub(crate) async fn init(State(worker): State<Shared>, request: Request) -> Answ
         let fix = "send a unique id with every prompt, so that a repeated request is recognised";
         return Err(Problem::unreadable("prompt_id is missing", fix));
     }
-    let (env, config) = memory_must_be_on(&worker)?;
-    let home = worker.home.clone();
-    let answer = worker.database.change(move |store| {
-        let host = Host { home: &home, env: &env, config: &config };
-        let begun = |session: &str, project: &str, key: &str, number: Option<i64>, kept: bool| {
-            json!({
-                "session_id": session, "project": project, "project_key": key, "prompt_number": number, "kept": kept,
-            })
-        };
-        if host.excludes(&init.cwd) {
-            return Ok(begun(session.as_str(), "", "", None, false));
-        }
-        let known = host.begin(store, &session, &init.cwd)?.ok_or_else(|| unknown(&session))?;
-        let number = match (&init.prompt, &prompt_id) {
-            (Some(text), Some(id)) => host.prompt(store, &session, HostPrompt { id, text })?,
-            _ => None,
-        };
-        let kept = number.is_some() || init.prompt.is_none();
-        Ok(begun(&known.session, &known.project, &known.project_key, number, kept))
-    });
-    Ok(json(&answer.await?))
+    let (env, config) = memory_must_be_on(request.worker)?;
+    let host = Host { home: &request.worker.home, env: &env, config: &config };
+    let begun = |session: &str, project: &str, key: &str, number: Option<i64>, kept: bool| json!({ "session_id": session, "project": project, "project_key": key, "prompt_number": number, "kept": kept });
+    if host.excludes(&init.cwd) {
+        return Ok(begun(session.as_str(), "", "", None, false));
+    }
+    let known = host.begin(request.store, &session, &init.cwd)?.ok_or_else(|| unknown(&session))?;
+    let number = match (&init.prompt, &prompt_id) {
+        (Some(text), Some(id)) => host.prompt(request.store, &session, HostPrompt { id, text })?,
+        _ => None,
+    };
+    let kept = number.is_some() || init.prompt.is_none();
+    Ok(begun(&known.session, &known.project, &known.project_key, number, kept))
 }
 
 /// A tool was used.
-pub(crate) async fn observations(State(worker): State<Shared>, request: Request) -> Answer {
-    let call: Call = body(request).await?;
+pub(crate) fn observations(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let call: Call = request.body()?;
     let session = session_id(&call.session_id)?;
     for (name, value) in [("tool_use_id", &call.tool_use_id), ("tool_name", &call.tool_name)] {
         if value.is_empty() {
             return Err(Problem::unreadable(format!("{name} is empty"), "see openapi.yaml"));
         }
     }
-    let (env, config) = memory_must_be_on(&worker)?;
-    let home = worker.home.clone();
-    let answer = worker.database.change(move |store| {
-        let host = Host { home: &home, env: &env, config: &config };
-        let cwd = match (&call.cwd, store.session(session.as_str())?) {
-            (_, Some(known)) => PathBuf::from(known.project_path),
-            (Some(cwd), None) => cwd.clone(),
-            (None, None) => return Err(unknown(&session)),
-        };
-        needs_folder(&cwd)?;
-        let raw = |json: &Option<Box<RawValue>>| json.as_ref().map(|json| json.get().to_owned()).unwrap_or_default();
-        let noted = host.note(
-            store,
-            &session,
-            &cwd,
-            &ReportedCall {
-                id: &call.tool_use_id,
-                tool: &call.tool_name,
-                prompt_id: call.prompt_id.as_deref(),
-                input: &raw(&call.tool_input),
-                response: &raw(&call.tool_response),
-                in_subagent: false,
-                is_error: call.is_error,
-                duration_ms: call.duration_ms,
-            },
-        )?;
-        Ok(json!({ "session_id": session.as_str(), "tool_use_id": call.tool_use_id, "outcome": noted.as_str() }))
-    });
-    Ok(json(&answer.await?))
+    let (env, config) = memory_must_be_on(request.worker)?;
+    let host = Host { home: &request.worker.home, env: &env, config: &config };
+    let cwd = match (call.cwd, request.store.session(session.as_str())?) {
+        (_, Some(known)) => PathBuf::from(known.project_path),
+        (Some(cwd), None) => cwd,
+        (None, None) => return Err(unknown(&session)),
+    };
+    needs_folder(&cwd)?;
+    let raw = |json: &Option<Box<RawValue>>| json.as_ref().map(|json| json.get().to_owned()).unwrap_or_default();
+    let reported = ReportedCall {
+        id: &call.tool_use_id,
+        tool: &call.tool_name,
+        prompt_id: call.prompt_id.as_deref(),
+        input: &raw(&call.tool_input),
+        response: &raw(&call.tool_response),
+        in_subagent: false,
+        is_error: call.is_error,
+        duration_ms: call.duration_ms,
+    };
+    let noted = host.note(request.store, &session, &cwd, &reported)?;
+    Ok(json!({ "session_id": session.as_str(), "tool_use_id": call.tool_use_id, "outcome": noted.as_str() }))
 }
 
 /// A turn is over.
-pub(crate) async fn summarize(State(worker): State<Shared>, request: Request) -> Answer {
-    let end: TurnEnd = body(request).await?;
+pub(crate) fn summarize(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let end: TurnEnd = request.body()?;
     let session = session_id(&end.session_id)?;
-    let (env, config) = memory_must_be_on(&worker)?;
-    let home = worker.home.clone();
-    let answer = worker.database.change(move |store| {
-        let host = Host { home: &home, env: &env, config: &config };
-        let known = known_session(&host, store, &session, end.cwd.as_deref())?;
-        if !host.excludes(Path::new(&known.project_path)) {
-            let reply = end.last_assistant_message.as_deref().unwrap_or_default();
-            host.end_turn(store, &known, end.prompt_id.as_deref(), reply)?;
-        }
-        let only = Only { session: Some(session.as_str()), limit: 1, ..Only::default() };
-        let summary = store.entries(What::Summary, &only)?.first().map(shapes::entry);
-        Ok(json!({ "session_id": session.as_str(), "summary": summary }))
-    });
-    Ok(json(&answer.await?))
+    let (env, config) = memory_must_be_on(request.worker)?;
+    let host = Host { home: &request.worker.home, env: &env, config: &config };
+    let known = known_session(&host, request.store, &session, end.cwd.as_deref())?;
+    if !host.excludes(Path::new(&known.project_path)) {
+        let reply = end.last_assistant_message.as_deref().unwrap_or_default();
+        host.end_turn(request.store, &known, end.prompt_id.as_deref(), reply)?;
+    }
+    let only = Only { session: Some(session.as_str()), limit: 1, ..Only::default() };
+    let summary = request.store.entries(What::Summary, &only)?.first().map(shapes::entry);
+    Ok(json!({ "session_id": session.as_str(), "summary": summary }))
 }
 
 /// A session is over.
-pub(crate) async fn complete(State(worker): State<Shared>, request: Request) -> Answer {
-    let end: End = body(request).await?;
+pub(crate) fn complete(request: &ApiRequest<'_>) -> Result<Value, Problem> {
+    let end: End = request.body()?;
     let session = session_id(&end.session_id)?;
-    let (env, config) = memory_must_be_on(&worker)?;
-    let home = worker.home.clone();
-    let answer = worker.database.change(move |store| {
-        let host = Host { home: &home, env: &env, config: &config };
-        known_session(&host, store, &session, None)?;
-        host.complete(store, &session, end.reason.as_deref().unwrap_or("other"))?;
-        Ok(json!({ "session_id": session.as_str(), "status": "completed" }))
-    });
-    let ended = answer.await?;
+    let (env, config) = memory_must_be_on(request.worker)?;
+    let host = Host { home: &request.worker.home, env: &env, config: &config };
+    known_session(&host, request.store, &session, None)?;
+    host.complete(request.store, &session, end.reason.as_deref().unwrap_or("other"))?;
+    let ended = json!({ "session_id": session.as_str(), "status": "completed" });
     // The host has no row in the tracker, and the end of a session adds no record: nothing else tells the listeners.
-    worker.hub.send(&event("session", None, &ended));
-    Ok(json(&ended))
+    request.worker.hub.send(&event("session", None, &ended));
+    Ok(ended)
 }
 
 fn known_session(host: &Host<'_>, store: &Store, session: &SessionId, cwd: Option<&Path>) -> Result<Session, Problem> {

@@ -51,7 +51,6 @@ asked, what was done, and what came of it, decisions first.
 - Never repeat a password, a key or a token.
 - Write in the language in which the user writes.";
 
-/// A request, independent of how it is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Request {
     /// The fixed instructions.
@@ -72,7 +71,6 @@ impl Request {
     }
 }
 
-/// Returns the request for a job; `earlier` are the session's turns before those of the job, oldest first.
 pub(crate) fn request(job: &ModelJob, earlier: &[TurnText<'_>]) -> Request {
     let replies: Vec<&str> = earlier.iter().map(|turn| turn.replied).filter(|reply| !reply.trim().is_empty()).collect();
     let newest = &replies[replies.len().saturating_sub(REPLIES.saturating_sub(job.turns.len()))..];
@@ -125,7 +123,6 @@ fn observation_json(id: i64, seen: &Observation) -> Value {
     })
 }
 
-/// Returns the JSON Schema of the answer.
 fn schema(ids: &[i64], turns: usize) -> Value {
     let text = json!({ "type": "string" });
     let id = if ids.is_empty() { json!({ "type": "integer" }) } else { json!({ "type": "integer", "enum": ids }) };

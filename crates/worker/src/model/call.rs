@@ -33,15 +33,7 @@ pub(crate) fn ask(
         return Err(no("ANTHROPIC_BASE_URL is neither https:// nor on this machine: the key is not sent there"));
     }
     let url = format!("{}/v1/messages", access.base_url.trim_end_matches('/'));
-    let agent: ureq::Agent = ureq::Agent::config_builder()
-        .timeout_global(Some(limit))
-        .http_status_as_error(false)
-        // The key must not be sent to the target of a redirect.
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .build()
-        .into();
-    let sent = agent
+    let sent = agent(limit)
         .post(url)
         .header("x-api-key", key)
         .header("anthropic-version", "2023-06-01")
@@ -55,6 +47,12 @@ pub(crate) fn ask(
     }
     let lost = |error: ureq::Error| Failure::of_prompt(format!("the reply is incomplete: {error}"), Cost::Unknown);
     answer(&text.map_err(lost)?)
+}
+
+/// Returns a client that follows no redirect: neither the key nor the texts may be sent to its target.
+pub(crate) fn agent(limit: Duration) -> ureq::Agent {
+    let config = ureq::Agent::config_builder().timeout_global(Some(limit)).http_status_as_error(false);
+    config.max_redirects(0).max_redirects_will_error(false).build().into()
 }
 
 fn body(request: &Request, model: &str) -> Value {
@@ -114,14 +112,14 @@ fn answer(text: &str) -> Result<Reply, Failure> {
 pub(crate) const OWN_TOKENS: u64 = 8_000;
 
 /// Options that keep a request small and isolated. They are used if this version of `claude` has them.
-const OPTIONS: [(&str, &[&str]); 6] = [
+const OPTIONS: [&[&str]; 6] = [
     // Without plugins, hooks and instructions of the user, but with the account.
-    ("--safe-mode", &["--safe-mode"]),
-    ("--settings", &["--settings", r#"{"disableAllHooks":true}"#]),
-    ("--strict-mcp-config", &["--strict-mcp-config"]),
-    ("--tools", &["--tools", ""]),
-    ("--disable-slash-commands", &["--disable-slash-commands"]),
-    ("--no-session-persistence", &["--no-session-persistence"]),
+    &["--safe-mode"],
+    &["--settings", r#"{"disableAllHooks":true}"#],
+    &["--strict-mcp-config"],
+    &["--tools", ""],
+    &["--disable-slash-commands"],
+    &["--no-session-persistence"],
 ];
 
 /// `claude`, and the options that it has.
@@ -151,11 +149,7 @@ impl Client {
         let mut argv = vec![self.program.clone()];
         let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
         add(&["-p", "--output-format", "json"]);
-        for (option, words) in OPTIONS {
-            if self.has(option) {
-                add(words);
-            }
-        }
+        OPTIONS.into_iter().filter(|words| self.has(words[0])).for_each(&mut add);
         if self.has("--system-prompt") {
             add(&["--system-prompt", request.system]);
         }
@@ -225,7 +219,6 @@ fn said(program: &str, ended: &Ended) -> String {
     format!("{program} ended with {status}: {}", message.chars().take(300).collect::<String>())
 }
 
-/// An answer and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reply {
     pub(crate) answer: Value,
@@ -241,7 +234,6 @@ pub(crate) enum Failure {
     Failed { error: String, cost: Cost, blame: Blame },
 }
 
-/// The cause of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blame {
     /// The provider: no key, no network, too many requests. Another prompt would fail too.

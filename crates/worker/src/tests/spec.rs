@@ -51,7 +51,8 @@ impl Spec {
                 format!("{name}={}", example.unwrap_or_else(|| panic!("{path}: {name} has no example")))
             })
             .collect();
-        let params = parameters.iter().map(|parameter| self.follow(parameter)).filter(|one| one["in"] == "query");
+        let params =
+            parameters.iter().map(|parameter| self.follow(parameter)).filter(|parameter| parameter["in"] == "query");
         let params = params.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect();
         let id = if path.starts_with("/api/sessions/") { "host-1" } else { "1" };
         let query = if needed.is_empty() { String::new() } else { format!("?{}", needed.join("&")) };
@@ -106,9 +107,9 @@ impl Spec {
                     true
                 }
                 "anyOf" | "oneOf" => {
-                    let fitting = each(what).filter(|one| {
+                    let fitting = each(what).filter(|option| {
                         let mut found = Vec::new();
-                        self.compare(one, value, at, false, &mut found);
+                        self.compare(option, value, at, false, &mut found);
                         found.is_empty()
                     });
                     let count = fitting.count();

@@ -13,8 +13,6 @@ use anyhow::{Context, Result, ensure};
 use longhaul_core::{Millis, grouped};
 use longhaul_runtime::handoff::Project;
 use longhaul_store::{RecordId, Stats, Store, What};
-use serde_json::{Value, json};
-use xtask::codegen::pretty;
 use xtask::workspace::{MODEL_FILE, PACKAGE, Profile, Workspace};
 
 use self::hooks::Hooks;
@@ -22,8 +20,7 @@ pub(super) use self::library::Library;
 pub(super) use self::library::Words;
 use self::library::{Dice, Hand, Made, NOW, PER_PROMPT, new_observations, register};
 use self::searches::Opened;
-use super::Output;
-use super::report::{Sample, kept, ms};
+use super::report::{Line, Sample, markdown, ms, plain_table};
 use crate::page_section;
 use crate::stage::watch_interrupts;
 
@@ -36,8 +33,9 @@ const VECTORS: f64 = 0.15;
 /// Number of tables whose sizes are printed.
 const TABLES: usize = 14;
 
-/// Fills a database with `count` observations and their vectors, then measures its size, searches and the hooks.
-pub(crate) fn run(workspace: &Workspace, profile: Profile, count: usize, output: Output) -> Result<()> {
+/// Fills a database with `count` observations and their vectors, then measures its size, searches and the hooks. Writes the
+/// figures into docs/benchmarks.md, too, if `is_for_page`.
+pub(crate) fn run(workspace: &Workspace, profile: Profile, count: usize, is_for_page: bool) -> Result<()> {
     ensure!(count >= 1_000, "--large takes at least 1000");
     let model = workspace.root.join("plugin").join(MODEL_FILE);
     watch_interrupts()?;
@@ -48,30 +46,22 @@ pub(crate) fn run(workspace: &Workspace, profile: Profile, count: usize, output:
     };
     workspace.add_empty_program(&bin, profile)?;
     let report = Report::measure(&bin, &model, count)?;
-    match output {
-        Output::Table => Ok(write!(io::stdout(), "{}", report.text())?),
-        Output::Json => Ok(write!(io::stdout(), "{}", pretty(&report.to_json())?)?),
-        Output::Page => {
-            let page = workspace.root.join("docs/benchmarks.md");
-            page_section::write(&page, &format!("large {count}"), &report.section())?;
-            Ok(write!(io::stdout(), "{}", report.text())?)
-        }
+    if is_for_page {
+        page_section::write(&workspace.root.join("docs/benchmarks.md"), &format!("large {count}"), &report.section())?;
     }
+    Ok(write!(io::stdout(), "{}", report.text())?)
 }
 
 /// The measurements.
 struct Report {
     count: usize,
     stats: Stats,
-    /// Time to fill the database.
     fill: Duration,
     /// Number of vectors, and the time to compute them.
     vectors: (usize, Duration),
-    /// Time to open the database.
     open: Duration,
-    /// Size of the file.
+    /// Size of the file, and of the text in it.
     bytes: u64,
-    /// Size of the text in it.
     text_bytes: u64,
     tables: Vec<(String, u64)>,
     lines: Vec<Line>,
@@ -117,18 +107,8 @@ impl Report {
         drop(opened);
         let hooks = |home: &str| Hooks { bin: &bin, home: folder.path().join(home), project: &project };
         lines.extend(hooks::measure(&hooks("large"), &hooks("empty"), &words, count)?);
-        lines.extend(writes.map(Line::time));
+        lines.extend(writes.iter().map(Line::time));
         Ok(Self { count, stats, fill, vectors, open, bytes, text_bytes: library.text, tables, lines })
-    }
-
-    fn to_json(&self) -> Value {
-        let (vectors, took) = self.vectors;
-        json!({
-            "observations": self.count, "sessions": self.stats.sessions, "projects": self.stats.projects,
-            "fill_s": self.fill.as_secs_f64(), "vectors": vectors, "vectors_s": took.as_secs_f64(),
-            "open_ms": ms(self.open), "bytes": self.bytes, "text_bytes": self.text_bytes, "tables": self.tables,
-            "rows": json(&self.lines),
-        })
     }
 
     /// Returns the report for a terminal.
@@ -177,107 +157,6 @@ impl Report {
     }
 }
 
-/// One line of the table.
-struct Line {
-    name: &'static str,
-    figure: Figure,
-    limit: Option<Limit>,
-}
-
-/// What was measured.
-enum Figure {
-    /// The times of several runs.
-    Times(Sample),
-    /// A quotient.
-    Ratio(f64),
-}
-
-/// A limit in words, and whether it was kept.
-struct Limit {
-    text: String,
-    is_kept: bool,
-}
-
-impl Line {
-    /// Returns a line without a limit.
-    fn time(sample: Sample) -> Self {
-        Self { name: sample.name, figure: Figure::Times(sample), limit: None }
-    }
-
-    /// Returns a line whose p95 has a limit in milliseconds.
-    fn p95(sample: Sample, most: f64) -> Self {
-        let limit = Limit { text: format!("p95 ≤ {most} ms"), is_kept: ms(sample.p95) <= most };
-        Self { limit: Some(limit), ..Self::time(sample) }
-    }
-
-    /// Returns a line whose median may be at most this multiple of another.
-    fn multiple(sample: Sample, most: f64, other: &Sample) -> Self {
-        let times = sample.times(other);
-        let limit = Limit { text: format!("≤ {most} × {}, is {times:.2}", other.name), is_kept: times <= most };
-        Self { limit: Some(limit), ..Self::time(sample) }
-    }
-
-    /// Returns a line with a quotient and its limit.
-    fn ratio(name: &'static str, ratio: f64, most: f64) -> Self {
-        let limit = Limit { text: format!("≤ {most}"), is_kept: ratio <= most };
-        Self { name, figure: Figure::Ratio(ratio), limit: Some(limit) }
-    }
-
-    /// Returns the median, or the quotient, and the p95 if there is one.
-    fn figures(&self) -> (String, String) {
-        match &self.figure {
-            Figure::Times(sample) => (format!("{:.2} ms", ms(sample.median)), format!("{:.2} ms", ms(sample.p95))),
-            Figure::Ratio(ratio) => (format!("{ratio:.2}"), String::new()),
-        }
-    }
-
-    /// Returns the limit and whether it was kept, in words.
-    fn judged(&self) -> String {
-        self.limit.as_ref().map(|limit| format!("{}: {}", limit.text, kept(limit.is_kept))).unwrap_or_default()
-    }
-
-    fn to_json(&self) -> Value {
-        let mut line = match &self.figure {
-            Figure::Times(Sample { name, runs, median, p95 }) => {
-                json!({ "name": name, "runs": runs, "median_ms": ms(*median), "p95_ms": ms(*p95) })
-            }
-            Figure::Ratio(ratio) => json!({ "name": self.name, "ratio": ratio }),
-        };
-        if let Some(Limit { text, is_kept }) = &self.limit {
-            line["limit"] = json!(text);
-            line["kept"] = json!(is_kept);
-        }
-        line
-    }
-}
-
-/// Returns the lines for a terminal.
-fn plain_table(lines: &[Line]) -> String {
-    let width = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or_default();
-    let mut text = format!("{:<width$} {:>11} {:>11}  limit\n", "", "median", "p95");
-    for line in lines {
-        let (median, p95) = line.figures();
-        let line = format!("{:<width$} {median:>11} {p95:>11}  {}", line.name, line.judged());
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
-}
-
-/// Returns the lines as JSON.
-fn json(lines: &[Line]) -> Value {
-    lines.iter().map(Line::to_json).collect()
-}
-
-/// Returns the lines as a table of Markdown.
-fn markdown(lines: &[Line]) -> String {
-    let mut table = "| | median | p95 | limit |\n| --- | ---: | ---: | --- |\n".to_owned();
-    for line in lines {
-        let (median, p95) = line.figures();
-        let _ = writeln!(table, "| {} | {median} | {p95} | {} |", line.name, line.judged());
-    }
-    table
-}
-
 /// Number of measurements of each kind.
 const WRITES: usize = 40;
 
@@ -310,42 +189,4 @@ fn measure(store: &Store, library: &Library, words: &Words) -> Result<[Sample; 3
         Sample::new("storing the 20 calls of a turn", turns),
         Sample::new("forgetting one observation", forgets),
     ])
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::{Line, Sample, json, markdown, plain_table};
-
-    fn sample(name: &'static str, milliseconds: u64) -> Sample {
-        Sample::new(name, vec![Duration::from_millis(milliseconds)])
-    }
-
-    fn lines() -> [Line; 4] {
-        let empty = sample("an empty program", 2);
-        [
-            Line::p95(sample("three words", 31), 30.0),
-            Line::multiple(sample("a prompt", 8), 6.0, &empty),
-            Line::ratio("size", 1.5, 1.8),
-            Line::time(sample("the page", 1)),
-        ]
-    }
-
-    #[test]
-    fn a_limit_says_whether_it_was_kept() {
-        let table = markdown(&lines());
-        assert_eq!(
-            table.lines().skip(2).collect::<Vec<_>>(),
-            [
-                "| three words | 31.00 ms | 31.00 ms | p95 ≤ 30 ms: NOT KEPT |",
-                "| a prompt | 8.00 ms | 8.00 ms | ≤ 6 × an empty program, is 4.00: kept |",
-                "| size | 1.50 |  | ≤ 1.8: kept |",
-                "| the page | 1.00 ms | 1.00 ms |  |",
-            ]
-        );
-        assert!(plain_table(&lines()).contains("three words    31.00 ms    31.00 ms  p95 ≤ 30 ms: NOT KEPT\n"));
-        let kept: Vec<Option<bool>> = (0..4).map(|line| json(&lines())[line]["kept"].as_bool()).collect();
-        assert_eq!(kept, [Some(false), Some(true), Some(true), None]);
-    }
 }

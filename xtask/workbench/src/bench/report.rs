@@ -13,16 +13,14 @@ use serde_json::{Value, json};
 use xtask::codegen::pretty;
 use xtask::run;
 
-use super::rows::{Limit, ROWS, SERIES};
+use super::rows::{Limit, ROWS, Row, SERIES};
 use crate::page_section;
 
 /// Statistics of one row.
 pub(crate) struct Sample {
-    /// The name of the row.
     pub(crate) name: &'static str,
     /// Number of runs.
     pub(crate) runs: usize,
-    /// Median time.
     pub(crate) median: Duration,
     /// 95th percentile.
     pub(crate) p95: Duration,
@@ -42,74 +40,126 @@ impl Sample {
     }
 }
 
-/// A row's limit in words, and whether it was kept.
-struct Judgement {
-    text: String,
-    kept: bool,
+/// One line of a table.
+#[derive(Clone)]
+pub(crate) struct Line {
+    name: &'static str,
+    /// The median, or another number, and the p95 if there is one.
+    figures: (String, String),
+    /// The median divided by that of the empty program, where they are compared.
+    ratio: Option<f64>,
+    /// A limit in words, and whether it was kept.
+    limit: Option<(String, bool)>,
 }
 
-fn judge(limit: Limit, sample: &Sample, empty: &Sample, all: &[Sample]) -> Option<Judgement> {
-    let (actual, allowed, text) = match limit {
-        Limit::None => return None,
-        Limit::Empty(allowed) => (sample.times(empty), allowed, format!("≤ {allowed:.2} × empty")),
-        Limit::Other(name, allowed) => {
-            let other = all.iter().find(|other| other.name == name)?;
-            (sample.times(other), allowed, format!("≤ {allowed:.2} × {name}, is {:.2}", sample.times(other)))
-        }
-    };
-    Some(Judgement { text, kept: actual <= allowed })
-}
-
-/// Returns a row's limit and whether it was kept, in words; `None` if it has no limit.
-pub(crate) fn judged(limit: Limit, sample: &Sample, empty: &Sample, all: &[Sample]) -> Option<String> {
-    let Judgement { text, kept } = judge(limit, sample, empty, all)?;
-    Some(format!("{text}: {}", self::kept(kept)))
-}
-
-/// Returns the words for whether a limit was kept.
-pub(crate) fn kept(is_kept: bool) -> &'static str {
-    if is_kept { "kept" } else { "NOT KEPT" }
-}
-
-/// Prints a table for people.
-pub(crate) fn print_table(empty: &Sample, samples: &[Sample]) -> Result<()> {
-    let mut out = io::stdout();
-    let width = samples.iter().map(|sample| sample.name.chars().count()).max().unwrap_or_default();
-    writeln!(out, "{:<width$} {:>5} {:>10} {:>10} {:>8}  limit", "", "runs", "median", "p95", "ratio")?;
-    let limits = std::iter::once(Limit::None).chain(ROWS.iter().map(|row| row.limit));
-    for (sample, limit) in std::iter::once(empty).chain(samples).zip(limits) {
-        let limit = judged(limit, sample, empty, samples).unwrap_or_default();
-        let line = format!(
-            "{:<width$} {:>5} {:>7.3} ms {:>7.3} ms {:>8.2}  {limit}",
-            sample.name,
-            sample.runs,
-            ms(sample.median),
-            ms(sample.p95),
-            sample.times(empty)
-        );
-        writeln!(out, "{}", line.trim_end())?;
+impl Line {
+    pub(crate) fn time(sample: &Sample) -> Self {
+        let figures = (format!("{:.2} ms", ms(sample.median)), format!("{:.2} ms", ms(sample.p95)));
+        Self { name: sample.name, figures, ratio: None, limit: None }
     }
-    Ok(())
+
+    pub(crate) fn number(name: &'static str, number: String) -> Self {
+        Self { name, figures: (number, String::new()), ratio: None, limit: None }
+    }
+
+    pub(crate) fn within(self, limit: String, is_kept: bool) -> Self {
+        Self { limit: Some((limit, is_kept)), ..self }
+    }
+
+    /// Returns a line whose p95 has a limit in milliseconds.
+    pub(crate) fn p95(sample: &Sample, most: f64) -> Self {
+        Self::time(sample).within(format!("p95 ≤ {most} ms"), ms(sample.p95) <= most)
+    }
+
+    /// Returns a line whose median may be at most this multiple of another.
+    pub(crate) fn multiple(sample: &Sample, most: f64, other: &Sample) -> Self {
+        let times = sample.times(other);
+        Self::time(sample).within(format!("≤ {most} × {}, is {times:.2}", other.name), times <= most)
+    }
+
+    /// Returns a line with a quotient and its limit.
+    pub(crate) fn ratio(name: &'static str, ratio: f64, most: f64) -> Self {
+        Self::number(name, format!("{ratio:.2}")).within(format!("≤ {most}"), ratio <= most)
+    }
+
+    /// Returns the limit and whether it was kept, in words.
+    fn judged(&self) -> String {
+        let judged =
+            |(text, is_kept): &(String, bool)| format!("{text}: {}", if *is_kept { "kept" } else { "NOT KEPT" });
+        self.limit.as_ref().map(judged).unwrap_or_default()
+    }
+
+    fn shown_ratio(&self) -> String {
+        self.ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default()
+    }
+}
+
+/// Returns the lines of the hooks, compared with the empty program.
+pub(crate) fn hook_lines(empty: &Sample, samples: &[Sample]) -> Vec<Line> {
+    let line = |(sample, row): (&Sample, &Row)| {
+        let line = match row.limit {
+            Limit::None => Line::time(sample),
+            Limit::Empty(most) => {
+                Line::time(sample).within(format!("≤ {most:.2} × empty"), sample.times(empty) <= most)
+            }
+            Limit::Other(name, most) => match samples.iter().find(|other| other.name == name) {
+                Some(other) => Line::multiple(sample, most, other),
+                None => Line::time(sample),
+            },
+        };
+        Line { ratio: Some(sample.times(empty)), ..line }
+    };
+    samples.iter().zip(ROWS).map(line).collect()
+}
+
+/// Returns the lines for a terminal.
+pub(crate) fn plain_table(lines: &[Line]) -> String {
+    let width = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or_default();
+    let ratio_width = if lines.iter().any(|line| line.ratio.is_some()) { 8 } else { 0 };
+    let head = if ratio_width > 0 { "ratio" } else { "" };
+    let mut text = format!("{:<width$} {:>11} {:>11}{head:>ratio_width$}  limit\n", "", "median", "p95");
+    for line in lines {
+        let ((median, p95), ratio) = (&line.figures, line.shown_ratio());
+        let row = format!("{:<width$} {median:>11} {p95:>11}{ratio:>ratio_width$}  {}", line.name, line.judged());
+        let _ = writeln!(text, "{}", row.trim_end());
+    }
+    text
+}
+
+/// Returns the lines as a table of Markdown.
+pub(crate) fn markdown(lines: &[Line]) -> String {
+    let has_ratio = lines.iter().any(|line| line.ratio.is_some());
+    let (head, rule) = if has_ratio { (" ratio |", " ---: |") } else { ("", "") };
+    let mut table = format!("| | median | p95 |{head} limit |\n| --- | ---: | ---: |{rule} --- |\n");
+    for line in lines {
+        let (median, p95) = &line.figures;
+        let ratio = if has_ratio { format!(" **{}** |", line.shown_ratio()) } else { String::new() };
+        let _ = writeln!(table, "| {} | {median} | {p95} |{ratio} {} |", line.name.trim(), line.judged());
+    }
+    table
 }
 
 /// Prints JSON for programs.
 pub(crate) fn print_json(empty: &Sample, samples: &[Sample]) -> Result<()> {
-    let entry = |sample: &Sample, limit: Limit| {
-        let mut entry = json!({
+    let entry = |sample: &Sample| {
+        json!({
             "name": sample.name,
             "runs": sample.runs,
             "median_ms": ms(sample.median),
             "p95_ms": ms(sample.p95),
             "ratio": sample.times(empty),
-        });
-        if let Some(judgement) = judge(limit, sample, empty, samples) {
-            entry["limit"] = json!(judgement.text);
-            entry["kept"] = json!(judgement.kept);
+        })
+    };
+    let row = |(sample, line): (&Sample, Line)| {
+        let mut entry = entry(sample);
+        if let Some((text, is_kept)) = line.limit {
+            entry["limit"] = json!(text);
+            entry["kept"] = json!(is_kept);
         }
         entry
     };
-    let rows: Vec<Value> = samples.iter().zip(ROWS).map(|(sample, row)| entry(sample, row.limit)).collect();
-    write!(io::stdout(), "{}", pretty(&json!({ "empty": entry(empty, Limit::None), "rows": rows }))?)?;
+    let rows: Vec<Value> = samples.iter().zip(hook_lines(empty, samples)).map(row).collect();
+    write!(io::stdout(), "{}", pretty(&json!({ "empty": entry(empty), "rows": rows }))?)?;
     Ok(())
 }
 
@@ -118,11 +168,8 @@ pub(crate) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// Writes the script and its database to `data`; returns the script.
+/// Writes the reference hook in bash and its database to `data`; returns the script.
 pub(crate) fn install(data: &Path, session: &str) -> Result<PathBuf> {
-    let script = data.join("reference-hook.sh");
-    fs::write(&script, include_str!("reference-hook.sh")).context("cannot write the reference hook")?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).context("cannot make the reference hook run")?;
     let schema = format!(
         "PRAGMA journal_mode = wal;
          CREATE TABLE agents (session_id TEXT PRIMARY KEY, status TEXT, updated_at INTEGER);
@@ -130,15 +177,18 @@ pub(crate) fn install(data: &Path, session: &str) -> Result<PathBuf> {
     );
     let made = sqlite3(data, &schema).output().context("cannot start sqlite3")?;
     ensure!(made.status.success(), "sqlite3 could not create the reference database");
-    Ok(script)
+    write_script(&data.join("reference-hook.sh"), include_str!("reference-hook.sh"))
 }
 
-/// Writes the script in node to `data`; returns it.
+/// Writes the reference hook in node to `data`; returns it.
 pub(crate) fn install_node(data: &Path) -> Result<PathBuf> {
-    let script = data.join("reference-hook.mjs");
-    fs::write(&script, include_str!("reference-hook.mjs")).context("cannot write the reference hook")?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).context("cannot make the reference hook run")?;
-    Ok(script)
+    write_script(&data.join("reference-hook.mjs"), include_str!("reference-hook.mjs"))
+}
+
+fn write_script(path: &Path, text: &str) -> Result<PathBuf> {
+    put(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).context("cannot make the reference hook run")?;
+    Ok(path.to_owned())
 }
 
 /// Returns the command that sets the session's status back to working.
@@ -243,30 +293,18 @@ pub(crate) fn write(docs: &Path, empty: &Sample, samples: &[Sample]) -> Result<(
     let mut page = INTRODUCTION.to_owned();
     let _ = write!(
         page,
-        "\n## What each hook costs\n\n{} runs of each; the empty program took {:.2} ms.\n\n\
-         | | median | p95 | ratio | limit |\n| --- | ---: | ---: | ---: | --- |\n",
+        "\n## What each hook costs\n\n{} runs of each; the empty program took {:.2} ms.\n\n{}",
         empty.runs,
-        ms(empty.median)
+        ms(empty.median),
+        markdown(&hook_lines(empty, rows))
     );
-    for (sample, row) in rows.iter().zip(ROWS) {
-        let limit = judged(row.limit, sample, empty, rows).unwrap_or_default();
-        let _ = writeln!(
-            page,
-            "| {} | {:.2} ms | {:.2} ms | **{:.2}** | {limit} |",
-            sample.name.trim(),
-            ms(sample.median),
-            ms(sample.p95),
-            sample.times(empty)
-        );
-    }
     page.push_str("\n## How the cost grows\n");
     for series in SERIES {
-        let (own, others) = rest.split_at(series.points.len());
+        let (own, others) = rest.split_at(series.amounts.len());
         rest = others;
-        let points: Vec<(f64, f64)> =
-            series.points.iter().zip(own).map(|((at, _), sample)| (*at, sample.times(empty))).collect();
+        let points = series.amounts.iter().zip(own).map(|(amount, sample)| (*amount as f64, sample.times(empty)));
         let file = format!("{}.svg", series.file);
-        put(&folder.join(&file), &draw(series.title, series.along, &points))?;
+        put(&folder.join(&file), &draw(series.title, series.along, &points.collect::<Vec<_>>()))?;
         let _ = write!(page, "\n![{}](benchmarks/{file})\n", series.title);
     }
     let path = docs.join("benchmarks.md");
@@ -283,31 +321,4 @@ fn put(path: &Path, text: &str) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::{Sample, draw, ticks};
-
-    #[test]
-    fn median_and_p95_are_measured_values() {
-        let sample = Sample::new("x", (1..=100).rev().map(Duration::from_millis).collect());
-        assert_eq!((sample.median, sample.p95), (Duration::from_millis(50), Duration::from_millis(95)));
-        let one = Sample::new("x", vec![Duration::from_millis(7)]);
-        assert_eq!((one.median, one.p95), (Duration::from_millis(7), Duration::from_millis(7)));
-    }
-
-    #[test]
-    fn every_point_is_on_the_picture() {
-        let svg = draw("Cost", "lines", &[(1.0, 1.2), (1000.0, 7.5)]);
-        assert_eq!(svg.matches("<circle").count(), 2);
-        assert!(svg.contains(">7.5<") && svg.contains(">1k<") && svg.ends_with("</svg>\n"), "{svg}");
-        assert!(!svg.contains("NaN") && !svg.contains("inf"));
-        assert!(!draw("One", "x", &[(5.0, 0.5)]).contains("NaN"));
-    }
-
-    #[test]
-    fn ticks_are_round_and_few() {
-        assert_eq!(ticks(3.0), [0.0, 1.0, 2.0, 3.0]);
-        assert_eq!(ticks(8.0), [0.0, 2.0, 4.0, 6.0, 8.0]);
-    }
-}
+mod tests;

@@ -3,22 +3,18 @@
 use longhaul_core::event::EventName;
 
 /// One measurement.
+#[derive(Clone, Copy)]
 pub(crate) struct Row {
-    /// Its name in the table.
     pub(crate) name: &'static str,
     /// The event whose executable is started.
     pub(crate) event: EventName,
     /// Characters in the tool's response, the prompt or the model's last message. A prompt of 0 is the marker of a bookmark.
     pub(crate) chars: usize,
-    /// Content of the activity log before each run.
     pub(crate) log: Log,
     /// Content of the config file; no file if empty.
     pub(crate) config: &'static str,
-    /// Content of the pane.
     pub(crate) pane: Pane,
-    /// The program that is measured.
     pub(crate) program: Program,
-    /// Its limit.
     pub(crate) limit: Limit,
 }
 
@@ -78,7 +74,6 @@ pub(crate) enum Pane {
 /// The limit of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Limit {
-    /// No limit.
     None,
     /// This multiple of the empty program.
     Empty(f64),
@@ -106,232 +101,116 @@ const PROMPT: &str = "UserPromptSubmit";
 const STOP: &str = "Stop, below threshold";
 const BLOCKS: &str = "PermissionRequest: blocked, shown in tmux";
 
-const ROW: Row = Row {
-    name: STEADY,
-    event: EventName::PostToolUse,
-    chars: 8 * 1024,
-    log: Log::Short,
-    config: "",
-    pane: Pane::Any,
-    program: Program::Ours,
-    limit: Limit::None,
-};
+const fn row(name: &'static str, event: EventName, chars: usize) -> Row {
+    let (log, config, pane) = (Log::Short, "", Pane::Any);
+    Row { name, event, chars, log, config, pane, program: Program::Ours, limit: Limit::None }
+}
+
+/// A tool call with a response of 8 KB.
+const fn call(name: &'static str) -> Row {
+    row(name, EventName::PostToolUse, 8 * 1024)
+}
+
+const fn prompt(name: &'static str) -> Row {
+    row(name, EventName::UserPromptSubmit, 200)
+}
+
+const fn stop(name: &'static str) -> Row {
+    row(name, EventName::Stop, 2000)
+}
+
+const fn stop_after_growth(name: &'static str, bytes: u64, limit: Limit) -> Row {
+    Row { program: Program::OursAfterGrowth(bytes), limit, ..row(name, EventName::Stop, 200) }
+}
+
+const fn start(name: &'static str, program: Program, limit: Limit) -> Row {
+    Row { program, limit, ..row(name, EventName::SessionStart, 0) }
+}
+
+const fn blocked(name: &'static str, program: Program, limit: Limit) -> Row {
+    Row { program, limit, ..row(name, EventName::PermissionRequest, 0) }
+}
 
 /// Every row, in the order of the table.
 pub(crate) const ROWS: &[Row] = &[
-    Row { limit: Limit::Empty(1.15), ..ROW },
-    Row { name: "PostToolUse, 1 MB response", chars: 1024 * 1024, config: NEVER_DUE, limit: Limit::Empty(5.0), ..ROW },
-    Row { name: "PostToolUse, 100,000-line log", log: Log::Long(100_000), limit: Limit::Other(STEADY, 1.1), ..ROW },
+    Row { limit: Limit::Empty(1.15), ..call(STEADY) },
+    Row { chars: 1 << 20, config: NEVER_DUE, limit: Limit::Empty(5.0), ..call("PostToolUse, 1 MB response") },
+    Row { log: Log::Long(100_000), limit: Limit::Other(STEADY, 1.1), ..call("PostToolUse, 100,000-line log") },
     Row {
-        name: "PostToolUse with limits, a turn more",
         config: LIMITED,
         program: Program::OursAfterGrowth(100 << 10),
         limit: Limit::Empty(1.6),
-        ..ROW
+        ..call("PostToolUse with limits, a turn more")
     },
-    Row { name: "  the same in node", program: Program::Node, ..ROW },
-    Row { name: "PostToolUse that types a bookmark", log: Log::Due, config: NO_COOLDOWN, pane: Pane::Busy, ..ROW },
-    Row { name: WITHOUT_SNAPSHOTS, event: EventName::UserPromptSubmit, chars: 200, config: NO_SNAPSHOTS, ..ROW },
+    Row { program: Program::Node, ..call("  the same in node") },
+    Row { log: Log::Due, config: NO_COOLDOWN, pane: Pane::Busy, ..call("PostToolUse that types a bookmark") },
+    Row { config: NO_SNAPSHOTS, ..prompt(WITHOUT_SNAPSHOTS) },
     // It starts one more process, and waits for nothing of it.
-    Row {
-        name: PROMPT,
-        event: EventName::UserPromptSubmit,
-        chars: 200,
-        limit: Limit::Other(WITHOUT_SNAPSHOTS, 1.5),
-        ..ROW
-    },
-    Row { name: BOOKMARK_ONLY, event: EventName::UserPromptSubmit, chars: 0, config: NO_SNAPSHOTS, ..ROW },
-    Row {
-        name: "UserPromptSubmit of a bookmark",
-        event: EventName::UserPromptSubmit,
-        chars: 0,
-        limit: Limit::Other(BOOKMARK_ONLY, 1.5),
-        ..ROW
-    },
-    Row { name: "SubagentStop, below threshold", event: EventName::SubagentStop, chars: 2000, ..ROW },
-    Row { name: STOP, event: EventName::Stop, chars: 2000, limit: Limit::Empty(3.2), ..ROW },
-    Row {
-        name: "UserPromptSubmit, sync on",
-        event: EventName::UserPromptSubmit,
-        chars: 200,
-        program: Program::OursWithSync,
-        limit: Limit::Other(PROMPT, 1.2),
-        ..ROW
-    },
-    Row {
-        name: "Stop, sync on",
-        event: EventName::Stop,
-        chars: 2000,
-        program: Program::OursWithSync,
-        limit: Limit::Other(STOP, 1.2),
-        ..ROW
-    },
+    Row { limit: Limit::Other(WITHOUT_SNAPSHOTS, 1.5), ..prompt(PROMPT) },
+    Row { chars: 0, config: NO_SNAPSHOTS, ..prompt(BOOKMARK_ONLY) },
+    Row { chars: 0, limit: Limit::Other(BOOKMARK_ONLY, 1.5), ..prompt("UserPromptSubmit of a bookmark") },
+    row("SubagentStop, below threshold", EventName::SubagentStop, 2000),
+    Row { limit: Limit::Empty(3.2), ..stop(STOP) },
+    Row { program: Program::OursWithSync, limit: Limit::Other(PROMPT, 1.2), ..prompt("UserPromptSubmit, sync on") },
+    Row { program: Program::OursWithSync, limit: Limit::Other(STOP, 1.2), ..stop("Stop, sync on") },
     // It starts one more process, and waits for nothing of it.
+    Row { program: Program::OursThatExchanges, limit: Limit::Other(STOP, 1.5), ..stop("Stop that starts an exchange") },
+    Row { log: Log::Due, config: NO_COOLDOWN, pane: Pane::Idle, ..stop("Stop that injects") },
+    Row { log: Log::None, ..start("SessionStart", Program::Ours, Limit::None) },
+    blocked(BLOCKS, Program::OursAfterPrompt, Limit::Empty(8.0)),
+    blocked("  the same in bash, with sqlite3", Program::Bash, Limit::None),
+    stop_after_growth(GROWN, 100 << 10, Limit::None),
     Row {
-        name: "Stop that starts an exchange",
-        event: EventName::Stop,
-        chars: 2000,
-        program: Program::OursThatExchanges,
-        limit: Limit::Other(STOP, 1.5),
-        ..ROW
-    },
-    Row {
-        name: "Stop that injects",
-        event: EventName::Stop,
-        chars: 2000,
-        log: Log::Due,
-        config: NO_COOLDOWN,
-        pane: Pane::Idle,
-        ..ROW
-    },
-    Row { name: "SessionStart", event: EventName::SessionStart, log: Log::None, ..ROW },
-    Row {
-        name: BLOCKS,
-        event: EventName::PermissionRequest,
-        program: Program::OursAfterPrompt,
-        limit: Limit::Empty(8.0),
-        ..ROW
-    },
-    Row {
-        name: "  the same in bash, with sqlite3",
-        event: EventName::PermissionRequest,
-        program: Program::Bash,
-        ..ROW
-    },
-    Row { name: GROWN, event: EventName::Stop, chars: 200, program: Program::OursAfterGrowth(100 << 10), ..ROW },
-    Row {
-        name: "Stop with a turn, shown in tmux",
-        event: EventName::Stop,
-        chars: 200,
         program: Program::OursAfterPromptAndGrowth(100 << 10),
-        limit: Limit::Empty(8.0),
-        ..ROW
+        ..stop_after_growth("Stop with a turn, shown in tmux", 0, Limit::Empty(8.0))
     },
-    Row {
-        name: "Stop, a turn more than 10 MB",
-        event: EventName::Stop,
-        chars: 200,
-        program: Program::OursAfterGrowth(10 << 20),
-        limit: Limit::Other(GROWN, 1.2),
-        ..ROW
-    },
-    Row {
-        name: "Stop, a turn more than 100 MB",
-        event: EventName::Stop,
-        chars: 200,
-        program: Program::OursAfterGrowth(100 << 20),
-        limit: Limit::Other(GROWN, 1.2),
-        ..ROW
-    },
-    Row {
-        name: "SessionStart that hands over, of 1,000",
-        event: EventName::SessionStart,
-        program: Program::OursWithBaton,
-        limit: Limit::Empty(10.0),
-        ..ROW
-    },
-    Row {
-        name: "SessionStart after a compaction of 100 KB",
-        event: EventName::SessionStart,
-        program: Program::OursAfterCompaction(100 << 10),
-        limit: Limit::Empty(6.0),
-        ..ROW
-    },
-    Row {
-        name: "SessionStart after a compaction of 10 MB",
-        event: EventName::SessionStart,
-        program: Program::OursAfterCompaction(10 << 20),
-        limit: Limit::Empty(6.0),
-        ..ROW
-    },
+    stop_after_growth("Stop, a turn more than 10 MB", 10 << 20, Limit::Other(GROWN, 1.2)),
+    stop_after_growth("Stop, a turn more than 100 MB", 100 << 20, Limit::Other(GROWN, 1.2)),
+    start("SessionStart that hands over, of 1,000", Program::OursWithBaton, Limit::Empty(10.0)),
+    start("SessionStart after a compaction of 100 KB", Program::OursAfterCompaction(100 << 10), Limit::Empty(6.0)),
+    start("SessionStart after a compaction of 10 MB", Program::OursAfterCompaction(10 << 20), Limit::Empty(6.0)),
 ];
 
 /// How the cost of a hook grows with an amount.
 pub(crate) struct Series {
     /// The plot's file name without its extension.
     pub(crate) file: &'static str,
-    /// Title of the plot.
     pub(crate) title: &'static str,
     /// Label of the x axis.
     pub(crate) along: &'static str,
-    /// An amount on the x axis, and the row measured there.
-    pub(crate) points: &'static [(f64, Row)],
+    /// The amounts on the x axis.
+    pub(crate) amounts: &'static [u64],
+    /// Returns the row that is measured at an amount.
+    pub(crate) row: fn(u64) -> Row,
 }
 
-const KB: usize = 1024;
-
-const fn response(chars: usize) -> Row {
-    Row { name: "PostToolUse by response", chars, config: NEVER_DUE, ..ROW }
-}
-
-const fn logged(lines: u64) -> Row {
-    Row { name: "PostToolUse by log", log: Log::Long(lines), ..ROW }
-}
-
-const fn grown(bytes: u64) -> Row {
-    Row {
-        name: "Stop by transcript",
-        event: EventName::Stop,
-        chars: 200,
-        program: Program::OursAfterGrowth(bytes),
-        ..ROW
-    }
-}
-
-const fn remembered(observations: usize) -> Row {
-    Row {
-        name: "SessionStart by memory",
-        event: EventName::SessionStart,
-        program: Program::OursWithMemory(observations),
-        ..ROW
-    }
-}
-
-/// Every series.
 pub(crate) const SERIES: &[Series] = &[
     Series {
         file: "response",
         title: "PostToolUse, by the size of the tool's response",
         along: "KB of response",
-        points: &[
-            (1.0, response(KB)),
-            (8.0, response(8 * KB)),
-            (64.0, response(64 * KB)),
-            (256.0, response(256 * KB)),
-            (1024.0, response(1024 * KB)),
-        ],
+        amounts: &[1, 8, 64, 256, 1024],
+        row: |kb| Row { chars: kb as usize * 1024, config: NEVER_DUE, ..call("PostToolUse by response") },
     },
     Series {
         file: "log",
         title: "PostToolUse, by the session's activity log",
         along: "lines of log",
-        points: &[
-            (100.0, logged(100)),
-            (1_000.0, logged(1_000)),
-            (10_000.0, logged(10_000)),
-            (100_000.0, logged(100_000)),
-        ],
+        amounts: &[100, 1_000, 10_000, 100_000],
+        row: |lines| Row { log: Log::Long(lines), ..call("PostToolUse by log") },
     },
     Series {
         file: "transcript",
         title: "Stop with one turn more, by the session's transcript",
         along: "KB of transcript",
-        points: &[
-            (100.0, grown(100 << 10)),
-            (1_024.0, grown(1 << 20)),
-            (10_240.0, grown(10 << 20)),
-            (102_400.0, grown(100 << 20)),
-        ],
+        amounts: &[100, 1_024, 10_240, 102_400],
+        row: |kb| stop_after_growth("Stop by transcript", kb << 10, Limit::None),
     },
     Series {
         file: "memory",
         title: "SessionStart with its page, by what the project's memory holds",
         along: "observations",
-        points: &[
-            (100.0, remembered(100)),
-            (1_000.0, remembered(1_000)),
-            (10_000.0, remembered(10_000)),
-            (50_000.0, remembered(50_000)),
-        ],
+        amounts: &[100, 1_000, 10_000, 50_000],
+        row: |count| start("SessionStart by memory", Program::OursWithMemory(count as usize), Limit::None),
     },
 ];

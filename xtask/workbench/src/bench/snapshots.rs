@@ -7,12 +7,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use serde_json::json;
-use xtask::codegen::pretty;
 use xtask::workspace::{Profile, Workspace};
 use xtask::{run, test};
 
-use super::report::{Sample, kept, ms};
+use super::report::{Line, Sample, ms, plain_table};
 use crate::dice::Dice;
 use crate::stage::{check_interrupts, watch_interrupts};
 
@@ -35,16 +33,7 @@ const RESTORE_MS: f64 = 500.0;
 const LIST_MS: f64 = 50.0;
 const STORE_BYTES: u64 = 100_000_000;
 
-/// The rows without a limit, for comparison.
-const FIRST: &str = "the first snapshot";
-const STATUS: &str = "  git status";
-const ADD: &str = "  git add --all, git write-tree";
-const WITH_INDEX: &str = "a snapshot, ten files changed, also git's index";
-
-/// Blame: a file of 5,000 lines after 1,000 snapshots, compared with git's own.
-const GIT_BLAME: &str = "  git blame of the file";
-const BLAME: &str = "longhaul blame, 5,000 lines, 1,000 snapshots";
-const BLAME_AGAIN: &str = "  again, with its line map";
+/// How much longer than git's own blame of a file of 5,000 lines that after 1,000 snapshots may take.
 const BLAME_TIMES: f64 = 3.0;
 
 /// How many lines the file has, and how many turns there are for each commit.
@@ -52,62 +41,31 @@ const LINES: usize = 5_000;
 const TURNS_OF_COMMIT: usize = 5;
 
 /// Builds the executables as they are shipped, and measures them in a repository with `files` files.
-pub(crate) fn run(workspace: &Workspace, files: usize, json: bool) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, files: usize) -> Result<()> {
     ensure!(files >= 1_000, "--snapshots takes at least 1000");
     test::ensure(&["git"])?;
     watch_interrupts()?;
     let bin = workspace.build_to_ship(Profile::Release, None)?;
     let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
     let mut repository = Repository::new(&bin, folder.path(), files)?;
-    let mut rows = vec![Sample::new(FIRST, vec![repository.snapshot()?])];
-    rows.extend(repository.measure()?);
+    let mut lines = vec![Line::time(&Sample::new("the first snapshot", vec![repository.snapshot()?]))];
+    lines.extend(repository.measure()?);
     while repository.taken < SNAPSHOTS {
         check_interrupts()?;
         repository.change()?;
         repository.snapshot()?;
     }
     let bytes = size(&repository.data().join("snapshots"))?;
-    rows.push(repository.sample("the list of 1,000 snapshots", |this| this.longhaul(&["snapshots"]))?);
-    let blamed = blamed(&bin)?;
-    let git_blame = blamed[0].median;
-    rows.extend(blamed);
-    if json {
-        let row = |row: &Sample| json!({ "name": row.name, "runs": row.runs, "median_ms": ms(row.median), "p95_ms": ms(row.p95) });
-        let rows: Vec<_> = rows.iter().map(row).collect();
-        return Ok(write!(
-            io::stdout(),
-            "{}",
-            pretty(&json!({ "files": files, "rows": rows, "store_bytes": bytes }))?
-        )?);
-    }
-    let mut out = io::stdout();
-    for row in &rows {
-        let (median, p95) = (ms(row.median), ms(row.p95));
-        let limit = match row.name {
-            BLAME | BLAME_AGAIN => Some(ms(git_blame) * BLAME_TIMES),
-            name => limit(name),
-        };
-        let limit = limit.map(|limit| format!("≤ {limit:.0} ms: {}", kept(median <= limit)));
-        let line = format!("{:<48} {median:>8.1} ms {p95:>8.1} ms  {}", row.name, limit.unwrap_or_default());
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    let (bytes_mb, limit_mb) = (bytes as f64 / 1e6, STORE_BYTES as f64 / 1e6);
-    writeln!(
-        out,
-        "the store of {SNAPSHOTS} snapshots: {bytes_mb:.1} MB  ≤ {limit_mb} MB: {}",
-        kept(bytes <= STORE_BYTES)
-    )?;
-    Ok(())
+    let list = repository.sample("the list of 1,000 snapshots", |this| this.longhaul(&["snapshots"]))?;
+    lines.push(median_within(&list, LIST_MS));
+    lines.extend(blamed(&bin)?);
+    let store = Line::number("the store of 1,000 snapshots", format!("{:.1} MB", bytes as f64 / 1e6));
+    lines.push(store.within(format!("≤ {} MB", STORE_BYTES / 1_000_000), bytes <= STORE_BYTES));
+    Ok(write!(io::stdout(), "{}", plain_table(&lines))?)
 }
 
-/// Returns the limit of a row's median.
-fn limit(name: &str) -> Option<f64> {
-    match name {
-        FIRST | STATUS | ADD | WITH_INDEX | GIT_BLAME | BLAME | BLAME_AGAIN => None,
-        name if name.starts_with("the list") => Some(LIST_MS),
-        name if name.starts_with("a restore") => Some(RESTORE_MS),
-        _ => Some(SNAPSHOT_MS),
-    }
+fn median_within(sample: &Sample, most: f64) -> Line {
+    Line::time(sample).within(format!("≤ {most:.0} ms"), ms(sample.median) <= most)
 }
 
 /// A repository with many files, and a home for its snapshots.
@@ -140,18 +98,19 @@ impl<'a> Repository<'a> {
     }
 
     /// Measures snapshots, a restore, and what git itself takes. The measurements take turns.
-    fn measure(&mut self) -> Result<Vec<Sample>> {
+    fn measure(&mut self) -> Result<Vec<Line>> {
         let index = self.folder.join("index");
         fs::copy(self.project().join(".git/index"), &index)?;
-        let names = [
-            "a snapshot, ten files changed",
-            "a snapshot, nothing changed",
-            "a restore of ten files",
-            STATUS,
-            ADD,
-            WITH_INDEX,
+        // Those without a limit are for comparison.
+        let rows = [
+            ("a snapshot, ten files changed", Some(SNAPSHOT_MS)),
+            ("a snapshot, nothing changed", Some(SNAPSHOT_MS)),
+            ("a restore of ten files", Some(RESTORE_MS)),
+            ("  git status", None),
+            ("  git add --all, git write-tree", None),
+            ("a snapshot, ten files changed, also git's index", None),
         ];
-        let mut times = vec![Vec::new(); names.len()];
+        let mut times = vec![Vec::new(); rows.len()];
         for run in 0..=RUNS {
             check_interrupts()?;
             self.change()?;
@@ -178,7 +137,11 @@ impl<'a> Repository<'a> {
                 }
             }
         }
-        Ok(names.into_iter().zip(times).map(|(name, times)| Sample::new(name, times)).collect())
+        let line = |((name, limit), times): ((&'static str, Option<f64>), Vec<Duration>)| {
+            let sample = Sample::new(name, times);
+            limit.map_or_else(|| Line::time(&sample), |most| median_within(&sample, most))
+        };
+        Ok(rows.into_iter().zip(times).map(line).collect())
     }
 
     fn sample(&self, name: &'static str, measured: impl Fn(&Self) -> Result<String>) -> Result<Sample> {
@@ -248,7 +211,7 @@ impl<'a> Repository<'a> {
 }
 
 /// Measures blame of a file that changes in every turn and is committed after every fifth one.
-fn blamed(bin: &Path) -> Result<Vec<Sample>> {
+fn blamed(bin: &Path) -> Result<[Line; 3]> {
     let folder = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
     let mut this = Repository { bin, folder: folder.path(), files: 1, dice: Dice(2), taken: 0 };
     fs::create_dir_all(this.project())?;
@@ -274,7 +237,7 @@ fn blamed(bin: &Path) -> Result<Vec<Sample>> {
     }
     run::output(&mut this.git(&["gc", "-q"]))?;
     let ask = |this: &Repository<'_>| this.longhaul(&["blame", "big.txt", "--porcelain"]);
-    let git = this.sample(GIT_BLAME, |this| run::output(&mut this.git(&["blame", "big.txt"])))?;
+    let git = this.sample("  git blame of the file", |this| run::output(&mut this.git(&["blame", "big.txt"])))?;
     // Only the first question reads every version: each finds the data folder as it was before any.
     let before = this.folder.join("before");
     copy(&this.data(), &before)?;
@@ -285,9 +248,10 @@ fn blamed(bin: &Path) -> Result<Vec<Sample>> {
         copy(&before, &this.data())?;
         firsts.push(timed(|| ask(&this))?);
     }
-    let first = Sample::new(BLAME, firsts);
-    let again = this.sample(BLAME_AGAIN, ask)?;
-    Ok(vec![git, first, again])
+    let first = Sample::new("longhaul blame, 5,000 lines, 1,000 snapshots", firsts);
+    let again = this.sample("  again, with its line map", ask)?;
+    let most = ms(git.median) * BLAME_TIMES;
+    Ok([Line::time(&git), median_within(&first, most), median_within(&again, most)])
 }
 
 fn timed<T>(measured: impl FnOnce() -> Result<T>) -> Result<Duration> {

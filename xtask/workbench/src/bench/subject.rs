@@ -25,7 +25,6 @@ const RECEIPT: Duration = Duration::from_secs(20);
 pub(crate) struct Scene<'a> {
     /// The folder with the executables.
     pub(crate) bin: &'a Path,
-    /// The tmux server, which is private to the benchmark.
     pub(crate) tmux: &'a Tmux,
     /// The stand-in's executable.
     pub(crate) standin: &'a Path,
@@ -106,15 +105,18 @@ impl Subject {
         let mut standin = (row.pane != Pane::Any).then(|| Standin::start(scene.tmux, &role)).transpose()?;
         let client = standin.as_ref().map_or(u64::from(std::process::id()), |standin| standin.pid);
         let variables = variables(scene, &home, standin.as_ref(), client);
-        let mut common =
-            json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
-        let subject = |event: EventName, chars: usize| -> Result<Self> {
+        let common = json!({ "session_id": SESSION, "cwd": home, "transcript_path": home.join("transcript.jsonl") });
+        let subject = |event: EventName, chars: usize, source: Option<&str>| -> Result<Self> {
+            let mut common = common.clone();
+            if let Some(source) = source {
+                common["source"] = json!(source);
+            }
             let payload = super::of(event, chars, &common)?;
             let (executable, arguments) = hook(scene.bin, event)?;
             Ok(Self { executable, arguments, payload, variables: variables.clone(), setup: None, before: Vec::new() })
         };
         // SessionStart stores which terminal the session runs in.
-        subject(EventName::SessionStart, 0)?.measure()?;
+        subject(EventName::SessionStart, 0, None)?.measure()?;
         if row.pane == Pane::Busy
             && let Some(standin) = &mut standin
         {
@@ -128,7 +130,8 @@ impl Subject {
                 log.length()?
             }
         };
-        let mut made = subject(row.event, row.chars)?;
+        let is_after_compaction = matches!(row.program, Program::OursAfterCompaction(_));
+        let mut made = subject(row.event, row.chars, is_after_compaction.then_some("compact"))?;
         let session = PastSession { home: &home, data: &data, client: u32::try_from(client).unwrap_or_default() };
         if let Program::OursWithSync | Program::OursThatExchanges = row.program {
             share(scene.bin, &home, &variables)?;
@@ -136,20 +139,10 @@ impl Subject {
         let past = made.prepare_past(row.program, &session)?;
         made.before.extend(past);
         if let Program::OursAfterPrompt | Program::OursAfterPromptAndGrowth(_) = row.program {
-            made.before.push(Before::Event(Box::new(subject(EventName::UserPromptSubmit, 100)?)));
+            made.before.push(Before::Event(Box::new(subject(EventName::UserPromptSubmit, 100, None)?)));
         }
-        if let Program::OursAfterCompaction(_) = row.program {
-            common["source"] = json!("compact");
-            made.payload = super::of(row.event, row.chars, &common)?;
-            let (executable, arguments) = hook(scene.bin, EventName::PreCompact)?;
-            made.before.push(Before::Event(Box::new(Self {
-                executable,
-                arguments,
-                payload: super::of(EventName::PreCompact, 0, &common)?,
-                variables: variables.clone(),
-                setup: None,
-                before: Vec::new(),
-            })));
+        if is_after_compaction {
+            made.before.push(Before::Event(Box::new(subject(EventName::PreCompact, 0, Some("compact"))?)));
         }
         let keeps_log = matches!(row.program, Program::Ours | Program::OursWithSync | Program::OursThatExchanges);
         let kind = if keeps_log { row.log } else { Log::AsItIs };

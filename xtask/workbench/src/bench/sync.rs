@@ -8,8 +8,6 @@ use std::{fs, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 use longhaul_store::Store;
-use serde_json::json;
-use xtask::codegen::pretty;
 use xtask::workspace::{Profile, Workspace};
 use xtask::{run, test};
 
@@ -35,7 +33,7 @@ struct Measured {
 }
 
 /// Builds the executables as they are installed, and exchanges a memory with `count` observations.
-pub(crate) fn run(workspace: &Workspace, count: usize, json: bool) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, count: usize) -> Result<()> {
     ensure!(count >= 1_000, "--sync takes at least 1000");
     test::ensure(&["git", "postgres"])?;
     watch_interrupts()?;
@@ -69,12 +67,6 @@ pub(crate) fn run(workspace: &Workspace, count: usize, json: bool) -> Result<()>
         ("exchange without anything new, receiver", &idle),
     ];
     let mut out = io::stdout();
-    if json {
-        let row = |(name, row): &(&str, &Measured)| json!({ "name": name, "ms": ms(row.time), "peak_kb": row.peak_kb });
-        let rows: Vec<_> = rows.iter().map(row).collect();
-        let report = json!({ "records": records, "rows": rows, "engine_bytes": bytes });
-        return Ok(write!(out, "{}", pretty(&report)?)?);
-    }
     writeln!(
         out,
         "{records} records, {:.1} MB in PostgreSQL, {} bytes each",

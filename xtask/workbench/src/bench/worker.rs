@@ -11,12 +11,11 @@ use std::{fs, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
-use xtask::codegen::pretty;
 use xtask::run;
 use xtask::workspace::{Profile, Workspace};
 
 use super::large::{Library, Words};
-use super::report::{Sample, kept, ms};
+use super::report::{Line, Sample, plain_table};
 use crate::stage::{check_interrupts, until, watch_interrupts};
 
 const OBSERVATIONS: usize = 100_000;
@@ -41,7 +40,7 @@ const PATHS: [&str; 8] = [
 ];
 
 /// Builds the worker as it is shipped, and measures it with an empty and a full database, while it calls a model.
-pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     ensure!(cfg!(target_os = "linux"), "resident memory is read from /proc, which only Linux has");
     watch_interrupts()?;
     let bin = workspace.build_to_ship(Profile::Release, None)?;
@@ -69,34 +68,21 @@ pub(crate) fn run(workspace: &Workspace, json: bool) -> Result<()> {
     pages.iter_mut().try_for_each(Page::greeted)?;
     worker.ask_around(REQUESTS / 10)?;
     let with_pages = worker.resident()?;
-    let most = worker.most_resident()?;
-    let asked = model.requests();
+    let most = worker.status("VmHWM:")?;
+    let asked = model.requests.load(Ordering::Relaxed);
     ensure!(asked > 0, "the model was never called, so the figures mean nothing");
-    let rows = [
+    let resident = [
         ("resident at the start", begun),
         ("resident after 1,000 requests", early),
         ("resident after 11,000 requests", late),
         ("resident with 100 pages open", with_pages),
         ("peak resident memory", most),
     ];
-    if json {
-        let starts = [&empty, &full].map(
-            |row| json!({ "name": row.name, "runs": row.runs, "median_ms": ms(row.median), "p95_ms": ms(row.p95) }),
-        );
-        let resident = rows.map(|(name, kb)| json!({ "name": name, "kb": kb }));
-        write!(io::stdout(), "{}", pretty(&json!({ "starts": starts, "resident": resident, "asked": asked }))?)?;
-        return Ok(());
-    }
-    let mut out = io::stdout();
-    for row in [&empty, &full] {
-        let limit = kept(ms(row.p95) <= START_MS);
-        let (median, p95) = (ms(row.median), ms(row.p95));
-        writeln!(out, "{:<44} {median:>7.1} ms {p95:>7.1} ms  p95 ≤ {START_MS} ms: {limit}", row.name)?;
-    }
-    for (name, kb) in rows {
-        writeln!(out, "{name:<44} {kb:>7} kB  ≤ {RESIDENT_KB} kB: {}", kept(kb <= RESIDENT_KB))?;
-    }
-    writeln!(out, "the model was called {asked} times meanwhile")?;
+    let mut lines = [&empty, &full].map(|start| Line::p95(start, START_MS)).to_vec();
+    lines.extend(resident.map(|(name, kb)| {
+        Line::number(name, format!("{kb} kB")).within(format!("≤ {RESIDENT_KB} kB"), kb <= RESIDENT_KB)
+    }));
+    writeln!(io::stdout(), "{}the model was called {asked} times meanwhile", plain_table(&lines))?;
     Ok(())
 }
 
@@ -155,11 +141,6 @@ impl Worker {
     /// Returns the resident memory in kilobytes.
     fn resident(&self) -> Result<u64> {
         self.status("VmRSS:")
-    }
-
-    /// Returns the peak resident memory in kilobytes.
-    fn most_resident(&self) -> Result<u64> {
-        self.status("VmHWM:")
     }
 
     fn status(&self, name: &str) -> Result<u64> {
@@ -255,11 +236,6 @@ impl Model {
 
     fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
-    }
-
-    /// Returns the number of requests answered.
-    fn requests(&self) -> usize {
-        self.requests.load(Ordering::Relaxed)
     }
 }
 

@@ -44,8 +44,12 @@ pub(crate) const TYPING: &[&str] =
 /// Scenarios that judge how long something takes, and so run alone.
 pub(crate) const ALONE: &[&str] = &["marketplace", "reopen"];
 
-/// Scenarios that run by default.
+/// Scenarios that run by default: first those that take longest, so that the last ones to end have ended at about the same time.
 pub(crate) const ALL: &[Scenario] = &[
+    scenario("long", "two hours in two minutes: 40 turns, 300 tool calls, all jobs on", handoff::long),
+    scenario("gemini", "Gemini CLI: a session from its start to its end, continued by Claude Code", agents::gemini),
+    scenario("qwen", "the same with Qwen Code", agents::qwen),
+    scenario("opencode", "the same with opencode", agents::opencode),
     scenario("install", "longhaul install, the client's own check, and a first turn", install::install),
     scenario(
         "marketplace",
@@ -134,8 +138,4 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("storm", "of five subagents at once, two may start", limits::storm),
     scenario("circles", "the same call twelve times: Claude is told after five, the user after ten", limits::circles),
     scenario("subagents", "working until the last background subagent has returned", tracker::subagents),
-    scenario("gemini", "Gemini CLI: a session from its start to its end, continued by Claude Code", agents::gemini),
-    scenario("qwen", "the same with Qwen Code", agents::qwen),
-    scenario("opencode", "the same with opencode", agents::opencode),
-    scenario("long", "two hours in two minutes: 40 turns, 300 tool calls, all jobs on", handoff::long),
 ];

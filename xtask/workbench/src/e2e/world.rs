@@ -21,7 +21,7 @@ const ROWS: u16 = 45;
 /// Timeout for everything that is waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Timeout for the clients to end after a scenario.
+/// Timeout for killed processes to end after a scenario.
 const GOODBYE: Duration = Duration::from_secs(10);
 
 const KEY: &str = "sk-ant-dummy";
@@ -334,13 +334,30 @@ impl World {
     }
 }
 
+impl World {
+    /// Returns the ids of the processes that run in it: those of the panes, and, where there is /proc, all that have its home.
+    fn processes(&self) -> Vec<String> {
+        let home = format!("HOME={}", self.home.display());
+        let is_ours = |process: &fs::DirEntry| {
+            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == home.as_bytes())
+        };
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten().filter(is_ours);
+        let pids = entries.filter_map(|process| process.file_name().into_string().ok());
+        self.tmux.pids().into_iter().chain(pids).collect()
+    }
+}
+
 impl Drop for World {
-    /// Ends the clients and waits for them, because they write to the home, which is removed next.
+    /// Kills what runs in it, because it would write to the home, which is removed next. To let the clients end takes seconds.
     fn drop(&mut self) {
-        let pids = self.tmux.pids();
+        let killed = until("the processes to end", GOODBYE, || {
+            let processes = self.processes();
+            let _ = run::output(run::program("kill").arg("-KILL").args(&processes));
+            Ok(processes.is_empty().then_some(()))
+        });
+        drop(killed);
         self.tmux.end();
-        let runs = |pid: &String| run::output(run::program("kill").args(["-0", pid])).is_ok();
-        let _ = until("the clients' end", GOODBYE, || Ok((!pids.iter().any(runs)).then_some(())));
     }
 }
 

@@ -3,11 +3,9 @@
 //! The picture loads nothing, and only the shapes of letters depend on the font: every run states its position and
 //! width.
 
-use std::fmt::Write;
-
 use unicode_width::UnicodeWidthChar;
 
-use super::screen::{BACKGROUND, FOREGROUND, Rgb, Row, Run, Screen};
+use super::screen::{BACKGROUND, FOREGROUND, Rgb, Row, Run};
 
 /// A length in tenths of a pixel, so that sums are exact and are written the same everywhere.
 type Tenths = usize;
@@ -28,18 +26,19 @@ const FONTS: &str = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mon
 const EDGE: Rgb = Rgb(0x3a, 0x3f, 0x4a);
 const DOTS: [Rgb; 3] = [Rgb(0xff, 0x5f, 0x57), Rgb(0xfe, 0xbc, 0x2e), Rgb(0x28, 0xc8, 0x40)];
 
-/// Draws `screen`; `title` is its text for screen readers.
-pub(crate) fn draw(screen: &Screen, title: &str) -> String {
-    let width = screen.width().max(LEAST_COLUMNS) * CELL + 2 * MARGIN;
-    let height = BAR + screen.rows.len() * LINE + MARGIN;
+/// Draws a screen; `title` is its text for screen readers.
+pub(crate) fn draw(rows: &[Row], title: &str) -> String {
+    let longest = rows.iter().filter_map(|row| row.last()).map(|run| run.column + run.width).max().unwrap_or(0);
+    let width = longest.max(LEAST_COLUMNS) * CELL + 2 * MARGIN;
+    let height = BAR + rows.len() * LINE + MARGIN;
     let mut svg = window(width, height, title);
-    for (index, row) in screen.rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         papers(&mut svg, row, BAR + index * LINE);
         blocks(&mut svg, row, BAR + index * LINE);
     }
     let size = px(FONT_SIZE);
     line(&mut svg, &format!(r#"<g font-family="{FONTS}" font-size="{size}" fill="{FOREGROUND}">"#));
-    for (index, row) in screen.rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         words(&mut svg, row, BAR + index * LINE + BASE);
     }
     svg.push_str("</g>\n</svg>\n");
@@ -73,7 +72,7 @@ fn window(width: Tenths, height: Tenths, title: &str) -> String {
 
 /// Draws the backgrounds of a row whose top is at `top`.
 fn papers(svg: &mut String, row: &Row, top: Tenths) {
-    for run in &row.runs {
+    for run in row {
         if let Some(paper) = run.style.paper() {
             rectangle(svg, [left(run.column), top, run.width * CELL, LINE], paper);
         }
@@ -82,17 +81,17 @@ fn papers(svg: &mut String, row: &Row, top: Tenths) {
 
 /// Draws the block elements of a row whose top is at `top`, equal neighbours as one rectangle.
 fn blocks(svg: &mut String, row: &Row, top: Tenths) {
-    for run in &row.runs {
+    for run in row {
         let mut column = run.column;
         for same in run.text.chars().collect::<Vec<_>>().chunk_by(|a, b| a == b) {
             let width = same.len() * same[0].width().unwrap_or(0);
-            for part in parts(same[0]).unwrap_or_default() {
+            for [left_part, top_part, part_width, part_height] in parts(same[0]).iter().flatten() {
                 // Only a part of full width can be drawn as one rectangle with its neighbours.
-                let (count, each) = if part.width == 8 { (1, width) } else { (width, 1) };
+                let (count, each) = if *part_width == 8 { (1, width) } else { (width, 1) };
                 for at in 0..count {
-                    let x = left(column + at) + part.x * CELL / 8;
-                    let (y, bottom) = (top + part.y * LINE / 8, top + (part.y + part.height) * LINE / 8);
-                    rectangle(svg, [x, y, part.width * CELL * each / 8, bottom - y], run.style.ink());
+                    let x = left(column + at) + left_part * CELL / 8;
+                    let (y, bottom) = (top + top_part * LINE / 8, top + (top_part + part_height) * LINE / 8);
+                    rectangle(svg, [x, y, part_width * CELL * each / 8, bottom - y], run.style.ink());
                 }
             }
             column += width;
@@ -109,7 +108,7 @@ fn rectangle(svg: &mut String, place: [Tenths; 4], fill: Rgb) {
 
 /// Draws the text of a row whose baseline is at `base`.
 fn words(svg: &mut String, row: &Row, base: Tenths) {
-    let spans: String = row.runs.iter().filter_map(span).collect();
+    let spans: String = row.iter().filter_map(span).collect();
     if !spans.is_empty() {
         line(svg, &format!(r#"<text y="{}">{spans}</text>"#, px(base)));
     }
@@ -120,41 +119,23 @@ fn span(run: &Run) -> Option<String> {
     let style = run.style;
     // Block elements are drawn as shapes; blanks keep the positions of the rest.
     let text = run.text.replace(|ch| parts(ch).is_some(), " ");
-    let lined = style.underline || style.strike;
-    let (text, column, width) = if lined { (text.as_str(), run.column, run.width) } else { bare(&text, run) };
-    if text.is_empty() {
+    // Renderers treat surrounding blanks differently.
+    let rest = text.trim_start_matches(' ');
+    let column = run.column + text.len() - rest.len();
+    let bare = rest.trim_end_matches(' ');
+    let width = run.width - (text.len() - bare.len());
+    if bare.is_empty() {
         return None;
     }
     let mut attributes =
         format!(r#"x="{}" textLength="{}" lengthAdjust="spacingAndGlyphs""#, px(left(column)), px(width * CELL));
-    let mut attribute = |name: &str, value: &str| {
-        write!(attributes, r#" {name}="{value}""#).expect("writing to a string cannot fail");
-    };
     if style.ink() != FOREGROUND {
-        attribute("fill", &style.ink().to_string());
+        attributes += &format!(r#" fill="{}""#, style.ink());
     }
-    if style.bold {
-        attribute("font-weight", "bold");
-    }
-    if style.italic {
-        attribute("font-style", "italic");
-    }
-    match (style.underline, style.strike) {
-        (false, false) => {}
-        (true, false) => attribute("text-decoration", "underline"),
-        (false, true) => attribute("text-decoration", "line-through"),
-        (true, true) => attribute("text-decoration", "underline line-through"),
-    }
+    attributes += if style.bold { r#" font-weight="bold""# } else { "" };
+    attributes += if style.italic { r#" font-style="italic""# } else { "" };
     // No-break spaces, because some renderers collapse or drop ordinary ones.
-    Some(format!("<tspan {attributes}>{}</tspan>", escaped(text).replace(' ', "\u{a0}")))
-}
-
-/// Returns the `text` of a run without surrounding blanks, with its column and width: renderers treat such blanks
-/// differently.
-fn bare<'a>(text: &'a str, run: &Run) -> (&'a str, usize, usize) {
-    let rest = text.trim_start_matches(' ');
-    let bare = rest.trim_end_matches(' ');
-    (bare, run.column + text.len() - rest.len(), run.width - (text.len() - bare.len()))
+    Some(format!("<tspan {attributes}>{}</tspan>", escaped(bare).replace(' ', "\u{a0}")))
 }
 
 fn left(column: usize) -> Tenths {
@@ -177,33 +158,25 @@ fn line(svg: &mut String, text: &str) {
     svg.push('\n');
 }
 
-/// A part of a cell, in eighths of its width and height.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) x: usize,
-    pub(crate) y: usize,
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-}
+/// A part of a cell, in eighths of its width and height: left, top, width and height.
+type Part = [usize; 4];
 
-const UPPER_LEFT: Part = part(0, 0, 4, 4);
-const UPPER_RIGHT: Part = part(4, 0, 4, 4);
-const LOWER_LEFT: Part = part(0, 4, 4, 4);
-const LOWER_RIGHT: Part = part(4, 4, 4, 4);
-const UPPER: Part = part(0, 0, 8, 4);
-const LOWER: Part = part(0, 4, 8, 4);
+const UPPER_LEFT: Part = [0, 0, 4, 4];
+const UPPER_RIGHT: Part = [4, 0, 4, 4];
+const LOWER_LEFT: Part = [0, 4, 4, 4];
+const LOWER_RIGHT: Part = [4, 4, 4, 4];
+const UPPER: Part = [0, 0, 8, 4];
+const LOWER: Part = [0, 4, 8, 4];
 
 /// Returns the parts of a cell that `ch` fills, or `None` for text; the shades (`░▒▓`) count as text.
-pub(crate) fn parts(ch: char) -> Option<Vec<Part>> {
-    // These fill one eighth more with each code point: first from below, then from the left.
-    let eighths = |first: char| (ch as usize).abs_diff(first as usize) + 1;
-    let parts = match ch {
+fn parts(ch: char) -> Option<Vec<Part>> {
+    Some(match ch {
         '▀' => vec![UPPER],
-        '▁'..='█' => vec![part(0, 8 - eighths('▁'), 8, eighths('▁'))],
-        '▉'..='▏' => vec![part(0, 0, 8 - eighths('▉'), 8)],
-        '▐' => vec![part(4, 0, 4, 8)],
-        '▔' => vec![part(0, 0, 8, 1)],
-        '▕' => vec![part(7, 0, 1, 8)],
+        '▄' => vec![LOWER],
+        '█' => vec![[0, 0, 8, 8]],
+        '▌' => vec![[0, 0, 4, 8]],
+        '▐' => vec![[4, 0, 4, 8]],
+        '▔' => vec![[0, 0, 8, 1]],
         '▖' => vec![LOWER_LEFT],
         '▗' => vec![LOWER_RIGHT],
         '▘' => vec![UPPER_LEFT],
@@ -215,12 +188,7 @@ pub(crate) fn parts(ch: char) -> Option<Vec<Part>> {
         '▞' => vec![UPPER_RIGHT, LOWER_LEFT],
         '▟' => vec![UPPER_RIGHT, LOWER],
         _ => return None,
-    };
-    Some(parts)
-}
-
-const fn part(x: usize, y: usize, width: usize, height: usize) -> Part {
-    Part { x, y, width, height }
+    })
 }
 
 #[cfg(test)]

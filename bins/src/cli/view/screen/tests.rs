@@ -9,9 +9,10 @@ use ratatui::style::{Color, Modifier};
 use super::compose;
 use crate::cli::rate_limits::RateLimit;
 use crate::cli::view::app::{App, News};
-use crate::cli::view::collector::{HostSessions, LocalSessions, Preview};
-use crate::cli::view::rows::{PaneAddress, RowId, SessionRow};
+use crate::cli::view::collector::{HostSessions, LocalSessions};
+use crate::cli::view::rows::{RowId, SessionRow};
 use crate::cli::view::state::Key;
+use longhaul_tracker::Pane;
 
 const NOW: Millis = Millis(1_794_707_999_000);
 
@@ -23,7 +24,7 @@ fn row(number: u32, status: Status, project: &str, age: u64) -> SessionRow {
     let mut row = SessionRow::new(id(&format!("{number:08}-aaaa")), status, project, NOW.0 / 1000 - age);
     row.number = Some(number);
     row.branch = Some("main".to_owned());
-    row.pane = Some(PaneAddress { socket: "/tmp/t".to_owned(), id: format!("%{number}") });
+    row.pane = Some(Pane { socket: "/tmp/t".to_owned(), id: format!("%{number}") });
     row.place = Some(format!("work:{number}.0"));
     row
 }
@@ -56,7 +57,7 @@ fn app(no_color: bool) -> App {
     let icons = ["*", "!", ".", "+"].map(str::to_owned).to_vec();
     app.hear(News::Local(LocalSessions { rows: rows(), icons, ..LocalSessions::default() }));
     let screen = (1..60).map(|line| format!("line {line} of the screen \u{1b}[31m")).collect();
-    app.hear(News::Preview(Preview { id: id("00000003-aaaa"), rows: screen }));
+    app.hear(News::Preview(id("00000003-aaaa"), screen));
     app
 }
 

@@ -6,7 +6,7 @@ use longhaul_memory::{Kind, PromptQuestion, Query};
 use super::forgetting::SECRET;
 use super::{Shelf, call, open};
 use crate::recall::key::Key;
-use crate::{PromptSearch, RecordId, SearchQuery, StoreError, What};
+use crate::{NearRecords, PromptSearch, RecordId, SearchQuery, StoreError, What};
 
 /// Number of prompts, each with a reply.
 const PROMPTS: i64 = 9;
@@ -54,7 +54,7 @@ fn check_found(shelf: &Shelf, n: i64, is_there: bool) {
     assert_eq!(found(shelf, &format!("+harbour{n}")), expected);
     let question = PromptQuestion::of(&format!("what did we decide about harbour{n}?")).unwrap();
     let search = PromptSearch { question: &question, project_key: "/p", session: "other" };
-    let passages = shelf.store.passages_for_prompt(&search, Vec::new).unwrap();
+    let passages = shelf.store.passages_for_prompt(&search, NearRecords::default).unwrap();
     let ids: Vec<i64> = passages.iter().map(|passage| passage.record.id).filter(|id| *id == n).collect();
     assert_eq!(ids, expected);
 }

@@ -92,6 +92,27 @@ fn an_amendment_comes_before_what_it_amends() {
     assert!(found.iter().any(|hit| hit.is_older && hit.title.starts_with("Decided")), "{found:#?}");
 }
 
+#[test]
+fn of_two_decisions_about_the_same_the_older_one_is_marked() {
+    let marked = |newer: &str, at: u64, question: &str| {
+        let shelf = Shelf::new();
+        shelf.session("s2", "/p", 9_000);
+        let say = |session: &str, asked: &str, replied: &str, at: u64| {
+            shelf.store.remember_prompt(session, Some(session), asked, Millis(at)).unwrap();
+            shelf.store.keep_reply(session, "hook:1", Some(asked), replied, Millis(at + 1)).unwrap();
+        };
+        say("s1", "which broker for sensors?", "We decided on RabbitMQ.", 5_000);
+        say("s2", "the broker for sensors in Leipzig", newer, at);
+        let older = search(&shelf, question).into_iter().find(|hit| hit.title.starts_with("which"));
+        older.is_some_and(|older| older.is_older)
+    };
+    assert!(marked("Decided: Mosquitto.", 9_000, "broker of the sensors"));
+    assert!(marked("Mosquitto replaces RabbitMQ.", 9_000, "broker of the sensors"));
+    assert!(!marked("It runs.", 9_000, "broker of the sensors"), "nothing was decided anew");
+    assert!(!marked("Decided: Mosquitto.", 9_000, "broker in Leipzig"), "not the same question");
+    assert!(!marked("Decided: Mosquitto.", 5_000, "broker of the sensors"), "at the same time");
+}
+
 /// Returns text that is no question, each with a name.
 fn hostile() -> Vec<(&'static str, String)> {
     let words = |count: usize| (0..count).map(|n| format!("w{n:x}q")).collect::<Vec<_>>().join(" ");

@@ -6,7 +6,7 @@ use longhaul_core::Millis;
 use longhaul_memory::Query;
 
 use super::Shelf;
-use crate::{NearRecords, Order, RecordId, SearchQuery, What};
+use crate::{Compared, NearRecords, Order, RecordId, SearchQuery, What};
 
 fn shelf() -> Shelf {
     let shelf = Shelf::new();
@@ -25,7 +25,7 @@ fn found(shelf: &Shelf, words: &str, order: Order, are_enough: bool) -> (Vec<Str
         NearRecords {
             records: vec![(RecordId { what: What::Prompt, id: 2 }, 0.9)],
             are_enough,
-            ..NearRecords::default()
+            compared: Compared::Vectors,
         }
     };
     let hits = shelf.store.search_with_meaning(&search, near).unwrap();
@@ -70,7 +70,7 @@ fn a_change_comes_before_a_decision_only_if_its_meaning_is_near_too() {
         let near = || NearRecords {
             records: vec![(older, 0.6), (newer, similarity)],
             are_enough: true,
-            ..NearRecords::default()
+            compared: Compared::Vectors,
         };
         let hits = shelf.store.search_with_meaning(&search, near).unwrap();
         let titles: Vec<&str> = hits.iter().map(|hit| hit.title.as_str()).collect();

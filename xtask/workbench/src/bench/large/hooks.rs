@@ -14,9 +14,8 @@ use longhaul_store::Store;
 use serde_json::{Value, json};
 use xtask::run;
 
-use super::super::report::Sample;
+use super::super::report::{Line, Sample};
 use super::super::subject::runs;
-use super::Line;
 use super::library::{Dice, NOW, PER_PROMPT, Words};
 use crate::stage::{check_interrupts, until};
 
@@ -83,7 +82,6 @@ pub(super) struct Hooks<'a> {
 /// A turn that is played.
 struct Turn<'a> {
     words: &'a Words,
-    /// From 0.
     number: usize,
 }
 
@@ -229,13 +227,13 @@ pub(super) fn measure(large: &Hooks<'_>, empty: &Hooks<'_>, words: &Words, obser
     let in_empty = of("UserPromptSubmit of 12 words in an empty memory", &mut in_empty.iter().map(|took| took.prompt));
     let (few, least, most) = PROMPT;
     Ok(vec![
-        Line::multiple(start, PAGE, &nothing),
-        Line::multiple(prompt, if observations <= few { least } else { most }, &nothing),
-        Line::time(in_empty),
-        Line::multiple(stop, TURN, &baseline),
-        Line::time(baseline),
-        Line::time(nothing),
-        Line::time(Sample::new("the first upkeep of a day", vec![upkeep])),
+        Line::multiple(&start, PAGE, &nothing),
+        Line::multiple(&prompt, if observations <= few { least } else { most }, &nothing),
+        Line::time(&in_empty),
+        Line::multiple(&stop, TURN, &baseline),
+        Line::time(&baseline),
+        Line::time(&nothing),
+        Line::time(&Sample::new("the first upkeep of a day", vec![upkeep])),
     ])
 }
 

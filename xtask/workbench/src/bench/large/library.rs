@@ -267,7 +267,6 @@ impl Words {
         self.words.len()
     }
 
-    /// Returns the word at a rank, from 0.
     pub(crate) fn ranked(&self, rank: usize) -> &str {
         &self.words[rank % self.words.len()]
     }

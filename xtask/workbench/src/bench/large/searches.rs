@@ -1,5 +1,5 @@
 //! The cost of searches and recall in a large memory, by words and meaning, as commands and the MCP server do them, and the
-//! questions that are asked.
+//! questions that are search.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,8 +14,7 @@ use longhaul_runtime::memory::{ANSWER_TOKENS, Recall, Wanted};
 use longhaul_store::{NEAREST, Order, Store};
 use serde_json::json;
 
-use super::super::report::Sample;
-use super::Line;
+use super::super::report::{Line, Sample};
 use super::library::{Dice, Library, NOW, Words};
 use crate::stage::check_interrupts;
 
@@ -85,10 +84,10 @@ impl Opened {
         let mut lines = Vec::new();
         for (name, limit, ask) in SEARCHES {
             let sample = time(name, |n| {
-                let asked = ask(&picker, n);
-                self.search(&asked.wanted, asked.project.as_deref())
+                let search = ask(&picker, n);
+                self.search(&search.wanted, search.project.as_deref())
             })?;
-            lines.push(Line::p95(sample, limit));
+            lines.push(Line::p95(&sample, limit));
         }
         let project = |n: usize| library.projects[n % library.projects.len()].as_str();
         let recalls = [
@@ -96,7 +95,7 @@ impl Opened {
             time("recall, a question of 8 words in a project", |n| self.recall(&picker.prose(n, 8), Some(project(n))))?,
             time("recall, a paragraph of 60 words", |n| self.recall(&picker.prose(n, 60), None))?,
         ];
-        lines.extend(recalls.map(|sample| Line::p95(sample, RECALL_MS)));
+        lines.extend(recalls.iter().map(|sample| Line::p95(sample, RECALL_MS)));
         let meaning = self.meaning()?;
         let nearest = time("comparing a question with every vector", |n| {
             Ok(meaning.nearest(&self.store, None, &picker.prose(n, 8), NEAREST)?.len())
@@ -105,7 +104,7 @@ impl Opened {
             let key = picker.project(n);
             Ok(self.store.page_sessions(&key, 24)?.len() + self.store.page_records(&key, 300, 12)?.len())
         })?;
-        lines.extend([nearest, page].map(Line::time));
+        lines.extend([nearest, page].iter().map(Line::time));
         Ok(lines)
     }
 }
@@ -139,14 +138,13 @@ const FEW_WORDS_MS: f64 = 30.0;
 /// Limit for a search for a paragraph.
 const PARAGRAPH_MS: f64 = 60.0;
 
-/// One search.
-pub(super) struct Asked {
+pub(super) struct Search {
     pub(super) wanted: Wanted,
     /// The key of the project; `None` for all.
     pub(super) project: Option<String>,
 }
 
-impl Asked {
+impl Search {
     fn new(wanted: Wanted) -> Self {
         Self { wanted: Wanted { limit: RESULTS, ..wanted }, project: None }
     }
@@ -199,33 +197,33 @@ impl Picker<'_> {
 }
 
 /// Builds the n-th query of a row.
-type Ask = fn(&Picker<'_>, usize) -> Asked;
+type Ask = fn(&Picker<'_>, usize) -> Search;
 
 /// Every search: its name, the limit of its p95 in milliseconds, and its queries.
 const SEARCHES: [(&str, f64, Ask); 21] = [
-    ("one word, common", SEARCH_MS, |pick, n| Asked::words(pick.common(n))),
-    ("one word, middling", SEARCH_MS, |pick, n| Asked::words(pick.middling(n))),
-    ("one word, rare", SEARCH_MS, |pick, n| Asked::words(pick.rare(n))),
+    ("one word, common", SEARCH_MS, |pick, n| Search::words(pick.common(n))),
+    ("one word, middling", SEARCH_MS, |pick, n| Search::words(pick.middling(n))),
+    ("one word, rare", SEARCH_MS, |pick, n| Search::words(pick.rare(n))),
     ("two words, both common", SEARCH_MS, |pick, n| {
-        Asked::words(&format!("{} {}", pick.common(n), pick.common(n + 7)))
+        Search::words(&format!("{} {}", pick.common(n), pick.common(n + 7)))
     }),
     ("two words, common and middling", SEARCH_MS, |pick, n| {
-        Asked::words(&format!("{} {}", pick.common(n), pick.middling(n)))
+        Search::words(&format!("{} {}", pick.common(n), pick.middling(n)))
     }),
     ("the first three letters of a word and *", SEARCH_MS, |pick, n| {
-        Asked::words(&format!("{}*", &pick.words.ranked(40 + n * 31)[..3]))
+        Search::words(&format!("{}*", &pick.words.ranked(40 + n * 31)[..3]))
     }),
-    ("the first five letters of a word", SEARCH_MS, |pick, n| Asked::words(&pick.words.ranked(40 + n * 31)[..5])),
-    ("a part of a word", SEARCH_MS, |pick, n| Asked::words(&pick.words.ranked(n * 41)[1..])),
+    ("the first five letters of a word", SEARCH_MS, |pick, n| Search::words(&pick.words.ranked(40 + n * 31)[..5])),
+    ("a part of a word", SEARCH_MS, |pick, n| Search::words(&pick.words.ranked(n * 41)[1..])),
     ("one Chinese character", SEARCH_MS, |pick, n| {
-        Asked::words(&pick.chinese(n, 1).chars().take(1).collect::<String>())
+        Search::words(&pick.chinese(n, 1).chars().take(1).collect::<String>())
     }),
-    ("a Chinese question of 12 characters", SEARCH_MS, |pick, n| Asked::words(&pick.chinese(n, 6))),
-    ("three words", FEW_WORDS_MS, |pick, n| Asked::words(&pick.prose(n, 3))),
-    ("three words in a project", FEW_WORDS_MS, |pick, n| Asked::words(&pick.prose(n, 3)).within(pick.project(n))),
-    ("a paragraph of 60 words", PARAGRAPH_MS, |pick, n| Asked::words(&pick.prose(n, 60))),
+    ("a Chinese question of 12 characters", SEARCH_MS, |pick, n| Search::words(&pick.chinese(n, 6))),
+    ("three words", FEW_WORDS_MS, |pick, n| Search::words(&pick.prose(n, 3))),
+    ("three words in a project", FEW_WORDS_MS, |pick, n| Search::words(&pick.prose(n, 3)).within(pick.project(n))),
+    ("a paragraph of 60 words", PARAGRAPH_MS, |pick, n| Search::words(&pick.prose(n, 60))),
     ("a paragraph of 60 words in a project", PARAGRAPH_MS, |pick, n| {
-        Asked::words(&pick.prose(n, 60)).within(pick.project(n))
+        Search::words(&pick.prose(n, 60)).within(pick.project(n))
     }),
     ("a file", SEARCH_MS, |pick, n| in_file(pick.file(n), Query::default())),
     ("a part of a path", SEARCH_MS, |pick, n| {
@@ -233,25 +231,25 @@ const SEARCHES: [(&str, f64, Ask); 21] = [
         in_file(&file[4..file.len() - 5], Query::default())
     }),
     ("a file and a common word", SEARCH_MS, |pick, n| in_file(pick.file(n), Query::parse(pick.common(n)))),
-    ("a common word in a project", SEARCH_MS, |pick, n| Asked::words(pick.common(n)).within(pick.project(n * 5))),
+    ("a common word in a project", SEARCH_MS, |pick, n| Search::words(pick.common(n)).within(pick.project(n * 5))),
     ("a common word in a fortnight", SEARCH_MS, |pick, n| {
-        let mut asked = Asked::words(pick.common(n));
-        asked.wanted.since = Some(days_ago(n as u64 * 10 + 14));
-        asked.wanted.before = Some(days_ago(n as u64 * 10));
-        asked
+        let mut search = Search::words(pick.common(n));
+        search.wanted.since = Some(days_ago(n as u64 * 10 + 14));
+        search.wanted.before = Some(days_ago(n as u64 * 10));
+        search
     }),
     ("a common word, the newest", SEARCH_MS, |pick, n| ordered(pick.common(n), Order::Newest)),
     ("a common word, the oldest", SEARCH_MS, |pick, n| ordered(pick.common(n), Order::Oldest)),
 ];
 
-fn in_file(file: &str, query: Query) -> Asked {
-    Asked::new(Wanted { query, file: Some(file.to_owned()), ..Wanted::default() })
+fn in_file(file: &str, query: Query) -> Search {
+    Search::new(Wanted { query, file: Some(file.to_owned()), ..Wanted::default() })
 }
 
-fn ordered(words: &str, order: Order) -> Asked {
-    let mut asked = Asked::words(words);
-    asked.wanted.order = order;
-    asked
+fn ordered(words: &str, order: Order) -> Search {
+    let mut search = Search::words(words);
+    search.wanted.order = order;
+    search
 }
 
 fn days_ago(days: u64) -> Date {

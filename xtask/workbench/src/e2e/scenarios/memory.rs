@@ -1,7 +1,6 @@
 //! The memory of one session, used in the next, with a prompt, by a model, and on another machine.
 
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use longhaul_fake_model::{Rule, Shown};
@@ -9,7 +8,6 @@ use serde_json::{Value, json};
 use xtask::run;
 
 use super::super::world::{Cast, Session, World};
-use crate::stage::until;
 
 /// Session B is shown at its start what session A did, and finds it over MCP; private text is stored nowhere.
 pub(crate) fn memory(cast: &Cast, home: &Path) -> Result<()> {
@@ -35,13 +33,13 @@ pub(crate) fn memory(cast: &Cast, home: &Path) -> Result<()> {
 pub(crate) fn model(cast: &Cast, home: &Path) -> Result<()> {
     let config = json!({ "worker": { "port": 0 }, "memory": { "model": { "via": "api" } } });
     let world = World::new(cast, home, &config, Vec::new())?;
-    let session = world.open(&[])?;
+    // A session must have been idle for two minutes; five seconds here.
+    let session = world.open_after(&["LONGHAUL_QUIET_MS=5000"], &[])?;
     session.say("RUN:echo beans-4711;;SAY:the beans are counted")?;
     session.exit()?;
-    // A session must have been idle for two minutes.
-    until("the turn in the model's words", Duration::from_secs(180), || {
+    world.wait("the turn in the model's words", || {
         let turns = world.longhaul_json(&["detail", "1"]).unwrap_or_default();
-        Ok((turns[0]["summary"] == "In the model's words: the beans are counted").then_some(()))
+        Ok(turns[0]["summary"] == "In the model's words: the beans are counted")
     })?;
     let found = world.longhaul(&["memory", "search", "beans-4711"])?;
     ensure!(found.contains("In the model's words"), "the records are not in the model's words: {found}");
