@@ -79,19 +79,14 @@ fn a_dialog_that_the_user_opened_blocks_a_running_turn_only() {
 }
 
 #[test]
-fn an_older_record_that_still_stands_seconds_later_is_believed() {
-    let later = Millis(8_000);
-    let waiting = record(ClientStatus::Waiting, 4_000);
-    assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &waiting, later), Some(Trigger::ClientWaiting));
-    let idle = record(ClientStatus::Idle, 4_000);
-    assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &idle, later), Some(Trigger::ClientIdle));
-}
-
-#[test]
-fn an_older_record_is_ignored_for_three_seconds_after_the_hook() {
-    let idle = record(ClientStatus::Idle, 4_000);
-    for (now, expected) in [(7_999, None), (8_000, Some(Trigger::ClientIdle))] {
-        assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &idle, Millis(now)), expected, "{now}");
+fn an_older_record_is_believed_if_it_stands_for_three_seconds_after_the_hook() {
+    for (status, trigger) in
+        [(ClientStatus::Idle, Trigger::ClientIdle), (ClientStatus::Waiting, Trigger::ClientWaiting)]
+    {
+        for (now, expected) in [(7_999, None), (8_000, Some(trigger))] {
+            let record = record(status, 4_000);
+            assert_eq!(reconcile(&agent("s", Working, 0), HOOK, &record, Millis(now)), expected, "{status:?} {now}");
+        }
     }
 }
 
@@ -183,15 +178,7 @@ fn a_window_that_was_started_for_the_session_is_it_unless_there_are_two() {
 // Sessions that run without a row.
 
 fn record_of(pid: u32, session: &str, status: ClientStatus) -> ClientRecord {
-    ClientRecord {
-        pid,
-        session: session.to_owned(),
-        cwd: Some("/work/r".to_owned()),
-        pane: None,
-        status,
-        waiting_for: None,
-        since: Millis(0),
-    }
+    ClientRecord { pid, session: session.to_owned(), cwd: Some("/work/r".to_owned()), ..record(status, 0) }
 }
 
 /// A client in %1 below a shell, codex in %2, a shell in %3.
