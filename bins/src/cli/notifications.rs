@@ -90,7 +90,7 @@ fn columns(row: &Notification, now: Millis) -> [String; 7] {
 fn result(row: &Notification, now: Millis) -> &'static str {
     match row.result {
         NotifyResult::Waiting | NotifyResult::Sending if now.since(row.event.at) > DONE_MS => "interrupted",
-        result => result.name(),
+        result => result.as_str(),
     }
 }
 

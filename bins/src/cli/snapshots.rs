@@ -88,7 +88,7 @@ fn row((snapshot, doing): &(Snapshot, Option<String>), notes: &Notes) -> [String
         number,
         local_time(Millis(snapshot.created_at)),
         short_session(&snapshot.session).to_owned(),
-        snapshot.kind.name().to_owned(),
+        snapshot.kind.as_str().to_owned(),
         changed(snapshot),
         printable(&folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()),
         doing.clone().unwrap_or_default(),
@@ -116,7 +116,7 @@ fn to_json((snapshot, doing): &(Snapshot, Option<String>)) -> serde_json::Value 
         "session": snapshot.session,
         "created_at": utc_time(Millis(snapshot.created_at)),
         "created_at_ms": snapshot.created_at,
-        "kind": snapshot.kind.name(),
+        "kind": snapshot.kind.as_str(),
         "prompt_id": snapshot.prompt_id,
         "doing": doing,
         "work_tree": snapshot.work_tree,
@@ -448,7 +448,7 @@ fn print(line: &str) -> Result<()> {
 /// Says which snapshot it is, and whether another commit is checked out now.
 fn describe(place: &Place, target: &Snapshot) -> Result<()> {
     let session = short_session(&target.session);
-    let (id, kind, at) = (target.id, target.kind.name(), local_time(Millis(target.created_at)));
+    let (id, kind, at) = (target.id, target.kind.as_str(), local_time(Millis(target.created_at)));
     print(&format!("Snapshot {id}: {kind}, {at}, session {session}"))?;
     let branch = git_branch(&place.tree.top);
     if branch != target.branch {

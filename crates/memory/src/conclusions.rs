@@ -28,7 +28,6 @@ const FINDINGS_OF_REPLY: usize = 2;
 /// Maximum number of sentences of one reply that are shown with its request.
 const SENTENCES_OF_REPLY: usize = 2;
 
-/// Maximum number of reports.
 const REPORTS: usize = 2;
 
 /// A sentence with fewer words or characters is a remark. Languages without spaces have few words.
@@ -39,21 +38,16 @@ const WIDE_FINDING_CHARS: usize = 8;
 /// The kind of a sentence, in the order in which conclusions are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Statement {
-    /// It states a decision.
     Decision,
-    /// It states a cause.
     Cause,
-    /// It states a fact.
     Finding,
     /// A remark that means little alone, such as a short answer.
     Remark,
-    /// It reports what the model has done.
     Report,
     /// A plan, a question or a polite phrase.
     Talk,
 }
 
-/// The conclusions of a session's replies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Conclusions {
     /// Decisions, the newest first, then causes and findings: first those of the first reply, which answers the
@@ -65,14 +59,10 @@ pub(crate) struct Conclusions {
     by_reply: Vec<ReplyConclusion>,
 }
 
-/// The conclusion of one reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReplyConclusion {
-    /// The index of the reply.
     place: usize,
-    /// The kind of its most important sentence.
     pub(crate) best: Statement,
-    /// Its most important sentences.
     pub(crate) sentences: Vec<String>,
 }
 
@@ -85,9 +75,7 @@ impl Conclusions {
 
 struct Found {
     statement: Statement,
-    /// Number of replies after its own.
     age: usize,
-    /// Whether its reply is the first.
     is_first: bool,
     text: String,
 }

@@ -528,7 +528,6 @@ impl Question {
     }
 }
 
-/// Returns the sentences of a text.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | ';' | ':' | '。' | '！' | '？');
     let mut rest = text;

@@ -81,7 +81,6 @@ impl Exchange {
 /// A request, with the conclusions of its turns so far.
 struct Open {
     asked: String,
-    /// The index of its first turn.
     place: usize,
     /// The kind of its best conclusion, if there is one.
     best: Option<Statement>,

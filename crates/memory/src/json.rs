@@ -76,7 +76,6 @@ pub(crate) struct Fields<'a>(pub(crate) &'a str);
 /// A string of the document.
 struct Token<'a> {
     inside: &'a str,
-    /// The text after its closing quote.
     after: &'a str,
     depth: usize,
     is_key: bool,
@@ -93,14 +92,12 @@ impl<'a> Fields<'a> {
         keys.iter().find_map(|key| self.text(key))
     }
 
-    /// Returns the number in a field.
     pub(crate) fn number(self, key: &str) -> Option<u64> {
         let value = self.value(key)?;
         let digits = value.bytes().take_while(u8::is_ascii_digit).count();
         value[..digits].parse().ok()
     }
 
-    /// Returns whether a field is `true`.
     pub(crate) fn flag(self, key: &str) -> bool {
         self.value(key).is_some_and(|value| value.starts_with("true"))
     }
@@ -110,7 +107,6 @@ impl<'a> Fields<'a> {
         Self(self.value(key).filter(|value| value.starts_with('{')).unwrap_or("{}"))
     }
 
-    /// Returns the strings of a list.
     pub(crate) fn list(self, key: &str) -> Vec<String> {
         let Some(list) = self.value(key).filter(|value| value.starts_with('[')) else { return Vec::new() };
         tokens(list).take_while(|token| token.depth > 0).map(|token| unescape(token.inside)).collect()

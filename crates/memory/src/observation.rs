@@ -4,57 +4,26 @@ use std::fmt;
 
 use crate::exchanges::Exchange;
 
-/// The kind of an observation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// A file was changed.
-    Change,
-    /// Something was read or found.
-    Discovery,
-    /// A command was run.
-    Command,
-    /// A test or a build failed.
-    Problem,
-    /// A command succeeds that had failed.
-    Fix,
-    /// Something was decided.
-    Decision,
-    /// A subagent did something.
-    Delegation,
-    /// The user or the model asked to remember it.
-    Note,
-}
-
-impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 8] = [
-        Self::Change,
-        Self::Discovery,
-        Self::Command,
-        Self::Problem,
-        Self::Fix,
-        Self::Decision,
-        Self::Delegation,
-        Self::Note,
-    ];
-
-    /// Returns the name under which it is stored and searched for.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Change => "change",
-            Self::Discovery => "discovery",
-            Self::Command => "command",
-            Self::Problem => "problem",
-            Self::Fix => "fix",
-            Self::Decision => "decision",
-            Self::Delegation => "delegation",
-            Self::Note => "note",
-        }
-    }
-
-    /// Parses a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+longhaul_core::named! {
+    /// The kind of an observation.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Kind {
+        /// A file was changed.
+        Change = "change",
+        /// Something was read or found.
+        Discovery = "discovery",
+        /// A command was run.
+        Command = "command",
+        /// A test or a build failed.
+        Problem = "problem",
+        /// A command succeeds that had failed.
+        Fix = "fix",
+        /// Something was decided.
+        Decision = "decision",
+        /// A subagent did something.
+        Delegation = "delegation",
+        /// The user or the model asked to remember it.
+        Note = "note",
     }
 }
 
@@ -64,33 +33,16 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What wrote a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MadeBy {
-    /// A rule.
-    Rule,
-    /// A model.
-    Model,
-    /// The user, or the model on the user's behalf.
-    Person,
-}
-
-impl MadeBy {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Rule, Self::Model, Self::Person];
-
-    /// Returns the name under which it is stored.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rule => "rule",
-            Self::Model => "model",
-            Self::Person => "person",
-        }
-    }
-
-    /// Parses a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|maker| maker.as_str() == name)
+longhaul_core::named! {
+    /// What wrote a text.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum MadeBy {
+        /// A rule.
+        Rule = "rule",
+        /// A model.
+        Model = "model",
+        /// The user, or the model on the user's behalf.
+        Person = "person",
     }
 }
 

@@ -385,7 +385,6 @@ fn used(seen: &Seen<'_>, server: Option<&str>, name: &str) -> Observation {
     observation
 }
 
-/// Describes a call that was refused.
 fn refused(seen: &Seen<'_>) -> Observation {
     let telling = ["command", "file_path", "notebook_path", "url", "query", "pattern", "description"];
     let what = seen.input.first_text(&telling).map(|what| if what.starts_with('/') { seen.path(&what) } else { what });
@@ -393,7 +392,6 @@ fn refused(seen: &Seen<'_>) -> Observation {
     seen.failure(format!("Not allowed: {}{}", seen.call.tool, what.unwrap_or_default()))
 }
 
-/// Maximum number of decisions in one text.
 const DECISIONS: usize = 5;
 
 /// The labels of decisions at the beginning of a line.
@@ -442,12 +440,10 @@ fn observation(what: &str) -> Observation {
     }
 }
 
-/// Returns whether a line is a labelled decision.
 pub(crate) fn is_decision(line: &str) -> bool {
     decision(line).is_some()
 }
 
-/// Returns the text of a decision.
 fn decision(line: &str) -> Option<&str> {
     let line = line.trim().trim_start_matches(['-', '#', '>', ' ']);
     // `**Decision**: x`, `**Decision:** x`, `**Decision** x` and `Decision: x` are equivalent.

@@ -33,19 +33,14 @@ pub const PAGE_NEW_SUMMARIES: usize = 3;
 /// A page is not shown if there is room for fewer characters than this.
 pub const PAGE_MIN_CHARS: usize = 600;
 
-/// Maximum length of a project's name, in characters.
 const NAME_CHARS: usize = 100;
 
-/// Maximum length of the name of a host, in characters.
 const HOST_CHARS: usize = 40;
 
-/// Maximum number of lines of what is left to do.
 const LEFT_LINES: usize = 5;
 
-/// Maximum number of lines of failed checks.
 const FAILING_LINES: usize = 5;
 
-/// Maximum number of lines of decisions and notes.
 const KEPT_LINES: usize = 12;
 
 /// The content of a page.
@@ -163,7 +158,6 @@ impl Page {
     }
 }
 
-/// Lines under a heading.
 struct Section {
     heading: &'static str,
     lines: Vec<String>,
@@ -311,10 +305,8 @@ const SEPARATOR: &str = " | ";
 /// The result of a session that has none.
 const NO_RESULT: &str = "(no result recorded)";
 
-/// The line of a session.
 struct SessionLine {
     text: String,
-    /// Whether it contains a result.
     has_result: bool,
 }
 
@@ -388,7 +380,6 @@ fn unsaid(done: &str, line: &str) -> String {
     parts.filter(is_new).collect::<String>().trim().replace("。.", "。")
 }
 
-/// Joins two texts as sentences.
 fn joined(first: &str, second: &str) -> String {
     match (first.is_empty(), second.is_empty()) {
         (true, _) => second.to_owned(),
@@ -434,7 +425,6 @@ fn is_taken_up(item: &str, later: &[HashSet<String>]) -> bool {
     words.len() > 1 && later.iter().any(|session| known(session) * 100 >= words.len() * TAKEN_UP)
 }
 
-/// Returns the words of a text in lower case.
 fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }

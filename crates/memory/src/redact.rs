@@ -24,7 +24,6 @@ use crate::key_block;
 
 pub use self::command_options::{redact_command, redact_input_commands};
 
-/// The replacement for a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 
 /// Returns `text` with every recognised secret replaced by `[redacted]`.

@@ -145,7 +145,6 @@ fn open_problems(observations: &[Observation]) -> Vec<String> {
     newest(open.into_iter().map(|problem| problem.title.clone()))
 }
 
-/// Returns the quoted command in a title.
 fn command(title: &str) -> Option<String> {
     let (start, end) = (title.find('`')?, title.rfind('`')?);
     (start < end).then(|| title[start..=end].to_owned())

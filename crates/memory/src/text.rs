@@ -53,7 +53,6 @@ pub(crate) fn one_line(text: &str, chars: usize) -> String {
     if is_cut && !line.ends_with('…') { longhaul_core::one_line(&format!("{line}…"), chars) } else { line }
 }
 
-/// Returns the first characters of a text.
 fn first_chars(text: &str, chars: usize) -> &str {
     match text.as_bytes().get(..chars) {
         Some(start) if start.is_ascii() => &text[..chars],

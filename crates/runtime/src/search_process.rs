@@ -20,7 +20,7 @@ use fs2::FileExt;
 use longhaul_core::config::MemoryPart;
 use longhaul_core::{Config, Env, SessionId};
 use longhaul_memory::PromptQuestion;
-use longhaul_store::{NearRecords, RecordId, Store, What};
+use longhaul_store::{NearRecords, PromptSearch, RecordId, Store, What};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
@@ -29,7 +29,7 @@ use sha2::{Digest, Sha256};
 
 use crate::files::{self, FileIdentity};
 use crate::memory::meaning::{Meaning, near_prompt};
-use crate::memory::prompt_recall::{Prompt, RecalledText, recall_for_prompt};
+use crate::memory::prompt_recall::{RecalledText, recall_for_prompt};
 use crate::shown_records::ShownRecords;
 use crate::{Error, Home, home, process, utc_offset_seconds};
 
@@ -131,30 +131,6 @@ struct Request {
     utc_offset_seconds: i32,
 }
 
-/// What is shown with the prompt.
-#[derive(Debug, Serialize, Deserialize)]
-struct Answer {
-    /// The text; empty if there is nothing to show.
-    text: String,
-    /// The names of the records that it is made of.
-    records: Vec<String>,
-}
-
-impl From<RecalledText> for Answer {
-    fn from(recalled: RecalledText) -> Self {
-        Self { text: recalled.text, records: recalled.records.iter().map(ToString::to_string).collect() }
-    }
-}
-
-impl Answer {
-    /// Returns the text; `None` if a record has no valid name.
-    fn into_recalled(self) -> Option<RecalledText> {
-        let records: Option<Vec<RecordId>> =
-            self.records.iter().map(|name| RecordId::parse(name, What::Prompt)).collect();
-        Some(RecalledText { text: self.text, records: records? })
-    }
-}
-
 /// Reads a message to its end.
 fn read(stream: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(USUAL_BYTES);
@@ -188,8 +164,9 @@ pub(crate) fn listens(env: &Env, home: &Home) -> bool {
 impl PendingSearch {
     /// Returns the answer; `None` if the process has failed or needs too much time.
     pub(crate) fn answer(self) -> Option<RecalledText> {
-        let answer: Answer = serde_json::from_slice(&read(&self.0).ok()?).ok()?;
-        answer.into_recalled()
+        let answer: RecalledText = serde_json::from_slice(&read(&self.0).ok()?).ok()?;
+        let is_name = |name: &String| RecordId::parse(name, What::Prompt).is_some();
+        answer.records.iter().all(is_name).then_some(answer)
     }
 }
 
@@ -309,7 +286,7 @@ fn answer(searcher: &mut Searcher<'_>, mut stream: UnixStream) -> Result<bool, N
     let Ok(bytes) = read(&stream) else { return Ok(false) };
     let Ok(request) = serde_json::from_slice::<Request>(&bytes) else { return Ok(false) };
     let Some(recalled) = searcher.search(&request).map_err(|_| NoAnswer)? else { return Ok(true) };
-    let answer = serde_json::to_vec(&Answer::from(recalled)).map_err(|_| NoAnswer)?;
+    let answer = serde_json::to_vec(&recalled).map_err(|_| NoAnswer)?;
     let _ = stream.write_all(&answer);
     Ok(true)
 }
@@ -366,32 +343,19 @@ impl Searcher<'_> {
         let Some(known) = store.session(session.as_str())? else { return Ok(None) };
         let Some(question) = PromptQuestion::of(&request.text) else { return Ok(None) };
         let (shown, project_key) = (ShownRecords::load(home, &session), known.project_key.as_str());
-        let prompt = Prompt {
-            question: &question,
-            project_key,
-            session: session.as_str(),
-            shown: &shown,
-            utc_offset_seconds: request.utc_offset_seconds,
-        };
+        let search = PromptSearch { question: &question, project_key, session: session.as_str() };
         thread::scope(|scope| {
             // The vectors are compared while the words are searched for.
             let comparing = meaning
                 .as_mut()
                 .map(|(meaning, store)| scope.spawn(move || near_prompt(meaning, store, project_key, &request.text)));
             let mut problem = None;
-            let near = || match comparing.map(|comparing| comparing.join()) {
-                Some(Ok(Ok(near))) => near,
-                Some(Ok(Err(error))) => {
-                    problem = Some(error);
-                    NearRecords::default()
-                }
-                Some(Err(_)) => {
-                    problem = Some(Error::Busy);
-                    NearRecords::default()
-                }
-                None => NearRecords::default(),
+            let near = || {
+                let compared = comparing
+                    .map_or(Ok(NearRecords::default()), |comparing| comparing.join().unwrap_or(Err(Error::Busy)));
+                compared.map_err(|error| problem = Some(error)).unwrap_or_default()
             };
-            let recalled = recall_for_prompt(store, prompt, near)?;
+            let recalled = recall_for_prompt(store, &search, &shown, request.utc_offset_seconds, near)?;
             problem.map_or(Ok(Some(recalled)), Err)
         })
     }

@@ -48,9 +48,9 @@ pub fn recalled_passages(home: &Home, session: &SessionId) -> u64 {
     ShownRecords::load(home, session).recalled.len() as u64
 }
 
-pub(crate) fn note_recalled(home: &Home, session: &SessionId, records: &[RecordId]) -> Result<(), Error> {
-    let ids: Vec<String> = records.iter().map(ToString::to_string).collect();
-    append(home, session, BY_PROMPT, &ids)
+/// Records that a prompt got records.
+pub(crate) fn note_recalled(home: &Home, session: &SessionId, records: &[String]) -> Result<(), Error> {
+    append(home, session, BY_PROMPT, records)
 }
 
 pub(crate) fn note_said(home: &Home, session: &SessionId, text: &str) -> Result<(), Error> {

@@ -46,7 +46,7 @@ pub fn run(env: &Env, args: &[String], folder: Option<PathBuf>) -> ExitCode {
         log.write("usage: longhaul run-snapshot SESSION KIND MILLISECONDS PROMPT-ID pinned|private|-");
         return ExitCode::from(2);
     };
-    let (Some(folder), Some(kind), Ok(created_at)) = (folder, SnapshotKind::of(kind), at.parse()) else {
+    let (Some(folder), Some(kind), Ok(created_at)) = (folder, SnapshotKind::from_name(kind), at.parse()) else {
         log.write("wrong arguments for longhaul run-snapshot");
         return ExitCode::from(2);
     };

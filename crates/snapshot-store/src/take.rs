@@ -55,11 +55,11 @@ pub struct Event {
 }
 
 fn write_kind<S: Serializer>(kind: &SnapshotKind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(kind.name())
+    serializer.serialize_str(kind.as_str())
 }
 
 fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SnapshotKind, D::Error> {
-    SnapshotKind::of(&String::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("no kind of snapshot"))
+    SnapshotKind::from_name(&String::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("no kind of snapshot"))
 }
 
 impl Event {
@@ -195,7 +195,7 @@ fn count(git: &PrivateGit, before: &str, after: &str) -> (ChangeCount, Vec<Strin
 fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, Error> {
     let metadata = Metadata {
         session: event.session.clone(),
-        kind: event.kind.name().to_owned(),
+        kind: event.kind.as_str().to_owned(),
         created_at: event.created_at,
         left_out: encoded(&scanned.left_out),
         has_no_modes: scanned.modes.len() >= MAX_MODES,

@@ -29,7 +29,6 @@ pub struct Sighting<'a> {
     pub target: Option<&'a str>,
     pub client: &'a str,
     pub pid: Option<u32>,
-    /// When the hook ran.
     pub at: Millis,
 }
 
@@ -362,7 +361,6 @@ fn pane(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Pane>> {
     Ok(socket.zip(id).map(|(socket, id)| Pane { socket, id }))
 }
 
-/// A question for permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked<'a> {
     /// The subagent that asks; `None` for the main conversation.
@@ -415,7 +413,6 @@ impl Store {
 }
 
 impl Store {
-    /// Records that a turn has ended in an error.
     pub fn note_failure(&self, session: &str) -> Result<(), StoreError> {
         self.update("UPDATE agents SET failed = 1 WHERE session_id = ?1", (session,))
     }
@@ -437,7 +434,6 @@ impl Store {
         self.update(sql, (session, count as i64))
     }
 
-    /// Counts a task that was completed.
     pub fn count_task(&self, session: &str) -> Result<(), StoreError> {
         self.update("UPDATE agents SET task_count = task_count + 1 WHERE session_id = ?1", (session,))
     }
@@ -465,25 +461,17 @@ impl Store {
         self.write("remove the session", |tx| remove(tx, "session_id = ?1 AND touched_ms = ?2", values).map(drop))
     }
 
-    /// Returns a session that is running.
     pub fn agent(&self, session: &str) -> Result<Option<Agent>, StoreError> {
         Ok(self.agents()?.into_iter().find(|agent| agent.session == session))
     }
 
     /// Returns every session that is running, the oldest first.
     pub fn agents(&self) -> Result<Vec<Agent>, StoreError> {
-        let failed = cannot("list the sessions");
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT session_id, status, reason, cwd, project_name, git_branch, prompt_summary, agent_type,
-                        tmux_socket, tmux_pane, tmux_target, agent_client, pid, subagent_count, task_count,
-                        started_at, updated_at, touched_ms, stopped, failed, wants, asked_by, prompt_ms
-                 FROM agents ORDER BY started_at, session_id",
-            )
-            .map_err(&failed)?;
-        let rows = statement.query_map((), read_agent).map_err(&failed)?;
-        let mut agents = rows.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let sql = "SELECT session_id, status, reason, cwd, project_name, git_branch, prompt_summary, agent_type,
+                          tmux_socket, tmux_pane, tmux_target, agent_client, pid, subagent_count, task_count,
+                          started_at, updated_at, touched_ms, stopped, failed, wants, asked_by, prompt_ms
+                   FROM agents ORDER BY started_at, session_id";
+        let mut agents = self.connection.all_with(sql, [], read_agent).map_err(cannot("list the sessions"))?;
         free_orphans(&mut agents);
         Ok(agents)
     }

@@ -17,7 +17,6 @@ const NEXT_IN_PROJECT: &str = "next in the project";
 /// The heir of a baton that is for the same client; the process id follows.
 const NEXT_OF_PROCESS: &str = "next of process ";
 
-/// A line of the handoff log, to be written.
 #[derive(Debug, Clone, Default)]
 pub struct NewInjection<'a> {
     /// The session that was to inherit; for [`WRITTEN`], which one the baton is for.
@@ -29,13 +28,11 @@ pub struct NewInjection<'a> {
     /// Why it was refused, or by what the handoff came.
     pub reason: Option<&'a str>,
     pub turns: usize,
-    /// How many characters that took.
     pub chars: usize,
     /// Tokens that the whole transcript would have taken beyond that.
     pub tokens_saved: u64,
 }
 
-/// A line of the handoff log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injection {
     /// The session that was to inherit.
@@ -49,7 +46,6 @@ pub struct Injection {
     pub at: Millis,
 }
 
-/// A stored baton.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredBaton {
     /// The session that it offers for a handoff.
@@ -58,7 +54,6 @@ pub struct StoredBaton {
     pub client_pid: u32,
     /// What wrote it, by its stored name.
     pub trigger: String,
-    /// When it was written last.
     pub at: Millis,
 }
 
@@ -101,7 +96,6 @@ impl Store {
         }
     }
 
-    /// Returns a project's batons.
     pub fn batons(&self, project_path: &str) -> Result<Vec<StoredBaton>, StoreError> {
         self.connection
             .all_with(
@@ -126,7 +120,6 @@ impl Store {
         self.connection.run(sql, [project_path]).map_err(cannot("drop the batons"))
     }
 
-    /// Removes the baton of a project and client.
     pub fn drop_baton(&self, project_path: &str, client_pid: u32) -> Result<(), StoreError> {
         drop_baton(&self.connection, project_path, client_pid).map_err(cannot("drop the baton"))
     }
@@ -162,7 +155,6 @@ impl Store {
         })
     }
 
-    /// Writes a line of the handoff log.
     pub fn log_injection(&self, new: &NewInjection<'_>, at: Millis) -> Result<(), StoreError> {
         log_injection(&self.connection, new, at).map_err(cannot("write the handoff log"))
     }

@@ -1,15 +1,15 @@
 //! Line maps: the origin of each line of a file, which stay when the snapshots that they were made from are dropped. Also what
 //! the origins are found by: edit calls, turns and commands.
 
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, named_params};
 
 use crate::sql::Sql;
-use crate::{Snapshot, Store, StoreError, cannot, snapshots};
+use crate::{Store, StoreError, cannot};
 
 /// The origins of a file's lines, up to one of its versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineMap {
-    /// The work tree, as in [`Snapshot::tree_key`].
+    /// The work tree, as in [`crate::Snapshot::tree_key`].
     pub tree_key: String,
     /// The path of the file in it, as text from which its bytes can be restored.
     pub path: String,
@@ -27,16 +27,12 @@ pub struct LineMap {
     pub made_at: u64,
 }
 
-/// How many line maps there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LineMapStats {
-    /// Their number, which is that of the files.
     pub files: u64,
-    /// Their size in bytes.
     pub bytes: u64,
 }
 
-/// A stored edit call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredEdit {
     /// The session's id, in the form that is safe as a file name.
@@ -70,7 +66,6 @@ pub struct StoredTurn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandCall {
     pub tool_use_id: String,
-    /// What it did, in one line.
     pub title: String,
     /// When it ended, in milliseconds since the epoch.
     pub at: u64,
@@ -87,7 +82,6 @@ pub struct CommandCall {
 pub struct TurnText {
     pub id: i64,
     pub prompt: String,
-    /// Every reply to it.
     pub reply: String,
     /// What was decided in it, a title each.
     pub decisions: Vec<String>,
@@ -98,7 +92,6 @@ const HARMLESS: &str = "('Read', 'Grep', 'Glob', 'LS', 'Edit', 'Write', 'MultiEd
     'WebFetch', 'WebSearch', 'AskUserQuestion', 'ExitPlanMode', 'ToolSearch', 'TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet')";
 
 impl Store {
-    /// Returns the line map of a file.
     pub fn line_map(&self, tree_key: &str, path: &str) -> Result<Option<LineMap>, StoreError> {
         let sql =
             "SELECT snapshot_at, blob, lines, origins, made_at, begins_at FROM blame WHERE tree_key = ?1 AND path = ?2";
@@ -143,7 +136,6 @@ impl Store {
         })
     }
 
-    /// Counts the line maps.
     pub fn line_map_stats(&self) -> Result<LineMapStats, StoreError> {
         let sql = "SELECT count(*), coalesce(sum(length(lines) + length(origins)), 0) FROM blame";
         let read = |row: &rusqlite::Row<'_>| {
@@ -155,11 +147,6 @@ impl Store {
         self.connection.one_with(sql, [], read).map_err(cannot("count the line maps"))
     }
 
-    /// Returns the snapshots of a work tree that were taken after `after`, the oldest first.
-    pub fn snapshots_of_tree(&self, tree_key: &str, after: u64) -> Result<Vec<Snapshot>, StoreError> {
-        snapshots::of_tree(&self.connection, tree_key, after).map_err(cannot("list the snapshots"))
-    }
-
     /// Returns the edit calls for files with a name, of sessions in a project or with snapshots of a work tree, the oldest first.
     /// Calls that failed are not among them.
     pub fn edit_calls(
@@ -168,7 +155,6 @@ impl Store {
         tree_key: &str,
         file_name: &str,
     ) -> Result<Vec<StoredEdit>, StoreError> {
-        let failed = cannot("read the edit calls");
         let sql = "SELECT s.session_id, o.tool_use_id, o.created_at, d.input_text, t.id
                    FROM sessions s
                    JOIN observations o ON o.session_id = s.id
@@ -178,12 +164,11 @@ impl Store {
                      AND o.tool_name IN ('Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'apply_patch')
                      AND instr(o.files_modified, :name) > 0 AND d.input_text IS NOT NULL AND d.is_error = 0
                    ORDER BY o.created_at, o.id";
-        let mut statement = self.connection.prepare(sql).map_err(&failed)?;
         // The list of files is JSON text.
         let name = serde_json::Value::from(file_name).to_string();
         let name = name.trim_matches('"');
         let values = named_params! { ":project": project_key, ":tree": tree_key, ":name": name };
-        let rows = statement.query_map(values, |row| {
+        let read = |row: &rusqlite::Row<'_>| {
             Ok(StoredEdit {
                 session: row.get(0)?,
                 tool_use_id: row.get(1)?,
@@ -191,8 +176,8 @@ impl Store {
                 input: row.get(3)?,
                 prompt: row.get(4)?,
             })
-        });
-        rows.map_err(&failed)?.collect::<Result<_, _>>().map_err(failed)
+        };
+        self.connection.all_with(sql, values, read).map_err(cannot("read the edit calls"))
     }
 
     /// Returns the turns of sessions in a project or with snapshots of a work tree, the oldest first.
@@ -245,39 +230,28 @@ impl Store {
 
     /// Returns what is known of the turn of a session with a prompt's id, or, without it, with that time.
     pub fn turn_text(&self, session: &str, prompt_id: Option<&str>, at: u64) -> Result<Option<TurnText>, StoreError> {
-        let failed = cannot("read the turn");
         // Claude Code writes the time of a prompt, and the hook that of the snapshot, a moment later or earlier.
         let sql = "SELECT t.id, t.prompt_number, coalesce(t.prompt, ''), s.id FROM turns t JOIN sessions s ON s.id = t.session_id
                    WHERE s.session_id = ?1 AND t.prompt_number IS NOT NULL
                      AND (t.prompt_id = ?2 OR (coalesce(?2, '') = '' AND abs(t.created_at - ?3) <= 5000))
                    ORDER BY abs(t.created_at - ?3) LIMIT 1";
-        let found: Option<(i64, i64, String, i64)> = self
-            .connection
-            .first_with(sql, (session, prompt_id, at as i64), |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-            })
-            .map_err(&failed)?;
-        let Some((id, number, prompt, row)) = found else { return Ok(None) };
-        let texts = |sql: &str, values: &[&dyn rusqlite::ToSql]| -> rusqlite::Result<Vec<String>> {
-            self.connection.all(sql, values)
-        };
-        // A reply may be in turns of its own: after a bookmark, or a subagent that returned.
-        let replies =
-            texts("SELECT reply FROM turns WHERE reply IS NOT NULL AND (id = ?1 OR passage = ?1) ORDER BY id", &[&id])
-                .map_err(&failed)?;
-        let decisions = texts(
-            "SELECT title FROM observations WHERE session_id = ?1 AND prompt_number = ?2 AND kind = 'decision' ORDER BY id",
-            &[&row, &number],
-        )
-        .map_err(failed)?;
-        Ok(Some(TurnText { id, prompt, reply: replies.join("\n\n"), decisions }))
+        self.try_to("read the turn", |connection| {
+            let found: Option<(i64, i64, String, i64)> = connection.first(sql, (session, prompt_id, at as i64))?;
+            let Some((id, number, prompt, row)) = found else { return Ok(None) };
+            // A reply may be in turns of its own: after a bookmark, or a subagent that returned.
+            let sql = "SELECT reply FROM turns WHERE reply IS NOT NULL AND (id = ?1 OR passage = ?1) ORDER BY id";
+            let replies: Vec<String> = connection.all(sql, [id])?;
+            let sql = "SELECT title FROM observations
+                       WHERE session_id = ?1 AND prompt_number = ?2 AND kind = 'decision' ORDER BY id";
+            let decisions = connection.all(sql, (row, number))?;
+            Ok(Some(TurnText { id, prompt, reply: replies.join("\n\n"), decisions }))
+        })
     }
 
     /// Returns the title of a call's record, and its number: `O7`.
     pub fn call_title(&self, tool_use_id: &str) -> Result<Option<(i64, String)>, StoreError> {
         let sql = "SELECT id, title FROM observations WHERE tool_use_id = ?1";
-        let found = self.connection.one(sql, [tool_use_id]);
-        found.optional().map_err(cannot("read the call"))
+        self.connection.first(sql, [tool_use_id]).map_err(cannot("read the call"))
     }
 
     /// Returns the session, the prompt id and the time of a prompt of the memory by its number.

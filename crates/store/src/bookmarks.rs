@@ -25,7 +25,6 @@ pub struct NewBookmark<'a> {
     pub context_tokens: Option<u64>,
 }
 
-/// A stored bookmark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bookmark {
     pub id: i64,
@@ -43,7 +42,6 @@ pub struct Bookmark {
 }
 
 impl Store {
-    /// Stores a bookmark.
     pub fn add_bookmark(&self, bookmark: &NewBookmark<'_>) -> Result<(), StoreError> {
         self.connection
             .run(

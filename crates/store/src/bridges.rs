@@ -58,13 +58,11 @@ impl Store {
         self.connection.run(sql, (client_pid, plugin, Time(at))).map(drop).map_err(cannot("record the bridge"))
     }
 
-    /// Removes the module of a client that is gone.
     pub fn drop_bridge(&self, client_pid: u32) -> Result<(), StoreError> {
         let sql = "DELETE FROM bridges WHERE client_pid = ?1";
         self.connection.run(sql, [client_pid]).map(drop).map_err(cannot("remove the bridge"))
     }
 
-    /// Returns the bridge of a client.
     pub fn bridge(&self, client_pid: u32) -> Result<Option<Bridge>, StoreError> {
         let sql = "SELECT client_pid, plugin, trouble FROM bridges WHERE client_pid = ?1";
         self.connection.first_with(sql, [client_pid], read).map_err(cannot("read the bridge"))
@@ -75,7 +73,6 @@ impl Store {
         all(&self.connection).map_err(cannot("list the bridges"))
     }
 
-    /// Records an error of a client's module.
     pub fn note_bridge_trouble(&self, client_pid: u32, trouble: &str) -> Result<(), StoreError> {
         let sql = "UPDATE bridges SET trouble = ?2 WHERE client_pid = ?1";
         self.connection.run(sql, (client_pid, trouble)).map(drop).map_err(cannot("record the bridge's error"))
@@ -90,12 +87,11 @@ impl Store {
 
     /// Takes the errand that was left for a client's module. An errand is returned once.
     pub fn take_errand(&self, client_pid: u32) -> Result<Option<String>, StoreError> {
-        let failed = cannot("take the errand");
-        self.transaction("take the errand", |store| {
+        self.write("take the errand", |tx| {
             let sql = "SELECT errand FROM bridges WHERE client_pid = ?1";
-            let errand: Option<Option<String>> = store.connection.first(sql, [client_pid]).map_err(&failed)?;
+            let errand: Option<Option<String>> = tx.first(sql, [client_pid])?;
             let clear = "UPDATE bridges SET errand = NULL WHERE client_pid = ?1 AND errand IS NOT NULL";
-            store.connection.run(clear, [client_pid]).map_err(&failed)?;
+            tx.run(clear, [client_pid])?;
             Ok(errand.flatten())
         })
     }
@@ -142,11 +138,8 @@ impl Store {
     }
 }
 
-/// Returns every client that is recorded.
 pub(crate) fn all(connection: &Connection) -> rusqlite::Result<Vec<Bridge>> {
-    let mut statement = connection.prepare("SELECT client_pid, plugin, trouble FROM bridges ORDER BY heard_ms DESC")?;
-    let rows = statement.query_map((), read)?;
-    rows.collect()
+    connection.all_with("SELECT client_pid, plugin, trouble FROM bridges ORDER BY heard_ms DESC", [], read)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Bridge> {

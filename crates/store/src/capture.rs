@@ -14,7 +14,7 @@ use longhaul_core::Millis;
 use rusqlite::{Connection, Row};
 
 pub use self::calls::{NewNote, NewObservation, Reading, Taken};
-pub use self::import::{Bulk, Moved, MovedCall, MovedIn, MovedTurn, Past, PastPrompt, PastTurn};
+pub use self::import::{Bulk, Moved, MovedCall, MovedIn, MovedTurn, PastPrompt, PastTurn};
 pub use self::transcript::{BOOKMARK, turn_role};
 use crate::memory::session_row::{MemorySession, session_row};
 use crate::recall::{index, replies};
@@ -154,9 +154,7 @@ pub(crate) fn find(connection: &Connection, session: SessionRow, told: &Told<'_>
 
 /// A prompt that the memory has.
 pub(crate) struct Remembered {
-    /// The row of its turn.
     pub(crate) turn: i64,
-    /// Its number in the session.
     pub(crate) number: i64,
     pub(crate) is_new: bool,
 }
@@ -288,9 +286,10 @@ impl Store {
 
     /// Returns the number of the prompt with this id in a session, if it is stored.
     pub fn prompt_number(&self, session: &str, prompt_id: &str) -> Result<Option<i64>, StoreError> {
-        let failed = cannot("look for the prompt");
-        let Some(session) = session_row(&self.connection, session).map_err(&failed)? else { return Ok(None) };
-        self.connection.first(BY_ID, (session, prompt_id)).map_err(failed)
+        self.try_to("look for the prompt", |connection| match session_row(connection, session)? {
+            Some(session) => connection.first(BY_ID, (session, prompt_id)),
+            None => Ok(None),
+        })
     }
 }
 

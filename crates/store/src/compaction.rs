@@ -17,7 +17,6 @@ pub struct StoredCall {
     pub input: String,
     /// The output of a call that failed or created a task, else empty.
     pub output: String,
-    /// Whether it failed or was denied.
     pub is_error: bool,
 }
 
@@ -93,7 +92,6 @@ impl Store {
     ///
     /// Tool calls name what an agent's own tools changed; snapshots also what its commands changed.
     pub fn changed_files(&self, session: &str, project: &str) -> Result<Vec<String>, StoreError> {
-        let failed = cannot("list the changed files");
         let few = limit(NEWEST);
         let sql = format!(
             "SELECT how, text, folder FROM (
@@ -114,20 +112,15 @@ impl Store {
                WHERE s.session_id = ?1 AND s.kind <> 'start' AND s.changed_some IS NOT NULL)
              ORDER BY at DESC {few}"
         );
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let rows = statement
-            .query_map([session], |row| {
-                let (how, text, folder): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                let names: Vec<String> = match how {
-                    0 => file_of(&text).into_iter().chain(patched_files(&text).map(str::to_owned)).collect(),
-                    _ => serde_json::from_str(&text).unwrap_or_default(),
-                };
-                Ok(names.into_iter().map(|name| format!("{folder}{name}")).collect::<Vec<_>>())
-            })
-            .map_err(&failed)?;
+        let found: Vec<(i64, String, String)> =
+            self.connection.all(&sql, [session]).map_err(cannot("list the changed files"))?;
         let mut files: Vec<String> = Vec::new();
-        for names in rows {
-            for name in names.map_err(&failed)? {
+        for (how, text, folder) in found {
+            let names: Vec<String> = match how {
+                0 => file_of(&text).into_iter().chain(patched_files(&text).map(str::to_owned)).collect(),
+                _ => serde_json::from_str(&text).unwrap_or_default(),
+            };
+            for name in names.into_iter().map(|name| format!("{folder}{name}")) {
                 let below = name.strip_prefix(project).and_then(|rest| rest.strip_prefix('/'));
                 let name = below.unwrap_or(&name);
                 if !name.is_empty() && !files.iter().any(|known| known == name) {

@@ -14,7 +14,6 @@ pub struct ContextUse {
     /// The session's id, in the form that is safe as a file name.
     pub session: String,
     pub model: Option<String>,
-    /// The size of the model's window.
     pub window_tokens: Option<u64>,
     /// The tokens in the window; `None` before the first reply.
     pub used_tokens: Option<u64>,
@@ -22,7 +21,6 @@ pub struct ContextUse {
     pub used_percent: Option<f64>,
     /// The account's limits, as JSON.
     pub rate_limits: Option<String>,
-    /// When any of it last changed.
     pub recorded_at: Millis,
 }
 
@@ -61,7 +59,6 @@ impl Store {
         changed.map(|rows| rows > 0).map_err(cannot("record the context's use"))
     }
 
-    /// Returns a session's context.
     pub fn context(&self, session: &str) -> Result<Option<ContextUse>, StoreError> {
         let sql = "SELECT * FROM context WHERE session_id = ?1";
         self.connection.first_with(sql, [session], read).map_err(cannot("read the context"))

@@ -18,7 +18,6 @@ pub struct NewChain<'a> {
     pub terminal_lock: Option<&'a str>,
 }
 
-/// A chain, as it is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
     pub id: ChainId,
@@ -30,28 +29,22 @@ pub struct Chain {
     pub created_at: Millis,
 }
 
-/// A step that a chain has taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainStep {
     pub chain: ChainId,
-    /// The session in which the chain was then.
     pub session: String,
     pub round: u32,
-    /// The state after the step.
     pub state: String,
     /// Attempt number of this step, from 1.
     pub attempt: u32,
-    /// Why the step was taken.
     pub reason: String,
     pub at: Millis,
     /// When the next step had to follow at the latest.
     pub deadline: Millis,
 }
 
-/// The handoff of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handoff {
-    /// The session that wrote it.
     pub session: String,
     pub round: u32,
     pub body: String,
@@ -60,7 +53,6 @@ pub struct Handoff {
 /// A message for the user that no hook could show yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingMessage {
-    /// The chain that it is about.
     pub chain: ChainId,
     /// That chain's client, 0 where unknown.
     pub client_pid: u32,
@@ -70,9 +62,7 @@ pub struct PendingMessage {
 /// What a chain makes of an occasion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainUpdate {
-    /// The chain after it.
     pub chain: Chain,
-    /// What the caller has to do.
     pub act: PlanAction,
 }
 
@@ -87,7 +77,6 @@ impl Store {
         self.connection.first_with(&sql, [session], read).map_err(cannot("read the continuation"))
     }
 
-    /// Returns a chain by its number.
     pub fn chain(&self, id: ChainId) -> Result<Option<Chain>, StoreError> {
         find(&self.connection, id).map_err(cannot("read the continuation"))
     }
@@ -107,7 +96,6 @@ impl Store {
         found.map_err(cannot("find the continuation"))
     }
 
-    /// Returns the newest chains, the newest first.
     pub fn chains(&self, most: usize) -> Result<Vec<Chain>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM continuations ORDER BY since DESC, id DESC {}", limit(most));
         self.connection.all_with(&sql, [], read).map_err(cannot("list the continuations"))

@@ -196,7 +196,6 @@ fn list(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
     Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
-/// The first bytes of every SQLite file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// The offset in the header of the journal mode, and the value for a write-ahead log.
@@ -297,7 +296,6 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
-/// Returns the file beside a database whose name ends in `end`.
 pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(end);

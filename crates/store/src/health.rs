@@ -8,16 +8,15 @@ use rusqlite::{Connection, OpenFlags};
 use crate::bridges::{Bridge, all};
 use crate::recall::{IndexProgress, backlog};
 use crate::schema::Schema;
+use crate::sql::Sql;
 
 /// Returns the schema of the database at `path`; `None` if it cannot be read.
 pub fn schema_of(path: &Path, wait: Duration) -> Option<Schema> {
     open(path, wait).ok().and_then(|connection| Schema::of(&connection).ok())
 }
 
-/// The state of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
-    /// It is in order.
     Sound,
     /// Its content is damaged; the messages are SQLite's.
     Damaged(Vec<String>),
@@ -29,11 +28,7 @@ pub enum Health {
 ///
 /// It reads every page, which takes seconds for gigabytes.
 pub fn health_of(path: &Path, wait: Duration) -> Health {
-    let checked = open(path, wait).and_then(|connection| {
-        let mut statement = connection.prepare("PRAGMA quick_check(5)")?;
-        let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
-        rows.collect::<rusqlite::Result<Vec<String>>>()
-    });
+    let checked = open(path, wait).and_then(|connection| connection.all::<String>("PRAGMA quick_check(5)", []));
     match checked {
         Ok(rows) if rows.iter().all(|row| row == "ok") => Health::Sound,
         Ok(rows) => Health::Damaged(rows),

@@ -45,7 +45,7 @@ pub use crate::blame::{CommandCall, LineMap, LineMapStats, StoredEdit, StoredTur
 pub use crate::bookmarks::{Bookmark, NewBookmark};
 pub use crate::bridges::{Bridge, Shown, StepTaker};
 pub use crate::capture::{
-    BOOKMARK, Bulk, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, Past, PastPrompt, PastTurn, Reading,
+    BOOKMARK, Bulk, Moved, MovedCall, MovedIn, MovedTurn, NewNote, NewObservation, PastPrompt, PastTurn, Reading,
     Taken, turn_role,
 };
 pub use crate::compaction::StoredCall;
@@ -57,8 +57,7 @@ pub use crate::foreign::{
 };
 pub use crate::health::{Health, bridges_of, health_of, index_progress_of, schema_of};
 pub use crate::memory::{
-    Content, Hit, KnownProject, Order, PageRecord, PageSession, Pruned, Record, RecordId, Score, ScoreParts, Stats,
-    What,
+    Content, Hit, KnownProject, Order, PageSession, Pruned, Record, RecordId, Score, ScoreParts, Stats, What,
 };
 pub use crate::model::{Cost, JobTurn, ModelJob, Rest, Retry, Reworded, Spending, Tokens, Trouble, Words};
 pub use crate::notifications::{Notification, NotifyEvent, NotifyResult, last_notifications_of};
@@ -77,7 +76,6 @@ pub use crate::viewer::{Counts, Day, Entry, Moment, MomentId, Newest, Only, Sess
 #[cfg(test)]
 mod tests;
 
-/// Why the database could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file could not be opened as a database.
@@ -86,7 +84,6 @@ pub enum StoreError {
     /// The file is damaged, or no database at all. It is left as it is: the caller decides what to do with it.
     #[error("cannot open the database {}", path.display())]
     Corrupt { path: PathBuf, source: SqliteError },
-    /// A newer version of the program has written it.
     #[error("{} was written by a newer version (schema {found}, this one knows {known}): update longhaul", path.display())]
     TooNew { path: PathBuf, found: u32, known: u32 },
     /// An older version of the program has written it, and it was opened for reading only.
@@ -101,7 +98,6 @@ pub enum StoreError {
     /// Another program's database cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable { path: PathBuf, source: SqliteError },
-    /// A statement failed.
     #[error("cannot {action}")]
     Statement { action: &'static str, source: SqliteError },
 }
@@ -146,7 +142,6 @@ impl StoreError {
         })
     }
 
-    /// Returns whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         self.sqlite_error().is_some_and(|error| error.sqlite_error_code() == Some(ErrorCode::DiskFull))
     }
@@ -188,13 +183,12 @@ pub struct SqliteError(rusqlite::Error);
 /// `secure_delete = fast` overwrites deleted text where the page is written anyway. `journal_size_limit` shortens a WAL that
 /// an interrupted import has left. `mmap_size` is the maximum in `.cargo/config.toml`: pages are read where the kernel has them,
 /// instead of being copied one by one; nothing is written that way.
-const SETTINGS: &str = "PRAGMA mmap_size = 1099511627776; PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100; PRAGMA foreign_keys = on;
+const SETTINGS: &str = "PRAGMA mmap_size = 1099511627776; PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 100;
                         PRAGMA secure_delete = fast; PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 4194304;";
 
 /// How many prepared statements a connection keeps: all that a hook or an import uses.
 const STATEMENTS: usize = 64;
 
-/// An open database.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
@@ -278,6 +272,15 @@ impl Store {
         Ok(done)
     }
 
+    /// Runs statements, each by itself.
+    fn try_to<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        work(&self.connection).map_err(cannot(action))
+    }
+
     /// Runs statements that only read in one transaction: [`Store::read_together`] for code that uses the connection itself.
     fn read<T>(
         &self,
@@ -346,7 +349,6 @@ impl Store {
 }
 
 impl SecondReader {
-    /// Opens the database for reading.
     pub fn open(&self) -> Result<Store, StoreError> {
         let store = Store::open_to_read(&self.path, self.patience)?;
         for (name, value) in [("mmap_size", self.mmap_size), ("cache_size", self.cache_size)] {

@@ -29,7 +29,6 @@ const STAY: Duration = Duration::from_millis(25);
 /// A process that has queued for longer than this is one of many.
 const LONG: Duration = Duration::from_millis(200);
 
-/// The busy handler of a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct LockQueue(Arc<Mutex<Wait>>);
 

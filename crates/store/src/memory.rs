@@ -18,36 +18,25 @@ use longhaul_core::text::tokens_of_chars;
 use longhaul_memory::Kind;
 use serde_json::{Value, json};
 
-pub use self::page_queries::{PageRecord, PageSession};
+pub use self::page_queries::PageSession;
 pub use self::records::{Content, Record};
 pub(crate) use self::records::{read_observation, read_summary};
 pub use self::session_row::KnownProject;
 pub use self::upkeep::{Pruned, Stats};
 
-/// The kind of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum What {
-    /// A prompt, with the replies to it.
-    Prompt,
-    /// What a tool call did, or a note.
-    Observation,
-    /// The summary of a session up to one of its prompts.
-    Summary,
+longhaul_core::named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum What {
+        /// A prompt, with the replies to it.
+        Prompt = "prompt",
+        /// What a tool call did, or a note.
+        Observation = "observation",
+        /// The summary of a session up to one of its prompts.
+        Summary = "summary",
+    }
 }
 
 impl What {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Prompt, Self::Observation, Self::Summary];
-
-    /// Returns its name: `prompt`, `observation` or `summary`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Prompt => "prompt",
-            Self::Observation => "observation",
-            Self::Summary => "summary",
-        }
-    }
-
     /// Returns the table, or the view, that the records of this kind are in.
     pub(crate) fn table(self) -> &'static str {
         match self {
@@ -57,7 +46,6 @@ impl What {
         }
     }
 
-    /// Returns its plural: `prompts`, `observations` or `summaries`.
     pub fn plural(self) -> &'static str {
         match self {
             Self::Prompt => "prompts",
@@ -67,7 +55,7 @@ impl What {
     }
 
     /// Returns the kind of that name, singular or plural.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|what| what.as_str() == name || what.plural() == name)
     }
 }
@@ -81,7 +69,6 @@ pub struct Hit {
     /// The other host that it comes from; `None` if it was made here.
     pub host: Option<String>,
     pub project: String,
-    /// The number of the prompt in the session.
     pub prompt_number: i64,
     pub at: Millis,
     /// The kind of an observation.
@@ -92,7 +79,6 @@ pub struct Hit {
     pub chars: u64,
     /// The text around the words that were found; empty if the query had none.
     pub snippet: String,
-    /// How well it answers the query.
     pub score: Score,
     /// Whether it has little of the query.
     pub is_weak: bool,
@@ -113,7 +99,6 @@ pub struct Score {
     pub near: u8,
     /// How similar its meaning is to the query's, in percent, if it is among the most similar.
     pub similarity: Option<u8>,
-    /// What the score is made of.
     pub parts: ScoreParts,
 }
 
@@ -125,7 +110,6 @@ pub struct ScoreParts {
     pub words: u64,
     /// What a record of its kind counts: a decision more than a passage, a tool call less.
     pub kind: u64,
-    /// From the passages before and after it.
     pub neighbours: u64,
     /// From what was done for a prompt.
     pub calls: u64,
@@ -138,12 +122,10 @@ pub struct ScoreParts {
 }
 
 impl Hit {
-    /// Returns the tokens of the whole record.
     pub fn tokens(&self) -> u64 {
         tokens_of_chars(self.chars)
     }
 
-    /// Returns it as JSON.
     pub fn to_json(&self) -> Value {
         json!({
             "id": self.record.to_string(),
@@ -168,7 +150,6 @@ impl Hit {
     }
 }
 
-/// Converts a stored time.
 pub(crate) fn millis(ms: i64) -> Millis {
     Millis(ms.unsigned_abs())
 }
@@ -210,34 +191,14 @@ impl fmt::Display for RecordId {
     }
 }
 
-/// The order of results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// The best match first; the newest first if the query has no words.
-    #[default]
-    Relevance,
-    /// The newest first.
-    Newest,
-    /// The oldest first.
-    Oldest,
-}
-
-impl Order {
-    /// Every order.
-    pub const ALL: [Self; 3] = [Self::Relevance, Self::Newest, Self::Oldest];
-
-    /// Returns its name: `relevance`, `newest` or `oldest`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Relevance => "relevance",
-            Self::Newest => "newest",
-            Self::Oldest => "oldest",
-        }
-    }
-
-    /// Returns the order of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|order| order.as_str() == name)
+longhaul_core::named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Order {
+        /// The best match first; the newest first if the query has no words.
+        #[default]
+        Relevance = "relevance",
+        Newest = "newest",
+        Oldest = "oldest",
     }
 }
 

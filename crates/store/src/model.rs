@@ -39,7 +39,6 @@ const PROMPTS: usize = 3;
 /// When a session counts as at rest.
 #[derive(Debug, Clone, Copy)]
 pub struct Rest {
-    /// The current time.
     pub now: Millis,
     /// Nothing may have happened in the session since then.
     pub quiet_since: Millis,
@@ -56,7 +55,6 @@ pub struct ModelJob {
     pub project: String,
     /// The prompt and those before it in the session, oldest first.
     pub prompts: Vec<String>,
-    /// When the prompt was sent.
     pub at: Millis,
     /// When the next prompt was sent.
     pub until: Option<Millis>,
@@ -66,7 +64,6 @@ pub struct ModelJob {
     pub observations: Vec<(i64, Observation)>,
     /// The prompt's turns that have no line by a model yet, oldest first.
     pub turns: Vec<JobTurn>,
-    /// How often a request about it has failed.
     pub attempts: u32,
     /// If more is left for a further request: observations up to this number have been asked about.
     pub more_after: Option<i64>,
@@ -80,7 +77,6 @@ pub struct JobTurn {
     pub id: i64,
     /// The session in which it ran.
     pub origin: String,
-    /// Its number in that session.
     pub number: i64,
     pub replied: String,
     /// A fingerprint of what the line is made of.
@@ -145,7 +141,7 @@ const AT_REST: &str =
 const FURTHER: &str =
     "SELECT p.id, p.session_id, p.prompt_number, p.created_at, s.session_id, s.project, s.project_path,
             p.attempts, p.asked_to
-     FROM prompts p JOIN sessions s ON s.id = p.session_id
+     FROM turns p INDEXED BY turns_special JOIN sessions s ON s.id = p.session_id
      WHERE p.asked_to IS NOT NULL AND p.model_at IS NOT NULL AND p.next_at <= :now
      AND p.created_at <= max(:quiet, :silent)
      ORDER BY p.created_at DESC, p.id DESC";
@@ -278,10 +274,8 @@ fn observations(connection: &Connection, candidate: &Candidate) -> rusqlite::Res
          ORDER BY {order} {}",
         limit(OBSERVATIONS + 1)
     );
-    let mut statement = connection.prepare_cached(&sql)?;
     let values = (candidate.session, candidate.number, Time(candidate.at), candidate.asked_to.unwrap_or_default());
-    let rows = statement.query_map(values, |row| Ok((row.get("id")?, read_observation(row)?)))?;
-    rows.collect()
+    connection.all_with(&sql, values, |row| Ok((row.get("id")?, read_observation(row)?)))
 }
 
 /// Prompts whose turn has ended: the project's folder, when something last happened in the session, and when a failed request
@@ -301,7 +295,7 @@ const ENDED_TURNS: &str = "SELECT s.project_path,
 
 /// Prompts that need a further request: those do not wait for the session to rest.
 const FURTHER_REQUESTS: &str =
-    "SELECT s.project_path, 0, p.next_at FROM prompts p JOIN sessions s ON s.id = p.session_id
+    "SELECT s.project_path, 0, p.next_at FROM turns p INDEXED BY turns_special JOIN sessions s ON s.id = p.session_id
      WHERE p.asked_to IS NOT NULL AND p.model_at IS NOT NULL";
 
 impl Store {
@@ -310,26 +304,20 @@ impl Store {
     /// A turn that is still running does not count: its end is an event. `quiet_ms` is how long a session must have rested;
     /// `may_ask` returns whether the prompts of a project's folder are asked about at all.
     pub fn next_model_time(&self, quiet_ms: u64, may_ask: impl Fn(&str) -> bool) -> Result<Option<Millis>, StoreError> {
-        earliest(&self.connection, quiet_ms, may_ask).map_err(cannot("look for the next prompt to ask a model about"))
-    }
-}
-
-fn earliest(
-    connection: &Connection,
-    quiet_ms: u64,
-    may_ask: impl Fn(&str) -> bool,
-) -> rusqlite::Result<Option<Millis>> {
-    let mut earliest: Option<Millis> = None;
-    for sql in [ENDED_TURNS, FURTHER_REQUESTS] {
-        let mut statement = connection.prepare_cached(sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            if may_ask(&row.get::<_, String>(0)?) {
-                let last = Millis::from(row.get::<_, Time>(1)?);
-                let due = Millis(last.0.saturating_add(quiet_ms)).max(row.get::<_, Time>(2)?.into());
-                earliest = Some(earliest.map_or(due, |earliest| earliest.min(due)));
+        self.try_to("look for the next prompt to ask a model about", |connection| {
+            let mut earliest: Option<Millis> = None;
+            for sql in [ENDED_TURNS, FURTHER_REQUESTS] {
+                let mut statement = connection.prepare_cached(sql)?;
+                let mut rows = statement.query([])?;
+                while let Some(row) = rows.next()? {
+                    if may_ask(&row.get::<_, String>(0)?) {
+                        let last = Millis::from(row.get::<_, Time>(1)?);
+                        let due = Millis(last.0.saturating_add(quiet_ms)).max(row.get::<_, Time>(2)?.into());
+                        earliest = Some(earliest.map_or(due, |earliest| earliest.min(due)));
+                    }
+                }
             }
-        }
+            Ok(earliest)
+        })
     }
-    Ok(earliest)
 }

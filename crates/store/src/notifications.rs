@@ -19,56 +19,31 @@ use crate::{Store, StoreError, cannot, health, limit};
 pub struct NotifyEvent {
     /// The session's id, in the form that is safe as a file name.
     pub session: String,
-    /// The state that it has changed to.
     pub state: NotifyState,
-    /// When it changed.
     pub at: Millis,
 }
 
-/// The result of a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotifyResult {
-    /// It is not decided yet.
-    Waiting,
-    /// It is being sent. If that does not end, the process was killed, and it may or may not have been sent.
-    Sending,
-    /// It was sent.
-    Sent,
-    /// It was not sent, for a reason.
-    Suppressed,
-    /// Sending it failed.
-    Failed,
-}
-
-impl NotifyResult {
-    /// Every result.
-    pub const ALL: [Self; 5] = [Self::Waiting, Self::Sending, Self::Sent, Self::Suppressed, Self::Failed];
-
-    /// Returns the name under which it is stored.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Suppressed => "suppressed",
-            Self::Failed => "failed",
-        }
+longhaul_core::named! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum NotifyResult {
+        Waiting = "waiting",
+        /// It is being sent. If that does not end, the process was killed, and it may or may not have been sent.
+        Sending = "sending",
+        Sent = "sent",
+        /// It was not sent, for a reason.
+        Suppressed = "suppressed",
+        Failed = "failed",
     }
 }
 
-/// A row of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification {
-    /// What it reports.
     pub event: NotifyEvent,
     pub way: NotifyWay,
-    /// Its result.
     pub result: NotifyResult,
     /// Why it was suppressed, or has failed.
     pub why: Option<String>,
-    /// The project of the session.
     pub project: Option<String>,
-    /// What was sent.
     pub text: Option<String>,
     /// When the result was known.
     pub ended: Option<Millis>,
@@ -112,7 +87,7 @@ impl Store {
         let stored = self.connection.run(
             sql,
             named_params! {
-                ":result": ended.result.name(),
+                ":result": ended.result.as_str(),
                 ":why": ended.why,
                 ":project": ended.project,
                 ":text": ended.text,
@@ -150,8 +125,7 @@ pub fn last_notifications_of(path: &Path, wait: Duration) -> Option<Vec<Notifica
     // SQLite takes the other columns from the row with the maximum.
     let sql = "SELECT session_id, max(at_ms), state, way, result, why, project, text, ended_ms FROM notifications
                WHERE result IN ('sent', 'failed') GROUP BY way";
-    let mut statement = connection.prepare(sql).ok()?;
-    statement.query_map((), read).ok()?.collect::<Result<_, _>>().ok()
+    connection.all_with(sql, [], read).ok()
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Notification> {
@@ -165,7 +139,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Notification> {
             state: NotifyState::from_name(&text(2)?).ok_or_else(|| unknown(2))?,
         },
         way: NotifyWay::from_name(&text(3)?).ok_or_else(|| unknown(3))?,
-        result: NotifyResult::ALL.into_iter().find(|one| one.name() == result).ok_or_else(|| unknown(4))?,
+        result: NotifyResult::from_name(&result).ok_or_else(|| unknown(4))?,
         why: row.get(5)?,
         project: row.get(6)?,
         text: row.get(7)?,

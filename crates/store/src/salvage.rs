@@ -42,14 +42,12 @@ const PROMPTS: &str = "prompts";
 /// The longest text of a row, in bytes.
 const MOST_TEXT: usize = 1 << 20;
 
-/// What a salvage has brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Salvaged {
     /// Prompts, observations and summaries that are in this database now.
     pub prompts: usize,
     pub observations: usize,
     pub summaries: usize,
-    /// Bookmarks and snapshots.
     pub bookmarks: usize,
     pub snapshots: usize,
     /// Records that are here already, or were forgotten here.
@@ -60,7 +58,6 @@ pub struct Salvaged {
     pub damaged_rows: usize,
     /// Pages with rows that cannot be read.
     pub damaged_pages: usize,
-    /// Tables that were not found.
     pub missing_tables: usize,
 }
 
@@ -282,6 +279,7 @@ impl Copy<'_> {
                 }
                 ("observations", "kind") => Kind::from_name(text).is_some(),
                 (_, "made_by") => MadeBy::from_name(text).is_some(),
+                ("sessions", "status") => matches!(text.as_str(), "initialized" | "active" | "completed"),
                 ("snapshots", "tree_key") => text.split('/').all(|part| !part.starts_with('.') && is_file_name(part)),
                 ("snapshots", "kind" | "commit_id" | "tree_id" | "head" | "index_tree") => is_file_name(text),
                 (_, "facts" | "files_read" | "files_modified" | "exchanges" | "changed_some") => {
@@ -426,6 +424,8 @@ impl Copy<'_> {
                 Some(Session::OfOther) => return Ok(Fate::OfOther),
                 Some(Session::Here { row: new, .. }) => row.set("session_id", Value::Integer(new)),
             }
+        } else if row.text("kind").is_some_and(|kind| kind != Kind::Note.as_str()) {
+            return Ok(Fate::Damaged);
         }
         if is_done {
             return Ok(Fate::Stored);

@@ -92,10 +92,10 @@ pub(crate) fn update(connection: &mut Connection, path: &Path, patience: Duratio
     Ok(())
 }
 
-/// Removes comments and indentation: the database keeps the text of each statement, and every opening reads it.
+/// Removes comments and white space: the database keeps the text of each statement, and every opening reads it.
 fn without_comments(sql: &str) -> String {
-    let lines = sql.lines().map(|line| line.split_once("--").map_or(line, |(code, _)| code).trim());
-    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    let lines = sql.lines().map(|line| line.split_once("--").map_or(line, |(code, _)| code));
+    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns whether the database is of this version.

@@ -1,12 +1,13 @@
 -- Times are in milliseconds since the epoch, unless a column says otherwise. Short where it can be: every hook that opens the
--- database reads all of it.
+-- database reads all of it. So there are no references and no checks: a column NAME_id is the row of the table of that name, what
+-- a text may be is an enum in the code, and what is deleted with what is in memory/forget.rs.
 
 -- ## Sessions that run
 
 -- Who is alive now. One row per session, one session per pane.
 CREATE TABLE agents (
     session_id     TEXT PRIMARY KEY,
-    status         TEXT NOT NULL CHECK (status IN ('working', 'blocked', 'idle', 'completed')),
+    status         TEXT NOT NULL,
     previous       TEXT,             -- the status before this one
     reason         TEXT,             -- why it is blocked
     wants          TEXT,             -- what the open permission dialog asks for
@@ -21,7 +22,7 @@ CREATE TABLE agents (
     tmux_target    TEXT,
     agent_client   TEXT NOT NULL DEFAULT 'claude',
     pid            INTEGER,
-    subagent_count INTEGER NOT NULL DEFAULT 0 CHECK (subagent_count >= 0),
+    subagent_count INTEGER NOT NULL DEFAULT 0,
     task_count     INTEGER NOT NULL DEFAULT 0,
     stopped        INTEGER NOT NULL DEFAULT 0, -- the turn has ended, and subagents still run
     failed         INTEGER NOT NULL DEFAULT 0, -- the turn ended in an error, which stays shown until the next prompt
@@ -90,7 +91,7 @@ CREATE TABLE notifications (
     at_ms      INTEGER NOT NULL,  -- when the session changed
     state      TEXT NOT NULL,     -- blocked, completed, failed or limit
     way        TEXT NOT NULL,
-    result     TEXT NOT NULL CHECK (result IN ('waiting', 'sending', 'sent', 'suppressed', 'failed')),
+    result     TEXT NOT NULL,
     why        TEXT,              -- why it was suppressed, or has failed
     project    TEXT,
     text       TEXT,              -- what was sent
@@ -172,7 +173,7 @@ CREATE TABLE sessions (
     first_user_prompt TEXT,
     last_prompt       TEXT,                 -- for a turn whose transcript cannot be read
     prompt_counter    INTEGER NOT NULL DEFAULT 0,
-    status            TEXT NOT NULL DEFAULT 'initialized' CHECK (status IN ('initialized', 'active', 'completed')),
+    status            TEXT NOT NULL DEFAULT 'initialized',
     end_reason        TEXT,
     inherits          TEXT,                 -- whom it would inherit, until its first prompt
     merged_into       TEXT,
@@ -210,8 +211,8 @@ CREATE TABLE links (
 -- what it finds and not what it leaves out. It is three characters of the private use area, which makes it exactly one trigram.
 CREATE TABLE turns (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id    INTEGER NOT NULL REFERENCES sessions (id), -- in which it ran
-    owner_id      INTEGER NOT NULL REFERENCES sessions (id), -- that has inherited it, else the same
+    session_id    INTEGER NOT NULL, -- in which it ran
+    owner_id      INTEGER NOT NULL, -- that has inherited it, else the same
     -- As the memory has it; NULL where it must not have it, or not yet:
     project_id    INTEGER,                    -- of projects; no reference, because no index finds it by that
     prompt_number INTEGER,                    -- within the session
@@ -234,7 +235,7 @@ CREATE TABLE turns (
     hidden        INTEGER NOT NULL DEFAULT 0, -- its reply ends inside a private passage
     chars         INTEGER NOT NULL DEFAULT 0, -- of everything in it
     provisional   INTEGER NOT NULL DEFAULT 0, -- how many bytes at the end of the reply a hook has told, and the transcript not yet
-    passage       INTEGER REFERENCES turns (id), -- whose prompt the reply answers, exactly where the reply is in the index,
+    passage       INTEGER, -- whose prompt the reply answers, exactly where the reply is in the index,
     part          INTEGER,                       -- from 1, within the passage
     -- As the circle of sync knows it; NULL where it does not:
     uid           BLOB,                       -- the entity
@@ -255,28 +256,24 @@ CREATE TABLE turns (
 CREATE UNIQUE INDEX turns_by_uid ON turns (uid) WHERE uid IS NOT NULL;
 CREATE INDEX turns_by_owner ON turns (owner_id, began_at, number);
 CREATE UNIQUE INDEX turns_by_answered ON turns (passage, part) WHERE passage IS NOT NULL;
--- Replies that the transcript has not brought yet: at most a few, in however long a session.
-CREATE INDEX turns_provisional ON turns (session_id) WHERE provisional > 0;
--- A search leaves out what a rewind took back, and every end of a turn looks for a rewind that was not reported.
-CREATE INDEX turns_taken_back ON turns (session_id, replaced) WHERE replaced <> 0;
-CREATE INDEX turns_forgotten ON turns (session_id, created_at) WHERE forgotten > 0;
+-- What is looked for often and is rare: replies that the transcript has not brought yet, what a rewind took back, what was
+-- forgotten, and prompts that a model is asked about in several requests. A query that has one of the conditions as it is here
+-- can use the index.
+CREATE INDEX turns_special ON turns (session_id, created_at)
+    WHERE provisional > 0 OR replaced <> 0 OR forgotten > 0 OR asked_to IS NOT NULL;
 CREATE INDEX turns_by_project ON turns (project_id, created_at) WHERE prompt_number IS NOT NULL;
 -- A turn that a source tells is looked for by its prompt's id and by its time.
 CREATE INDEX turns_by_prompt_id ON turns (session_id, prompt_id);
 CREATE INDEX turns_by_time ON turns (session_id, created_at);
 CREATE INDEX turns_without_model ON turns (created_at) WHERE prompt_number IS NOT NULL AND model_at IS NULL;
-CREATE INDEX turns_asked_in_part ON turns (created_at) WHERE asked_to IS NOT NULL;
 
 -- The prompts that the memory has.
-CREATE VIEW prompts AS
-    SELECT id, session_id, project_id, prompt_number, prompt_id, prompt, model_at, attempts, next_at, asked_to, created_at, mark,
-           uid, host_id
-    FROM turns WHERE prompt_number IS NOT NULL;
+CREATE VIEW prompts AS SELECT * FROM turns WHERE prompt_number IS NOT NULL;
 
 -- Raw text, fetched on demand and never shown to a model by itself: of each call of a transcript, and what else is in it. It
 -- expires.
 CREATE TABLE details (
-    session_id  INTEGER NOT NULL REFERENCES sessions (id), -- in which it was made
+    session_id  INTEGER NOT NULL, -- in which it was made
     turn        INTEGER,                    -- the turn's id, where that is known
     source_id   TEXT NOT NULL,              -- of a call, its tool_use_id
     kind        TEXT NOT NULL,              -- tool, system, image or thinking
@@ -308,7 +305,7 @@ CREATE TABLE handoff_log (
     client_pid      INTEGER,          -- 0 where unknown
     laid_at         INTEGER,          -- when its session ended, if that was after its trigger; its age counts from then
     -- Of a step of a chain:
-    continuation_id INTEGER REFERENCES continuations (id),
+    continuation_id INTEGER,
     round           INTEGER,
     attempt         INTEGER,
     deadline        INTEGER,
@@ -331,7 +328,7 @@ CREATE TABLE continuations (
     project_path TEXT NOT NULL,
     client_pid   INTEGER NOT NULL DEFAULT 0, -- 0 where unknown
     place        TEXT,                      -- the terminal, by the name of its lock
-    state        TEXT NOT NULL CHECK (state IN ('armed', 'asked', 'clearing', 'prompting', 'done', 'failed', 'cancelled')),
+    state        TEXT NOT NULL,
     round        INTEGER NOT NULL DEFAULT 0,
     nonce        TEXT NOT NULL DEFAULT '',
     asked_at     INTEGER NOT NULL DEFAULT 0,
@@ -350,7 +347,6 @@ CREATE TABLE continuations (
 ) STRICT;
 
 CREATE INDEX continuations_by_session ON continuations (session_id, since);
-CREATE INDEX continuations_open ON continuations (since) WHERE state IN ('asked', 'clearing', 'prompting');
 
 -- ## Memory
 
@@ -390,8 +386,8 @@ CREATE TABLE known_ids (
 -- Numbers are never given twice, and `mark` is as in turns.
 CREATE TABLE observations (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id     INTEGER REFERENCES sessions (id), -- NULL for a note that no session made
-    project_id     INTEGER NOT NULL REFERENCES projects (id),
+    session_id     INTEGER, -- NULL for a note that no session made
+    project_id     INTEGER NOT NULL,
     prompt_number  INTEGER NOT NULL,
     tool_use_id    TEXT UNIQUE,                -- NULL for notes
     kind           TEXT NOT NULL,
@@ -404,14 +400,13 @@ CREATE TABLE observations (
     command_key    TEXT,                       -- what makes two commands the same
     fold_key       INTEGER,                    -- what makes two calls the same
     repeats        INTEGER NOT NULL DEFAULT 0, -- how often it came again
-    made_by        TEXT NOT NULL CHECK (made_by IN ('rule', 'model', 'person')),
+    made_by        TEXT NOT NULL,
     uid            BLOB,                       -- these three as in turns
     host_id        INTEGER,
     version        INTEGER,
     created_at     INTEGER NOT NULL,
     mark           TEXT GENERATED ALWAYS AS
-                   (char(57344, 57344 + project_id / 6400, 57344 + project_id % 6400)) VIRTUAL,
-    CHECK (session_id IS NOT NULL OR kind = 'note')
+                   (char(57344, 57344 + project_id / 6400, 57344 + project_id % 6400)) VIRTUAL
 ) STRICT;
 
 CREATE UNIQUE INDEX observations_by_uid ON observations (uid) WHERE uid IS NOT NULL;
@@ -421,8 +416,8 @@ CREATE INDEX observations_by_command ON observations (session_id, command_key) W
 
 CREATE TABLE session_summaries (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id    INTEGER NOT NULL REFERENCES sessions (id),
-    project_id    INTEGER NOT NULL REFERENCES projects (id),
+    session_id    INTEGER NOT NULL,
+    project_id    INTEGER NOT NULL,
     prompt_number INTEGER NOT NULL,
     request       TEXT NOT NULL,
     investigated  TEXT NOT NULL,
@@ -430,7 +425,7 @@ CREATE TABLE session_summaries (
     completed     TEXT NOT NULL,
     next_steps    TEXT NOT NULL,
     exchanges     TEXT, -- what was asked in some turns and what came of each, the most important first, as JSON; NULL unless a rule made it
-    made_by       TEXT NOT NULL CHECK (made_by IN ('rule', 'model', 'person')),
+    made_by       TEXT NOT NULL,
     uid           BLOB, -- these three as in turns
     host_id       INTEGER,
     version       INTEGER,
@@ -489,7 +484,7 @@ INSERT INTO indexes (id, name, form) VALUES (0, '', 0);
 CREATE TABLE vector_slots (
     what      INTEGER NOT NULL,
     record_id INTEGER NOT NULL,
-    model_id  INTEGER NOT NULL REFERENCES indexes (id),
+    model_id  INTEGER NOT NULL,
     part      INTEGER NOT NULL,
     slot      INTEGER, -- NULL for part -1
     bytes     INTEGER, -- of part -1: of the text that the vectors were computed from; NULL where it has changed
@@ -500,7 +495,7 @@ CREATE INDEX vector_slots_again ON vector_slots (model_id, record_id) WHERE part
 
 -- 128 vectors side by side, because reading a row for each takes longer than comparing it. A key has 16 bytes.
 CREATE TABLE vector_blocks (
-    model_id INTEGER NOT NULL REFERENCES indexes (id),
+    model_id INTEGER NOT NULL,
     block    INTEGER NOT NULL,
     keys     BLOB NOT NULL,
     vectors  BLOB NOT NULL,
@@ -550,7 +545,7 @@ CREATE TABLE sync_hosts (
 
 -- The records of every host, without gaps. The texts are in the tables of the memory.
 CREATE TABLE sync_log (
-    host_id   INTEGER NOT NULL REFERENCES sync_hosts (id),
+    host_id   INTEGER NOT NULL,
     idx       INTEGER NOT NULL,
     record_id BLOB NOT NULL,
     time      INTEGER NOT NULL,

@@ -83,7 +83,7 @@ impl Store {
         );
         let failed = cannot("record the session's window");
         let sql = format!("SELECT 1 FROM session_places WHERE {there}");
-        if !self.connection.prepare(&sql).and_then(|mut found| found.exists(values)).map_err(&failed)? {
+        if !self.connection.has(&sql, values).map_err(&failed)? {
             return Ok(());
         }
         let sql = format!(

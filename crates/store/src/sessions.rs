@@ -2,13 +2,12 @@
 
 use longhaul_core::Millis;
 use longhaul_transcript::Cursor;
-use rusqlite::{OptionalExtension, Row, named_params};
+use rusqlite::{Row, named_params};
 
 use crate::row_ids::Time;
 use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
-/// A session, to be recorded.
 #[derive(Debug, Clone)]
 pub struct NewSession<'a> {
     /// Its id, in the form that is safe as a file name.
@@ -23,7 +22,6 @@ pub struct NewSession<'a> {
     pub at: Millis,
 }
 
-/// A session, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub session: String,
@@ -88,17 +86,14 @@ impl Store {
             .map_err(cannot("count the prompt"))
     }
 
-    /// Records that a session has ended.
     pub fn complete_session(&self, session: &str, reason: &str, at: Millis) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET status = 'completed', end_reason = ?2, completed_at = ?3 WHERE session_id = ?1";
         self.connection.run(sql, (session, reason, Time(at))).map(drop).map_err(cannot("complete the session"))
     }
 
-    /// Returns a session.
     pub fn session(&self, session: &str) -> Result<Option<Session>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM sessions WHERE session_id = ?1");
-        let mut statement = self.connection.prepare_cached(&sql).map_err(cannot("read the session"))?;
-        statement.query_row([session], read).optional().map_err(cannot("read the session"))
+        self.connection.first_with(&sql, [session], read).map_err(cannot("read the session"))
     }
 
     /// Returns the sessions whose id begins with `prefix`, the newest first.
@@ -117,7 +112,6 @@ impl Store {
         self.connection.all(&selects.join(" UNION "), [prefix]).map_err(cannot("list the sessions"))
     }
 
-    /// Returns the ids of all sessions of a project.
     pub fn session_ids(&self, project_key: &str) -> Result<Vec<String>, StoreError> {
         self.connection
             .all("SELECT session_id FROM sessions WHERE project_key = ?1", [project_key])

@@ -1,46 +1,23 @@
 //! Snapshots of work trees: which there are, and what they belong to. The files are in a private git store.
 
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Row, named_params};
 
 use crate::sql::Sql;
 use crate::{Store, StoreError, cannot};
 
-/// What a snapshot was taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SnapshotKind {
-    Start,
-    Prompt,
-    Bookmark,
-    /// A compaction of the conversation.
-    Compaction,
-    /// The state before a restore.
-    Restore,
-    /// Enough work in a turn that still runs.
-    Work,
-    End,
-}
-
-impl SnapshotKind {
-    /// Every kind.
-    pub const ALL: [Self; 7] =
-        [Self::Start, Self::Prompt, Self::Bookmark, Self::Compaction, Self::Restore, Self::Work, Self::End];
-
-    /// Returns the name under which it is stored.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Start => "start",
-            Self::Prompt => "prompt",
-            Self::Bookmark => "bookmark",
-            Self::Compaction => "compaction",
-            Self::Restore => "restore",
-            Self::Work => "work",
-            Self::End => "end",
-        }
-    }
-
-    /// Returns the kind with the name `name`.
-    pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+longhaul_core::named! {
+    /// What a snapshot was taken for.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum SnapshotKind {
+        Start = "start",
+        Prompt = "prompt",
+        Bookmark = "bookmark",
+        Compaction = "compaction",
+        /// The state before a restore.
+        Restore = "restore",
+        /// Enough work in a turn that still runs.
+        Work = "work",
+        End = "end",
     }
 }
 
@@ -53,7 +30,6 @@ pub struct Snapshot {
     pub session: String,
     /// Milliseconds since the epoch.
     pub created_at: u64,
-    /// What it was taken for.
     pub kind: SnapshotKind,
     pub prompt_id: Option<String>,
     /// Whether it is dropped last.
@@ -74,7 +50,6 @@ pub struct Snapshot {
     pub under_way: Option<String>,
     /// The tree of what was staged.
     pub index_tree: Option<String>,
-    /// How many files and folders were left out.
     pub left_out: u64,
     /// The first of them, as text.
     pub left_out_some: Option<String>,
@@ -144,7 +119,7 @@ impl Store {
                 named_params! {
                     ":session": snapshot.session,
                     ":created_at": number(snapshot.created_at),
-                    ":kind": snapshot.kind.name(),
+                    ":kind": snapshot.kind.as_str(),
                     ":prompt_id": snapshot.prompt_id,
                     ":pinned": snapshot.is_pinned,
                     ":private": snapshot.is_private,
@@ -169,7 +144,7 @@ impl Store {
                 },
             )?;
             let sql = "SELECT id FROM snapshots WHERE session_id = ?1 AND created_at = ?2 AND kind = ?3";
-            connection.one(sql, (&snapshot.session, number(snapshot.created_at), snapshot.kind.name()))
+            connection.one(sql, (&snapshot.session, number(snapshot.created_at), snapshot.kind.as_str()))
         })
     }
 
@@ -189,7 +164,6 @@ impl Store {
         self.connection.all_with(&sql, (session, before, most as i64), read).map_err(cannot("list the snapshots"))
     }
 
-    /// Returns the snapshot with a number.
     pub fn snapshot(&self, id: i64) -> Result<Option<Snapshot>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1");
         self.connection.first_with(&sql, [id], read).map_err(cannot("read the snapshot"))
@@ -209,6 +183,15 @@ impl Store {
             "SELECT {COLUMNS} FROM snapshots WHERE tree_key = ?1 AND commit_id IS NOT NULL ORDER BY id DESC LIMIT 1"
         );
         self.connection.first_with(&sql, [tree_key], read).map_err(cannot("read the snapshot"))
+    }
+
+    /// Returns the snapshots of a work tree that were taken after `after`, the oldest first.
+    pub fn snapshots_of_tree(&self, tree_key: &str, after: u64) -> Result<Vec<Snapshot>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM snapshots WHERE tree_key = ?1 AND tree_id IS NOT NULL AND created_at > ?2 ORDER BY created_at, id"
+        );
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        self.connection.all_with(&sql, (tree_key, after), read).map_err(cannot("list the snapshots"))
     }
 
     /// Returns what a session was doing at a time: the title of its newest tool call, or its newest prompt if no call was
@@ -253,14 +236,6 @@ impl Store {
     }
 }
 
-/// Returns the snapshots of a work tree that were taken after a time, the oldest first.
-pub(crate) fn of_tree(connection: &Connection, tree_key: &str, after: u64) -> rusqlite::Result<Vec<Snapshot>> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM snapshots WHERE tree_key = ?1 AND tree_id IS NOT NULL AND created_at > ?2 ORDER BY created_at, id"
-    );
-    connection.all_with(&sql, (tree_key, i64::try_from(after).unwrap_or(i64::MAX)), read)
-}
-
 fn read(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
     let number = |at: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.map(i64::unsigned_abs));
     let kind: String = row.get(3)?;
@@ -272,7 +247,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
         id: row.get(0)?,
         session: row.get(1)?,
         created_at: number(2)?.unwrap_or_default(),
-        kind: SnapshotKind::of(&kind).unwrap_or(SnapshotKind::Prompt),
+        kind: SnapshotKind::from_name(&kind).unwrap_or(SnapshotKind::Prompt),
         prompt_id: row.get(4)?,
         is_pinned: row.get(5)?,
         is_private: row.get(23)?,

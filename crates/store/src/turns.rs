@@ -3,26 +3,23 @@
 use longhaul_core::Millis;
 use longhaul_core::text::cut_middle;
 use longhaul_memory::SAID_CHARS;
-use rusqlite::{Connection, OptionalExtension, Row, ToSql};
+use rusqlite::{Connection, Row, ToSql};
 
 use crate::capture::SAME_PROMPT_MS;
 use crate::row_ids::Time;
 use crate::sql::Sql;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
-/// A turn with its prompt and reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     /// The session in which it ran.
     pub origin: String,
-    /// Its number in that session.
     pub number: i64,
     /// The role of the prompt: `user`, or what else began the turn.
     pub role: String,
     pub asked: String,
     pub at: Millis,
     pub replied: String,
-    /// When the reply was written.
     pub replied_at: Millis,
     /// The turn in one line, by a model if one was asked, else by rule.
     pub skeleton: String,
@@ -32,7 +29,6 @@ pub struct Turn {
     pub bytes: u64,
 }
 
-/// What was said in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnWords {
     pub role: String,
@@ -40,7 +36,6 @@ pub struct TurnWords {
     pub replied: String,
 }
 
-/// A piece of detail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail {
     /// `tool_input`, `tool_output`, `system`, `image` or `thinking`.
@@ -59,7 +54,6 @@ pub enum Within<'a> {
     Session(&'a str),
     /// In the sessions of the project with this key.
     Project(&'a str),
-    /// In all sessions.
     Everything,
 }
 
@@ -84,7 +78,6 @@ const ONCE: &str = "(t.turn_id BETWEEN 'hook:' AND 'hook;' OR NOT EXISTS (
             AND o.owner_id = t.owner_id AND o.began_at = t.began_at AND o.turn_id = t.turn_id
             AND o.session_id > t.session_id AND o.replaced = 0))";
 
-/// The reply of a turn.
 const REPLY: &str = "trim(coalesce(t.reply, ''), char(10))";
 
 /// Reads turns, up to the first condition.
@@ -178,15 +171,12 @@ impl Store {
     }
 
     fn list_turns(&self, within: Within<'_>, order: &str, values: &[&dyn ToSql]) -> Result<Vec<Turn>, StoreError> {
-        let failed = cannot("read the turns");
         let (condition, value) = within.condition();
         // A session that is named has its turns, whichever other session has a copy of them.
         let once = if matches!(within, Within::Session(_)) { "1" } else { ONCE };
         let sql = format!("{TURNS} AND {condition} AND {once} {order}");
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
         let all: Vec<&dyn ToSql> = std::iter::once(&value as &dyn ToSql).chain(values.iter().copied()).collect();
-        let rows = statement.query_map(all.as_slice(), read).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(failed)
+        self.connection.all_with(&sql, all.as_slice(), read).map_err(cannot("read the turns"))
     }
 
     /// Returns whether a session has turns of its own.
@@ -247,7 +237,6 @@ fn read_cut(row: &Row<'_>) -> rusqlite::Result<Turn> {
     Ok(Turn { replied: cut(turn.replied), ..turn })
 }
 
-/// Cuts a long reply.
 fn cut(replied: String) -> String {
     if replied.len() > SAID_CHARS { cut_middle(&replied, SAID_CHARS) } else { replied }
 }
@@ -281,7 +270,7 @@ pub(crate) const ROLLED_BACK: i64 = 3;
 const LEFT_OUT: i64 = 4;
 
 /// The turns that are [`UNREPORTED`], by an index that SQLite would not choose: every end of a turn looks for them.
-const UNREPORTED_TURNS: &str = "turns INDEXED BY turns_taken_back";
+const UNREPORTED_TURNS: &str = "turns INDEXED BY turns_special";
 
 /// Selects the turns of a session among [`UNREPORTED_TURNS`]. The index says `<> 0`, since SQLite would use `> 0` for its
 /// search instead of the value.
@@ -303,7 +292,7 @@ const IS_TAKEN_BACK: &str = "SELECT coalesce(
         (SELECT min(t.replaced) > 0 FROM turns t WHERE t.passage = p.id),
         (SELECT min(t.replaced) > 0 FROM turns t
          WHERE t.session_id = p.session_id AND abs(t.began_at - p.created_at) <= ?3 AND t.prompt = p.prompt
-           AND EXISTS (SELECT 1 FROM turns INDEXED BY turns_taken_back
+           AND EXISTS (SELECT 1 FROM turns INDEXED BY turns_special
                        WHERE session_id = p.session_id AND replaced <> 0)),
         0)
     FROM prompts p WHERE p.session_id = ?1 AND p.prompt_number = ?2";
@@ -319,9 +308,7 @@ impl Store {
     pub fn unreported_rewind(&self, session: &str) -> Result<Option<Rewind>, StoreError> {
         let failed = cannot("look for a rewind");
         let sql = format!("SELECT began_at FROM {UNREPORTED_TURNS} WHERE {OF_SESSION} LIMIT 1");
-        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
-        let at: Option<Time> = statement.query_row([session], |row| row.get(0)).optional().map_err(&failed)?;
-        let Some(at) = at else { return Ok(None) };
+        let Some(at) = self.connection.first::<Time>(&sql, [session]).map_err(&failed)? else { return Ok(None) };
         // The client writes the time of a message before it starts the hook that takes the snapshot. If that failed, the
         // next snapshot is that of a later message.
         let sql = "SELECT id FROM snapshots

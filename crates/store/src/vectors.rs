@@ -31,17 +31,14 @@ const SHARE: f64 = 0.15;
 /// How the name of a model begins whose vectors are being deleted.
 const DROPPED: &str = "dropped:";
 
-/// A model whose vectors are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorModel {
     pub(crate) id: i64,
     /// Its name. Vectors of different names do not compare.
     pub name: String,
-    /// The dimensions of its vectors.
     pub dims: usize,
 }
 
-/// How many vectors there are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VectorStats {
     pub model: String,
@@ -49,7 +46,6 @@ pub struct VectorStats {
     pub bytes: u64,
     /// Records that were examined.
     pub looked_at: u64,
-    /// Records that there are.
     pub records: u64,
 }
 
@@ -70,7 +66,6 @@ impl Store {
         found.ok_or_else(|| cannot("add the model")(rusqlite::Error::QueryReturnedNoRows))
     }
 
-    /// Returns a model that has been added.
     pub fn known_vector_model(&self, name: &str) -> Result<Option<VectorModel>, StoreError> {
         let found = self.vector_models()?;
         Ok(found.into_iter().find(|model| model.name == name))
@@ -110,7 +105,6 @@ impl Store {
         Ok(more || unused.len() > 1)
     }
 
-    /// Deletes a model with all its vectors.
     pub fn drop_vectors(&self, model: &VectorModel) -> Result<(), StoreError> {
         self.write("delete the vectors", |tx| {
             for sql in [
@@ -136,18 +130,37 @@ impl Store {
         query: &Vector,
         most: usize,
     ) -> Result<Vec<(RecordId, f32)>, StoreError> {
-        let failed = cannot("compare the vectors");
-        let project = match project {
-            Some(key) => match project_number(&self.connection, key).map_err(&failed)? {
-                Some(project) => Some(project),
-                None => return Ok(Vec::new()),
-            },
-            None => None,
-        };
-        if query.dims() != model.dims {
-            return Ok(Vec::new());
-        }
-        nearest_of_all(&self.connection, model, project, query, most).map_err(failed)
+        self.try_to("compare the vectors", |connection| {
+            let known = project.map(|key| project_number(connection, key)).transpose()?;
+            let project = match known {
+                Some(None) => return Ok(Vec::new()),
+                known => known.flatten(),
+            };
+            if query.dims() != model.dims {
+                return Ok(Vec::new());
+            }
+            let mut comparison = Comparison::new(model, project, query, most);
+            let vectors = match project {
+                Some(project) => {
+                    connection.create_scalar_function(
+                        "has_project",
+                        1,
+                        FunctionFlags::SQLITE_UTF8,
+                        move |arguments| Ok(has_project(arguments.get_raw(0).as_blob()?, project)),
+                    )?;
+                    "CASE WHEN has_project(keys) THEN vectors ELSE x'' END"
+                }
+                None => "vectors",
+            };
+            // In the order of the rows, because looking each of them up by an index takes longer.
+            let sql = format!("SELECT keys, {vectors} FROM vector_blocks NOT INDEXED WHERE model_id = ?1");
+            let mut statement = connection.prepare(&sql)?;
+            let mut found = statement.query([model.id])?;
+            while let Some(row) = found.next()? {
+                comparison.add(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
+            }
+            Ok(comparison.finish())
+        })
     }
 
     /// Returns the same among the newest prompts, notes and decisions of a project, and records whose vectors were computed
@@ -161,13 +174,10 @@ impl Store {
         query: &Vector,
         most: usize,
     ) -> Result<Vec<(RecordId, f32)>, StoreError> {
-        let failed = cannot("compare the vectors");
-        match project_number(&self.connection, project).map_err(&failed)? {
-            Some(project) if query.dims() == model.dims => {
-                nearest_of_newest(&self.connection, model, project, query, most).map_err(failed)
-            }
+        self.try_to("compare the vectors", |connection| match project_number(connection, project)? {
+            Some(project) if query.dims() == model.dims => nearest_of_newest(connection, model, project, query, most),
             Some(_) | None => Ok(Vec::new()),
-        }
+        })
     }
 
     /// Returns the text of a record of which there are vectors, in parts; `None` if there is no such record.
@@ -179,10 +189,7 @@ impl Store {
     /// Returns how many vectors there are, for each model.
     pub fn vector_stats(&self) -> Result<Vec<VectorStats>, StoreError> {
         let failed = cannot("count the vectors");
-        let number = |sql: &str, model: i64| {
-            let read = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
-            self.connection.one_with(sql, [model], read).map(i64::unsigned_abs).map_err(&failed)
-        };
+        let number = |sql: &str, model: i64| self.connection.one(sql, [model]).map(i64::unsigned_abs).map_err(&failed);
         let one = |model: VectorModel| {
             let slots = "SELECT count(slot) FROM vector_slots WHERE model_id = ?1";
             Ok(VectorStats {
@@ -205,7 +212,7 @@ impl Store {
         for model in self.vector_models()?.iter().filter(|model| in_use.contains(&model.name)) {
             taken += blocks::bytes(&self.connection, model).map_err(&failed)?;
         }
-        let number = |sql: &str| self.connection.one_with(sql, [], |row| row.get::<_, i64>(0)).map_err(&failed);
+        let number = |sql: &str| self.connection.one::<i64>(sql, []).map_err(&failed);
         let file = number("PRAGMA page_size")? * number("PRAGMA page_count")?;
         Ok(taken as f64 > SHARE * file as f64)
     }
@@ -240,34 +247,6 @@ pub(crate) fn number_of(what: What) -> u8 {
         What::Observation => 1,
         What::Summary => 2,
     }
-}
-
-/// Compares the vectors of a model with `query`, of one project or of all.
-fn nearest_of_all(
-    connection: &Connection,
-    model: &VectorModel,
-    project: Option<i64>,
-    query: &Vector,
-    most: usize,
-) -> rusqlite::Result<Vec<(RecordId, f32)>> {
-    let mut comparison = Comparison::new(model, project, query, most);
-    let vectors = match project {
-        Some(project) => {
-            connection.create_scalar_function("has_project", 1, FunctionFlags::SQLITE_UTF8, move |arguments| {
-                Ok(has_project(arguments.get_raw(0).as_blob()?, project))
-            })?;
-            "CASE WHEN has_project(keys) THEN vectors ELSE x'' END"
-        }
-        None => "vectors",
-    };
-    // In the order of the rows, because looking each of them up by an index takes longer.
-    let sql = format!("SELECT keys, {vectors} FROM vector_blocks NOT INDEXED WHERE model_id = ?1");
-    let mut statement = connection.prepare(&sql)?;
-    let mut found = statement.query([model.id])?;
-    while let Some(row) = found.next()? {
-        comparison.add(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
-    }
-    Ok(comparison.finish())
 }
 
 /// The most blocks that are read: up to 8,192 vectors.

@@ -54,7 +54,6 @@ impl Store {
         self.connection.execute_batch("PRAGMA mmap_size = 0;").map_err(cannot("set how the database is read"))
     }
 
-    /// Limits the page cache of this connection.
     pub fn set_cache(&self, kibibytes: u32) -> Result<(), StoreError> {
         self.connection
             .pragma_update(None, "cache_size", -i64::from(kibibytes))
@@ -62,7 +61,6 @@ impl Store {
     }
 }
 
-/// A record and its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub record: Record,
@@ -73,26 +71,20 @@ pub struct Entry {
 /// Which records a page has.
 #[derive(Debug, Clone, Default)]
 pub struct Only<'a> {
-    /// Of this project.
     pub project_key: Option<&'a str>,
-    /// Of this session.
     pub session: Option<&'a str>,
     /// Observations of these kinds; empty for all.
     pub kinds: &'a [Kind],
     /// Stored before the one with this number.
     pub before: Option<i64>,
-    /// How many at most.
     pub limit: usize,
 }
 
-/// The newest of the stored records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Newest {
     /// The newest prompt's number; 0 where there is none.
     pub prompt: i64,
-    /// The newest observation's number.
     pub observation: i64,
-    /// The newest summary's number.
     pub summary: i64,
     /// When a summary was last written. An old summary may be rewritten.
     pub summary_at: Millis,
@@ -101,9 +93,8 @@ pub struct Newest {
 impl Store {
     /// Returns a page of records without their raw text, the last stored first.
     pub fn entries(&self, what: What, only: &Only<'_>) -> Result<Vec<Entry>, StoreError> {
-        let failed = cannot("list the records");
         let (sql, values) = page(what, only);
-        self.list_entries(what, &sql, values).map_err(failed)
+        self.list_entries(what, &sql, values)
     }
 
     /// Returns records with their raw text, in the order asked for; those that are not there are left out.
@@ -112,9 +103,20 @@ impl Store {
         ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
     }
 
-    /// Returns the newest of the stored records.
     pub fn newest(&self) -> Result<Newest, StoreError> {
-        newest(&self.connection).map_err(cannot("look for the newest records"))
+        self.try_to("look for the newest records", |connection| {
+            let number = |sql: &str| connection.one(sql, []).map(Option::<i64>::unwrap_or_default);
+            let summary_at = number(
+                "SELECT max((SELECT max(created_at) FROM session_summaries WHERE project_id = p.id))
+                 FROM projects p WHERE p.project_key IS NOT NULL",
+            )?;
+            Ok(Newest {
+                prompt: number("SELECT max(id) FROM prompts")?,
+                observation: number("SELECT max(id) FROM observations")?,
+                summary: number("SELECT max(id) FROM session_summaries")?,
+                summary_at: Millis(summary_at.unsigned_abs()),
+            })
+        })
     }
 
     /// Returns the last `most` records that were stored after `since`, the oldest first.
@@ -132,17 +134,17 @@ impl Store {
                 vec![after(i64::try_from(since.summary_at.0).unwrap_or(i64::MAX)), most],
             ),
         };
-        let mut found = self.list_entries(what, &sql, values).map_err(cannot("look for new records"))?;
+        let mut found = self.list_entries(what, &sql, values)?;
         found.reverse();
         Ok(found)
     }
 
-    fn list_entries(&self, what: What, sql: &str, values: Vec<Value>) -> rusqlite::Result<Vec<Entry>> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let ids: Vec<i64> =
-            statement.query_map(params_from_iter(values), |row| row.get(0))?.collect::<Result<_, _>>()?;
-        let read = |id: i64| entry(&self.connection, RecordId { what, id }, RawText::Without).transpose();
-        ids.into_iter().filter_map(read).collect()
+    fn list_entries(&self, what: What, sql: &str, values: Vec<Value>) -> Result<Vec<Entry>, StoreError> {
+        self.try_to("list the records", |connection| {
+            let ids: Vec<i64> = connection.all(sql, params_from_iter(values))?;
+            let read = |id: i64| entry(connection, RecordId { what, id }, RawText::Without).transpose();
+            ids.into_iter().filter_map(read).collect()
+        })
     }
 }
 
@@ -180,24 +182,6 @@ fn page(what: What, only: &Only<'_>) -> (String, Vec<Value>) {
     (sql, values)
 }
 
-fn newest(connection: &Connection) -> rusqlite::Result<Newest> {
-    let number = |sql: &str| -> rusqlite::Result<i64> {
-        Ok(connection.one_with(sql, [], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
-    };
-    Ok(Newest {
-        prompt: number("SELECT max(id) FROM prompts")?,
-        observation: number("SELECT max(id) FROM observations")?,
-        summary: number("SELECT max(id) FROM session_summaries")?,
-        summary_at: Millis(
-            number(
-                "SELECT max((SELECT max(created_at) FROM session_summaries WHERE project_id = p.id))
-                 FROM projects p WHERE p.project_key IS NOT NULL",
-            )?
-            .unsigned_abs(),
-        ),
-    })
-}
-
 fn entry(connection: &Connection, id: RecordId, raw: RawText) -> rusqlite::Result<Option<Entry>> {
     let Some(record) = record(connection, id, raw)? else { return Ok(None) };
     let Some(stored) = Candidate::stored(connection, Key::new(0, id.what, id.id))? else { return Ok(None) };
@@ -225,13 +209,11 @@ pub struct SessionOverview {
     pub completed_at: Option<Millis>,
     /// When something of it was last stored.
     pub last_at: Millis,
-    /// How many records it has.
     pub counts: Counts,
     /// Bytes of everything in its turns.
     pub bytes: u64,
 }
 
-/// How many records a session has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     pub prompts: u64,
@@ -281,15 +263,10 @@ impl Store {
             .map_err(cannot("list the sessions"))
     }
 
-    /// Returns one session.
     pub fn session_overview(&self, session: &str) -> Result<Option<SessionOverview>, StoreError> {
-        overview(&self.connection, session).map_err(cannot("read the session"))
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions s WHERE s.session_id = ?1");
+        self.connection.first_with(&sql, [session], read_session).map_err(cannot("read the session"))
     }
-}
-
-fn overview(connection: &Connection, session: &str) -> rusqlite::Result<Option<SessionOverview>> {
-    let sql = format!("SELECT {SESSION_COLUMNS} FROM sessions s WHERE s.session_id = ?1");
-    connection.first_with(&sql, [session], read_session)
 }
 
 fn read_session(row: &Row<'_>) -> rusqlite::Result<SessionOverview> {
@@ -338,7 +315,6 @@ pub struct Moment {
     pub at: Millis,
     /// When a turn's reply ended.
     pub until: Option<Millis>,
-    /// It in one line.
     pub title: String,
     pub text: String,
     /// The kind of an observation.
@@ -396,39 +372,31 @@ impl Store {
         before: Option<Millis>,
         most: usize,
     ) -> Result<(Vec<Moment>, bool), StoreError> {
-        let before = before.unwrap_or(Millis(u64::MAX));
-        gather(&self.connection, session, before, most).map_err(cannot("read the session's timeline"))
+        self.try_to("read the session's timeline", |connection| {
+            let mut found: Vec<Moment> = Vec::new();
+            for (source, sql) in MOMENT_SOURCES.iter().enumerate() {
+                let sql = format!("SELECT t.*, {HOST_NAME} FROM ({sql}) t");
+                let values = (session, Time(before.unwrap_or(Millis(u64::MAX))), most as i64 + 1);
+                found.extend(connection.all_with(&sql, values, |row| read_moment(source, row))?);
+            }
+            found.sort_by_key(|moment| (moment.at, rank(moment.id), moment.id));
+            let more = found.len() > most;
+            if more {
+                let cut = found.len() - most;
+                let (torn, first) = (found[cut - 1].at, found[cut].at);
+                found.drain(..cut);
+                if torn == first && found.last().is_some_and(|last| last.at != first) {
+                    found.retain(|moment| moment.at != first);
+                }
+            }
+            for moment in &mut found {
+                if let MomentId::Record(RecordId { what: What::Observation, id }) = moment.id {
+                    moment.bytes += raw_chars(connection, id)?;
+                }
+            }
+            Ok((found, more))
+        })
     }
-}
-
-fn gather(
-    connection: &Connection,
-    session: &str,
-    before: Millis,
-    most: usize,
-) -> rusqlite::Result<(Vec<Moment>, bool)> {
-    let mut found: Vec<Moment> = Vec::new();
-    for (source, sql) in MOMENT_SOURCES.iter().enumerate() {
-        let sql = format!("SELECT t.*, {HOST_NAME} FROM ({sql}) t");
-        let values = (session, Time(before), most as i64 + 1);
-        found.extend(connection.all_with(&sql, values, |row| read_moment(source, row))?);
-    }
-    found.sort_by_key(|moment| (moment.at, rank(moment.id), moment.id));
-    let more = found.len() > most;
-    if more {
-        let cut = found.len() - most;
-        let (torn, first) = (found[cut - 1].at, found[cut].at);
-        found.drain(..cut);
-        if torn == first && found.last().is_some_and(|last| last.at != first) {
-            found.retain(|moment| moment.at != first);
-        }
-    }
-    for moment in &mut found {
-        if let MomentId::Record(RecordId { what: What::Observation, id }) = moment.id {
-            moment.bytes += raw_chars(connection, id)?;
-        }
-    }
-    Ok((found, more))
 }
 
 /// The order of entries of the same time: a turn begins with its prompt, and a summary comes last.
@@ -467,12 +435,10 @@ fn read_moment(source: usize, row: &Row<'_>) -> rusqlite::Result<Moment> {
     })
 }
 
-/// What was stored on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Day {
     /// Bytes of the turns that began.
     pub turn_bytes: u64,
-    /// Sessions that began.
     pub sessions: u64,
     pub prompts: u64,
     pub observations: u64,
@@ -506,35 +472,27 @@ const DAY_SOURCES: [&str; 5] = [
 impl Store {
     /// Returns what was stored on each of `days` days from `from` on, of a project or of all.
     pub fn days(&self, project_key: Option<&str>, from: Millis, days: usize) -> Result<Vec<Day>, StoreError> {
-        count_days(&self.connection, project_key, from, days).map_err(cannot("count the days"))
-    }
-}
-
-fn count_days(connection: &Connection, key: Option<&str>, from: Millis, days: usize) -> rusqlite::Result<Vec<Day>> {
-    let mut counted = vec![Day::default(); days];
-    let project = match key {
-        // No project has the row 0.
-        Some(key) => Some(project_row(connection, key)?.unwrap_or(ProjectRow(0))),
-        None => None,
-    };
-    for (source, sql) in DAY_SOURCES.iter().enumerate() {
-        let mut statement = connection.prepare_cached(sql)?;
-        let mut rows = statement.query((project, key, Time(from), DAY_MS))?;
-        while let Some(row) = rows.next()? {
-            let number =
-                |column: usize| row.get::<_, Option<i64>>(column).map(|n| n.unwrap_or_default().unsigned_abs());
-            let Some(day) = usize::try_from(row.get::<_, i64>(0)?).ok().and_then(|day| counted.get_mut(day)) else {
-                continue;
-            };
-            let (rows, size) = (number(1)?, number(2)?);
-            match source {
-                0 => day.turn_bytes += size,
-                1 => day.sessions += rows,
-                2 => (day.prompts, day.record_bytes) = (day.prompts + rows, day.record_bytes + size),
-                3 => (day.observations, day.record_bytes) = (day.observations + rows, day.record_bytes + size),
-                _ => day.record_bytes += size,
+        self.try_to("count the days", |connection| {
+            let mut counted = vec![Day::default(); days];
+            // No project has the row 0.
+            let row = |key| Ok::<_, rusqlite::Error>(project_row(connection, key)?.unwrap_or(ProjectRow(0)));
+            let project = project_key.map(row).transpose()?;
+            for (source, sql) in DAY_SOURCES.iter().enumerate() {
+                let found: Vec<(i64, i64, Option<i64>)> =
+                    connection.all(sql, (project, project_key, Time(from), DAY_MS))?;
+                for (day, rows, size) in found {
+                    let Some(day) = usize::try_from(day).ok().and_then(|day| counted.get_mut(day)) else { continue };
+                    let (rows, size) = (rows.unsigned_abs(), size.unwrap_or_default().unsigned_abs());
+                    match source {
+                        0 => day.turn_bytes += size,
+                        1 => day.sessions += rows,
+                        2 => (day.prompts, day.record_bytes) = (day.prompts + rows, day.record_bytes + size),
+                        3 => (day.observations, day.record_bytes) = (day.observations + rows, day.record_bytes + size),
+                        _ => day.record_bytes += size,
+                    }
+                }
             }
-        }
+            Ok(counted)
+        })
     }
-    Ok(counted)
 }

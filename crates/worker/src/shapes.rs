@@ -136,7 +136,7 @@ pub(crate) fn snapshot(snapshot: &Snapshot, note: Option<&str>, doing: Option<&s
         "id": snapshot.id,
         "session_id": snapshot.session,
         "created_at": snapshot.created_at,
-        "kind": snapshot.kind.name(),
+        "kind": snapshot.kind.as_str(),
         "note": note.map(|note| cut(note, PROMPT_CHARS)),
         "doing": doing.map(|doing| one_line(doing, DOING_CHARS)),
         "work_tree": snapshot.work_tree,
@@ -248,7 +248,7 @@ impl Params {
 
     /// Returns types of records that are separated by commas. `prompt` and `prompts` are the same.
     pub(crate) fn types(&self) -> Result<Vec<What>, Problem> {
-        self.list("type", What::from_name, &What::ALL.map(What::plural))
+        self.list("type", What::parse, &What::ALL.map(What::plural))
     }
 
     /// Returns a time and a number that are separated by a dash, the format of `next`.

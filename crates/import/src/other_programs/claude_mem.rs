@@ -336,8 +336,7 @@ impl House<'_, '_> {
             let is_known = match &mut self.sink {
                 Sink::Store(bulk) => {
                     let name = Origin::ClaudeMem.as_str();
-                    let moved = bulk.move_notes_in(name, &project.key, &project.name, &[note]).map_err(ours)?;
-                    moved.known > 0
+                    !bulk.move_note_in(name, &project.key, &project.name, &note).map_err(ours)?
                 }
                 Sink::Count(_) => self.sink.has(Origin::ClaudeMem, &note.key)?,
             };

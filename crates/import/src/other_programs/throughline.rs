@@ -114,7 +114,7 @@ impl House<'_, '_> {
             let past = bulk.take_in_past(id.as_str(), past, prompt_number).map_err(ours)?.unwrap_or_default();
             prompt_number = past.prompt_number;
             prompts += past.prompts;
-            observations += past.calls.stored;
+            observations += past.observations;
             Ok::<i64, Trouble>(prompt_number)
         };
         for (after, last) in pieces(sizes) {

@@ -124,7 +124,7 @@ impl<'a> Writer<'a> {
         if let Some(past) = bulk.take_in_past(&self.session.session, turns, self.prompt_number)? {
             self.prompt_number = past.prompt_number;
             self.prompts += past.prompts;
-            self.observations += past.calls.stored;
+            self.observations += past.observations;
         }
         Ok(())
     }

@@ -16,7 +16,6 @@ const OUTPUT_CHARS: usize = 1_300;
 /// Maximum number of lines about errors that become facts.
 const TELLING_LINES: usize = 3;
 
-/// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Passed,
@@ -235,7 +234,6 @@ const SUBCOMMANDS: [(&str, &[&str]); 17] = [
 /// Words in the name of a script that tests or builds: `npm run build:web`, `./run-tests.sh`.
 const SCRIPTS: [&str; 9] = ["test", "tests", "build", "check", "lint", "typecheck", "tsc", "ci", "e2e"];
 
-/// Returns whether a command line tests or builds.
 pub(crate) fn is_check(command: &str) -> bool {
     command.split(['\n', ';', '|', '&', '(', ')']).any(|simple| checks(simple.split_whitespace()))
 }
@@ -297,7 +295,6 @@ fn says_failed(line: &str) -> bool {
         || line.contains(": error TS")
 }
 
-/// Returns whether a line describes an error.
 fn is_telling(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     says_failed(line)

@@ -85,33 +85,22 @@ impl FoundPassage {
     }
 }
 
-/// The kind of a passage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum PassageKind {
-    /// A prompt with its replies.
-    #[default]
-    Exchange,
-    /// A note.
-    Note,
-    /// A recognised decision.
-    Decision,
-    /// A tool call.
-    Work,
-    /// The summary of a session.
-    Summary,
-}
-
-impl PassageKind {
-    /// Returns the name of the kind.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Exchange => "exchange",
-            Self::Note => "note",
-            Self::Decision => "decision",
-            Self::Work => "work",
-            Self::Summary => "summary",
-        }
+longhaul_core::named! {
+    /// The kind of a passage.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    #[non_exhaustive]
+    pub enum PassageKind {
+        /// A prompt with its replies.
+        #[default]
+        Exchange = "exchange",
+        /// A note.
+        Note = "note",
+        /// A recognised decision.
+        Decision = "decision",
+        /// A tool call.
+        Work = "work",
+        /// The summary of a session.
+        Summary = "summary",
     }
 }
 
@@ -358,7 +347,6 @@ fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<FoundPassag
     chosen
 }
 
-/// Maximum length of a project's name, in characters.
 const NAME_CHARS: usize = 60;
 
 /// The kind of a piece of a line.
@@ -399,7 +387,6 @@ impl Answer {
     }
 }
 
-/// Returns an answer as text.
 fn text_of(answer: &Answer) -> String {
     let line = |line: AnswerLine| line.into_iter().map(|(text_of, _)| text_of).collect::<String>();
     answer.lines().into_iter().map(line).collect::<Vec<_>>().join("\n")

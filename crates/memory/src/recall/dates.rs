@@ -164,7 +164,6 @@ pub fn dates_in(text: &str) -> Vec<NamedDate> {
     dates
 }
 
-/// A word and its position.
 struct Word {
     text: String,
     range: Range<usize>,

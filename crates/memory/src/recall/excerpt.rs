@@ -17,11 +17,9 @@ const DECIDES: f64 = 1.25;
 /// The weight of such a sentence without any of the words.
 const LEAST: f64 = 0.001;
 
-/// A sentence or a line.
 struct Sentence {
     range: Range<usize>,
     chars: usize,
-    /// The weight of the terms in it.
     weight: f64,
 }
 

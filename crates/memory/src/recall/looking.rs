@@ -43,7 +43,6 @@ pub struct Spot {
 /// The same position as it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct ReadSpot {
-    /// The index of the field.
     field: usize,
     /// The start of the part of the field that was read, in bytes.
     part: usize,
@@ -153,7 +152,6 @@ impl Looker {
         self.read_on += other.read_on;
     }
 
-    /// Returns the number of terms.
     pub(super) fn terms(&self) -> usize {
         self.weights.len()
     }
@@ -319,7 +317,6 @@ const COMPARED_BY_THREE: usize = 6;
 const COMPARED_BY_FOUR: usize = 8;
 
 impl FormBeginnings {
-    /// Adds a form.
     fn add(&mut self, form: &str) {
         if form.len() < 2 {
             return self.ones.insert(first_bytes::<1>(form));

@@ -97,13 +97,11 @@ fn begins_cluster(c: char) -> bool {
 /// Number of bytes of a text that are always read. Longer texts are rare.
 pub(super) const FIRST_PART: usize = 24 * 1024;
 
-/// Number of bytes of each further part.
 const FURTHER_PART: usize = 32 * 1024;
 
 /// Number of bytes of further parts that are read for one query, of all texts together.
 pub(super) const READ_ON: usize = 2 * 1024 * 1024;
 
-/// Returns the first part of a text.
 pub(super) fn first_part(text: &str) -> Range<usize> {
     0..text.floor_char_boundary(FIRST_PART)
 }

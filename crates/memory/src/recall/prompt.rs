@@ -172,7 +172,6 @@ const ORDER_BEGINNINGS: [&str; 8] = ["请", "請", "把", "帮", "幫", "运行"
 /// Nouns that begin like an order: 請求書 is an invoice, 请求 a request.
 const NOT_ORDER_BEGINNINGS: [&str; 4] = ["请求", "请假", "請求", "請負"];
 
-/// Words that begin a question.
 const QUESTION_WORDS: [&str; 55] = [
     "are", "can", "combien", "comment", "cuál", "cuándo", "cómo", "did", "do", "does", "doesn", "doesn't", "dónde",
     "gab", "had", "has", "hat", "hatten", "have", "how", "is", "ist", "isn", "où", "pourquoi", "quand", "quanto",
@@ -272,7 +271,6 @@ pub fn is_short(text: &str) -> bool {
     !text.trim().contains('\n') && text.split_whitespace().nth(SHORT).is_none()
 }
 
-/// Returns the kind of a prompt.
 fn kind_of(text: &str) -> PromptKind {
     let lower = text[..text.floor_char_boundary(1_000)].to_lowercase();
     let words: Vec<&str> =

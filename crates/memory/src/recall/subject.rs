@@ -126,7 +126,6 @@ fn parts(text: &str) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Returns the hash of a part; `None` if it is too short.
 fn hash(bytes: impl Iterator<Item = u8>) -> Option<u32> {
     let mut length = 0;
     let hash = fnv1a(bytes.inspect(|_| length += 1)) as u32;

@@ -156,7 +156,6 @@ pub const MAX_WORDS_FOR_ALL_ERRORS: usize = 4;
 /// The minimum length of an unknown word that is searched for as the beginning of others: too many begin with a shorter one.
 pub const MIN_BEGINNING_CHARS: usize = 4;
 
-/// The letters that a correction may insert.
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
 /// Returns the words that differ from `word` by one typing error, in two groups: first those with two letters exchanged

@@ -35,7 +35,6 @@ impl<'a> DecodedView<'a> {
         Self { bytes: Cow::Owned(decoded), marks, original: bytes.len() }
     }
 
-    /// Returns the decoded text.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

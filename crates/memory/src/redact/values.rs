@@ -31,7 +31,6 @@ pub(crate) enum Assigned {
 pub(crate) enum Writing {
     /// `NAME=value`, as in an environment file.
     Environment,
-    /// In quotes.
     Quoted,
     /// The rest of a line that begins with its name, as in YAML.
     Line,

@@ -306,7 +306,6 @@ pub(crate) fn is_without_spaces(c: char) -> bool {
         && c != '゠'
 }
 
-/// Returns whether a character belongs to a word.
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || matches!(c, '\u{300}'..='\u{36f}')
 }

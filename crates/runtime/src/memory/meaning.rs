@@ -228,7 +228,6 @@ impl ModelFile {
         self.vocabulary.id()
     }
 
-    /// Returns the dimensions of its vectors.
     fn dims(&self) -> usize {
         self.vocabulary.shape().dims
     }

@@ -2,7 +2,7 @@
 
 use longhaul_core::Millis;
 use longhaul_memory::{
-    MadeBy, PAGE_NEW_SUMMARIES, PAGE_NOTES, PAGE_RECORDS, PAGE_SESSIONS, Page, PageInput, PageRecord, PageSession, page,
+    MadeBy, PAGE_NEW_SUMMARIES, PAGE_NOTES, PAGE_RECORDS, PAGE_SESSIONS, Page, PageInput, PageSession, page,
 };
 use longhaul_store::Store;
 
@@ -17,7 +17,6 @@ pub struct Reader<'a> {
     pub session: Option<&'a str>,
     /// The session whose last messages the reader has already seen.
     pub has_seen: Option<&'a str>,
-    /// The current time.
     pub now: Millis,
     /// The UTC offset of local time in seconds.
     pub offset_seconds: i32,
@@ -27,7 +26,8 @@ pub struct Reader<'a> {
 pub fn render_page(store: &Store, reader: Reader<'_>, chars: usize) -> Result<Page, Error> {
     let Reader { project_key, project, now, offset_seconds, .. } = reader;
     let (sessions, records, total_records) = store.read_together("read the page of a project", |store| {
-        Ok::<_, Error>((sessions(store, reader)?, records(store, project_key)?, store.count_records(project_key)?))
+        let records = store.page_records(project_key, PAGE_RECORDS, PAGE_NOTES)?;
+        Ok::<_, Error>((sessions(store, reader)?, records, store.count_records(project_key)?))
     })?;
     let mut input = PageInput::new(project, now);
     input.offset_seconds = offset_seconds;
@@ -61,14 +61,4 @@ fn sessions(store: &Store, reader: Reader<'_>) -> Result<Vec<PageSession>, Error
         sessions.push(session);
     }
     Ok(sessions)
-}
-
-fn records(store: &Store, project_key: &str) -> Result<Vec<PageRecord>, Error> {
-    let records = store.page_records(project_key, PAGE_RECORDS, PAGE_NOTES)?.into_iter().map(|stored| {
-        let mut record = PageRecord::new(stored.id, stored.at, stored.kind, stored.title);
-        record.host = stored.host;
-        record.command_key = stored.command_key;
-        record
-    });
-    Ok(records.collect())
 }

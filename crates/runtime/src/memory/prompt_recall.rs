@@ -9,7 +9,8 @@ use longhaul_memory::{
     BroughtPassage, ChosenPassage, PromptQuestion, PromptRank, bring, choose, is_said_already, recalled_message,
     said_parts,
 };
-use longhaul_store::{NearRecords, PromptPassage, PromptSearch, RecordId, Store, StoreError};
+use longhaul_store::{NearRecords, PromptPassage, PromptSearch, Store, StoreError};
+use serde::{Deserialize, Serialize};
 
 use super::meaning::{Meaning, near_prompt};
 use crate::search_process::{self, PendingSearch};
@@ -82,9 +83,8 @@ pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
         return Ok(Flow::Next);
     }
     note_recalled(&hook.home, &hook.event.common.session, &records)?;
-    let ids: Vec<String> = records.iter().map(ToString::to_string).collect();
     hook.show(&text);
-    hook.notify(&recalled_message(&ids));
+    hook.notify(&recalled_message(&records));
     Ok(Flow::Next)
 }
 
@@ -113,14 +113,8 @@ fn search(
             NearRecords::default()
         })
     };
-    let prompt = Prompt {
-        question,
-        project_key: &known.project_key,
-        session: session.as_str(),
-        shown: &shown,
-        utc_offset_seconds: clock_and_env::utc_offset_seconds(hook.env.now),
-    };
-    match recall_for_prompt(&store, prompt, near) {
+    let search = PromptSearch { question, project_key: &known.project_key, session: session.as_str() };
+    match recall_for_prompt(&store, &search, &shown, clock_and_env::utc_offset_seconds(hook.env.now), near) {
         Ok(recalled) => Ok(Some(recalled)),
         // The index is marked as damaged, and upkeep builds it again.
         Err(error) if error.is_index_damage() => Err(error.into()),
@@ -157,37 +151,29 @@ fn start_if_missing<E: HookEvent<'static>>(hook: &Hook<E>) -> Result<(), Error> 
     search_process::start_if_large(&hook.env, &hook.home, &store)
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Prompt<'a> {
-    pub(crate) question: &'a PromptQuestion,
-    pub(crate) project_key: &'a str,
-    pub(crate) session: &'a str,
-    pub(crate) shown: &'a ShownRecords,
-    /// The offset of the time zone in which dates are written.
-    pub(crate) utc_offset_seconds: i32,
-}
-
-/// The text that is shown with a prompt; empty if nothing is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The text that is shown with a prompt, which is empty if nothing is, and the names of the records in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RecalledText {
-    pub(crate) text: String,
-    pub(crate) records: Vec<RecordId>,
+    text: String,
+    pub(crate) records: Vec<String>,
 }
 
-/// Searches for a prompt, and returns what is shown with it. `near` is as in [`Store::passages_for_prompt`].
+/// Searches for a prompt, and returns what is shown with it: nothing that its session was shown already, with dates of the time
+/// zone. `near` is as in [`Store::passages_for_prompt`].
 pub(crate) fn recall_for_prompt(
     store: &Store,
-    prompt: Prompt<'_>,
+    search: &PromptSearch<'_>,
+    shown: &ShownRecords,
+    utc_offset_seconds: i32,
     near: impl FnOnce() -> NearRecords,
 ) -> Result<RecalledText, StoreError> {
-    let Prompt { question, project_key, session, shown, utc_offset_seconds } = prompt;
-    let passages = store.passages_for_prompt(&PromptSearch { question, project_key, session }, near)?;
+    let passages = store.passages_for_prompt(search, near)?;
     let ranks: Vec<PromptRank> = passages.iter().map(|passage| passage.rank).collect();
     let is_known = |index: usize| {
         let passage = &passages[index];
         shown.recalled.contains(&passage.record) || is_said_already(&passage.replied, &shown.said)
     };
-    let chosen = choose(question, &ranks, is_known);
+    let chosen = choose(search.question, &ranks, is_known);
     Ok(render(&chosen, &passages, utc_offset_seconds))
 }
 
@@ -208,6 +194,5 @@ fn render(chosen: &[ChosenPassage], passages: &[PromptPassage], utc_offset_secon
         })
         .collect();
     let brought = bring(&brought, utc_offset_seconds);
-    let records = chosen.iter().take(brought.shown).map(|choice| passages[choice.index].record).collect();
-    RecalledText { text: brought.text, records }
+    RecalledText { text: brought.text, records: ids.into_iter().take(brought.shown).collect() }
 }

@@ -34,9 +34,7 @@ pub struct Wanted {
     /// Only records of these types; empty for all.
     pub what: Vec<What>,
     pub order: Order,
-    /// Maximum number of results.
     pub limit: usize,
-    /// Number of results to skip.
     pub offset: usize,
 }
 

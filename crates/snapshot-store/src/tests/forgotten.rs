@@ -18,8 +18,7 @@ struct Forgotten {
 
 impl Forgotten {
     fn new() -> Self {
-        let world = World::new();
-        world.write("work", "borrowed\n");
+        let world = World::with("work", "borrowed\n");
         world.git(&["add", "work"]);
         world.take();
         // The repository deletes what the first snapshot has borrowed.

@@ -24,9 +24,7 @@ pub struct NewObservation<'a> {
     pub prompt_number: Option<i64>,
     /// The prompt's id, for when its number is not known. Without either, it is the session's last prompt.
     pub prompt_id: Option<&'a str>,
-    /// What is stored of it.
     pub observation: Observation,
-    /// Who wrote the observation.
     pub made_by: MadeBy,
     /// What is stored instead if the last call with the same `command_key` was a problem.
     pub after_problem: Option<Observation>,
@@ -37,7 +35,6 @@ pub struct NewObservation<'a> {
     pub input: &'a str,
     pub response: &'a str,
     pub is_error: bool,
-    /// Whether a subagent made it.
     pub in_subagent: bool,
     pub at: Millis,
 }
@@ -45,9 +42,7 @@ pub struct NewObservation<'a> {
 /// The part of a spool that the calls were read from.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
-    /// The offset of its beginning.
     pub from: u64,
-    /// The offset of its end.
     pub to: u64,
     /// Returns whether it is still the same spool. Called while no other process can write.
     pub is_current: &'a dyn Fn() -> bool,
@@ -123,7 +118,6 @@ enum Outcome {
     Known,
 }
 
-/// Stores the tool calls of one session.
 pub(super) struct CallWriter<'a> {
     connection: &'a Connection,
     session: MemorySession,
@@ -322,9 +316,7 @@ pub struct NewNote<'a> {
     pub session: Option<&'a str>,
     pub project_key: &'a str,
     pub project: &'a str,
-    /// The note in one line.
     pub title: &'a str,
-    /// The whole note.
     pub text: &'a str,
     pub at: Millis,
 }

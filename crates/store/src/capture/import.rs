@@ -70,16 +70,6 @@ pub struct PastPrompt<'a> {
     pub at: Millis,
 }
 
-/// What an import of turns has stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Past {
-    /// Prompts that are new.
-    pub prompts: usize,
-    /// What became of the tool calls.
-    pub calls: Taken,
-    pub prompt_number: i64,
-}
-
 impl Bulk<'_> {
     /// Stores turns in the order of the transcript, all of them or none; `prompt_number` is that of the prompt before.
     ///
@@ -90,8 +80,29 @@ impl Bulk<'_> {
         session: &str,
         turns: Vec<PastTurn<'_>>,
         prompt_number: i64,
-    ) -> Result<Option<Past>, StoreError> {
-        self.store.write("import the session", |tx| import_turns(tx, session, turns, prompt_number))
+    ) -> Result<Option<MovedIn>, StoreError> {
+        self.store.write("import the session", |tx| {
+            let Some(mut calls) = CallWriter::open(tx, session)? else { return Ok(None) };
+            let mut moved = MovedIn { prompt_number, ..MovedIn::default() };
+            let mut taken = Taken::default();
+            for turn in turns {
+                if let Some(PastPrompt { id, text, at }) = turn.prompt {
+                    let (source, prompt_id) = (Source::Import, Some(id));
+                    let told = Told { source, turn_id: None, prompt_id, prompt: text, at: at.0 as i64 };
+                    if let Some(prompt) = remember(tx, calls.session(), &told)? {
+                        moved.prompts += usize::from(prompt.is_new);
+                        moved.prompt_number = prompt.number;
+                        calls.set_turn(prompt.turn);
+                    }
+                }
+                for mut call in turn.calls {
+                    call.prompt_number = Some(moved.prompt_number);
+                    calls.store(&call, &mut taken)?;
+                }
+            }
+            calls.finish()?;
+            Ok(Some(MovedIn { observations: taken.stored, known: taken.folded + taken.known, ..moved }))
+        })
     }
 
     /// Adds the replies of a session to the prompts that they answer, where those were stored after them.
@@ -119,34 +130,6 @@ impl Bulk<'_> {
     }
 }
 
-fn import_turns(
-    connection: &Connection,
-    session: &str,
-    turns: Vec<PastTurn<'_>>,
-    prompt_number: i64,
-) -> rusqlite::Result<Option<Past>> {
-    let Some(mut calls) = CallWriter::open(connection, session)? else { return Ok(None) };
-    let mut past = Past { prompt_number, ..Past::default() };
-    for turn in turns {
-        if let Some(PastPrompt { id, text, at }) = turn.prompt {
-            let told =
-                Told { source: Source::Import, turn_id: None, prompt_id: Some(id), prompt: text, at: at.0 as i64 };
-            if let Some(prompt) = remember(connection, calls.session(), &told)? {
-                past.prompts += usize::from(prompt.is_new);
-                past.prompt_number = prompt.number;
-                calls.set_turn(prompt.turn);
-            }
-        }
-        for mut call in turn.calls {
-            call.prompt_number = Some(past.prompt_number);
-            calls.store(&call, &mut past.calls)?;
-        }
-    }
-    calls.finish()?;
-    Ok(Some(past))
-}
-
-/// The operation, for an error.
 const ACTION: &str = "import what another program has stored";
 
 /// A record of another program. Private text has been removed from it, and long text cut.
@@ -170,19 +153,14 @@ pub struct MovedTurn {
 /// An observation of another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedCall {
-    /// What is stored of it.
     pub observation: Observation,
-    /// The raw input; may be empty.
     pub input: String,
-    /// The raw output; may be empty.
     pub response: String,
 }
 
-/// What an import has stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MovedIn {
     pub prompts: usize,
-    /// Observations that are new.
     pub observations: usize,
     /// Summaries that are new, or replace one made by a rule.
     pub summaries: usize,
@@ -195,17 +173,14 @@ impl Store {
     /// Returns whether a record of another program was ever imported.
     pub fn has_moved_in(&self, origin: &str, key: &str) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM known_ids WHERE scope = 'from ' || ?1 AND id = ?2";
-        let found = self.connection.prepare_cached(sql).and_then(|mut sql| sql.exists((origin, key)));
-        found.map_err(cannot("look up what was imported"))
+        self.connection.has(sql, (origin, key)).map_err(cannot("look up what was imported"))
     }
 
     /// Records that records of another program were imported.
     pub fn note_moved_in<'a>(&self, origin: &str, keys: impl IntoIterator<Item = &'a str>) -> Result<(), StoreError> {
-        let failed = cannot("record what was imported");
-        for key in keys {
-            is_first(&self.connection, origin, key).map_err(&failed)?;
-        }
-        Ok(())
+        self.try_to("record what was imported", |connection| {
+            keys.into_iter().try_for_each(|key| is_first(connection, origin, key).map(drop))
+        })
     }
 }
 
@@ -231,30 +206,24 @@ impl Bulk<'_> {
         })
     }
 
-    /// Imports what belongs to no session, as notes of a project.
-    pub fn move_notes_in(
+    /// Imports what belongs to no session, as a note of a project; returns whether it is the first time.
+    pub fn move_note_in(
         &self,
         origin: &str,
         project_key: &str,
         project: &str,
-        notes: &[Moved<(String, String)>],
-    ) -> Result<MovedIn, StoreError> {
+        Moved { key, at, what: (title, text) }: &Moved<(String, String)>,
+    ) -> Result<bool, StoreError> {
         self.store.write(ACTION, |tx| {
-            let mut moved = MovedIn::default();
-            for Moved { key, at, what: (title, text) } in notes {
-                if is_first(tx, origin, key)? {
-                    save_note(tx, &NewNote { session: None, project_key, project, title, text, at: *at })?;
-                    moved.observations += 1;
-                } else {
-                    moved.known += 1;
-                }
+            let is_new = is_first(tx, origin, key)?;
+            if is_new {
+                save_note(tx, &NewNote { session: None, project_key, project, title, text, at: *at })?;
             }
-            Ok(moved)
+            Ok(is_new)
         })
     }
 }
 
-/// Imports a session.
 struct SessionImporter<'a> {
     connection: &'a Connection,
     origin: &'a str,

@@ -129,9 +129,7 @@ impl Candidate {
 /// The turn that a reply belongs to.
 #[derive(Debug, PartialEq, Eq)]
 enum ReplyTurn {
-    /// The reply is stored already.
     Stored,
-    /// The turn with this id.
     Known(i64),
     /// A turn that the transcript does not have yet.
     New,
@@ -244,7 +242,7 @@ pub(crate) fn forget_replies(
 ) -> rusqlite::Result<()> {
     let told: Vec<(i64, ReplyText)> = connection.all_with(
         // Without the hint, SQLite reads every turn of the session.
-        "SELECT id, reply, provisional FROM turns INDEXED BY turns_provisional
+        "SELECT id, reply, provisional FROM turns INDEXED BY turns_special
          WHERE session_id = ?1 AND provisional > 0",
         [session],
         |row| Ok((row.get(0)?, ReplyText::new(row.get(1)?, row.get(2)?))),

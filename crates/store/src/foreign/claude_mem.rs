@@ -16,7 +16,6 @@ const CLIENT: [&str; 2] = ["content_session_id", "claude_session_id"];
 /// The columns by which a prompt refers to its session.
 const ASKED_IN: [&str; 3] = ["content_session_id", "claude_session_id", "session_id"];
 
-/// claude-mem's database.
 #[derive(Debug)]
 pub struct ClaudeMem {
     foreign: Foreign,
@@ -66,16 +65,12 @@ pub struct ForeignRecords {
     pub summaries: Vec<ForeignHead>,
 }
 
-/// An observation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignObservation {
     /// Its kind, as claude-mem names it.
     pub kind: String,
-    /// It in one line.
     pub title: String,
-    /// A longer title.
     pub subtitle: String,
-    /// It in a few sentences.
     pub narrative: String,
     pub facts: Vec<String>,
     /// Concepts that it belongs to.
@@ -89,12 +84,10 @@ pub struct ForeignObservation {
     pub project: String,
 }
 
-/// A summary of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignSummary {
     /// Its fields that Longhaul has too.
     pub summary: Summary,
-    /// Its other fields.
     pub notes: String,
 }
 
@@ -133,7 +126,6 @@ impl ClaudeMem {
         })
     }
 
-    /// Returns the records of a session.
     pub fn records(&self, sitting: &Sitting) -> Result<ForeignRecords, StoreError> {
         let (prompts, observations, summaries) = (&self.prompts, &self.observations, &self.summaries);
         Ok(ForeignRecords {

@@ -11,7 +11,6 @@ use crate::StoreError;
 /// The number of a turn, as an expression.
 const NUMBER: &str = "coalesce(CAST(turn_number AS INTEGER), 0)";
 
-/// Throughline's database.
 #[derive(Debug)]
 pub struct Throughline {
     foreign: Foreign,
@@ -19,7 +18,6 @@ pub struct Throughline {
     details: Columns,
 }
 
-/// A session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OldSession {
     /// Its id in the client.
@@ -31,21 +29,17 @@ pub struct OldSession {
 /// A turn without its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OldTurnSize {
-    /// Its number in the session.
     pub number: i64,
     /// The length of its texts and details together.
     pub bytes: u64,
 }
 
-/// A turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OldTurn {
     pub number: i64,
     pub asked: String,
     pub replied: String,
-    /// When the prompt was sent.
     pub at: Option<Millis>,
-    /// When the reply was written.
     pub replied_at: Option<Millis>,
     pub details: Vec<OldDetail>,
 }

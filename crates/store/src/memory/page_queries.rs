@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use longhaul_core::Millis;
-use longhaul_memory::{Exchange, Kind, MadeBy, Summary};
+use longhaul_memory::{Exchange, Kind, MadeBy, PageRecord, Summary};
 use rusqlite::{Connection, Row};
 
 use super::records::{maker, read_summary};
@@ -37,26 +37,9 @@ pub struct PageSession {
     pub record: RecordId,
     /// When that summary, or the last prompt, was stored.
     pub at: Millis,
-    /// The beginning of its first prompt.
     pub first_prompt: String,
     /// What it came to, and who put that into words; `None` where no turn of it has ended.
     pub summary: Option<(Summary, MadeBy)>,
-}
-
-/// An observation in one line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageRecord {
-    pub id: i64,
-    /// When.
-    pub at: Millis,
-    /// What it is about.
-    pub kind: Kind,
-    /// It in one line.
-    pub title: String,
-    /// The other host that it comes from; `None` if it was made here.
-    pub host: Option<String>,
-    /// What makes two runs of a command the same.
-    pub command_key: Option<String>,
 }
 
 impl Store {
@@ -71,7 +54,6 @@ impl Store {
         records(&self.connection, project_key, newest, notes).map_err(cannot("read the newest records"))
     }
 
-    /// Returns how many observations a project has.
     pub fn count_records(&self, project_key: &str) -> Result<u64, StoreError> {
         let sql = "SELECT observations FROM projects WHERE project_key = ?1";
         let count = self.connection.first_with(sql, [project_key], |row| row.get::<_, i64>(0));
@@ -161,14 +143,10 @@ fn records(
 ) -> rusqlite::Result<Vec<PageRecord>> {
     let Some(project) = project_number(connection, project_key)? else { return Ok(Vec::new()) };
     let read = |row: &Row<'_>| {
-        Ok(PageRecord {
-            id: row.get(0)?,
-            at: millis(row.get(1)?),
-            kind: Kind::from_name(&row.get::<_, String>(2)?).unwrap_or(Kind::Note),
-            title: row.get(3)?,
-            host: row.get(5)?,
-            command_key: row.get(4)?,
-        })
+        let kind = Kind::from_name(&row.get::<_, String>(2)?).unwrap_or(Kind::Note);
+        let mut record = PageRecord::new(row.get(0)?, millis(row.get(1)?), kind, row.get::<_, String>(3)?);
+        (record.command_key, record.host) = (row.get(4)?, row.get(5)?);
+        Ok(record)
     };
     let sql = format!(
         "SELECT id, created_at, kind, title, command_key, {HOST_NAME}

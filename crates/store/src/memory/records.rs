@@ -16,7 +16,6 @@ use crate::sql::Sql;
 use crate::sync::HOST_NAME;
 use crate::{Store, StoreError, cannot, limit, newest_last};
 
-/// A whole record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub record: RecordId,
@@ -26,30 +25,32 @@ pub struct Record {
     pub host: Option<String>,
     pub project: String,
     pub project_key: String,
-    /// The number of the prompt in the session.
     pub prompt_number: i64,
     pub at: Millis,
     pub content: Content,
 }
 
-/// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A prompt and the replies to it, which are empty if they are not known.
-    Prompt { prompt: String, reply: String },
+    Prompt {
+        prompt: String,
+        reply: String,
+    },
     /// What a tool call did, or a note.
     Observation {
         observation: Observation,
         made_by: MadeBy,
         tool_use_id: Option<String>,
-        /// How often the call was repeated.
         repeats: i64,
         /// The raw input; `None` if it is not stored any more.
         input: Option<String>,
         output: Option<String>,
     },
-    /// The summary of a session.
-    Summary { summary: Summary, made_by: MadeBy },
+    Summary {
+        summary: Summary,
+        made_by: MadeBy,
+    },
 }
 
 impl Record {
@@ -68,7 +69,6 @@ impl Record {
         }
     }
 
-    /// Returns it as JSON.
     pub fn to_json(&self) -> Value {
         let mut value = json!({
             "type": self.record.what.as_str(),
@@ -115,13 +115,16 @@ impl Record {
 impl Store {
     /// Returns whole records in the order of `ids`; those that do not exist are left out.
     pub fn records(&self, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
-        let read = |id: &RecordId| record(&self.connection, *id, RawText::With).transpose();
-        ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
+        self.read_records(ids, RawText::With)
     }
 
     /// Returns records without raw tool text in the order of `ids`; those that do not exist are left out.
     pub fn passages(&self, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
-        let read = |id: &RecordId| record(&self.connection, *id, RawText::Without).transpose();
+        self.read_records(ids, RawText::Without)
+    }
+
+    fn read_records(&self, ids: &[RecordId], raw_text: RawText) -> Result<Vec<Record>, StoreError> {
+        let read = |id: &RecordId| record(&self.connection, *id, raw_text).transpose();
         ids.iter().filter_map(read).collect::<Result<_, _>>().map_err(cannot("read the records"))
     }
 
@@ -174,14 +177,12 @@ impl Store {
     }
 }
 
-/// Whether a record is read with its raw text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RawText {
     With,
     Without,
 }
 
-/// The session, project and time of a record, for every table.
 const ORIGIN: &str = "s.session_id, p.name, p.project_key, t.prompt_number, t.created_at";
 
 pub(crate) fn record(connection: &Connection, id: RecordId, raw_text: RawText) -> rusqlite::Result<Option<Record>> {
@@ -256,12 +257,10 @@ pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
     Ok(summary)
 }
 
-/// Reads who has made a record.
 pub(super) fn maker(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<MadeBy> {
     Ok(MadeBy::from_name(&row.get::<_, String>(column)?).unwrap_or(MadeBy::Rule))
 }
 
-/// Reads a JSON array of texts.
 pub(crate) fn texts(json: &str) -> Vec<String> {
     serde_json::from_str(json).unwrap_or_default()
 }
@@ -300,7 +299,21 @@ impl Store {
         after: usize,
         only: &[What],
     ) -> Result<Vec<Hit>, StoreError> {
-        timeline(&self.connection, around, before, after, only).map_err(cannot("read the timeline"))
+        self.try_to("read the timeline", |connection| {
+            let stored = |id: RecordId| Candidate::stored(connection, Key::new(0, id.what, id.id));
+            let Some(middle) = stored(around)? else { return Ok(Vec::new()) };
+            let mut records = side(connection, &middle, Side::Before, before, only)?;
+            records.reverse();
+            records.push(around);
+            records.extend(side(connection, &middle, Side::After, after, only)?);
+            let mut hits = Vec::with_capacity(records.len());
+            for record in records {
+                if let Some(found) = stored(record)? {
+                    hits.push(found.line(connection)?);
+                }
+            }
+            Ok(hits)
+        })
     }
 }
 
@@ -309,28 +322,6 @@ impl Store {
 enum Side {
     Before,
     After,
-}
-
-fn timeline(
-    connection: &Connection,
-    around: RecordId,
-    before: usize,
-    after: usize,
-    only: &[What],
-) -> rusqlite::Result<Vec<Hit>> {
-    let stored = |id: RecordId| Candidate::stored(connection, Key::new(0, id.what, id.id));
-    let Some(middle) = stored(around)? else { return Ok(Vec::new()) };
-    let mut records = side(connection, &middle, Side::Before, before, only)?;
-    records.reverse();
-    records.push(around);
-    records.extend(side(connection, &middle, Side::After, after, only)?);
-    let mut hits = Vec::with_capacity(records.len());
-    for record in records {
-        if let Some(one) = stored(record)? {
-            hits.push(one.line(connection)?);
-        }
-    }
-    Ok(hits)
 }
 
 /// Returns the nearest `most` records on one side, the nearest first.

@@ -10,9 +10,7 @@ use crate::{Store, StoreError, cannot};
 
 /// A session, as the memory needs it.
 pub(crate) struct MemorySession {
-    /// The session's row.
     pub(crate) row: SessionRow,
-    /// The row of its project.
     pub(crate) project: ProjectRow,
     pub(crate) prompts: i64,
     /// When the user had the session forgotten last. Nothing up to then is remembered again.
@@ -72,7 +70,6 @@ fn owned_by(connection: &Connection, row: SessionRow) -> rusqlite::Result<Owned>
     Ok(Owned { row, owner })
 }
 
-/// Returns a session's row, if there is such a session.
 pub(crate) fn session_row(connection: &Connection, session: &str) -> rusqlite::Result<Option<SessionRow>> {
     let sql = "SELECT id FROM sessions WHERE session_id = ?1";
     connection.first(sql, [session])
@@ -88,12 +85,10 @@ pub(crate) fn add_project(connection: &Connection, key: &str, name: &str) -> rus
     project_row(connection, key)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-/// Returns a project's row, if it has one.
 pub(crate) fn project_row(connection: &Connection, key: &str) -> rusqlite::Result<Option<ProjectRow>> {
     connection.first("SELECT id FROM projects WHERE project_key = ?1", [key])
 }
 
-/// Returns the number of a project's row, if it has one.
 pub(crate) fn project_number(connection: &Connection, key: &str) -> rusqlite::Result<Option<i64>> {
     Ok(project_row(connection, key)?.map(|row| row.0))
 }

@@ -29,7 +29,6 @@ impl Store {
         self.write("write the summary", |tx| write_summary(tx, session, prompt_number, summary, made_by, at))
     }
 
-    /// Returns whether a summary of a session up to that prompt is stored.
     pub fn has_summary(&self, session: &str, prompt_number: i64) -> Result<bool, StoreError> {
         self.connection.one(
             "SELECT EXISTS (SELECT 1 FROM session_summaries
@@ -40,7 +39,6 @@ impl Store {
     }
 }
 
-/// Stores a summary; see [`Store::write_summary`].
 pub(crate) fn write_summary(
     connection: &Connection,
     session: &str,

@@ -11,16 +11,13 @@ use crate::{Store, StoreError, cannot};
 /// How many free pages one call returns to the file system at most.
 const PAGES: usize = 1_000;
 
-/// The index of passages.
 const PASSAGES: &str = "passage_terms";
 
-/// The full-text indexes.
 const INDEXES: [&str; 3] = ["prompt_trigrams", "observation_trigrams", PASSAGES];
 
 /// Number of records that are added to a rebuilt index at a time.
 const REBUILT_AT_ONCE: usize = 1_000;
 
-/// How much is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stats {
     pub sessions: u64,
@@ -31,29 +28,46 @@ pub struct Stats {
     pub summaries: u64,
     /// Calls, attachments and thoughts whose raw text is kept.
     pub details: u64,
-    /// When the oldest observation was made.
     pub oldest: Option<Millis>,
-    /// When the newest one was made.
     pub newest: Option<Millis>,
-    /// Bytes of the file.
     pub bytes: u64,
-    /// Bytes of it that are free.
     pub free_bytes: u64,
 }
 
 /// What a call of [`Store::prune`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pruned {
-    /// Pieces of raw text that were deleted.
     pub rows: usize,
-    /// Whether there may be more.
     pub more: bool,
 }
 
 impl Store {
-    /// Counts what is stored.
     pub fn stats(&self) -> Result<Stats, StoreError> {
-        count(&self.connection).map_err(cannot("count the memory"))
+        self.try_to("count the memory", |connection| {
+            let number = |sql: &str| connection.one(sql, []).map(i64::unsigned_abs);
+            let (oldest, newest): (Option<i64>, Option<i64>) = connection.one(
+                "SELECT min((SELECT min(created_at) FROM observations WHERE project_id = p.id)),
+                        max((SELECT max(created_at) FROM observations WHERE project_id = p.id))
+                 FROM projects p WHERE p.project_key IS NOT NULL",
+                [],
+            )?;
+            let page = number("PRAGMA page_size")?;
+            Ok(Stats {
+                sessions: number("SELECT count(*) FROM sessions")?,
+                projects: number(
+                    "SELECT count(*) FROM (SELECT project_key FROM sessions
+                                           UNION SELECT project_key FROM projects WHERE observations > 0)",
+                )?,
+                prompts: number("SELECT count(*) FROM prompts")?,
+                observations: number("SELECT coalesce(sum(observations), 0) FROM projects")?,
+                summaries: number("SELECT count(*) FROM session_summaries")?,
+                details: number("SELECT count(*) FROM details")?,
+                oldest: oldest.map(millis),
+                newest: newest.map(millis),
+                bytes: page * number("PRAGMA page_count")?,
+                free_bytes: page * number("PRAGMA freelist_count")?,
+            })
+        })
     }
 
     /// Returns the bytes that each table takes, its indexes included, the largest first.
@@ -77,7 +91,7 @@ impl Store {
                        SELECT * FROM (SELECT created_at AS at FROM prompts ORDER BY id DESC LIMIT 1) UNION ALL
                        SELECT * FROM (SELECT created_at FROM observations ORDER BY id DESC LIMIT 1) UNION ALL
                        SELECT * FROM (SELECT created_at FROM details ORDER BY rowid DESC LIMIT 1))";
-        let newest = self.connection.one_with(sql, [], |row| row.get::<_, Option<i64>>(0));
+        let newest = self.connection.one::<Option<i64>>(sql, []);
         newest.map(|at| at.map(millis)).map_err(cannot("find the newest record"))
     }
 
@@ -126,11 +140,7 @@ impl Store {
     /// Returns the problems of the database, one sentence each; empty if it is in order.
     pub fn integrity_check(&self) -> Result<Vec<String>, StoreError> {
         let failed = cannot("check the database");
-        let mut problems: Vec<String> = self
-            .connection
-            .prepare("PRAGMA quick_check")
-            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
-            .map_err(&failed)?;
+        let mut problems: Vec<String> = self.connection.all("PRAGMA quick_check", []).map_err(&failed)?;
         problems.retain(|problem| problem != "ok");
         for index in INDEXES {
             // The index of passages has no text to be compared with.
@@ -164,7 +174,6 @@ impl Store {
     }
 }
 
-/// How a full-text index is checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Check {
     /// Whether it is consistent in itself.
@@ -203,32 +212,6 @@ pub(super) fn give_back(connection: &Connection, most: Option<usize>) -> rusqlit
     // Each step returns one page.
     while rows.next()?.is_some() {}
     Ok(())
-}
-
-fn count(connection: &Connection) -> rusqlite::Result<Stats> {
-    let number = |sql: &str| connection.one_with(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
-    let (oldest, newest): (Option<i64>, Option<i64>) = connection.one(
-        "SELECT min((SELECT min(created_at) FROM observations WHERE project_id = p.id)),
-                max((SELECT max(created_at) FROM observations WHERE project_id = p.id))
-         FROM projects p WHERE p.project_key IS NOT NULL",
-        [],
-    )?;
-    let page = number("PRAGMA page_size")?;
-    Ok(Stats {
-        sessions: number("SELECT count(*) FROM sessions")?,
-        projects: number(
-            "SELECT count(*) FROM (SELECT project_key FROM sessions
-                                   UNION SELECT project_key FROM projects WHERE observations > 0)",
-        )?,
-        prompts: number("SELECT count(*) FROM prompts")?,
-        observations: number("SELECT coalesce(sum(observations), 0) FROM projects")?,
-        summaries: number("SELECT count(*) FROM session_summaries")?,
-        details: number("SELECT count(*) FROM details")?,
-        oldest: oldest.map(millis),
-        newest: newest.map(millis),
-        bytes: page * number("PRAGMA page_count")?,
-        free_bytes: page * number("PRAGMA freelist_count")?,
-    })
 }
 
 /// Deletes raw text session by session: it has no index by time, which would cost every tool call something.

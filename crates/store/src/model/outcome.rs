@@ -17,13 +17,10 @@ use crate::{Store, StoreError, What, cannot};
 /// What a request cost, as the reply reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tokens {
-    /// Read by the model.
     pub input: u64,
-    /// Written by the model.
     pub output: u64,
 }
 
-/// What was spent on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spending {
     /// Requests whose end is known.
@@ -43,7 +40,6 @@ impl Spending {
     }
 }
 
-/// The last error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
     pub at: Millis,
@@ -63,7 +59,6 @@ impl Store {
         })
     }
 
-    /// Returns what was spent on a day.
     pub fn model_spending(&self, day: &str) -> Result<Spending, StoreError> {
         spending(&self.connection, day).map_err(cannot("read what was spent"))
     }
@@ -92,7 +87,6 @@ fn spending(connection: &Connection, day: &str) -> rusqlite::Result<Spending> {
     })
 }
 
-/// Counts what a request has cost.
 fn spend(connection: &Connection, day: &str, requests: u64, reported: Tokens, unreported: u64) -> rusqlite::Result<()> {
     let sql = "INSERT INTO model_spending AS old (day, requests, tokens_in, tokens_out, tokens_unreported)
                VALUES (?1, ?2, ?3, ?4, ?5)
@@ -121,13 +115,11 @@ pub struct Words {
     pub lines: Vec<String>,
 }
 
-/// How many records were reworded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reworded {
     /// Summaries: one or none.
     pub summaries: usize,
     pub observations: usize,
-    /// Turns that got a line.
     pub turns: usize,
 }
 
@@ -136,16 +128,13 @@ pub struct Reworded {
 pub enum Cost {
     /// Nothing: it was not sent, or was refused.
     Nothing,
-    /// What the answer reports.
     Reported(Tokens),
     /// Unknown: all that was reserved is counted.
     Unknown,
 }
 
-/// When a request is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// Not before this time.
     At(Millis),
     /// Never: the texts of the rules stay.
     Never,

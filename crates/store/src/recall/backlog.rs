@@ -5,7 +5,7 @@
 //! it as it is.
 
 use longhaul_memory::TERMS_VERSION;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::index::add_queued;
 use super::key::{LAST_PART, PART_BITS};
@@ -20,10 +20,8 @@ const REPLIES: &str = "replies";
 /// Maximum number of bytes of terms that are added in one transaction.
 const BYTES: usize = 4 * 1024 * 1024;
 
-/// The version of a damaged index.
 const DAMAGED: u32 = 0;
 
-/// The progress of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexProgress {
     /// Number of records from before the rebuild that are in the index.
@@ -33,12 +31,10 @@ pub struct IndexProgress {
 }
 
 impl IndexProgress {
-    /// Returns whether the index is complete.
     pub fn is_complete(self) -> bool {
         self.done >= self.total
     }
 
-    /// Returns the progress in percent.
     pub fn percent(self) -> u64 {
         if self.is_complete() { 100 } else { (self.done * 100 / self.total).min(99) }
     }
@@ -55,7 +51,6 @@ impl Store {
         Ok(changed > 0)
     }
 
-    /// Returns the progress of the index.
     pub fn index_progress(&self) -> Result<IndexProgress, StoreError> {
         progress(&self.connection).map_err(cannot("read how far the index is built"))
     }
@@ -64,11 +59,7 @@ impl Store {
     ///
     /// To be called until it returns `false`. It may be interrupted after any call, and continues from there.
     pub fn build_index(&mut self, most: usize) -> Result<bool, StoreError> {
-        let failed = cannot("build the search index");
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
-        let more = build(&transaction, most).map_err(&failed)?;
-        transaction.commit().map_err(failed)?;
-        Ok(more)
+        self.write("build the search index", |tx| build(tx, most))
     }
 }
 
@@ -85,7 +76,6 @@ pub(crate) fn set_current(connection: &Connection) -> rusqlite::Result<()> {
     connection.run(sql, [TERMS_VERSION]).map(drop)
 }
 
-/// How much one transaction may still add.
 pub(crate) struct Room {
     records: usize,
     bytes: usize,
@@ -97,7 +87,6 @@ impl Room {
         Self { records, bytes: BYTES }
     }
 
-    /// Returns room for everything.
     pub(crate) fn unlimited() -> Self {
         Self { records: usize::MAX, bytes: usize::MAX }
     }

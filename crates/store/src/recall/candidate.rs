@@ -19,7 +19,6 @@ use crate::sync::name_of_host;
 use crate::turns::is_taken_back;
 use crate::{RecordId, What};
 
-/// A candidate of a search.
 pub(crate) struct Candidate {
     pub(crate) what: What,
     pub(crate) id: i64,
@@ -27,7 +26,6 @@ pub(crate) struct Candidate {
     pub(crate) project: i64,
     /// The row of the other host that it comes from.
     pub(super) host: Option<i64>,
-    /// The number of its prompt.
     pub(super) prompt_number: i64,
     pub(crate) at: i64,
     pub(super) kind: String,
@@ -35,7 +33,6 @@ pub(crate) struct Candidate {
     pub(super) title: String,
     /// Its texts, each with the weight of a word in it.
     pub(super) fields: Vec<(String, f64)>,
-    /// The paths of its files.
     files: Vec<String>,
     /// Size of its stored text, in bytes.
     pub(super) chars: u64,
@@ -80,7 +77,6 @@ impl Candidate {
         Ok(Some(found))
     }
 
-    /// Reads the prompt with a number in a session.
     pub(super) fn prompt(connection: &Connection, session: i64, number: i64) -> rusqlite::Result<Option<Self>> {
         let sql = "SELECT id, project_id FROM prompts WHERE session_id = ?1 AND prompt_number = ?2";
         let found: Option<(i64, i64)> = connection.first(sql, (session, number))?;
@@ -136,12 +132,10 @@ impl Candidate {
         })
     }
 
-    /// Returns the key.
     pub(super) fn key(&self) -> Key {
         Key::new(self.project, self.what, self.id)
     }
 
-    /// Returns whether it states a decision.
     pub(super) fn decides(&self) -> bool {
         *self.decides.get_or_init(|| match self.what {
             // The reply can state one; the prompt only asks.
@@ -150,7 +144,6 @@ impl Candidate {
         })
     }
 
-    /// Returns whether it is a note or a decision.
     pub(super) fn is_note(&self) -> bool {
         matches!(Kind::from_name(&self.kind), Some(Kind::Note | Kind::Decision))
     }
@@ -160,12 +153,10 @@ impl Candidate {
         *self.amends.get_or_init(|| self.fields.iter().any(|(text, _)| amends(text)))
     }
 
-    /// Returns the subject.
     pub(super) fn subject(&self) -> &Subject {
         self.subject.get_or_init(|| Subject::of(self.fields.iter().map(|(text, _)| text.as_str())))
     }
 
-    /// Returns the fields to match.
     pub(super) fn fields(&self) -> Vec<Field<'_>> {
         self.fields.iter().map(|(text, weight)| Field { text, weight: *weight }).collect()
     }
@@ -177,7 +168,6 @@ impl Candidate {
         text
     }
 
-    /// Returns the weight of its kind of record.
     pub(super) fn weight(&self) -> f64 {
         match self.what {
             What::Prompt | What::Observation if self.decides() => WEIGHTS.decides,
@@ -234,7 +224,6 @@ impl Candidate {
 /// Number of records from which two threads read faster than one. A search at the prompt reads fewer.
 const SHARED: usize = 24;
 
-/// A record with its score.
 pub(super) struct Ranked {
     pub(super) one: Candidate,
     pub(super) look: Look,
@@ -249,20 +238,16 @@ pub(super) struct Ranked {
     pub(super) is_older: bool,
     /// The similarity of its meaning to the query's, if it is among the most similar.
     pub(super) similarity: Option<f32>,
-    /// The other parts of the score.
     pub(super) parts: Parts,
 }
 
 /// The parts of a score besides a record's own text: sums, then factors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Parts {
-    /// From the passages before and after it.
     pub(super) neighbours: f64,
-    /// From its tool calls.
     pub(super) calls: f64,
     /// How similar its meaning is to the question, and how much of the words it has; 0 if only words were compared.
     pub(super) meaning: f64,
-    /// The factor for its age.
     pub(super) age: f64,
     /// The factor for a day that the query names.
     pub(super) date: f64,
@@ -314,7 +299,6 @@ impl Ranked {
         ranked
     }
 
-    /// Returns a record without a score.
     pub(super) fn of(one: Candidate, look: Look) -> Self {
         let evidence = f64::INFINITY;
         Self {

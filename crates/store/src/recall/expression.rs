@@ -33,7 +33,6 @@ pub(super) struct Strict<'a> {
     excluded: Vec<Phrase>,
 }
 
-/// A phrase.
 struct Phrase {
     words: Vec<String>,
     /// Identifiers as a whole, which are rarer than their parts.
@@ -64,7 +63,6 @@ impl Phrase {
         words.chain(self.wholes.iter().map(|word| Ok(format!("\"{word}\"")))).collect()
     }
 
-    /// Returns whether a text contains the phrase.
     fn is_in(&self, text: &str) -> bool {
         let mut run = 0;
         let mut found = false;
@@ -204,7 +202,6 @@ impl<'a> Strict<'a> {
         !has_filter && !has_phrase && self.from == 0 && self.to == i64::MAX
     }
 
-    /// Returns whether a record matches.
     pub(super) fn passes(&self, one: &Candidate) -> bool {
         let is_there = |phrase: &Phrase| one.fields.iter().any(|(text, _)| phrase.is_in(text));
         self.takes(one.what)

@@ -34,7 +34,6 @@ thread_local! {
     static TERMS: RefCell<(Terms, usize)> = RefCell::default();
 }
 
-/// The terms of a record in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Indexed {
     key: Key,
@@ -53,7 +52,6 @@ pub(crate) struct NewTerms {
 }
 
 impl NewTerms {
-    /// Takes a new record.
     pub(crate) fn take_record(&mut self, connection: &Connection, what: What, id: i64) -> rusqlite::Result<()> {
         self.records.push((what, id));
         if !backlog::has(connection, what, id)? {
@@ -62,7 +60,6 @@ impl NewTerms {
         Ok(())
     }
 
-    /// Takes the terms of a row.
     pub(crate) fn take(&mut self, row: i64, terms: String) {
         self.terms.push((row, terms));
     }

@@ -26,7 +26,6 @@ pub(crate) const LAST_PART: i64 = (1 << PART_BITS) - 1;
 const LAST_ID: i64 = (1 << ID_BITS) - 1;
 const LAST_PROJECT: i64 = (1 << PROJECT_BITS) - 1;
 
-/// The key of a record in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {
     project: i64,
@@ -35,12 +34,10 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Returns the key of a record.
     pub(crate) fn new(project: i64, what: What, id: i64) -> Self {
         Self { project, what, id }
     }
 
-    /// Returns the type of the record.
     pub(crate) fn what(self) -> What {
         self.what
     }
@@ -58,7 +55,6 @@ impl Key {
         class | project | summary | (LAST_ID - self.id) << ID_AT | part.clamp(0, LAST_PART)
     }
 
-    /// Returns the record of a row.
     pub(crate) fn of_row(row: i64) -> Self {
         let what = match (row >> CLASS_AT & 1, row >> SUMMARY_AT & 1) {
             (0, _) => What::Prompt,

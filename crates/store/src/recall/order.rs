@@ -22,7 +22,6 @@ const DISCUSSED_BEFORE: i64 = 4;
 const BEGINNING_CHARS: usize = 8;
 const SAME_CHARS: usize = 400;
 
-/// The kind of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     /// One or two words: records without them do not match.

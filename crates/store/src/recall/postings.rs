@@ -36,7 +36,6 @@ pub(super) struct Postings {
 #[derive(Default)]
 struct List {
     keys: Vec<Key>,
-    /// Whether there may be more.
     is_cut: bool,
 }
 
@@ -149,7 +148,6 @@ struct Index<'a> {
     connection: &'a Connection,
     strict: &'a Strict<'a>,
     scope: &'a str,
-    /// Number of wanted terms.
     wanted: usize,
     /// Number of rows of a class that are read for a term.
     limit: usize,

@@ -24,10 +24,8 @@ const RELATED: usize = 9;
 /// The similarity of an unrelated record, where fewer are known.
 const UNRELATED: f32 = 0.1;
 
-/// A search at the prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptSearch<'a> {
-    /// The question of the prompt.
     pub question: &'a PromptQuestion,
     pub project_key: &'a str,
     /// The session of the prompt, whose own passages are excluded.
@@ -37,13 +35,11 @@ pub struct PromptSearch<'a> {
 /// A passage that may answer a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptPassage {
-    /// The id of the record.
     pub record: RecordId,
     /// The session; empty for a note without one.
     pub session: String,
     /// The other host that it comes from; `None` if it was made here.
     pub host: Option<String>,
-    /// The time of the passage.
     pub at: Millis,
     /// The prompt, or the title of a note.
     pub asked: String,
@@ -59,11 +55,8 @@ impl Store {
     /// Returns about how many prompts and observations there are, by their numbers: those that were deleted count, too.
     pub fn newest_numbers(&self) -> Result<u64, StoreError> {
         let sql = "SELECT coalesce((SELECT max(id) FROM prompts), 0) + coalesce((SELECT max(id) FROM observations), 0)";
-        let number = self
-            .connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)));
-        Ok(number.map_err(cannot("read the newest numbers of records"))?.max(0) as u64)
+        let number = self.connection.one::<i64>(sql, []).map_err(cannot("read the newest numbers of records"))?;
+        Ok(number.max(0) as u64)
     }
 
     /// Returns the passages of other sessions that answer a prompt best: by words alone, and by words and meaning.

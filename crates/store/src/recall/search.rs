@@ -32,16 +32,12 @@ const MOST: usize = 1_000;
 /// A query with at least this many terms is a question.
 const QUESTION: usize = 3;
 
-/// A search.
 #[derive(Debug, Clone, Default)]
 pub struct SearchQuery<'a> {
     /// The words. Its filters are ignored; the fields below are used.
     pub query: Option<&'a Query>,
-    /// Only this project.
     pub project_key: Option<&'a str>,
-    /// Only this session.
     pub session: Option<&'a str>,
-    /// Not this session.
     pub without_session: Option<&'a str>,
     /// Only what comes from the host with this name.
     pub from_host: Option<&'a str>,
@@ -49,16 +45,12 @@ pub struct SearchQuery<'a> {
     pub kinds: &'a [Kind],
     /// Only observations of a file whose path contains this.
     pub file: Option<&'a str>,
-    /// Not older.
     pub from: Option<Millis>,
-    /// Not newer.
     pub to: Option<Millis>,
     /// Only records of these types; empty for all.
     pub what: &'a [What],
     pub order: Order,
-    /// Maximum number of results.
     pub limit: usize,
-    /// Number of results to skip.
     pub offset: usize,
 }
 
@@ -129,7 +121,6 @@ fn required_looker(query: &SearchQuery<'_>, wanted: &[WantedTerm]) -> Option<Loo
     (!required.is_empty()).then(|| Looker::new(terms.iter().map(|term| (term, 1.0))))
 }
 
-/// A search for some terms.
 pub(super) struct Searcher<'a> {
     pub(super) connection: &'a Connection,
     pub(super) query: &'a SearchQuery<'a>,
@@ -482,7 +473,6 @@ impl Gatherer<'_> {
     }
 }
 
-/// The limits of a search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Effort {
     /// Number of rows of the index that are read for all terms together.

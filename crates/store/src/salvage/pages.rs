@@ -39,7 +39,6 @@ enum Use {
     Tree(u32),
 }
 
-/// The pages of a file.
 #[derive(Debug)]
 pub(super) struct Pages {
     file: File,
@@ -229,7 +228,6 @@ pub(super) struct StoredRow {
     pub(super) values: Vec<Value>,
 }
 
-/// The rows of a page.
 #[derive(Debug, Default)]
 pub(super) struct PageRows {
     pub(super) rows: Vec<StoredRow>,
@@ -348,7 +346,6 @@ fn children(page: &[u8], start: usize) -> Vec<u32> {
     found
 }
 
-/// Returns the rows of a page.
 pub(super) fn rows_of(file: &Pages, number: u32) -> PageRows {
     let mut found = PageRows::default();
     let Some(page) = file.page(number) else { return found };

@@ -26,7 +26,6 @@ pub(super) const SALVAGED: [&str; 12] = [
     "blame",
 ];
 
-/// A table of the current schema.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) name: &'static str,
@@ -106,7 +105,6 @@ impl Table {
     }
 }
 
-/// The values of a row.
 #[derive(Debug)]
 pub(super) struct Fields<'t> {
     pub(super) table: &'t Table,
@@ -232,7 +230,6 @@ impl Damaged {
         pages.into_iter().map(|(_, page)| page).collect()
     }
 
-    /// Returns the rows of a page of a table.
     pub(super) fn rows(&self, page: u32) -> PageRows {
         rows_of(&self.pages, page)
     }

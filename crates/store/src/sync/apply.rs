@@ -15,10 +15,8 @@ use crate::recall::{index, replies};
 use crate::row_ids::{ProjectRow, SessionRow, Time};
 use crate::sql::Sql;
 
-/// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Applied {
-    /// The memory has changed.
     Changed,
     /// The memory has it already, or a newer version.
     Known,
@@ -36,13 +34,11 @@ pub(super) enum Applied {
 enum Found {
     Row(i64),
     Nothing,
-    /// It was forgotten here.
     Forgotten,
     /// Something of another session or project.
     OfAnother,
 }
 
-/// Where an entry belongs here.
 struct Place<'a> {
     connection: &'a Connection,
     host: IntakeHost,
@@ -176,7 +172,6 @@ impl Place<'_> {
         })
     }
 
-    /// Stores the entry in a row, or in a new one.
     fn put(&self, intake: &mut Intake<'_>, known: Option<Identity>) -> rusqlite::Result<()> {
         let Self { connection, entry, table, .. } = *self;
         match (&entry.body, self.session) {

@@ -30,7 +30,6 @@ pub struct SyncSelf {
     pub epoch: u32,
 }
 
-/// A host of the circle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncHost {
     pub host: HostId,
@@ -265,7 +264,6 @@ fn take_back_unconfirmed(connection: &Connection, own: HostRow) -> rusqlite::Res
     connection.run(&format!("DELETE FROM sync_log WHERE {UNCONFIRMED}"), [own]).map(drop)
 }
 
-/// A project of the circle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncProject {
     /// The project, as records refer to it.
@@ -273,7 +271,6 @@ pub struct SyncProject {
     /// Its key here; `None` if only other hosts have shared it.
     pub project_key: Option<String>,
     pub name: String,
-    /// Whether it is shared here.
     pub is_shared: bool,
     /// What is older is not shared; 0 if everything is.
     pub since: Millis,

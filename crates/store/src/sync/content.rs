@@ -113,7 +113,6 @@ fn columns(table: EntityTable) -> impl Iterator<Item = &'static FieldOf> {
 
 /// A row of the memory, in the form of a record.
 pub(super) struct RowContent {
-    /// The project's key here.
     pub(super) project_key: String,
     session: Option<String>,
     /// When it was made, in milliseconds of this host's clock.
@@ -121,7 +120,6 @@ pub(super) struct RowContent {
     body: Body,
 }
 
-/// Reads a row; `None` if it does not exist.
 pub(super) fn read(
     connection: &Connection,
     table: EntityTable,

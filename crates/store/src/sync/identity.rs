@@ -33,7 +33,6 @@ pub(super) enum EntityTable {
 impl EntityTable {
     pub(super) const ALL: [Self; 4] = [Self::Prompts, Self::Observations, Self::Summaries, Self::Bookmarks];
 
-    /// Returns the table that an entry is stored in.
     pub(super) fn of(body: &Body) -> Self {
         match body {
             Body::Prompt(_) => Self::Prompts,
@@ -77,7 +76,6 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Finds the row of an entity.
     pub(super) fn find(connection: &Connection, entity: EntityId) -> rusqlite::Result<Option<Self>> {
         for table in EntityTable::ALL {
             let sql = format!("SELECT id, host_id, version FROM {} WHERE uid = ?1", table.name());

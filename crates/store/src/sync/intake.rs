@@ -11,7 +11,6 @@ use crate::recall::index::NewTerms;
 use crate::row_ids::{ProjectRow, SessionRow, Time};
 use crate::sql::Sql;
 
-/// A host whose records are taken in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IntakeHost {
     pub(super) row: HostRow,
@@ -32,7 +31,6 @@ impl IntakeHost {
     }
 }
 
-/// A project that is shared here.
 #[derive(Debug, Clone)]
 pub(super) struct SharedHere {
     key: String,
@@ -40,7 +38,6 @@ pub(super) struct SharedHere {
     pub(super) row: ProjectRow,
 }
 
-/// A session that a record belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IntakeSession {
     pub(super) row: SessionRow,
@@ -56,7 +53,6 @@ impl IntakeSession {
     }
 }
 
-/// The state of one transaction.
 pub(super) struct Intake<'a> {
     pub(super) connection: &'a Connection,
     /// Where the terms of new rows are gathered: to be written before the transaction is committed, and before rows change or go

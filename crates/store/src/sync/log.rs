@@ -46,7 +46,6 @@ pub struct SyncCounts {
 }
 
 impl Store {
-    /// Returns how much of the log is in which state.
     pub fn sync_counts(&self) -> Result<SyncCounts, StoreError> {
         let failed = cannot("count the records of sync");
         let sql = "SELECT coalesce(max(head - confirmed), 0) FROM sync_hosts WHERE circle IS NOT NULL";
@@ -67,7 +66,6 @@ impl Store {
     }
 }
 
-/// A row of the log, to be added.
 pub(super) struct NewRow {
     pub(super) id: RecordId,
     pub(super) time_ms: u64,
@@ -131,7 +129,6 @@ pub(super) struct LogWriter<'a> {
     connection: &'a Connection,
     random: &'a mut dyn FnMut() -> [u8; 10],
     own: HostRow,
-    /// The highest idx.
     head: u64,
     /// The time of the records, by the engine's clock.
     time_ms: u64,
@@ -151,7 +148,6 @@ impl<'a> LogWriter<'a> {
         Ok(Some(Self { connection, random, own, head: head.unsigned_abs(), time_ms }))
     }
 
-    /// Records the new head of the log.
     pub(super) fn finish(self) -> rusqlite::Result<()> {
         let sql = "UPDATE sync_hosts SET head = ?2 WHERE id = ?1";
         self.connection.run(sql, (self.own, self.head as i64)).map(drop)

@@ -42,12 +42,10 @@ impl Scan {
     }
 }
 
-/// What was added to the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Logged {
     /// Records of what is new or has changed.
     pub records: u64,
-    /// Entities that were forgotten.
     pub forgotten: u64,
 }
 
@@ -91,7 +89,6 @@ impl Store {
     }
 }
 
-/// A shared project.
 struct Shared {
     id: i64,
     project: ProjectId,
@@ -130,7 +127,6 @@ enum Looked {
     Later,
 }
 
-/// Looks at one table for one project.
 struct TableScan<'a> {
     store: &'a Store,
     scan: Scan,

@@ -31,7 +31,6 @@ pub struct TakenIn {
     pub applied: u64,
     /// Records that wait: their project is not shared here, or they need a newer version.
     pub waiting: u64,
-    /// Records that could not be read.
     pub damaged: u64,
     /// Records that would have changed what is not their host's to change.
     pub refused: u64,
@@ -56,7 +55,6 @@ impl TakenIn {
     }
 }
 
-/// Where records come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arrival {
     /// They are new, and follow the last one of their host.

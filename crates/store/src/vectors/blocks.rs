@@ -10,7 +10,6 @@ use super::{VectorModel, number_of};
 use crate::sql::Sql;
 use crate::{RecordId, What};
 
-/// Vectors in a block.
 pub(super) const SLOTS: usize = 128;
 
 /// Numbers that the blocks of one owner can have: a project's blocks begin at its number times this, the shared ones at 0.

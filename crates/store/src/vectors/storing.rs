@@ -19,13 +19,11 @@ use crate::{RecordId, Store, StoreError, What, cannot};
 /// Characters of a part. The mean over a longer text says little about each of its sentences.
 const PART_CHARS: usize = 1_200;
 
-/// The most parts of a record.
 const MAX_PARTS: usize = 8;
 
 /// A record whose vectors are to be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordParts {
-    /// The id of the record.
     pub id: RecordId,
     /// Its text, in parts, each of which has a vector.
     pub parts: Vec<String>,
@@ -53,7 +51,6 @@ const FOLDER: &str = "coalesce((SELECT nullif(s.project_path, '') FROM sessions 
 /// What is read of a record: its project, its folder, its text, and whether that may still grow.
 type Read = (i64, String, String, bool);
 
-/// Reads the text of a record; `None` if there is no such record.
 pub(super) fn read_parts(
     connection: &Connection,
     record: RecordId,
@@ -220,15 +217,12 @@ fn to_redo(connection: &Connection, model: &VectorModel) -> rusqlite::Result<Vec
     // First those whose vectors are missing or outdated. Of the open ones the newest: what is old is settled soon.
     let sql = "SELECT what, record_id, bytes FROM vector_slots WHERE model_id = ?1 AND part = -1
                ORDER BY bytes IS NULL DESC, record_id DESC LIMIT ?2";
-    let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map((model.id, AT_ONCE), |row| Ok((row.get::<_, u8>(0)?, row.get(1)?, row.get(2)?)))?;
-    let mut records = Vec::new();
-    for row in rows {
-        let (number, id, bytes) = row?;
-        let what = What::ALL.into_iter().find(|what| number_of(*what) == number);
-        records.extend(what.map(|what| (RecordId { what, id }, bytes)));
-    }
-    Ok(records)
+    let found: Vec<(u8, i64, Option<i64>)> = connection.all(sql, (model.id, AT_ONCE))?;
+    let record = |(number, id, bytes)| {
+        let what = What::ALL.into_iter().find(|what| number_of(*what) == number)?;
+        Some((RecordId { what, id }, bytes))
+    };
+    Ok(found.into_iter().filter_map(record).collect())
 }
 
 /// Returns the next range to examine: after the ranges that were examined, else before them.
@@ -312,11 +306,9 @@ fn is_known(connection: &Connection, model: &VectorModel) -> rusqlite::Result<bo
 /// What becomes of a record whose vectors were computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// Its vectors are stored.
     Stored,
     /// They are not: the text has changed, or not all of them were computed.
     Again,
-    /// The record was deleted.
     Gone,
 }
 

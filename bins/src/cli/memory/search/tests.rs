@@ -34,7 +34,7 @@ fn arguments_do_what_they_look_like() {
 fn types_and_orders_have_the_names_of_the_store() {
     let name = |named: Option<clap::builder::PossibleValue>| named.unwrap().get_name().to_owned();
     for named in Type::value_variants() {
-        assert_eq!(What::from_name(&name(named.to_possible_value())), Some((*named).into()));
+        assert_eq!(What::parse(&name(named.to_possible_value())), Some((*named).into()));
     }
     for named in Ordering::value_variants() {
         assert_eq!(Order::from_name(&name(named.to_possible_value())), Some((*named).into()));

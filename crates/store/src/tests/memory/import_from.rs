@@ -83,10 +83,10 @@ fn what_was_forgotten_does_not_come_back() {
 #[test]
 fn notes_need_no_session() {
     let mut shelf = Shelf::new();
-    let notes = [moved("n1", 5, ("Zanzibar".to_owned(), "is far".to_owned()))];
-    for expected in [1, 0] {
-        let moved = shelf.store.bulk().unwrap().move_notes_in("claude-mem", "/p", "p", &notes).unwrap();
-        assert_eq!(moved.observations, expected);
+    let note = moved("n1", 5, ("Zanzibar".to_owned(), "is far".to_owned()));
+    for expected in [true, false] {
+        let is_new = shelf.store.bulk().unwrap().move_note_in("claude-mem", "/p", "p", &note).unwrap();
+        assert_eq!(is_new, expected);
     }
     assert_eq!(shelf.count("SELECT count(*) FROM passage_terms WHERE passage_terms MATCH 'zanzibar'"), 1);
     shelf.is_sound();

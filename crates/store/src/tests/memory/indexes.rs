@@ -27,7 +27,7 @@ fn indexes_agree_with_the_records() {
     let note: Moved<(String, String)> = moved("n1", 7, ("title".to_owned(), "text".to_owned()));
     let bulk = shelf.store.bulk().unwrap();
     bulk.move_in("claude-mem", "s1", &turns(), 1).unwrap().unwrap();
-    bulk.move_notes_in("claude-mem", "/q", "q", &[note]).unwrap();
+    bulk.move_note_in("claude-mem", "/q", "q", &note).unwrap();
     bulk.write_past_summary("s1", 1, &Summary::new("again"), Millis(9)).unwrap();
     drop(bulk);
     assert_consistent(&shelf.store);
