@@ -235,7 +235,7 @@ pub fn host_name() -> String {
     }
     let kernel = bounded_read::text(Path::new("/proc/sys/kernel/hostname"), bounded_read::SMALL).ok();
     let name = kernel.or_else(|| {
-        let step = TerminalCommand::new(["hostname"]);
+        let step = TerminalCommand { argv: vec!["hostname".to_owned()], stdin: None };
         process::run(&step, HOST_NAME).ok()
     });
     let name = name.unwrap_or_default();

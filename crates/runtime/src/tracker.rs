@@ -262,7 +262,7 @@ impl<'a> Tracker<'a> {
     ///
     /// The database is read first: if that fails, nothing was reported yet, and the job can run again.
     fn announce(&self, change: &Change, logged: Logged) -> Result<(), Error> {
-        self.agents()?;
+        self.store.session(&change.session)?;
         if logged == Logged::NotYet {
             self.log_status(&change.session, change.to)?;
         }
