@@ -130,7 +130,7 @@ fn the_context_of_gemini_is_read_from_its_transcript() {
     gemini.send("SessionStart", json!({}));
     gemini.send("BeforeAgent", json!({}));
     gemini.send("AfterAgent", json!({ "transcript_path": transcript }));
-    let database = rusqlite::Connection::open(gemini.sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = gemini.sandbox.database();
     let sql = "SELECT model, used_tokens, window_tokens FROM context WHERE session_id = 'gemini:5b4406db-ca72'";
     let row: (String, i64, i64) =
         database.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();

@@ -33,6 +33,13 @@ impl Attached {
         Self { tmux, sandbox, screen, around, _outside: outside }
     }
 
+    /// The same, with the tracker set up.
+    pub(crate) fn with_setup() -> Self {
+        let stage = Self::new();
+        stage.longhaul(&["tmux", "setup"]);
+        stage
+    }
+
     /// Attaches one more client.
     pub(crate) fn attach(&self) -> Pane {
         attach(&self.around, &self.tmux)

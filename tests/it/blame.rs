@@ -75,10 +75,8 @@ impl Work {
     }
 
     fn fire(&self, executable: &str, name: &str, changes: &Value) {
-        let mut all =
-            json!({ "cwd": self.sandbox.project(), "transcript_path": self.sandbox.path("transcript.jsonl") });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        let outcome = self.sandbox.hook(executable, payload(name, all));
+        let all = json!({ "cwd": self.sandbox.project(), "transcript_path": self.sandbox.path("transcript.jsonl") });
+        let outcome = self.sandbox.hook(executable, payload(name, with(all, changes)));
         assert_eq!(outcome.status, Some(0), "{outcome:?}");
     }
 

@@ -16,8 +16,7 @@ fn the_marker_arrives_after_the_turn() {
     let options = Options { session: Some("screen".to_owned()), ..Options::default() };
     let screen = ScreenSession::start(&sandbox, &options);
     screen.standin.session_start("startup");
-    screen.standin.turn();
-    screen.standin.tools(3);
+    screen.standin.turn_with_tools(3);
     screen.standin.stop_with(json!({}));
     wait_until(DEADLINE, "the bookmark", || sandbox.count_lines("screen", "B") == 1);
     assert_eq!(screen.standin.state().texts(), [r"· ^M$HOME\"]);

@@ -91,8 +91,7 @@ const AFTER_TURN: &str =
 #[track_caller]
 fn check_marker(variables: &[(&str, &str)], sends: &str) {
     let stage = stage(variables, AFTER_TURN);
-    stage.standin.turn();
-    stage.standin.tools(3);
+    stage.standin.turn_with_tools(3);
     stage.standin.stop_with(json!({}));
     let confirmed = || stage.sandbox.count_lines(SESSION, "B") == 1;
     wait_until(DEADLINE, &format!("the bookmark; {}", stage.sandbox.error_log()), confirmed);
@@ -126,8 +125,7 @@ fn the_chord_submits_in_each_of_them() {
         // A draft is left alone for two seconds.
         let stage = stage(variables, &AFTER_TURN.replace("\"patience_seconds\":1", "\"patience_seconds\":30"));
         bind(&stage.sandbox);
-        stage.standin.turn();
-        stage.standin.tools(3);
+        stage.standin.turn_with_tools(3);
         stage.standin.draft("half typed");
         stage.standin.stop_with(json!({}));
         wait_until(DEADLINE, "the bookmark", || stage.sandbox.count_lines(SESSION, "B") == 1);
@@ -184,8 +182,7 @@ fn without_a_look_nothing_is_typed() {
             let stage = stage(&blind, AFTER_TURN);
             let mut git = stage.sandbox.program("git");
             assert_eq!(Outcome::of(git.args(["init", "-q"]), b"").status, Some(0));
-            stage.standin.turn();
-            stage.standin.tools(3);
+            stage.standin.turn_with_tools(3);
             let told = stage.standin.stop_with(json!({}));
             let is_told = told.contains("no bookmarks in this session") && told.contains("newer versions");
             is_told.then_some(stage)
@@ -195,8 +192,7 @@ fn without_a_look_nothing_is_typed() {
             let taken = stage.sandbox.longhaul(&["snapshots", "--json"]).json();
             taken.as_array()?.iter().any(|snapshot| snapshot["kind"] == "bookmark").then_some(())
         });
-        stage.standin.turn();
-        stage.standin.tools(3);
+        stage.standin.turn_with_tools(3);
         let again = stage.standin.stop_with(json!({}));
         assert!(!again.contains("no bookmarks"), "once: {again}");
         assert!(stage.standin.state().texts().is_empty());

@@ -94,8 +94,7 @@ fn a_turn_that_is_stopped_is_not_bookmarked_in_its_middle() {
 #[test]
 fn a_long_turn_is_bookmarked_in_its_middle_exactly_once_per_window() {
     let stage = stage(json!({}));
-    stage.standin.turn();
-    stage.standin.tools(7);
+    stage.standin.turn_with_tools(7);
     let state = stage.standin.state();
     assert_eq!(state.texts(), ["·", "·"]);
     assert!(state.submitted.iter().all(|submission| submission.mid_turn));
@@ -109,8 +108,7 @@ fn a_long_turn_is_bookmarked_in_its_middle_exactly_once_per_window() {
 #[test]
 fn after_the_turn_one_bookmark_is_typed_and_makes_no_request() {
     let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" } }));
-    stage.standin.turn();
-    stage.standin.tools(5);
+    stage.standin.turn_with_tools(5);
     assert_eq!(stage.count("I"), 0);
     stage.standin.stop();
     stage.wait_for_lines("B", 1);
@@ -126,8 +124,7 @@ fn after_the_turn_one_bookmark_is_typed_and_makes_no_request() {
 #[test]
 fn a_draft_is_back_afterwards_and_was_not_sent() {
     let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" } }));
-    stage.standin.turn();
-    stage.standin.tools(5);
+    stage.standin.turn_with_tools(5);
     stage.standin.draft("half typed");
     stage.standin.stop();
     stage.wait_for_lines("B", 1);
@@ -152,8 +149,7 @@ fn in_a_running_turn_a_draft_is_left_alone() {
 #[test]
 fn with_a_dialog_open_nothing_is_typed() {
     let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" }, "inject": { "patience_seconds": 1 } }));
-    stage.standin.turn();
-    stage.standin.tools(5);
+    stage.standin.turn_with_tools(5);
     stage.standin.open_dialog();
     stage.fire("longhaul-stop", "Stop");
     stage.wait_for_error("waited 1 s");
@@ -225,8 +221,7 @@ fn a_pane_in_which_the_client_no_longer_runs_is_not_typed_into() {
 #[test]
 fn in_copy_mode_nothing_is_typed_until_it_ends() {
     let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" } }));
-    stage.standin.turn();
-    stage.standin.tools(5);
+    stage.standin.turn_with_tools(5);
     stage.tmux.run(&["copy-mode", "-t", &stage.pane.0]);
     stage.standin.stop();
     assert!(stage.standin.state().submitted.is_empty());
@@ -275,8 +270,7 @@ fn three_hooks_at_the_same_moment_inject_once_each_time() {
 #[test]
 fn after_clear_the_new_session_gets_no_marker_of_the_old_one() {
     let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" } }));
-    stage.standin.turn();
-    stage.standin.tools(5);
+    stage.standin.turn_with_tools(5);
     // What is being typed holds the injector up until the session is another.
     stage.tmux.run(&["copy-mode", "-t", &stage.pane.0]);
     stage.standin.stop();
@@ -304,8 +298,7 @@ fn injector_runs(sandbox: &Sandbox) -> bool {
 #[test]
 fn while_somebody_else_types_into_the_pane_nothing_is_typed() {
     let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" }, "inject": { "patience_seconds": 1 } }));
-    stage.standin.turn();
-    stage.standin.tools(3);
+    stage.standin.turn_with_tools(3);
     let socket = stage.tmux.socket().display().to_string();
     let pane = longhaul_inject::TmuxPane { socket, pane: stage.pane.0.clone() };
     let name = longhaul_inject::Terminal::Tmux(pane).lock_name();
@@ -321,8 +314,7 @@ fn while_somebody_else_types_into_the_pane_nothing_is_typed() {
 #[test]
 fn a_marker_that_somebody_is_typing_is_not_submitted_at_once() {
     let stage = stage(json!({ "bookmarks": { "enabled": "turn_end" }, "inject": { "patience_seconds": 1 } }));
-    stage.standin.turn();
-    stage.standin.tools(3);
+    stage.standin.turn_with_tools(3);
     stage.standin.draft("·");
     stage.standin.stop();
     stage.wait_for_error("a draft is being typed");

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Outcome, Sandbox, bin_dir};
+use crate::sandbox::{Outcome, Sandbox, bin_dir, with};
 
 /// The session and its two turns, as recorded.
 const SESSION: &str = "01a1de69-9a48-7213-b664-b016f981bf57";
@@ -54,7 +54,7 @@ impl Codex {
     }
 
     fn hook(&self, event: &str, argument: &str, more: Value) -> Outcome {
-        let mut payload = json!({
+        let payload = json!({
             "session_id": SESSION,
             "transcript_path": self.rollout,
             "cwd": self.sandbox.project(),
@@ -62,7 +62,7 @@ impl Codex {
             "model": "gpt-5-codex",
             "permission_mode": "default",
         });
-        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let payload = with(payload, &more);
         let mut command = self.sandbox.executable("longhaul");
         let outcome = Outcome::of(command.args(["hook", "--codex", argument]), payload.to_string().as_bytes());
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
@@ -80,13 +80,6 @@ impl Codex {
         self.hook("UserPromptSubmit", "user-prompt-submit", json!({ "turn_id": TURNS[turn], "prompt": text }))
     }
 
-    fn rows(&self, sql: &str) -> Vec<String> {
-        let database = rusqlite::Connection::open(self.sandbox.data_dir().join("longhaul.db")).unwrap();
-        let mut statement = database.prepare(sql).unwrap();
-        let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
-        rows.map(|row| row.unwrap()).collect()
-    }
-
     /// Everything that is kept of what was said and done.
     fn kept(&self) -> Vec<Vec<String>> {
         [
@@ -97,7 +90,7 @@ impl Codex {
             "SELECT kind || ': ' || title FROM observations ORDER BY id",
             "SELECT request FROM session_summaries ORDER BY id",
         ]
-        .map(|sql| self.rows(sql))
+        .map(|sql| self.sandbox.rows(sql))
         .into()
     }
 
@@ -158,7 +151,10 @@ fn a_packed_rollout_is_read_where_the_plain_one_was_left() {
 fn a_rollout_that_is_damaged_or_missing_costs_only_itself() {
     let codex = Codex::new();
     codex.stop(0);
-    assert_eq!(codex.rows("SELECT reply FROM turns WHERE provisional > 0"), ["The file says hello from the pane."]);
+    assert_eq!(
+        codex.sandbox.rows("SELECT reply FROM turns WHERE provisional > 0"),
+        ["The file says hello from the pane."]
+    );
     fs::write(format!("{}.zst", codex.rollout.display()), b"no zstd").unwrap();
     codex.stop(0);
     assert!(codex.sandbox.error_log().contains("cannot read"), "{}", codex.sandbox.error_log());
@@ -168,7 +164,8 @@ fn a_rollout_that_is_damaged_or_missing_costs_only_itself() {
 fn the_session_is_tracked_and_measured() {
     let codex = Codex::new();
     codex.hook("SessionStart", "session-start", json!({ "source": "startup" }));
-    let status = |codex: &Codex| codex.rows("SELECT agent_client || ' ' || session_id || ' ' || status FROM agents");
+    let status =
+        |codex: &Codex| codex.sandbox.rows("SELECT agent_client || ' ' || session_id || ' ' || status FROM agents");
     assert_eq!(status(&codex), [format!("codex codex:{SESSION} idle")]);
     codex.prompt(0, "What does hello.txt say? <private>my pin is quittenmus</private>");
     assert_eq!(status(&codex), [format!("codex codex:{SESSION} working")]);
@@ -238,7 +235,7 @@ fn past_rollouts_are_imported_plain_and_packed() {
     let first = import();
     assert_eq!((&first["files"], &first["sessions"], &first["failed"]), (&json!(2), &json!(2), &json!([])), "{first}");
     assert_eq!(
-        codex.rows("SELECT session_id FROM sessions ORDER BY 1"),
+        codex.sandbox.rows("SELECT session_id FROM sessions ORDER BY 1"),
         [format!("codex:{SESSION}"), format!("codex:{other}")]
     );
     let before = codex.kept();

@@ -46,8 +46,7 @@ fn a_full_context_is_compacted_once_after_the_turn() {
     standin.session_start("startup");
     let transcript = write_transcript(&sandbox, 153_000);
     for _ in 0..2 {
-        standin.turn();
-        standin.tools(2);
+        standin.turn_with_tools(2);
         standin.stop_with(json!({ "transcript_path": transcript }));
         wait_until(DEADLINE, "the compaction", || sandbox.count_lines("guard", "C") == 1);
     }
@@ -65,8 +64,7 @@ fn compact_is_submitted_by_the_chord_although_commands_open_a_menu() {
     let options = Options { session: Some("guard".to_owned()), ..Options::default() };
     let (standin, _pane) = StandIn::in_tmux(&sandbox, &tmux, &options);
     standin.session_start("startup");
-    standin.turn();
-    standin.tools(2);
+    standin.turn_with_tools(2);
     standin.stop_with(json!({ "transcript_path": write_transcript(&sandbox, 153_000) }));
     wait_until(DEADLINE, "the compaction", || sandbox.count_lines("guard", "C") == 1);
     let state = standin.state();
@@ -84,8 +82,7 @@ fn a_client_that_ignores_the_chord_gets_compact_by_enter_and_keeps_nothing_of_th
     let (standin, _pane) = StandIn::in_tmux(&sandbox, &tmux, &options);
     standin.ignore_keybindings();
     standin.session_start("startup");
-    standin.turn();
-    standin.tools(2);
+    standin.turn_with_tools(2);
     standin.stop_with(json!({ "transcript_path": write_transcript(&sandbox, 153_000) }));
     wait_until(DEADLINE, "the compaction", || sandbox.count_lines("guard", "C") == 1);
     let state = standin.state();

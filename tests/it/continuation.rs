@@ -149,9 +149,8 @@ impl Bare {
 
     /// Returns the payload of a Stop in session `a`.
     fn stop_payload(&self, changes: Value) -> String {
-        let mut all = json!({ "session_id": "a", "transcript_path": self.transcript, "cwd": self.sandbox.project() });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        payload("Stop", all)
+        let all = json!({ "session_id": "a", "transcript_path": self.transcript, "cwd": self.sandbox.project() });
+        payload("Stop", with(all, &changes))
     }
 
     fn stop(&self, changes: Value) -> Value {

@@ -17,11 +17,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use longhaul_core::catalog::REGISTRATIONS;
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::poll::SLACK;
-use crate::sandbox::{Outcome, Sandbox, part_of_event, payload};
+use crate::sandbox::{Outcome, Sandbox, part_of_event, payload, with};
 
 /// A session whose hooks are called one by one, with every job on.
 struct Session<'a> {
@@ -39,6 +38,13 @@ impl<'a> Session<'a> {
         Self { sandbox, id: id.to_owned() }
     }
 
+    /// A session that has begun.
+    fn started(sandbox: &'a Sandbox, id: &str) -> Self {
+        let session = Self::new(sandbox, id);
+        session.fire("SessionStart", json!({ "source": "startup" }));
+        session
+    }
+
     fn transcript(&self) -> PathBuf {
         self.sandbox.path(&format!("{}.jsonl", self.id))
     }
@@ -47,13 +53,12 @@ impl<'a> Session<'a> {
     fn hook(&self, name: &str, changes: &Value) -> (Command, String) {
         let event = name.split('-').next().unwrap();
         let registration = REGISTRATIONS.iter().find(|registration| registration.event.as_str() == event).unwrap();
-        let mut all = json!({
+        let all = json!({
             "session_id": self.id, "cwd": self.sandbox.project(), "transcript_path": self.transcript(),
         });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         let mut command = self.sandbox.executable(&part_of_event(registration.event));
         command.env("CLAUDE_PROJECT_DIR", self.sandbox.project());
-        (command, payload(name, all))
+        (command, payload(name, with(all, changes)))
     }
 
     /// Fires a hook, which must answer.
@@ -110,26 +115,13 @@ fn in_time<T>(event: &str, work: impl FnOnce() -> T) -> T {
 
 /// Returns the tool calls that have been taken in, by their ids.
 fn stored_calls(sandbox: &Sandbox) -> Vec<String> {
-    column(sandbox, "SELECT tool_use_id FROM observations WHERE tool_use_id IS NOT NULL ORDER BY id")
-}
-
-fn column(sandbox: &Sandbox, sql: &str) -> Vec<String> {
-    let database = database(sandbox);
-    let mut statement = database.prepare(sql).unwrap();
-    let rows = statement.query_map([], |row| row.get(0)).unwrap();
-    rows.collect::<Result<_, _>>().unwrap()
-}
-
-fn database(sandbox: &Sandbox) -> Connection {
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    database.busy_timeout(Duration::from_secs(5)).unwrap();
-    database
+    sandbox.rows("SELECT tool_use_id FROM observations WHERE tool_use_id IS NOT NULL ORDER BY id")
 }
 
 /// Fails where anything that is stored is half written, or stored twice.
 #[track_caller]
 fn check_whole(sandbox: &Sandbox) {
-    assert_eq!(column(sandbox, "PRAGMA integrity_check"), ["ok"]);
+    assert_eq!(sandbox.rows("PRAGMA integrity_check"), ["ok"]);
     let mut calls = stored_calls(sandbox);
     let all = calls.len();
     calls.sort();

@@ -18,7 +18,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload};
+use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload, with};
 
 /// A session with a transcript that grows.
 struct Session<'a> {
@@ -38,6 +38,13 @@ impl<'a> Session<'a> {
         Self { sandbox, id: id.to_owned(), pid, written: Cell::default(), last: None.into() }
     }
 
+    /// A session that has begun.
+    fn started(sandbox: &'a Sandbox, id: &str, pid: u32) -> Self {
+        let session = Self::new(sandbox, id, pid);
+        session.start("startup");
+        session
+    }
+
     fn transcript(&self) -> PathBuf {
         self.sandbox.path(&format!("{}.jsonl", self.id))
     }
@@ -45,13 +52,12 @@ impl<'a> Session<'a> {
     /// Fires the hook of a recorded payload, as this session's client would.
     fn fire(&self, name: &str, changes: Value) -> Value {
         let executable = part_of_payload(name);
-        let mut all = json!({
+        let all = json!({
             "session_id": self.id, "cwd": self.sandbox.project(), "transcript_path": self.transcript(),
         });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         let mut command = self.sandbox.executable(&executable);
         command.env("CLAUDE_PID", self.pid.to_string()).env("CLAUDE_PROJECT_DIR", self.sandbox.project());
-        let outcome = Outcome::of(&mut command, payload(name, all).as_bytes());
+        let outcome = Outcome::of(&mut command, payload(name, with(all, &changes)).as_bytes());
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
         outcome.json()
     }
@@ -149,11 +155,6 @@ fn is_stored(sandbox: &Sandbox, text: &str) -> bool {
         }
     }
     false
-}
-
-/// Opens the database beside the executables.
-fn database(sandbox: &Sandbox) -> rusqlite::Connection {
-    rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap()
 }
 
 fn context(reply: &Value) -> String {

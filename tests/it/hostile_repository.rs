@@ -12,7 +12,7 @@ use serde_json::json;
 
 use self::commands::COMMANDS;
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::{Outcome, Sandbox, part_of_event, payload, programs};
+use crate::sandbox::{Outcome, Sandbox, part_of_event, payload, programs, with};
 
 /// Every hook that git knows.
 const GIT_HOOKS: [&str; 17] = [
@@ -200,10 +200,8 @@ impl<'a> Hostile<'a> {
 
     /// Fires a hook with a recorded payload.
     fn hook(&self, executable: &str, args: &[&str], name: &str, changes: serde_json::Value) {
-        let mut all =
-            json!({ "session_id": "hostile", "cwd": self.cwd, "transcript_path": self.sandbox.path("t.jsonl") });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        let outcome = self.run(executable, args, &payload(name, all));
+        let all = json!({ "session_id": "hostile", "cwd": self.cwd, "transcript_path": self.sandbox.path("t.jsonl") });
+        let outcome = self.run(executable, args, &payload(name, with(all, &changes)));
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{name}: {outcome:?}");
     }
 }

@@ -69,7 +69,7 @@ fn a_memory_comes_over_once_and_is_found_at_once() {
     after.retain(|path, _| !path.starts_with(sandbox.data_dir()));
     assert!(after == before, "their files were changed");
 
-    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     for (index, level) in [("passage_terms", 0), ("prompt_trigrams", 1), ("observation_trigrams", 1)] {
         let sql = format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', {level})");
         database.execute(&sql, []).unwrap_or_else(|error| panic!("{index}: {error}"));
@@ -173,7 +173,7 @@ fn an_import_that_is_killed_is_carried_on() {
         child.wait().unwrap();
     }
     import(&sandbox, &[]);
-    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     let count = |table: &str| {
         database.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0)).unwrap()
     };

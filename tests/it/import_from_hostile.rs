@@ -149,7 +149,7 @@ fn a_memory_that_is_larger_than_the_memory_comes_over() {
     }
     drop(theirs);
     assert!(imports_within(&sandbox, needed + ROOM * 1024), "{needed} KB and {ROOM} MB were not enough");
-    let stats = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let stats = sandbox.database();
     let count: i64 = stats.query_row("SELECT count(*) FROM observations", [], |row| row.get(0)).unwrap();
     assert_eq!(count, MEGABYTES);
 }
@@ -171,7 +171,7 @@ fn turns_that_are_larger_than_the_memory_come_over() {
     }
     drop(theirs);
     assert!(imports_within(&sandbox, needed + ROOM * 1024), "{needed} KB and {ROOM} MB were not enough");
-    let stats = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let stats = sandbox.database();
     let count: i64 = stats.query_row("SELECT count(*) FROM known_ids", [], |row| row.get(0)).unwrap();
     assert_eq!(count, MEGABYTES + 2);
 }

@@ -35,6 +35,13 @@ impl Machine {
         machine
     }
 
+    /// Makes one with a client, and version 1.0.0 installed.
+    fn installed() -> Self {
+        let machine = Self::new();
+        succeeds(&machine.install("1.0.0", &[]));
+        machine
+    }
+
     /// Makes one without.
     fn without_client() -> Self {
         let sandbox = Sandbox::new();

@@ -30,6 +30,13 @@ impl Session {
         Self::in_zone(config, "UTC", NOON)
     }
 
+    /// A session in its first turn.
+    fn working(config: &Value) -> Self {
+        let session = Self::new(config);
+        session.prompt("work");
+        session
+    }
+
     fn in_zone(config: &Value, zone: &str, now: u64) -> Self {
         let sandbox = Sandbox::new().at(now).with_env("TZ", zone);
         sandbox.write_config(&config.to_string());
@@ -183,7 +190,7 @@ fn the_next_session_continues_what_a_limit_has_stopped() {
             true => stops(&session.use_tool(), "limits.session"),
             false => stops(&session.prompt("go on"), "limits.session"),
         }
-        let database = rusqlite::Connection::open(session.sandbox.data_dir().join("longhaul.db")).unwrap();
+        let database = session.sandbox.database();
         let sql = "SELECT reason FROM handoff_log WHERE project_path IS NOT NULL";
         let baton = database.query_row(sql, [], |row| row.get::<_, String>(0));
         assert_eq!(baton.as_deref(), Ok("limit"), "{is_in_turn}");
@@ -196,8 +203,7 @@ fn the_next_session_continues_what_a_limit_has_stopped() {
 
 #[test]
 fn requests_of_subagents_count_and_copies_and_repetitions_do_not() {
-    let session = Session::new(&json!({ "limits": { "session": 1 } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "session": 1 } }));
     session.spend_in("spender/subagents/agent-a.jsonl", session.id, "claude-opus-5-5", 30_000);
     goes_on(&session.use_tool());
     // A fork has copied this from another session.
@@ -226,8 +232,7 @@ fn requests_of_subagents_count_and_copies_and_repetitions_do_not() {
 
 #[test]
 fn tokens_count_without_a_price_and_dollars_say_that_they_do_not() {
-    let session = Session::new(&json!({ "limits": { "session": "1M" } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "session": "1M" } }));
     session.spend_in("spender.jsonl", session.id, "claude-next-9", 900_000);
     let near = session.use_tool();
     assert!(near["systemMessage"].as_str().unwrap().contains("900k of 1M tokens, 90 %"), "{near}");
@@ -236,8 +241,7 @@ fn tokens_count_without_a_price_and_dollars_say_that_they_do_not() {
     let wrong = session.longhaul(&["limit", "raise", "5"]);
     assert!(wrong.status == Some(1) && wrong.stderr.contains("no limit in dollars"), "{wrong:?}");
 
-    let session = Session::new(&json!({ "limits": { "session": 5 } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "session": 5 } }));
     session.spend_in("spender.jsonl", session.id, "claude-next-9", 900_000);
     let blind = session.use_tool();
     let message = blind["systemMessage"].as_str().unwrap();
@@ -280,8 +284,7 @@ fn a_project_may_be_stricter_and_nothing_else() {
 
 #[test]
 fn too_many_subagents_are_denied_and_say_why_once() {
-    let session = Session::new(&json!({ "limits": { "subagents": { "at_once": 2, "in_turn": 4 } } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "subagents": { "at_once": 2, "in_turn": 4 } } }));
     let launch = |n: u32| session.fire("PreToolUse-Agent", json!({ "tool_use_id": format!("t{n}") }));
     let denied = |answer: &Value| answer["hookSpecificOutput"]["permissionDecision"] == "deny";
     assert!(!denied(&launch(1)) && !denied(&launch(2)));
@@ -312,8 +315,7 @@ fn too_many_subagents_are_denied_and_say_why_once() {
 
 #[test]
 fn a_subagent_beyond_a_limit_is_denied_and_only_the_user_is_told_how_to_go_on() {
-    let session = Session::new(&json!({ "limits": { "session": 1 } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "session": 1 } }));
     session.spend(60_000);
     let denied = session.fire("PreToolUse-Agent", json!({}));
     let reason = denied["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap();
@@ -323,8 +325,7 @@ fn a_subagent_beyond_a_limit_is_denied_and_only_the_user_is_told_how_to_go_on() 
 
 #[test]
 fn a_session_is_stopped_although_what_it_has_spent_cannot_be_written() {
-    let session = Session::new(&json!({ "limits": { "session": 1, "day": 100 } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "session": 1, "day": 100 } }));
     session.spend(60_000);
     // A file is where the folder of the days was.
     let days = session.sandbox.data_dir().join("limits");
@@ -357,8 +358,7 @@ fn a_limit_that_is_near_or_reached_is_notified() {
 
 #[test]
 fn the_doctor_names_what_a_limit_has_stopped_and_what_it_does_not_see() {
-    let session = Session::new(&json!({ "limits": { "session": 5 } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "session": 5 } }));
     session.spend_in("spender.jsonl", session.id, "claude-next-9", 900_000);
     session.spend(300_000);
     stops(&session.use_tool(), "without 900k tokens of unknown price");
@@ -393,8 +393,7 @@ fn a_session_of_another_agent_is_named_as_one_that_is_not_stopped() {
 
 #[test]
 fn without_a_limit_nothing_is_written() {
-    let session = Session::new(&json!({}));
-    session.prompt("work");
+    let session = Session::working(&json!({}));
     session.spend(1_000_000);
     goes_on(&session.use_tool());
     assert!(!session.sandbox.data_dir().join("sessions/spender.limits").exists());
@@ -404,8 +403,7 @@ fn without_a_limit_nothing_is_written() {
 
 #[test]
 fn an_account_that_was_cut_off_is_made_again_from_the_transcript() {
-    let session = Session::new(&json!({ "limits": { "session": 1 } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "session": 1 } }));
     session.spend(30_000);
     goes_on(&session.use_tool());
     fs::write(session.sandbox.data_dir().join("sessions/spender.limits"), "{\"session\":{\"co").unwrap();
@@ -420,8 +418,7 @@ fn an_account_that_was_cut_off_is_made_again_from_the_transcript() {
 
 #[test]
 fn the_status_line_shows_the_limit_on_request() {
-    let session = Session::new(&json!({ "limits": { "session": 5 } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "session": 5 } }));
     session.spend(205_000);
     session.use_tool();
     let input = json!({ "session_id": session.id, "cost": { "total_cost_usd": 4.1 } }).to_string();

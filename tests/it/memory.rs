@@ -11,11 +11,10 @@ mod secrets;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::poll;
-use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload};
+use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload, with};
 
 /// A session that fires hooks.
 struct Session<'a> {
@@ -36,13 +35,12 @@ impl<'a> Session<'a> {
     fn fire_in(&self, project: &Path, name: &str, changes: Value) -> Value {
         let executable = part_of_payload(name);
         let prompt_id = format!("{}-{}", self.id, self.prompt.load(Ordering::Relaxed));
-        let mut all = json!({
+        let all = json!({
             "session_id": self.id, "cwd": project, "prompt_id": prompt_id, "transcript_path": "/nowhere.jsonl",
         });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         let mut command = self.sandbox.executable(&executable);
         command.env("CLAUDE_PROJECT_DIR", project);
-        let outcome = Outcome::of(&mut command, payload(name, all).as_bytes());
+        let outcome = Outcome::of(&mut command, payload(name, with(all, &changes)).as_bytes());
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
         outcome.json()
     }
@@ -72,14 +70,7 @@ impl<'a> Session<'a> {
 }
 
 fn titles(sandbox: &Sandbox) -> Vec<String> {
-    rows(sandbox, "SELECT kind || ': ' || title FROM observations ORDER BY id")
-}
-
-fn rows(sandbox: &Sandbox, sql: &str) -> Vec<String> {
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    let mut statement = database.prepare(sql).unwrap();
-    let rows = statement.query_map([], |row| row.get(0)).unwrap();
-    rows.collect::<Result<_, _>>().unwrap()
+    sandbox.rows("SELECT kind || ': ' || title FROM observations ORDER BY id")
 }
 
 #[test]
@@ -111,7 +102,7 @@ fn the_next_session_is_shown_what_the_last_one_came_to() {
     assert!(!shown.contains("cargo bench"), "which commands ran says nothing: {shown}");
     assert!(shown.chars().count() <= 9_500);
     assert!(reply["systemMessage"].as_str().unwrap().contains("shown 1 session of"), "{reply}");
-    let session = rows(&sandbox, "SELECT status || ' ' || end_reason FROM sessions WHERE session_id LIKE 'aaaa%'");
+    let session = sandbox.rows("SELECT status || ' ' || end_reason FROM sessions WHERE session_id LIKE 'aaaa%'");
     assert_eq!(session, ["completed prompt_input_exit"]);
     assert_eq!(sandbox.error_log(), "");
 }
@@ -132,12 +123,8 @@ fn calls_are_kept_once_however_often_they_are_taken_in() {
     assert_eq!(titles(&sandbox).len(), 3, "{:?}", titles(&sandbox));
     assert!(titles(&sandbox)[1].starts_with("problem: "), "{:?}", titles(&sandbox));
     assert!(titles(&sandbox)[2].starts_with("fix: "), "{:?}", titles(&sandbox));
-    assert_eq!(
-        rows(&sandbox, "SELECT title FROM observations WHERE repeats = 1").len(),
-        1,
-        "the same again is counted"
-    );
-    let raw = rows(&sandbox, "SELECT source_id FROM details ORDER BY source_id");
+    assert_eq!(sandbox.rows("SELECT title FROM observations WHERE repeats = 1").len(), 1, "the same again is counted");
+    let raw = sandbox.rows("SELECT source_id FROM details ORDER BY source_id");
     assert_eq!(raw, ["t1", "t3", "t4"], "text that is the same is kept once");
 }
 
@@ -173,7 +160,7 @@ fn tools_that_leave_nothing_and_projects_that_are_excluded_leave_nothing() {
         session.fire("PermissionRequest", json!({ "tool_name": "Bash", "tool_input": { "command": "echo quux" } }));
         session.fire("Notification-permission_prompt", json!({ "message": "Claude wants to run quux" }));
         let asked = "SELECT status || coalesce(wants, '') FROM agents";
-        assert_eq!(rows(&sandbox, asked), ["blocked"], "{exclude}");
+        assert_eq!(sandbox.rows(asked), ["blocked"], "{exclude}");
         session.stop("quux");
         session.fire("SessionEnd-prompt_input_exit", json!({}));
         // The tracker has the session, and nothing of what was said in it.
@@ -189,7 +176,7 @@ fn forgetting_a_session_reaches_what_only_the_tracker_has_of_it() {
     session.start("startup");
     session.prompt("a word nobody else says: quux");
     session.stop("done");
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     let summaries = || -> i64 {
         let sql = "SELECT count(*) FROM agents WHERE prompt_summary LIKE '%quux%'";
         database.query_row(sql, (), |row| row.get(0)).unwrap()
@@ -267,7 +254,7 @@ fn a_word_typed_while_the_turn_runs_is_remembered_too() {
     session.fire("UserPromptSubmit", json!({ "prompt": "and test it" }));
     session.fire("UserPromptSubmit", json!({ "prompt": "and test it", "prompt_id": "s-1" }));
     session.stop("done");
-    let prompts = rows(&sandbox, "SELECT DISTINCT prompt FROM prompts ORDER BY prompt_number");
+    let prompts = sandbox.rows("SELECT DISTINCT prompt FROM prompts ORDER BY prompt_number");
     assert_eq!(prompts, ["build it", "and test it"]);
 }
 
@@ -290,7 +277,7 @@ fn a_prompt_that_finds_the_database_locked_is_taken_in_later() {
     let sandbox = Sandbox::new().impatient();
     let session = Session::new(&sandbox, "s");
     session.prompt("first");
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
     session.prompt("second");
     let started = std::time::Instant::now();
@@ -304,10 +291,10 @@ fn a_prompt_that_finds_the_database_locked_is_taken_in_later() {
     session.bash("b1", "cargo build", "done");
     database.execute_batch("ROLLBACK").unwrap();
     session.stop("answer");
-    let prompts = rows(&sandbox, "SELECT prompt FROM prompts ORDER BY prompt_number");
+    let prompts = sandbox.rows("SELECT prompt FROM prompts ORDER BY prompt_number");
     assert_eq!(prompts.len(), 8, "{prompts:?}");
     assert_eq!(prompts[..3], ["first", "second", "more 0"]);
-    let bookmarks = || rows(&sandbox, "SELECT note FROM bookmarks");
+    let bookmarks = || sandbox.rows("SELECT note FROM bookmarks");
     assert_eq!(bookmarks(), ["while it was locked"]);
     assert_eq!(titles(&sandbox).len(), 1);
     session.stop("answer");
@@ -322,14 +309,14 @@ fn a_bookmark_that_finds_the_database_locked_is_taken_in_later_without_a_memory_
         let session = Session::new(&sandbox, "s");
         session.start("startup");
         session.prompt("first");
-        let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+        let database = sandbox.database();
         database.execute_batch("BEGIN IMMEDIATE").unwrap();
         session.prompt("· while it was locked");
         session.bash("b1", "cargo build", "done");
         database.execute_batch("ROLLBACK").unwrap();
         for _ in 0..2 {
             session.stop("answer");
-            assert_eq!(rows(&sandbox, "SELECT note FROM bookmarks"), ["while it was locked"], "{config}");
+            assert_eq!(sandbox.rows("SELECT note FROM bookmarks"), ["while it was locked"], "{config}");
         }
         assert_eq!(titles(&sandbox), [""; 0], "{config}");
     }
@@ -377,7 +364,7 @@ fn raw_text_is_dropped_when_it_is_too_old_once_a_day() {
     let on_day = |day: u64, sandbox: Sandbox| sandbox.at(BEGINNING + day * DAY);
     let sandbox = on_day(0, Sandbox::new());
     let details = |sandbox: &Sandbox| {
-        let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+        let database = sandbox.database();
         database.query_row("SELECT count(*) FROM details", [], |row| row.get::<_, i64>(0)).unwrap()
     };
     let begin = |sandbox: &Sandbox, id: &str| Session::new(sandbox, id).start("startup");

@@ -291,7 +291,7 @@ fn stats_and_export_tell_the_same() {
     assert!(stats["bytes"].as_u64().unwrap() > 10_000 && stats["table_bytes"]["observations"].as_u64().unwrap() > 0);
     // What a terminal would act on is escaped, and the content stays the same.
     let odd = "a\u{9b}31m\u{202e}b\u{7f}\u{2066}é";
-    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     database.execute("UPDATE observations SET title = ?1 WHERE id = 1", [odd]).unwrap();
     let exported = memory(&sandbox, &["export"]).stdout;
     assert!(exported.chars().all(|c| c == '\n' || !c.is_control()) && !exported.contains(['\u{202e}', '\u{2066}']));

@@ -21,7 +21,7 @@ fn import(sandbox: &Sandbox) -> Value {
 
 /// Everything that is remembered, as text; turns and raw text included.
 fn everything(sandbox: &Sandbox) -> String {
-    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     let mut all = memory(sandbox, &["export", "--all"]).stdout;
     for table in ["turns", "details", "sessions", "links"] {
         let sql = format!("SELECT count(*) FROM {table}");
@@ -50,7 +50,7 @@ fn an_import_brings_everything_once() {
     assert_eq!(first["sessions"], 5);
     assert_eq!((&first["prompts"], &first["observations"], &first["summaries"]), (&json!(20), &json!(40), &json!(5)));
     let before = everything(&sandbox);
-    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     for (index, level) in [("passage_terms", 0), ("prompt_trigrams", 1), ("observation_trigrams", 1)] {
         let sql = format!("INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', {level})");
         database.execute(&sql, []).unwrap_or_else(|error| panic!("{index}: {error}"));
@@ -244,7 +244,7 @@ fn an_imported_session_has_its_first_and_last_prompt_and_leaves_a_small_wal() {
     import(&sandbox);
     let length = fs::metadata(sandbox.data_dir().join("longhaul.db-wal")).map_or(0, |wal| wal.len());
     assert!(length < 100_000, "{length} bytes");
-    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     let sql = "SELECT first_user_prompt || ' ' || last_prompt FROM sessions";
     let prompts: String = database.query_row(sql, [], |row| row.get(0)).unwrap();
     assert_eq!(prompts, "question 0 question 59");

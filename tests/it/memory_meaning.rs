@@ -7,11 +7,10 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread;
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::poll::{DEADLINE, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, with};
 
 /// A model of a few tokens: `login` and `authentication` mean the same, and so do `broken` and `fails`.
 const TOKENS: [(&str, [i8; 4]); 6] = [
@@ -55,12 +54,11 @@ fn turn(sandbox: &Sandbox, session: &str, prompt: &str, reply: &str) {
         ("longhaul-user-prompt-submit", "UserPromptSubmit", json!({ "prompt": prompt })),
         ("longhaul-stop", "Stop", json!({ "last_assistant_message": reply })),
     ] {
-        let mut all = json!({
+        let all = json!({
             "session_id": session, "cwd": sandbox.project(), "prompt_id": format!("{session}-1"),
             "transcript_path": "/nowhere",
         });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        let outcome = sandbox.hook(executable, payload(event, all));
+        let outcome = sandbox.hook(executable, payload(event, with(all, &changes)));
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     }
 }
@@ -71,8 +69,7 @@ fn ids(outcome: &Outcome) -> Vec<String> {
 }
 
 fn count(sandbox: &Sandbox, sql: &str) -> i64 {
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    database.busy_timeout(DEADLINE).unwrap();
+    let database = sandbox.database();
     database.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, with};
 
 /// A transcript that is being written.
 pub(crate) struct Past {
@@ -67,13 +67,13 @@ impl Past {
     /// Writes an entry, with `more` in it.
     pub(crate) fn write(&mut self, kind: &str, content: Value, more: Value) -> &mut Self {
         let uuid = |number: usize| format!("{}-{number:06}", self.id);
-        let mut entry = json!({
+        let entry = json!({
             "type": kind, "uuid": uuid(self.entries), "parentUuid": self.entries.checked_sub(1).map(uuid),
             "isSidechain": false, "sessionId": self.id, "cwd": self.cwd, "promptId": self.prompt_id,
             "timestamp": format!("2026-11-{:02}T{:02}:{:02}:00.000Z", 1 + self.entries / 1440, self.entries / 60 % 24, self.entries % 60),
             "message": { "role": kind, "content": content, "model": "claude-opus-5-5" },
         });
-        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let entry = with(entry, &more);
         let mut file = OpenOptions::new().append(true).open(&self.path).unwrap();
         writeln!(file, "{entry}").unwrap();
         self.entries += 1;

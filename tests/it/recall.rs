@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::past::{Past, holding};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox};
 
 fn sandbox() -> Sandbox {
     Sandbox::new().at(1_794_707_999_000).with_env("TZ", "UTC")
@@ -101,23 +101,6 @@ fn replies_are_searched_and_read() {
     assert!(memory(&sandbox, &["get", id, "--json"]).json()[0]["reply"].as_str().unwrap().contains("Celsius"));
 }
 
-/// The last reply reaches the hook before the transcript has it.
-#[test]
-fn a_reply_is_found_as_soon_as_its_turn_is_over() {
-    let sandbox = sandbox();
-    let project = sandbox.project();
-    let fire = |executable: &str, name: &str, changes: Value| {
-        let mut all = json!({ "session_id": "dddd-4444", "cwd": project, "prompt_id": "p1",
-                              "transcript_path": "/nowhere.jsonl" });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        let outcome = Outcome::of(&mut sandbox.executable(executable), payload(name, all).as_bytes());
-        assert_eq!(outcome.status, Some(0), "{outcome:?}");
-    };
-    fire("longhaul-user-prompt-submit", "UserPromptSubmit", json!({ "prompt": "which broker do we take?" }));
-    fire("longhaul-stop", "Stop", json!({ "last_assistant_message": "Mosquitto, on the machine in the greenhouse." }));
-    assert_eq!(first(&sandbox, &["mosquitto greenhouses"])["title"], "which broker do we take?");
-}
-
 #[test]
 fn what_is_forgotten_leaves_no_term_of_its_replies() {
     let sandbox = sandbox();
@@ -152,7 +135,7 @@ fn none_of() -> Vec<String> {
 
 /// Returns those of some terms that a full-text index has, with the index.
 fn indexed(sandbox: &Sandbox, terms: &[&str]) -> Vec<String> {
-    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     let sql = "SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5%'";
     let mut statement = database.prepare(sql).unwrap();
     let tables: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();

@@ -13,9 +13,12 @@ use std::thread;
 
 use longhaul_core::catalog::{self, COMMAND_LINE, HOOK_EXECUTABLE, REGISTRATIONS};
 use longhaul_core::event::EventName;
+use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::poll::DEADLINE;
 
 /// Temporary directories and the environment that executables of a test get. Gone when dropped.
 pub(crate) struct Sandbox {
@@ -142,6 +145,21 @@ impl Sandbox {
     /// Returns how many lines of a session's activity log begin with `letter`.
     pub(crate) fn count_lines(&self, session: &str, letter: &str) -> usize {
         self.log_lines(session).iter().filter(|line| line.split(' ').next() == Some(letter)).count()
+    }
+
+    /// Opens the database beside the executables.
+    pub(crate) fn database(&self) -> Connection {
+        let database = Connection::open(self.data_dir().join("longhaul.db")).unwrap();
+        database.busy_timeout(DEADLINE).unwrap();
+        database
+    }
+
+    /// Returns the first column of a query.
+    pub(crate) fn rows(&self, sql: &str) -> Vec<String> {
+        let database = self.database();
+        let mut statement = database.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
     }
 
     /// Returns the error log; empty if nothing went wrong.

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread;
 
-use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -39,7 +38,7 @@ fn remembering(is_large: bool) -> Sandbox {
 fn make_large(sandbox: &Sandbox) {
     let note = || assert_eq!(sandbox.longhaul(&["memory", "save", "the garden gate is blue"]).status, Some(0));
     note();
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     database.execute("UPDATE sqlite_sequence SET seq = 5000 WHERE name = 'observations'", []).unwrap();
     note();
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::dice::Dice;
 use crate::poll::{DEADLINE, wait_for, wait_until};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, with};
 
 mod folder_permissions;
 mod full_disk;
@@ -74,11 +74,10 @@ impl Session {
 
     /// Fires the hook of a recorded payload.
     fn fire(&self, executable: &str, name: &str, changes: Value) -> Outcome {
-        let mut all = json!({
+        let all = json!({
             "session_id": self.id, "cwd": self.sandbox.project(), "transcript_path": self.sandbox.path("transcript.jsonl"),
         });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        self.sandbox.hook(executable, payload(name, all))
+        self.sandbox.hook(executable, payload(name, with(all, &changes)))
     }
 
     fn snapshots(&self) -> Vec<Value> {
@@ -114,6 +113,14 @@ fn files_below(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 fn number(snapshot: &Value) -> String {
     snapshot["id"].to_string()
+}
+
+/// Returns a session that has changed a file since its first snapshot, and the number of that.
+fn changed() -> (Session, String) {
+    let session = Session::new();
+    let snapshot = number(&session.prompt("one"));
+    session.write("tracked.txt", "two\n");
+    (session, snapshot)
 }
 
 #[test]
@@ -267,9 +274,7 @@ fn jiff_local(snapshot: &Value) -> String {
 
 #[test]
 fn the_slash_command_shows_first_and_then_does_it_without_a_request() {
-    let session = Session::new();
-    let snapshot = number(&session.prompt("one"));
-    session.write("tracked.txt", "two\n");
+    let (session, snapshot) = changed();
     let shown = session.send(&format!("/longhaul:restore {snapshot}")).json();
     assert_eq!(shown["continue"], false);
     let text = shown["stopReason"].as_str().unwrap();
@@ -294,9 +299,7 @@ fn the_slash_command_shows_first_and_then_does_it_without_a_request() {
 
 #[test]
 fn a_command_of_the_users_own_that_is_called_restore_is_a_prompt() {
-    let session = Session::new();
-    let snapshot = number(&session.prompt("one"));
-    session.write("tracked.txt", "two\n");
+    let (session, snapshot) = changed();
     let before = session.snapshots().len();
     let answer = session.send(&format!("/restore {snapshot} now")).json();
     assert_ne!(answer["continue"], false, "{answer}");
@@ -307,9 +310,7 @@ fn a_command_of_the_users_own_that_is_called_restore_is_a_prompt() {
 
 #[test]
 fn the_slash_command_restores_nothing_if_snapshots_are_disabled() {
-    let session = Session::new();
-    let snapshot = number(&session.prompt("one"));
-    session.write("tracked.txt", "two\n");
+    let (session, snapshot) = changed();
     session.sandbox.write_config(r#"{"snapshots": {"enabled": false}}"#);
     let answer = session.send(&format!("/longhaul:restore {snapshot} now")).json();
     assert_eq!(answer["continue"], false, "it costs no request");

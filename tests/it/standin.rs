@@ -204,6 +204,12 @@ impl StandIn {
         answer["answers"].as_array().into_iter().flatten().map(stdout).collect()
     }
 
+    /// Begins a turn in which `n` tools return.
+    pub(crate) fn turn_with_tools(&self, n: usize) -> Vec<String> {
+        self.turn();
+        self.tools(n)
+    }
+
     /// Ends the turn, waits until the screen shows it, fires Stop and returns its answer.
     pub(crate) fn stop(&self) -> String {
         self.stop_with(json!({}))

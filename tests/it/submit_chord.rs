@@ -71,8 +71,7 @@ impl Stage {
 #[test]
 fn a_bound_chord_submits_and_is_believed_once_a_marker_was_received() {
     let stage = stage(&every_third_call());
-    stage.standin.turn();
-    stage.standin.tools(6);
+    stage.standin.turn_with_tools(6);
     assert_eq!(stage.standin.state().texts(), ["·", "·"]);
     assert_eq!(stage.by_chord(), [true, true]);
     assert_eq!(stage.notes()["experience"]["proof"], "received");
@@ -99,8 +98,7 @@ fn a_client_that_ignores_the_chord_gets_enter_at_once_and_from_then_on() {
 fn a_file_that_has_just_been_written_is_not_counted_on() {
     let stage = stage(&every_third_call());
     fs::write(stage.sandbox.home().join(".claude/keybindings.json"), BOUND).unwrap();
-    stage.standin.turn();
-    stage.standin.tools(3);
+    stage.standin.turn_with_tools(3);
     assert_eq!((stage.by_chord(), stage.notes()), (vec![false], Value::Null));
 }
 
@@ -152,8 +150,7 @@ fn without_the_chord_three_returned_subagents_wait_for_the_end_of_the_turn() {
 #[test]
 fn a_marker_that_a_dialog_kept_from_being_submitted_is_submitted_later_and_not_doubled() {
     let stage = stage(&every_third_call());
-    stage.standin.turn();
-    stage.standin.tools(3);
+    stage.standin.turn_with_tools(3);
     let notes = stage.sandbox.data_dir().join(format!("clients/{}.json", stage.standin.state().pid));
     let mut noted = stage.notes();
     noted["left"] = json!("·");
@@ -228,8 +225,7 @@ fn in_gnu_screen_a_draft_that_cannot_be_seen_comes_back() {
     let options = Options { session: Some(SESSION.to_owned()), ..Options::default() };
     let screen = ScreenSession::start(&sandbox, &options);
     screen.standin.session_start("startup");
-    screen.standin.turn();
-    screen.standin.tools(3);
+    screen.standin.turn_with_tools(3);
     screen.standin.draft("half typed");
     screen.standin.stop_with(json!({}));
     wait_until(DEADLINE, "the bookmark", || sandbox.count_lines(SESSION, "B") == 1);
@@ -247,8 +243,7 @@ fn in_gnu_screen_a_client_that_ignores_the_chord_gets_enter_and_one_marker() {
     let screen = ScreenSession::start(&sandbox, &options);
     screen.standin.ignore_keybindings();
     screen.standin.session_start("startup");
-    screen.standin.turn();
-    screen.standin.tools(3);
+    screen.standin.turn_with_tools(3);
     screen.standin.stop_with(json!({}));
     wait_until(DEADLINE, "the bookmark", || sandbox.count_lines(SESSION, "B") == 1);
     let state = screen.standin.state();

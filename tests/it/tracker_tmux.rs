@@ -53,8 +53,7 @@ fn setup_shows_the_counts_and_every_hook_changes_them_on_every_screen() {
 
 #[test]
 fn the_menu_opens_on_the_key_and_jumps_to_the_pane() {
-    let stage = Attached::new();
-    stage.longhaul(&["tmux", "setup"]);
+    let stage = Attached::with_setup();
     let (first, second) = (stage.client(), stage.client());
     for (pane, session) in [(&first, "first"), (&second, "second")] {
         stage.fire(pane, session, "UserPromptSubmit", json!({ "cwd": format!("/work/{session}"), "prompt": "do it" }));
@@ -105,8 +104,7 @@ fn the_menu_has_pages_and_a_word_when_it_is_empty() {
 
 #[test]
 fn the_menu_fits_a_small_screen() {
-    let stage = Attached::new();
-    stage.longhaul(&["tmux", "setup"]);
+    let stage = Attached::with_setup();
     for n in 0..9 {
         let pane = stage.client();
         let cwd = format!("/work/a-project-with-a-long-name-{n}");
@@ -125,8 +123,7 @@ fn the_menu_fits_a_small_screen() {
 
 #[test]
 fn the_row_of_a_killed_pane_goes_and_a_client_without_a_row_is_found() {
-    let stage = Attached::new();
-    stage.longhaul(&["tmux", "setup"]);
+    let stage = Attached::with_setup();
     let (killed, kept) = (stage.client(), stage.client());
     stage.fire(&killed, "killed", "UserPromptSubmit", json!({}));
     stage.fire(&kept, "kept", "UserPromptSubmit", json!({}));

@@ -18,12 +18,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use self::webdriver::Browser;
 use crate::poll::{self, DEADLINE};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, with};
 
 const ENTER: &str = "\u{e007}";
 const ESCAPE: &str = "\u{e00c}";
@@ -175,13 +174,12 @@ impl<'a> Session<'a> {
     }
 
     fn fire(&self, executable: &str, name: &str, changes: Value) {
-        let mut all = json!({
+        let all = json!({
             "session_id": self.id, "cwd": self.project, "prompt_id": self.id, "transcript_path": "/nowhere.jsonl",
         });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         let mut command = self.sandbox.executable(executable);
         command.env("CLAUDE_PROJECT_DIR", &self.project);
-        let outcome = Outcome::of(&mut command, payload(name, all).as_bytes());
+        let outcome = Outcome::of(&mut command, payload(name, with(all, &changes)).as_bytes());
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     }
 
@@ -328,7 +326,7 @@ fn forgetting_asks_first(browser: &Browser) {
         "the line to go",
         "!document.querySelector('#main [data-open=O1]') && document.querySelector('#record').hidden",
     );
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     let left: u32 = database.query_row("SELECT count(*) FROM observations", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 0, "it is gone for good");
     page.is_clean();

@@ -119,7 +119,7 @@ fn a_database_of_a_later_version_is_told_at_once() {
     let sandbox = Sandbox::new();
     drop(Served::new(&sandbox));
     wait_until(DEADLINE, "the database", || sandbox.longhaul(&["memory", "stats"]).status == Some(0));
-    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     database.pragma_update(None, "user_version", 999).unwrap();
     let outcome = sandbox.longhaul(&["worker", "run"]);
     assert_eq!(outcome.status, Some(1));
@@ -194,7 +194,7 @@ fn what_could_not_be_told_is_told_as_soon_as_it_can_be() {
     let config = sandbox.data_dir().join("config.json");
     call(&sandbox, "s1", "t1", "make untold");
     fs::create_dir(&config).unwrap();
-    let database = rusqlite::Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     wait_until(DEADLINE, "the call to be taken in", || {
         let stored = database.query_row("SELECT count(*) FROM observations", (), |row| row.get::<_, i64>(0));
         stored.is_ok_and(|count| count == 1)

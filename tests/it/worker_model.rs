@@ -11,7 +11,6 @@ use std::process::{Child, Stdio};
 use std::sync::{Mutex, mpsc};
 
 use longhaul_runtime::worker::WorkerFile;
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use self::fake::{Api, Said, good};
@@ -70,14 +69,15 @@ fn fire(sandbox: &Sandbox, id: &str, event: &str, changes: Value) {
         "PostToolUse" => "longhaul-post-tool-use",
         _ => "longhaul-stop",
     };
-    let mut all = json!({
+    let all = json!({
         "session_id": id, "cwd": sandbox.project(), "prompt_id": format!("{id}-1"), "transcript_path": "/nowhere",
     });
-    all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     let config = sandbox.path("without-a-model.json");
     std::fs::write(&config, "{}").unwrap();
-    let outcome =
-        Outcome::of(sandbox.executable(executable).env("LONGHAUL_CONFIG", config), payload(event, all).as_bytes());
+    let outcome = Outcome::of(
+        sandbox.executable(executable).env("LONGHAUL_CONFIG", config),
+        payload(event, with(all, &changes)).as_bytes(),
+    );
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
 }
 
@@ -92,14 +92,6 @@ fn session(sandbox: &Sandbox, id: &str) {
     fire(sandbox, id, "Stop", json!({ "last_assistant_message": format!("{id} is twice as fast.") }));
 }
 
-fn rows(sandbox: &Sandbox, sql: &str) -> Vec<String> {
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    database.busy_timeout(DEADLINE).unwrap();
-    let mut statement = database.prepare(sql).unwrap();
-    let rows = statement.query_map([], |row| row.get(0)).unwrap();
-    rows.collect::<Result<_, _>>().unwrap()
-}
-
 const MAKERS: &str = "SELECT made_by FROM session_summaries UNION ALL SELECT made_by FROM observations";
 const SPENT: &str =
     "SELECT concat_ws(' ', day, requests, tokens_in, tokens_out, tokens_unreported > 0) FROM model_spending
@@ -109,7 +101,7 @@ const FAILED: &str = "SELECT concat_ws(' ', attempts, next_at) FROM turns WHERE 
 const TROUBLE: &str = "SELECT error FROM model_spending WHERE error IS NOT NULL";
 
 fn count(sandbox: &Sandbox, maker: &str) -> usize {
-    rows(sandbox, MAKERS).iter().filter(|made_by| *made_by == maker).count()
+    sandbox.rows(MAKERS).iter().filter(|made_by| *made_by == maker).count()
 }
 
 /// Asks the worker how much there is.
@@ -127,9 +119,9 @@ fn summaries_and_observations_get_better_words_once() {
     session(&sandbox, "two");
     let worker = Worker::start(&sandbox, NOW);
     wait_until(DEADLINE, "better words", || count(&sandbox, "model") == 4);
-    let titles = rows(&sandbox, "SELECT title || '|' || narrative || '|' || kind FROM observations ORDER BY id");
+    let titles = sandbox.rows("SELECT title || '|' || narrative || '|' || kind FROM observations ORDER BY id");
     assert_eq!(titles, ["Better title 1|Better narrative 1|command", "Better title 2|Better narrative 2|command"]);
-    let summaries = rows(&sandbox, "SELECT request || '|' || learned || '|' || created_at FROM session_summaries");
+    let summaries = sandbox.rows("SELECT request || '|' || learned || '|' || created_at FROM session_summaries");
     assert_eq!(summaries, vec![format!("Better request|Better lesson|{THEN}"); 2], "its time stays");
     let body = &api.requests()[0];
     assert_eq!(body["tool_choice"]["type"], "tool");
@@ -148,7 +140,7 @@ fn summaries_and_observations_get_better_words_once() {
     let told: Value = serde_json::from_str(api.requests()[2]["messages"][0]["content"].as_str().unwrap()).unwrap();
     assert_eq!((&told["observations"], &told["summary"]), (&json!([]), &Value::Null));
     let line = "SELECT t.model_line FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.session_id = 'one'";
-    assert_eq!(rows(&sandbox, line), ["Line for: Three times as fast."]);
+    assert_eq!(sandbox.rows(line), ["Line for: Three times as fast."]);
     assert_eq!(count(&sandbox, "rule"), 0);
     assert_eq!(sandbox.error_log(), "");
 }
@@ -178,9 +170,9 @@ fn no_request_is_begun_that_could_cost_more_than_is_left() {
     }
     let worker = Worker::start(&sandbox, NOW);
     wait_until(DEADLINE, "two answers", || count(&sandbox, "model") == 4);
-    assert!(!becomes_true(A_WHILE, || api.requests().len() > 2), "{:?}", rows(&sandbox, SPENT));
-    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 2 2000 468 0"], "what the replies report, to the token");
-    assert_eq!(rows(&sandbox, RESERVED), [""; 0]);
+    assert!(!becomes_true(A_WHILE, || api.requests().len() > 2), "{:?}", sandbox.rows(SPENT));
+    assert_eq!(sandbox.rows(SPENT), ["2026-11-14 2 2000 468 0"], "what the replies report, to the token");
+    assert_eq!(sandbox.rows(RESERVED), [""; 0]);
     let status = Outcome::of(
         sandbox.executable("longhaul").args(["worker", "status"]).env("LONGHAUL_NOW_MS", NOW.to_string()),
         b"",
@@ -196,7 +188,7 @@ fn no_request_is_begun_that_could_cost_more_than_is_left() {
     drop(worker);
     let _worker = Worker::start(&sandbox, NOW + DAY);
     wait_until(DEADLINE, "the next day", || count(&sandbox, "model") == 8);
-    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 2 2000 468 0", "2026-11-15 2 2000 468 0"]);
+    assert_eq!(sandbox.rows(SPENT), ["2026-11-14 2 2000 468 0", "2026-11-15 2 2000 468 0"]);
 }
 
 #[test]
@@ -205,10 +197,10 @@ fn a_server_that_hangs_is_given_up() {
     let sandbox = with_api(&api, json!({})).with_env("LONGHAUL_ANSWER_MS", "1000");
     session(&sandbox, "one");
     let _worker = Worker::start(&sandbox, NOW);
-    wait_until(DEADLINE, "the failure", || !rows(&sandbox, TROUBLE).is_empty());
+    wait_until(DEADLINE, "the failure", || !sandbox.rows(TROUBLE).is_empty());
     assert_eq!(count(&sandbox, "model"), 0);
-    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 1 0 0 1"], "nobody knows what it has cost");
-    assert_eq!(rows(&sandbox, FAILED), [format!("1 {}", NOW + 60_000)]);
+    assert_eq!(sandbox.rows(SPENT), ["2026-11-14 1 0 0 1"], "nobody knows what it has cost");
+    assert_eq!(sandbox.rows(FAILED), [format!("1 {}", NOW + 60_000)]);
 }
 
 #[test]
@@ -217,18 +209,18 @@ fn an_answer_that_is_not_the_schema_leaves_the_rules_words_and_is_put_off() {
     let sandbox = with_api(&api, json!({}));
     session(&sandbox, "one");
     let before =
-        rows(&sandbox, "SELECT request || learned FROM session_summaries UNION ALL SELECT title FROM observations");
+        sandbox.rows("SELECT request || learned FROM session_summaries UNION ALL SELECT title FROM observations");
     let worker = Worker::start(&sandbox, NOW);
-    wait_until(DEADLINE, "the failure", || !rows(&sandbox, TROUBLE).is_empty());
+    wait_until(DEADLINE, "the failure", || !sandbox.rows(TROUBLE).is_empty());
     assert!(!becomes_true(A_WHILE, || api.requests().len() > 1), "it waits");
-    assert_eq!(rows(&sandbox, FAILED), [format!("1 {}", NOW + 60_000)]);
+    assert_eq!(sandbox.rows(FAILED), [format!("1 {}", NOW + 60_000)]);
     drop(worker);
     let worker = Worker::start(&sandbox, NOW + 60_000);
-    wait_until(DEADLINE, "the second failure", || rows(&sandbox, FAILED) == [format!("2 {}", NOW + 300_000)]);
+    wait_until(DEADLINE, "the second failure", || sandbox.rows(FAILED) == [format!("2 {}", NOW + 300_000)]);
     drop(worker);
-    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 2 2000 468 0"], "it was paid for");
+    assert_eq!(sandbox.rows(SPENT), ["2026-11-14 2 2000 468 0"], "it was paid for");
     let after =
-        rows(&sandbox, "SELECT request || learned FROM session_summaries UNION ALL SELECT title FROM observations");
+        sandbox.rows("SELECT request || learned FROM session_summaries UNION ALL SELECT title FROM observations");
     assert_eq!((after, count(&sandbox, "model")), (before, 0));
 }
 
@@ -240,14 +232,14 @@ fn a_worker_that_is_killed_in_the_middle_leaves_nothing_half_and_nothing_twice()
     let worker = Worker::start(&sandbox, NOW);
     wait_until(DEADLINE, "the request", || api.requests().len() == 1);
     worker.kill();
-    assert_eq!((count(&sandbox, "model"), rows(&sandbox, RESERVED).len()), (0, 1));
+    assert_eq!((count(&sandbox, "model"), sandbox.rows(RESERVED).len()), (0, 1));
     let worker = Worker::start(&sandbox, NOW);
     wait_until(DEADLINE, "better words", || count(&sandbox, "model") == 2);
     worker.kill();
     let _worker = Worker::start(&sandbox, NOW + DAY);
     assert!(!becomes_true(A_WHILE, || api.requests().len() > 2), "nothing twice");
-    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 2 1000 234 1"], "what was under way counts");
-    assert_eq!((rows(&sandbox, RESERVED), rows(&sandbox, FAILED)), (Vec::new(), Vec::new()));
+    assert_eq!(sandbox.rows(SPENT), ["2026-11-14 2 1000 234 1"], "what was under way counts");
+    assert_eq!((sandbox.rows(RESERVED), sandbox.rows(FAILED)), (Vec::new(), Vec::new()));
 }
 
 #[test]
@@ -284,8 +276,8 @@ fn a_worker_that_nobody_visits_waits_for_the_answer_and_ends_then() {
     session(&sandbox, "one");
     let mut worker = Worker::start(&sandbox, NOW);
     wait_until(DEADLINE, "its end", || worker.0.try_wait().unwrap().is_some());
-    assert_eq!(rows(&sandbox, TROUBLE).len(), 1, "it has waited as long as an answer may take");
-    assert_eq!(rows(&sandbox, RESERVED), [""; 0], "and nothing is left to settle");
+    assert_eq!(sandbox.rows(TROUBLE).len(), 1, "it has waited as long as an answer may take");
+    assert_eq!(sandbox.rows(RESERVED), [""; 0], "and nothing is left to settle");
 }
 
 #[test]
@@ -307,8 +299,7 @@ fn nothing_private_and_no_secret_of_an_answer_is_stored() {
     session(&sandbox, "one");
     let _worker = Worker::start(&sandbox, NOW);
     wait_until(DEADLINE, "better words", || count(&sandbox, "model") == 1);
-    let told = rows(
-        &sandbox,
+    let told = sandbox.rows(
         "SELECT concat_ws('|', request, investigated, learned, completed, next_steps) FROM session_summaries
          UNION ALL SELECT concat_ws('|', title, narrative) FROM observations",
     );
@@ -322,7 +313,7 @@ fn a_key_is_sent_to_this_machine_or_over_tls_only() {
     let sandbox = sandbox(json!({})).with_env("ANTHROPIC_BASE_URL", "http://192.0.2.1:9");
     session(&sandbox, "one");
     let _worker = Worker::start(&sandbox, NOW);
-    wait_until(DEADLINE, "the refusal", || !rows(&sandbox, TROUBLE).is_empty());
-    assert!(rows(&sandbox, TROUBLE)[0].contains("ANTHROPIC_BASE_URL"));
-    assert_eq!(rows(&sandbox, SPENT), [""; 0]);
+    wait_until(DEADLINE, "the refusal", || !sandbox.rows(TROUBLE).is_empty());
+    assert!(sandbox.rows(TROUBLE)[0].contains("ANTHROPIC_BASE_URL"));
+    assert_eq!(sandbox.rows(SPENT), [""; 0]);
 }

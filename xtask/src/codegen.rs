@@ -207,7 +207,7 @@ pub fn hooks_json(job: Option<Job>) -> Result<String> {
         let hook = json!({
             "type": "command",
             "command": format!("${{CLAUDE_PLUGIN_ROOT}}/bin/{}", registration.executable),
-            "args": registration.arguments.iter().copied().chain(job.map(Job::name)).collect::<Vec<_>>(),
+            "args": registration.arguments.iter().copied().chain(job.map(Job::as_str)).collect::<Vec<_>>(),
             "timeout": registration.timeout_seconds,
         });
         let mut group = Map::new();

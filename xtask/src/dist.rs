@@ -198,7 +198,6 @@ pub(crate) fn marketplace_json(bundles: &[Bundle], workspace: &Workspace) -> Res
     }))
 }
 
-/// Returns the README of a bundle with one job.
 pub(crate) fn readme(job: Job) -> String {
     let (name, about) = (Bundle::Only(job).name(), job.about());
     let table = hook_table(Some(job));

@@ -1,8 +1,9 @@
-//! `cargo xtask test`: runs all tests, after installing what they need.
+//! `cargo xtask test`: runs all tests, and installs what they need while they are compiled.
 
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{fs, thread};
 
@@ -14,39 +15,69 @@ use crate::workspace::Workspace;
 /// How many tests run at the same time besides one for each processor: many of them mostly wait.
 const WAITING_TESTS: usize = 4;
 
+/// The programs without which most tests fail.
+const REQUIRED: [&str; 5] = ["tmux", "screen", "git", "git-lfs", "xz"];
+
 /// Runs all tests; `arguments` go to nextest, or to `cargo test` if nextest is not installed.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    ensure(&["tmux", "screen", "git", "git-lfs", "xz"])?;
+    let has_nextest = run::find("cargo-nextest").is_some();
+    if !has_nextest {
+        writeln!(io::stderr(), "cargo-nextest is not installed: using cargo test, which takes longer")?;
+    }
+    let command = || {
+        let mut test = cargo(workspace, arguments);
+        test.args(if has_nextest { &["nextest", "run", "--workspace"][..] } else { &["test", "--workspace"] });
+        test
+    };
+    if is_whole(arguments) {
+        if installer()?.is_none() {
+            // Nobody should wait for a build only to hear what is missing.
+            ensure(&REQUIRED)?;
+        }
+        // To install downloads most of the time, and to compile computes.
+        thread::scope(|scope| {
+            let installing = scope.spawn(|| install_programs(workspace));
+            run::aloud(command().arg("--no-run"))?;
+            installing.join().map_err(|_| anyhow!("the installation panicked"))?
+        })?;
+        if !arguments.is_empty() {
+            return Ok(());
+        }
+    } else {
+        install_programs(workspace)?;
+        // The end-to-end tests start `standin`. Building all tests builds it; building a selection may not.
+        let mut build = run::cargo();
+        run::aloud(build.current_dir(&workspace.root).args(["build", "--workspace", "--example", "standin"]))?;
+    }
+    let mut test = command();
+    if has_nextest && run::var("NEXTEST_TEST_THREADS").is_none() {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        test.env("NEXTEST_TEST_THREADS", (processors + WAITING_TESTS).to_string());
+    }
+    if has_nextest && run::var("CI").is_some() {
+        test.args(["--profile", "ci"]);
+    }
+    run::aloud(test.args(arguments))?;
+    // nextest does not run the examples in the documentation; `cargo test` has run them.
+    if arguments.is_empty() && has_nextest {
+        run::aloud(cargo(workspace, arguments).args(["test", "--workspace", "--doc"]))?;
+    }
+    Ok(())
+}
+
+/// Installs the programs that tests start, where that is possible; fails if one of [`REQUIRED`] is missing.
+fn install_programs(workspace: &Workspace) -> Result<()> {
+    ensure(&REQUIRED)?;
     offer(&["chromium", "chromedriver"], "tests of the viewer in a browser")?;
     offer(&["tsc"], "tests of the bridge module")?;
     offer(&["postgres"], "tests of sync with PostgreSQL")?;
     offer_ccusage(workspace)?;
-    offer(&["Xvfb", "dunst", "notify-send", "dbus-run-session"], "tests of the desktop's notifications")?;
-    // The end-to-end tests start `standin`. Building all tests builds it; building a selection may not.
-    if !arguments.is_empty() {
-        let mut build = run::cargo();
-        run::aloud(build.current_dir(&workspace.root).args(["build", "--workspace", "--example", "standin"]))?;
-    }
-    let mut test = cargo(workspace, arguments);
-    if run::find("cargo-nextest").is_some() {
-        test.args(["nextest", "run", "--workspace"]);
-        if run::var("NEXTEST_TEST_THREADS").is_none() {
-            let processors = thread::available_parallelism().map_or(1, usize::from);
-            test.env("NEXTEST_TEST_THREADS", (processors + WAITING_TESTS).to_string());
-        }
-        if run::var("CI").is_some() {
-            test.args(["--profile", "ci"]);
-        }
-    } else {
-        writeln!(io::stderr(), "cargo-nextest is not installed: using cargo test, which takes longer")?;
-        test.args(["test", "--workspace"]);
-    }
-    run::aloud(test.args(arguments))?;
-    // nextest does not run the examples in the documentation; `cargo test` has run them.
-    if arguments.is_empty() && run::find("cargo-nextest").is_some() {
-        run::aloud(cargo(workspace, arguments).args(["test", "--workspace", "--doc"]))?;
-    }
-    Ok(())
+    offer(&["Xvfb", "dunst", "notify-send", "dbus-run-session"], "tests of the desktop's notifications")
+}
+
+/// Returns whether `arguments` choose no tests: all are run, or only built.
+fn is_whole(arguments: &[String]) -> bool {
+    arguments.iter().all(|argument| argument == "--no-run")
 }
 
 /// Returns a `cargo` command. A run of all tests is built without files for incremental builds, which make it slower; a
@@ -54,7 +85,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 fn cargo(workspace: &Workspace, arguments: &[String]) -> Command {
     let mut cargo = run::cargo();
     cargo.current_dir(&workspace.root);
-    if arguments.is_empty() && run::var("CARGO_INCREMENTAL").is_none() {
+    if is_whole(arguments) && run::var("CARGO_INCREMENTAL").is_none() {
         cargo.env("CARGO_INCREMENTAL", "0");
     }
     cargo
@@ -123,7 +154,10 @@ fn install(apt_get: &[&str], missing: &[&str]) -> Result<()> {
         command.args(&apt_get[1..]);
         command
     };
-    run::aloud(apt_get().args(["update", "-q"])).context("cannot update the list of packages")?;
+    static IS_UPDATED: AtomicBool = AtomicBool::new(false);
+    if !IS_UPDATED.swap(true, Ordering::Relaxed) {
+        run::aloud(apt_get().args(["update", "-q"])).context("cannot update the list of packages")?;
+    }
     let mut install = apt_get();
     install.args(["install", "-y", "-q", "--no-install-recommends"]);
     run::aloud(install.args(missing.iter().map(|program| package(program, "apt-get"))))?;
@@ -224,8 +258,16 @@ mod tests {
     use std::fs;
     use std::time::{Duration, Instant};
 
-    use super::install_by_npm;
+    use super::{install_by_npm, is_whole};
     use crate::run;
+
+    #[test]
+    fn all_tests_are_built_without_files_for_incremental_builds_and_a_selection_with_them() {
+        let is_whole =
+            |arguments: &[&str]| is_whole(&arguments.iter().map(|&text| text.to_owned()).collect::<Vec<_>>());
+        assert!(is_whole(&[]) && is_whole(&["--no-run"]));
+        assert!(!is_whole(&["a_test"]) && !is_whole(&["--no-run", "a_test"]));
+    }
 
     #[test]
     fn npm_that_waits_for_its_registry_is_ended_and_leaves_nothing() {

@@ -58,7 +58,6 @@ pub struct Workspace {
     pub target: PathBuf,
     /// The version of the package that is shipped.
     pub version: String,
-    /// The names of its executables.
     pub executables: Vec<String>,
 }
 

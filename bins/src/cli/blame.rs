@@ -104,7 +104,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<()> {
             let or_dash = |text: Option<&str>| text.filter(|text| !text.is_empty()).unwrap_or("-").to_owned();
             let fields = [
                 (at + 1).to_string(),
-                origin.kind.name().to_owned(),
+                origin.kind.as_str().to_owned(),
                 or_dash(Some(prompt)),
                 or_dash(origin.prompt_id.as_deref()),
                 or_dash(origin.session.as_deref()),
@@ -212,7 +212,7 @@ fn show(env: &Env, store: &Store, found: &Blame, range: std::ops::Range<usize>) 
     let is_coloured = std::io::stdout().is_terminal() && !env.no_color;
     let names = names(store, found)?;
     let head = |origin: &Origin, (prompt, text): &(String, String)| {
-        let kind = if origin.by_text { "by text".to_owned() } else { origin.kind.name().to_owned() };
+        let kind = if origin.by_text { "by text".to_owned() } else { origin.kind.as_str().to_owned() };
         let session = origin.session.as_deref().map(|id| short_session(id).to_owned()).unwrap_or_default();
         let time = if origin.at > 0 { when(Millis(origin.at)) } else { String::new() };
         let said = match origin.kind {
@@ -255,7 +255,7 @@ fn candidates(store: &Store, origin: &Origin) -> String {
     let name = |origin: &Origin| {
         let text = |session| store.turn_text(session, origin.prompt_id.as_deref(), origin.at).ok().flatten();
         let turn = origin.session.as_deref().and_then(text);
-        turn.map_or_else(|| origin.kind.name().to_owned(), |turn| format!("P{}", turn.id))
+        turn.map_or_else(|| origin.kind.as_str().to_owned(), |turn| format!("P{}", turn.id))
     };
     origin.candidates.iter().map(name).collect::<Vec<_>>().join(" or ")
 }

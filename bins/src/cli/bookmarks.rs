@@ -87,7 +87,6 @@ fn to_json((bookmark, doing): &(Bookmark, Option<String>), snapshots: &Snapshots
 /// The number of a bookmark, the tree of the bookmark before it and its own.
 type Pair = (i64, (String, String));
 
-/// The snapshots of bookmarks.
 #[derive(Default)]
 struct Snapshots {
     by_event: HashMap<(String, u64), Snapshot>,
@@ -133,7 +132,6 @@ impl Snapshots {
     }
 }
 
-/// Returns what identifies the event of a bookmark.
 fn event(bookmark: &Bookmark) -> (String, u64) {
     (bookmark.session.clone(), bookmark.created_at)
 }

@@ -159,7 +159,7 @@ pub(crate) struct BridgeArgs {
 
 /// Prints what the module should do, as one line of JSON.
 pub(crate) fn answer_bridge(env: &Env, args: &BridgeArgs) -> anyhow::Result<()> {
-    let Some(event) = BridgeEvent::ALL.into_iter().find(|event| event.as_str() == args.event) else {
+    let Some(event) = BridgeEvent::from_name(&args.event) else {
         let known: Vec<&str> = BridgeEvent::ALL.map(BridgeEvent::as_str).to_vec();
         bail!("no such event: {:?}; use one of {}", args.event, known.join(", "));
     };

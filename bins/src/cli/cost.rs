@@ -34,7 +34,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What the sums are grouped by.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Group {
     /// The day in local time

@@ -45,7 +45,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
         let mut progress: Option<Progress> = None;
         let mut show = |step: Step| match step {
             Step::Begins(origin, all) => {
-                let template = format!("{} {{bar:30}} {{pos}}/{{len}} {{eta}} left", origin.name());
+                let template = format!("{} {{bar:30}} {{pos}}/{{len}} {{eta}} left", origin.as_str());
                 let bar = Bar::new(&template, all as u64, args.json);
                 progress = Some(Progress { bar, done: 0, all, every: (EVERY, "") });
             }
@@ -59,7 +59,7 @@ pub(crate) fn run(env: &Env, args: &Args) -> Result<Exit> {
     if args.json {
         out::json(&reports.iter().map(to_json).collect::<Vec<Value>>())?;
     } else if reports.is_empty() {
-        let names: Vec<&str> = Origin::ALL.iter().map(|origin| origin.name()).collect();
+        let names: Vec<&str> = Origin::ALL.iter().map(|origin| origin.as_str()).collect();
         out::line(&format!("Nothing to import: none of {} was found.", names.join(", ")))?;
     } else {
         for report in &reports {
@@ -81,8 +81,8 @@ fn folders(env: &Env, asked: &[String]) -> Result<Vec<(Origin, PathBuf)>> {
             Some((name, folder)) => (name, Some(PathBuf::from(folder))),
             None => (asked.as_str(), None),
         };
-        let Some(origin) = Origin::ALL.into_iter().find(|origin| origin.name() == name) else {
-            let names: Vec<&str> = Origin::ALL.iter().map(|origin| origin.name()).collect();
+        let Some(origin) = Origin::from_name(name) else {
+            let names: Vec<&str> = Origin::ALL.iter().map(|origin| origin.as_str()).collect();
             bail!("unknown program {name:?}: use one of {}", names.join(", "));
         };
         let Some(place) = folder.or_else(|| origin.usual_place(env)) else {
@@ -97,7 +97,7 @@ fn folders(env: &Env, asked: &[String]) -> Result<Vec<(Origin, PathBuf)>> {
 }
 
 fn summary(report: &Report, mode: Mode) -> String {
-    let mut lines = vec![format!("{} ({})", report.origin.name(), report.place.display())];
+    let mut lines = vec![format!("{} ({})", report.origin.as_str(), report.place.display())];
     let verb = match mode {
         Mode::Move => "imported",
         Mode::DryRun => "would be imported",
@@ -123,7 +123,7 @@ fn to_json(report: &Report) -> Value {
     let settings: serde_json::Map<String, Value> =
         report.settings.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
     json!({
-        "from": report.origin.name(),
+        "from": report.origin.as_str(),
         "folder": report.place,
         "imported": imported,
         "settings": settings,

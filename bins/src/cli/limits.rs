@@ -39,7 +39,7 @@ enum Command {
 }
 
 fn amount(text: &str) -> Result<SpendLimit, String> {
-    let amount = SpendLimit::parse(text).filter(|amount| !amount.is_off());
+    let amount = SpendLimit::of_text(text).filter(|amount| !amount.is_off());
     amount.ok_or_else(|| "write dollars such as 5, or tokens such as 20M".to_owned())
 }
 

@@ -170,7 +170,6 @@ fn draw(terminal: &mut DefaultTerminal, view: &mut View<'_>, env: &Env) -> anyho
 /// A session without an event for longer than this is hidden.
 const IDLE_MS: u64 = 15 * 60 * 1000;
 
-/// Which sessions are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionFilter<'a> {
     /// Those that run and are not idle for long.
@@ -181,7 +180,6 @@ pub(crate) enum SessionFilter<'a> {
     Session(&'a str),
 }
 
-/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Alive(Status),
@@ -197,7 +195,6 @@ impl State {
     }
 }
 
-/// One row of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) session: String,

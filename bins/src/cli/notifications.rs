@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use clap::builder::PossibleValuesParser;
-use longhaul_core::config::{Choice, NotifyWay};
+use longhaul_core::config::NotifyWay;
 use longhaul_core::{Env, Millis, short_session};
 use longhaul_inject::{TerminalCommand, printable};
 use longhaul_runtime::{Home, now, waiting_times};

@@ -12,7 +12,6 @@ use serde_json::Value;
 /// The tokens of the frame around text of earlier sessions.
 pub(crate) const FRAME_TOKENS: usize = (record::OPEN.len() + record::CLOSE.len() + 1).div_ceil(CHARS_PER_TOKEN);
 
-/// Prints a line of data.
 pub(crate) fn line(text: &str) -> Result<()> {
     writeln!(io::stdout().lock(), "{text}")?;
     Ok(())
@@ -102,7 +101,6 @@ pub(crate) fn printable(text: &str) -> String {
     visible(&lines.collect::<Vec<_>>().join("\n")).into_owned()
 }
 
-/// Prints a message for the user.
 pub(crate) fn message(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", longhaul_inject::printable(text));
 }

@@ -168,7 +168,6 @@ pub(crate) fn bar(percent: f64, cells: usize) -> [Span; 2] {
     [Span::new("█".repeat(filled), level(percent)), Span::new("░".repeat(cells - filled), Tone::Dim)]
 }
 
-/// Whether a line is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colours {
     Yes,

@@ -116,7 +116,6 @@ pub(crate) fn assign_numbers<'a>(home: &Home, running: impl Iterator<Item = &'a 
     numbers
 }
 
-/// Returns the numbers that are stored.
 fn read_numbers(home: &Home) -> SessionNumbers {
     let text = bounded_read::bytes(&home.session_numbers(), bounded_read::LARGE).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()

@@ -13,8 +13,8 @@ use longhaul_inject::printable;
 use longhaul_runtime::{Home, git_branch, midnight, utc_offset_seconds, waiting_times};
 use longhaul_snapshot_store::{
     ChangeCount, Destination, Error, FileChange, Place, announce, encoded_path, file_changes, is_selected,
-    left_out_line, limits, now_tree, plan_lines, plan_size, prepare, prepare_undo, recover, serve_requests, show_diff,
-    shown_path, unfinished,
+    left_out_line, limits, now_tree, plan_lines, plan_restore, plan_size, plan_undo, recover, serve_requests,
+    show_diff, shown_path, unfinished,
 };
 use longhaul_store::{Snapshot, SnapshotKind, Store};
 use serde_json::json;
@@ -385,7 +385,7 @@ pub(crate) fn restore(env: &Env, args: &RestoreArgs) -> Result<Exit> {
     let mut target_id = None;
     let mut prepared = if args.undo {
         print("Undoing the last restore")?;
-        prepare_undo(env, &place, &limits).map_err(failed)?
+        plan_undo(env, &place, &limits).map_err(failed)?
     } else {
         let target = choice.choose(args.snapshot.as_deref().unwrap_or_default())?;
         if args.dry_run {
@@ -400,7 +400,7 @@ pub(crate) fn restore(env: &Env, args: &RestoreArgs) -> Result<Exit> {
         if args.yes {
             announced = Some(announce(&place, target.id).map_err(failed)?);
         }
-        prepare(env, &place, &limits, &target, inside(&place, &args.paths)?).map_err(failed)?
+        plan_restore(env, &place, &limits, &target, inside(&place, &args.paths)?).map_err(failed)?
     };
     for line in plan_lines(&prepared.plan, LISTED).into_iter().chain(left_out_line(&prepared.left_out, 5)) {
         print(&line)?;

@@ -100,7 +100,6 @@ pub(crate) struct LineContext {
     pub(crate) now: u64,
     /// Whether the cost of the session is shown.
     shows_cost: bool,
-    /// The limit that is shown with it.
     limit: Option<Measure>,
 }
 

@@ -148,7 +148,6 @@ fn row(host: &SyncHost, is_this: bool, now: Millis) -> [String; 5] {
     ]
 }
 
-/// Returns how long ago a time is.
 fn ago(at: Millis, now: Millis) -> String {
     match age(now.0.saturating_sub(at.0) / 1000) {
         text if text.is_empty() => "now".to_owned(),

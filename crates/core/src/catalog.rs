@@ -6,40 +6,29 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::event::EventName;
+use crate::named;
 
 /// The name of the marketplace: what follows the `@` in `claude plugin install`.
 pub const MARKETPLACE: &str = "longhaul";
 
-/// A job of the plugin. Users can switch each one off, or install it as a bundle of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Job {
-    /// Sets `·` rewind points, and compacts before the context is full.
-    Bookmarks,
-    /// Shows the state of every session in the tmux status line.
-    Tracker,
-    /// Shows a new session what the session before it said and did.
-    Handoff,
-    /// Continues in a new session when the context is nearly full, without user input.
-    Continuation,
-    /// Records what every session did, and finds it again.
-    Memory,
+named! {
+    /// A job of the plugin. Users can switch each one off, or install it as a bundle of its own.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Job {
+        /// Sets `·` rewind points, and compacts before the context is full.
+        Bookmarks = "bookmarks",
+        /// Shows the state of every session in the tmux status line.
+        Tracker = "tracker",
+        /// Shows a new session what the session before it said and did.
+        Handoff = "handoff",
+        /// Continues in a new session when the context is nearly full, without user input.
+        Continuation = "continuation",
+        /// Records what every session did, and finds it again.
+        Memory = "memory",
+    }
 }
 
 impl Job {
-    /// Every job, in the order of the documentation.
-    pub const ALL: [Self; 5] = [Self::Bookmarks, Self::Tracker, Self::Handoff, Self::Continuation, Self::Memory];
-
-    /// Returns the job's name in the config and in its bundle's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bookmarks => "bookmarks",
-            Self::Tracker => "tracker",
-            Self::Handoff => "handoff",
-            Self::Continuation => "continuation",
-            Self::Memory => "memory",
-        }
-    }
-
     /// Returns the description of the job's bundle.
     pub fn about(self) -> &'static str {
         match self {
@@ -215,19 +204,22 @@ pub const REGISTRATIONS: &[Registration] = &[
 /// The time that Claude Code gives the SessionEnd hooks of all plugins together, whatever their own limits are.
 const AT_SESSION_END: Duration = Duration::from_millis(1500);
 
+/// Returns the registration of `event`.
+pub fn registration(event: EventName) -> Option<&'static Registration> {
+    REGISTRATIONS.iter().find(|registration| registration.event == event)
+}
+
 /// Returns how long Claude Code lets the executable of `event` run.
 pub fn time_allowed(event: EventName) -> Duration {
     if event == EventName::SessionEnd {
         return AT_SESSION_END;
     }
-    let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
-    Duration::from_secs(registration.map_or(3, |registration| registration.timeout_seconds))
+    Duration::from_secs(registration(event).map_or(3, |registration| registration.timeout_seconds))
 }
 
 /// Returns the first arguments of the executable of `event`.
 pub fn arguments(event: EventName) -> &'static [&'static str] {
-    let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
-    registration.map_or(&[], |registration| registration.arguments)
+    registration(event).map_or(&[], |registration| registration.arguments)
 }
 
 /// Returns whether the executable of `event` prints an answer.
@@ -239,10 +231,7 @@ pub fn answers(event: EventName) -> bool {
 
 /// Returns how long the executable of `event` waits for its payload.
 pub fn stdin_deadline(event: EventName) -> Duration {
-    REGISTRATIONS
-        .iter()
-        .find(|registration| registration.event == event)
-        .map_or(Duration::from_millis(2500), |registration| registration.stdin_deadline)
+    registration(event).map_or(Duration::from_millis(2500), |registration| registration.stdin_deadline)
 }
 
 // The contents of each bundle: of one job, or of all.

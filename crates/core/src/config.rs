@@ -26,8 +26,8 @@ pub use self::numbers::{ContextLimits, Count, Days, Port, Range, Seconds, Share}
 pub use self::project::{ProjectReading, ProjectValue, Trust, Verdict};
 use self::setting::settings;
 pub use self::setting::{
-    Explained, Explanation, Key, Names, OneLineText, Origin, Setting, Warning, explain, new_problem, with_setting,
-    without_setting,
+    Explained, Explanation, Key, Names, OneLineText, Origin, Setting, SettingValue, Warning, explain, new_problem,
+    with_setting, without_setting,
 };
 pub use self::sync::{Sync, SyncAddress};
 
@@ -181,7 +181,7 @@ impl Config {
                 return (Self::closed(), warnings);
             }
         };
-        let mut config = Self::read(&value, Self::default(), "", &mut warnings);
+        let mut config = Self::read(None, &value, Self::default(), "", &mut warnings);
         project::apply(&mut config, &mut warnings);
         (config, warnings)
     }
@@ -192,7 +192,8 @@ impl Config {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "Longhaul configuration",
         });
-        if let (Some(schema), Value::Object(body)) = (schema.as_object_mut(), Self::default().schema("Longhaul")) {
+        if let (Some(schema), Value::Object(body)) = (schema.as_object_mut(), Self::default().schema(None, "Longhaul"))
+        {
             schema.extend(body);
             // A file may name the schema that it follows.
             if let Some(Value::Object(properties)) = schema.get_mut("properties") {

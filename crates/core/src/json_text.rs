@@ -284,14 +284,6 @@ fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-/// Returns the object `text` with the value of the member `name` replaced; `None` where there is no such member.
-pub fn with_value(text: &str, name: &str, value: &Value) -> Option<String> {
-    let members = serde_json::Deserializer::from_str(text).deserialize_map(Members).ok()?;
-    let (_, raw) = members.into_iter().find(|(member, _)| member == name)?;
-    let start = offset(text, raw.get());
-    Some(format!("{}{value}{}", &text[..start], &text[start + raw.get().len()..]))
-}
-
 /// The items of a JSON list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct List {

@@ -62,27 +62,16 @@ pub struct HookSpecific {
     pub permission_decision_reason: Option<String>,
 }
 
-/// Whether a tool may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// Whether a tool may run; the last is the strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Permission {
     /// It runs without asking.
     Allow,
-    /// It does not run.
-    Deny,
     /// The user decides.
     Ask,
-}
-
-impl Permission {
-    /// Returns how restrictive the permission is; higher is stricter.
-    fn rank(self) -> u8 {
-        match self {
-            Self::Allow => 0,
-            Self::Ask => 1,
-            Self::Deny => 2,
-        }
-    }
+    /// It does not run.
+    Deny,
 }
 
 impl HookSpecific {
@@ -187,7 +176,7 @@ impl Reply {
         match (&mut self.hook_specific_output, other.hook_specific_output) {
             (own @ None, other) => *own = other,
             (Some(own), Some(other)) => {
-                if other.permission_decision.map(Permission::rank) > own.permission_decision.map(Permission::rank) {
+                if other.permission_decision > own.permission_decision {
                     own.permission_decision = other.permission_decision;
                     own.permission_decision_reason = other.permission_decision_reason;
                 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::named;
+
 /// The maximum length of a session id, in characters.
 const MAX_CHARS: usize = 200;
 
@@ -105,7 +107,7 @@ impl fmt::Display for SessionId {
 
 // The statuses of a session: working, blocked, completed, idle, and their names.
 
-crate::named! {
+named! {
     /// The status of a session's main conversation, as the log and the database store it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
     pub enum Status {

@@ -144,22 +144,25 @@ impl<'a> BatonTaker<'a> {
     }
 }
 
-/// Why no baton was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NoBaton {
-    /// There is none for this session.
-    None,
-    /// There was one, but it has expired.
-    Expired,
-    /// The only one was left by the session itself, for another session.
-    SelfHandoff,
-    /// There is none, and no other session of the project is known.
-    NoSession,
-    /// There is none, and no turn of another session of the project is known.
-    NoTurns,
-    /// There is none, and every other session of the project is already inherited, in use, or not older than this one.
-    NoneFree,
+longhaul_core::named! {
+    /// Why no baton was taken.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+    #[error("{}", self.as_str())]
+    #[non_exhaustive]
+    pub enum NoBaton {
+        /// There is none for this session.
+        None = "no_baton",
+        /// There was one, but it has expired.
+        Expired = "expired",
+        /// The only one was left by the session itself, for another session.
+        SelfHandoff = "self_handoff",
+        /// There is none, and no other session of the project is known.
+        NoSession = "no_baton_no_session",
+        /// There is none, and no turn of another session of the project is known.
+        NoTurns = "no_baton_no_turns",
+        /// There is none, and every other session of the project is already inherited, in use, or not older than this one.
+        NoneFree = "no_baton_none_free",
+    }
 }
 
 /// The batons to take and to discard.
@@ -200,25 +203,3 @@ pub fn choose(offers: &[BatonOffer], taker: BatonTaker<'_>) -> BatonChoice {
     };
     BatonChoice { taken: if fresh.is_empty() { Err(none) } else { Ok(fresh) }, expired }
 }
-
-impl NoBaton {
-    /// Returns the reason as `longhaul handoff log` shows it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "no_baton",
-            Self::Expired => "expired",
-            Self::SelfHandoff => "self_handoff",
-            Self::NoSession => "no_baton_no_session",
-            Self::NoTurns => "no_baton_no_turns",
-            Self::NoneFree => "no_baton_none_free",
-        }
-    }
-}
-
-impl fmt::Display for NoBaton {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl std::error::Error for NoBaton {}

@@ -469,8 +469,8 @@ impl Plan {
 }
 
 /// Returns whether two prompts differ in white space only. Terminals change spaces and line breaks.
-fn is_same_prompt(one: &str, other: &str) -> bool {
-    one.split_whitespace().eq(other.split_whitespace())
+fn is_same_prompt(first: &str, other: &str) -> bool {
+    first.split_whitespace().eq(other.split_whitespace())
 }
 
 // Asking for a handoff by a prompt between two turns, and asking once more where the reply is none.
@@ -639,7 +639,7 @@ impl Document {
 
 /// Returns the number of the round, from 1, after which the same work remained; `earlier` has that of every round so far.
 fn round_with_same_work(remaining: &str, earlier: &[String]) -> Option<usize> {
-    earlier.iter().position(|one| one == remaining).map(|index| index + 1)
+    earlier.iter().position(|task| task == remaining).map(|index| index + 1)
 }
 
 /// Returns `text` without list markers, extra white space and differences in case.

@@ -1,8 +1,6 @@
 //! Which session a new session inherits: the one that a baton names, or after a `/clear` without a baton the newest one.
 //! Also how many merges a chain may have.
 
-use std::fmt;
-
 use longhaul_core::{Millis, SessionId};
 
 use crate::NoBaton;
@@ -44,7 +42,8 @@ pub enum ChainError {
 }
 
 /// Why a session is not inherited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.as_str())]
 #[non_exhaustive]
 pub enum Refusal {
     /// It is the heir itself.
@@ -153,11 +152,3 @@ impl Refusal {
         }
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl std::error::Error for Refusal {}

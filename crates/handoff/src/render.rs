@@ -320,7 +320,7 @@ impl TurnLayout {
         let after_gap = context
             .after_gap
             .map_or(context.turns, |count| &context.turns[context.turns.len().saturating_sub(count)..]);
-        let is_recent = |turn: &&&TurnView<'_>| after_gap.iter().any(|one| std::ptr::eq(one, **turn));
+        let is_recent = |turn: &&&TurnView<'_>| after_gap.iter().any(|recent| std::ptr::eq(recent, **turn));
         let most = turns.iter().rev().take(RECENT_TURNS).take_while(is_recent).count();
         let sizes: Vec<_> = turns.iter().rev().take(most).map(|turn| block_size(turn, context)).collect();
         let cost = |count: usize, cap: usize| sizes[..count].iter().map(|size| size(cap)).sum::<usize>();

@@ -24,33 +24,22 @@ use serde_json::Value;
 
 use crate::transcripts::{sources, started_in};
 
-/// A program whose data can be imported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
-    /// tav, for bookmarks.
-    Tav,
-    /// tmux-claude-agent-tracker, for the state of every session in tmux.
-    Tracker,
-    /// Throughline, for the handover after `/clear`.
-    Throughline,
-    /// claude-mem, for the memory.
-    ClaudeMem,
+longhaul_core::named! {
+    /// A program whose data can be imported.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Origin {
+        /// tav, for bookmarks.
+        Tav = "tav",
+        /// tmux-claude-agent-tracker, for the state of every session in tmux.
+        Tracker = "tmux-claude-agent-tracker",
+        /// Throughline, for the handover after `/clear`.
+        Throughline = "throughline",
+        /// claude-mem, for the memory.
+        ClaudeMem = "claude-mem",
+    }
 }
 
 impl Origin {
-    /// All programs, in the order of the import. Settings come first, because they decide what may be remembered.
-    pub const ALL: [Self; 4] = [Self::Tav, Self::Tracker, Self::Throughline, Self::ClaudeMem];
-
-    /// Returns the name of the program, as in arguments.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tav => "tav",
-            Self::Tracker => "tmux-claude-agent-tracker",
-            Self::Throughline => "throughline",
-            Self::ClaudeMem => "claude-mem",
-        }
-    }
-
     /// Returns the usual folder of its data, if it is known.
     pub fn usual_place(self, env: &Env) -> Option<PathBuf> {
         let home = env.home_dir.as_ref()?;
@@ -233,14 +222,13 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Returns a known session.
     fn session(&mut self, id: &SessionId) -> Result<Option<Session>, Trouble> {
         self.read().map_or(Ok(None), |store| store.session(id.as_str())).map_err(ours)
     }
 
     /// Returns whether a record was imported before.
     fn has(&mut self, origin: Origin, key: &str) -> Result<bool, Trouble> {
-        self.read().map_or(Ok(false), |store| store.has_moved_in(origin.name(), key)).map_err(ours)
+        self.read().map_or(Ok(false), |store| store.has_moved_in(origin.as_str(), key)).map_err(ours)
     }
 }
 
@@ -289,12 +277,10 @@ impl Folders {
         Ok(project)
     }
 
-    /// Returns the only project with that name.
     fn named(&self, name: &str) -> Option<Project> {
         self.named.get(name).cloned().flatten()
     }
 
-    /// Returns the project in a folder.
     fn in_folder(&mut self, folder: &Path) -> Project {
         self.folders.entry(folder.to_owned()).or_insert_with(|| Project::in_dir(folder)).clone()
     }
@@ -311,12 +297,11 @@ impl Folders {
 }
 
 /// A setting to import.
-struct Wanted {
+struct TheirSetting {
     /// The key in the other program.
     theirs: String,
     /// The key in Longhaul; `None` if there is none.
     ours: Option<String>,
-    /// The value.
     value: Value,
 }
 
@@ -345,7 +330,7 @@ impl From<Error> for Hindrance {
 
 /// Adds settings to the configuration file unless they are set there. Returns the configuration that is, or would be,
 /// in effect then.
-fn bring_settings(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) -> Result<Config, Trouble> {
+fn bring_settings(mover: &Move<'_>, report: &mut Report, wanted: Vec<TheirSetting>) -> Result<Config, Trouble> {
     let Some(path) = mover.env.config_path.as_deref().filter(|_| !wanted.is_empty()) else {
         return Ok(mover.config.clone());
     };
@@ -372,8 +357,7 @@ fn bring_settings(mover: &Move<'_>, report: &mut Report, wanted: Vec<Wanted>) ->
     }
 }
 
-/// Writes settings to the file.
-fn put_settings(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
+fn put_settings(path: &Path, wanted: &[TheirSetting]) -> Result<Brought, Hindrance> {
     let brought = RefCell::new(Brought::default());
     shared_file::change(path, (Backup::None, NewFile::Private), |text| {
         let new = add_settings(path, text, wanted)?;
@@ -385,18 +369,18 @@ fn put_settings(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
 }
 
 /// Returns the result that [`put`] would have.
-fn would_put_settings(path: &Path, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
+fn would_put_settings(path: &Path, wanted: &[TheirSetting]) -> Result<Brought, Hindrance> {
     add_settings(path, shared_file::read(path)?.as_deref(), wanted)
 }
 
 /// Adds settings to the text of the file, unless they are set there.
-fn add_settings(path: &Path, text: Option<&str>, wanted: &[Wanted]) -> Result<Brought, Hindrance> {
+fn add_settings(path: &Path, text: Option<&str>, wanted: &[TheirSetting]) -> Result<Brought, Hindrance> {
     let is_object = |text: &str| json_text::from_file::<Value>(text.as_bytes()).is_ok_and(|value| value.is_object());
     if !text.is_none_or(is_object) {
         return Err(Hindrance::NotObject);
     }
     let mut brought = Brought { text: text.unwrap_or_default().to_owned(), ..Brought::default() };
-    for Wanted { theirs, ours, value } in wanted {
+    for TheirSetting { theirs, ours, value } in wanted {
         let Some(key) = ours else {
             brought.left.push(format!("{theirs} has no counterpart here"));
             continue;

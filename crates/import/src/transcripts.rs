@@ -40,7 +40,6 @@ const DEEPEST: usize = 4;
 /// A transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The path of the file.
     pub path: PathBuf,
     /// The size of the file.
     pub bytes: u64,
@@ -51,34 +50,26 @@ pub struct Source {
 /// The result for a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was read.
     Read,
     /// It was read before and has not changed.
     Unchanged,
     /// It contains nothing.
     Empty,
-    /// Its project is excluded.
     Excluded,
     /// It could not be read; see [`Imported::failed`].
     Failed,
 }
 
-/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Imported {
     /// Transcripts that were read.
     pub files: usize,
     /// Transcripts that have not changed since an earlier import.
     pub unchanged: usize,
-    /// Transcripts of excluded projects.
     pub excluded: usize,
-    /// Bytes that were read.
     pub bytes: u64,
-    /// Sessions that are new.
     pub sessions: usize,
-    /// Prompts that are new.
     pub prompts: usize,
-    /// Observations that are new.
     pub observations: usize,
     /// Summaries that are new or have changed.
     pub summaries: usize,
@@ -155,7 +146,6 @@ fn source(path: PathBuf) -> Option<Source> {
     Some(Source { bytes: metadata.len(), modified: modified.0, path })
 }
 
-/// A transcript to import.
 struct Task<'a> {
     source: &'a Source,
     id: SessionId,

@@ -204,7 +204,8 @@ pub struct TerminalCommand {
 }
 
 impl TerminalCommand {
-    pub(crate) fn new<'a>(argv: impl IntoIterator<Item = &'a str>) -> Self {
+    /// Returns a command without input.
+    pub fn new<'a>(argv: impl IntoIterator<Item = &'a str>) -> Self {
         Self { argv: argv.into_iter().map(str::to_owned).collect(), stdin: None }
     }
 

@@ -1,7 +1,7 @@
 //! The decision whether a change of a session is reported, by its state and by where the user looks, and the reason why
 //! not. Pure. How long a state must last first is in `runtime/src/waiting_times.rs`.
 
-use longhaul_core::config::{Choice, Notify, NotifyState, OtherSession};
+use longhaul_core::config::{Notify, NotifyState, OtherSession};
 use longhaul_core::{Millis, Status};
 use longhaul_runtime::tmux::Client;
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use longhaul_core::clock::DAY_MS;
-use longhaul_core::config::{Choice, Notify, NotifyState, NotifyWay, OtherSession};
+use longhaul_core::config::{Notify, NotifyState, NotifyWay, OtherSession};
 use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_memory::redact_command;
 use longhaul_runtime::tmux::Server;

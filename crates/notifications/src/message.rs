@@ -1,6 +1,6 @@
 //! What a notification says, as text, as the body of a request, and as a sequence for the terminal. Pure.
 
-use longhaul_core::config::{Choice, NotifyState};
+use longhaul_core::config::NotifyState;
 use longhaul_core::one_line;
 use longhaul_store::NotifyEvent;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! A notification that is sent, and the errors of sending.
 
 use longhaul_core::Env;
-use longhaul_core::config::{Choice, Notify, NotifyWay};
+use longhaul_core::config::{Notify, NotifyWay};
 use longhaul_core::text::error_chain;
 use longhaul_runtime::tmux::Server;
 use longhaul_runtime::{ProgramLines, now};

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use longhaul_core::config::{Choice, Notify, NotifyState, NotifyWay};
+use longhaul_core::config::{Notify, NotifyState, NotifyWay};
 use longhaul_core::text::error_chain;
 use longhaul_core::{Env, Millis};
 use longhaul_runtime::tmux::Server;

@@ -32,7 +32,6 @@ const FIRST_TAIL: usize = 4 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket(pub u64);
 
-/// An open activity log.
 #[derive(Debug)]
 pub struct ActivityLog {
     file: File,
@@ -226,7 +225,6 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     Ok(Flow::Next)
 }
 
-/// Counts the result of a subagent.
 pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     if !hook.wants_activity() || is_compaction(&hook.event.common) {
         return Ok(Flow::Next);
@@ -237,7 +235,6 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Records that the turn is over.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if hook.wants_activity() && !in_subagent(&hook.event.common) {
         let line = LogLine::Status { at: hook.env.now, status: Status::Completed };

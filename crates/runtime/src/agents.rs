@@ -24,7 +24,6 @@ const MAX_TAIL: usize = 256 * 1024;
 /// The longest id of a prompt that is read from its record.
 const MAX_ID_CHARS: usize = 100;
 
-/// A call of a hook.
 #[derive(Debug)]
 pub struct AgentCall {
     pub(crate) env: Env,

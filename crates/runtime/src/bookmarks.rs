@@ -57,23 +57,21 @@ pub fn on_tool_use(hook: &mut Hook<PostToolUse<'static>>) -> Result<Flow, Error>
     Ok(Flow::Next)
 }
 
-/// Records that a subagent started.
 pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     if let Some(id) = common.agent_id.as_deref().filter(|_| hook.config.bookmarks.is_on() && !is_compaction(common)) {
-        tracker::subagent_began(&hook.home, &common.session, id)?;
+        tracker::note_subagents(&hook.home, &common.session, '+', [id])?;
     }
     Ok(Flow::Next)
 }
 
-/// Records that a subagent returned.
 pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     if !hook.config.bookmarks.is_on() || is_compaction(common) {
         return Ok(Flow::Next);
     }
     let id = common.agent_id.as_deref().unwrap_or_default();
-    tracker::subagent_returned(&hook.home, &common.session, id)?;
+    tracker::note_subagents(&hook.home, &common.session, '-', [id])?;
     Ok(Flow::Next)
 }
 
@@ -193,7 +191,7 @@ impl<E: HookEvent<'static>> Hook<E> {
         ticket: crate::Ticket,
     ) -> Result<(), Error> {
         let session = self.event.common().session.to_string();
-        let (kind, when) = (receipt.name().to_owned(), when.name().to_owned());
+        let (kind, when) = (receipt.as_str().to_owned(), when.as_str().to_owned());
         let args = [session, kind, when, ticket.0.to_string(), text.to_owned()];
         process::spawn_own("run-injector", &args).map(drop)
     }

@@ -17,12 +17,10 @@ pub const SMALL: u64 = 64 * 1024;
 /// The limit for settings and for files of Longhaul itself.
 pub const LARGE: u64 = 16 << 20;
 
-/// Whether a symbolic link is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Links {
     /// The target is opened.
     Follow,
-    /// A link is an error.
     Refuse,
 }
 

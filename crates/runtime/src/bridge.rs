@@ -422,7 +422,6 @@ impl Desk<'_> {
 // The events that the bridge reports, with their names.
 
 longhaul_core::named! {
-    /// An event that the bridge reports.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum BridgeEvent {
         /// The bridge was loaded.
@@ -431,7 +430,6 @@ longhaul_core::named! {
         Turn = "turn",
         /// The requested `/clear` is done.
         Cleared = "cleared",
-        /// The session ended.
         End = "end",
         /// A requested action failed.
         Failed = "failed",

@@ -63,7 +63,6 @@ fn read(path: &Path) -> Option<RecordWire> {
     is_same_process(record.pid, record.proc_start.as_ref()).then_some(record)
 }
 
-/// Returns the record of the client `pid`.
 fn record_of(env: &Env, pid: u32) -> Option<RecordWire> {
     read(&env.client_dir.as_ref()?.join("sessions").join(format!("{pid}.json")))
 }
@@ -106,7 +105,6 @@ pub(crate) fn says(env: &Env, pid: Option<u32>) -> ClientActivity {
 pub(crate) enum Waits {
     /// It waits, since this time if the record says so.
     Since(Option<Millis>),
-    /// It does not wait.
     No,
 }
 
@@ -119,7 +117,6 @@ pub(crate) fn waits(env: &Env, pid: Option<u32>) -> Option<Waits> {
     })
 }
 
-/// Returns the records of all running clients.
 pub fn records(env: &Env) -> Vec<ClientRecord> {
     let Some(dir) = &env.client_dir else { return Vec::new() };
     let entries = std::fs::read_dir(dir.join("sessions")).into_iter().flatten().flatten();

@@ -96,7 +96,6 @@ fn time_zone() -> TimeZone {
 /// The variables that only the command line needs. Not part of `Env`, which every hook reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shell {
-    /// `$PATH`.
     pub path: Option<OsString>,
     /// `$CLAUDE_BIN`: the executable of Claude Code, if it is not `claude` on the path.
     pub client: Option<PathBuf>,
@@ -107,7 +106,6 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Reads the environment of this process.
     #[expect(clippy::disallowed_methods, reason = "the environment is read here, in longhaul-runtime")]
     pub fn read() -> Self {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());

@@ -7,7 +7,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fs2::FileExt;
 use longhaul_core::event::predicates::in_subagent;
 use longhaul_core::event::{HookEvent, SessionStart, Stop, UserPromptSubmit};
 use longhaul_core::{Env, SessionId};
@@ -204,7 +203,7 @@ pub fn remember_turns<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow,
 }
 
 impl<E: HookEvent<'static>> Hook<E> {
-    /// Remembers the prompt of a turn. Returns whether anything of the turn may be stored.
+    /// Returns whether anything of the turn may be stored.
     fn remember_prompt(&self, store: &Store, session: &Session, turn: &Turn) -> Result<bool, Error> {
         let id = session.session.as_str();
         let Some(prompt) = turn.prompt.as_ref().filter(|_| turn.origin.is_person()) else {
@@ -427,8 +426,7 @@ struct Typist {
 impl Typist {
     /// Takes the lock of the pane; `None` while another process types into it.
     fn lock(&self, home: &Home) -> Result<Option<File>, Error> {
-        let file = files::open_append(&home.locks().join(Terminal::Tmux(self.pane.clone()).lock_name()))?;
-        Ok(file.try_lock_exclusive().is_ok().then_some(file))
+        files::try_lock(&home.locks().join(Terminal::Tmux(self.pane.clone()).lock_name()))
     }
 
     /// Types the command and the prompt, each only if `may_type` allows it at that moment.

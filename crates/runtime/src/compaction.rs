@@ -32,7 +32,6 @@ const RECENT: usize = 8;
 pub struct CompactedTurn<'a> {
     /// The id of its prompt, where that is known.
     pub prompt_id: Option<&'a str>,
-    /// Whether it had ended.
     pub has_ended: bool,
     /// Whether the end of the transcript was not read.
     pub is_partial: bool,

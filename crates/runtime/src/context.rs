@@ -107,14 +107,12 @@ pub struct Observed {
     pub client_runs: Option<bool>,
     /// Time of the last activity: in the tracker, in the log, or in the transcript.
     pub last_heard: Millis,
-    /// The state of the transcript.
     pub transcript: Transcript,
 }
 
 /// The state of a session's transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transcript {
-    /// The usage of the newest reply.
     Usage(Usage),
     /// It contains no reply yet, or does not exist yet.
     Silent,
@@ -123,7 +121,6 @@ pub enum Transcript {
 }
 
 impl Observed {
-    /// Returns the usage of the newest reply.
     pub fn usage(&self) -> Option<&Usage> {
         match &self.transcript {
             Transcript::Usage(usage) => Some(usage),

@@ -7,7 +7,6 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use fs2::FileExt;
 use longhaul_core::catalog::Job;
 use longhaul_core::event::predicates::{in_subagent, is_task_notification, stopped_at_context_limit, stopped_by_user};
 use longhaul_core::event::{
@@ -42,7 +41,6 @@ pub(crate) fn settings(own: &Config, home: &Home, project: Option<&Path>) -> con
 /// own history.
 pub(crate) struct Course {
     pub(crate) settings: config::Continuation,
-    /// How long a step may take.
     pub(crate) step: Duration,
     pub(crate) can_type: bool,
 }
@@ -59,7 +57,6 @@ impl Course {
         rules
     }
 
-    /// Applies an occasion to a plan.
     pub(crate) fn meet(&self, plan: &Plan, occasion: &Occasion<'_>, remaining: &[String], now: Millis) -> PlanOutcome {
         plan.meet(occasion, &self.rules(remaining), now)
     }
@@ -117,8 +114,7 @@ fn keep_file(home: &Home, session: &str, handoff: &Document) -> Result<(), Error
 ///
 /// Returns `None` while another process holds the lock. The lock of a killed process is released.
 pub(crate) fn lock(home: &Home, id: ChainId) -> Result<Option<File>, Error> {
-    let file = files::open_append(&home.locks().join(format!("continuation-{id}")))?;
-    Ok(file.try_lock_exclusive().is_ok().then_some(file))
+    files::try_lock(&home.locks().join(format!("continuation-{id}")))
 }
 
 // At which events. The messages to the user are in `handoff/src/continuation/texts.rs`.

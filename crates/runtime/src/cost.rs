@@ -19,7 +19,6 @@ const DEEPEST: usize = 8;
 /// A transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageFile {
-    /// Its path.
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
@@ -97,7 +96,6 @@ impl FollowedFile {
         Self { offset: 0, scanner, rollout, is_packed: is_packed(path) }
     }
 
-    /// Returns whether it is a rollout of Codex.
     fn is_rollout(&self) -> bool {
         self.rollout.is_some()
     }
@@ -186,7 +184,6 @@ pub struct AllUsage {
     projects: HashMap<String, ProjectIndex>,
 }
 
-/// A file that was read.
 #[derive(Debug)]
 struct ReadFile {
     content: FollowedFile,

@@ -4,7 +4,8 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use longhaul_core::Millis;
 use rustix::fs::{Access, OFlags};
@@ -15,7 +16,6 @@ use crate::bounded_read::{self, Links};
 /// Maximum number of bytes read from a file of a project.
 const MAX_FOREIGN: u64 = bounded_read::SMALL;
 
-/// The random bytes of the system.
 const RANDOM_SOURCE: &str = "/dev/urandom";
 
 /// Reads a file of a project, which is untrusted: no link is followed, only a regular file is read, and no more than 64
@@ -49,7 +49,6 @@ pub fn since_epoch(time: SystemTime) -> Option<Millis> {
     Some(Millis(time.duration_since(UNIX_EPOCH).ok()?.as_millis() as u64))
 }
 
-/// Returns random bytes.
 pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     let read = File::open(RANDOM_SOURCE).and_then(|mut file| file.read_exact(&mut bytes));
@@ -62,7 +61,6 @@ pub fn random<const N: usize>() -> Result<[u8; N], Error> {
 pub struct RandomBytes(BufReader<File>);
 
 impl RandomBytes {
-    /// Opens the source.
     pub fn open() -> Result<Self, Error> {
         let file = File::open(RANDOM_SOURCE);
         file.map(|file| Self(BufReader::with_capacity(4096, file))).map_err(Self::failed)
@@ -80,7 +78,6 @@ impl RandomBytes {
     }
 }
 
-/// Appends a line to a file.
 pub(crate) fn append_line(path: &Path, line: &str) -> Result<(), Error> {
     let mut file = open_append(path)?;
     file.write_all(format!("{line}\n").as_bytes()).map_err(|source| Error::Write { path: path.to_owned(), source })
@@ -100,6 +97,23 @@ pub fn create_dir(dir: &Path) -> Result<(), Error> {
 /// Opens a file for reading and appending. Creates it with mode 0600, and its folder, if missing.
 pub fn open_append(path: &Path) -> Result<File, Error> {
     open_or_create_folder(path, || OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path))
+}
+
+/// Takes the lock of a file, which is released when the file is dropped; `None` while another process holds it.
+pub fn try_lock(path: &Path) -> Result<Option<File>, Error> {
+    let file = open_append(path)?;
+    Ok(fs2::FileExt::try_lock_exclusive(&file).is_ok().then_some(file))
+}
+
+/// Waits no longer than the limit for the lock of an open file; afterwards the error is of the kind `WouldBlock`.
+pub fn lock_within(file: &File, limit: Duration, pause: Duration) -> io::Result<()> {
+    let end = Instant::now() + limit;
+    loop {
+        match fs2::FileExt::try_lock_exclusive(file) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < end => thread::sleep(pause),
+            locked => return locked,
+        }
+    }
 }
 
 /// Opens a file of our own that is changed in place. Creates it with mode 0600, and its folder, if missing.

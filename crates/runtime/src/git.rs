@@ -226,7 +226,6 @@ fn is_configured(git_dir: &Path, work_tree: &Path) -> bool {
 
 // The version of git: the oldest that snapshots work with, and how it is read.
 
-/// The version of git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GitVersion {
     /// The first number.
@@ -255,7 +254,6 @@ const MAX_PACKED_REFS: u64 = 32 << 20;
 /// Maximum length of the name of a branch.
 const MAX_NAME: usize = 1024;
 
-/// The repository that contains a folder.
 struct Repository {
     /// The folder that contains `.git`.
     work_tree: PathBuf,
@@ -264,7 +262,6 @@ struct Repository {
 }
 
 impl Repository {
-    /// Finds the repository that contains `dir`.
     fn around(dir: &Path) -> Option<Self> {
         dir.ancestors().find_map(|dir| {
             let path = dir.join(".git");
@@ -298,7 +295,6 @@ impl Repository {
     }
 }
 
-/// Returns whether a repository contains `dir`.
 pub(crate) fn is_in_repository(dir: &Path) -> bool {
     Repository::around(dir).is_some()
 }

@@ -28,10 +28,8 @@ pub use self::inherit::{Claim, Heir};
 pub use self::tail::Unread;
 pub(crate) use self::tail::unread_turns;
 
-/// The project of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
-    /// Its name.
     pub name: String,
     /// The key that identifies the project: the git folder that all its worktrees share, or the path without git. A
     /// repository that the folder only claims to belong to does not count.
@@ -46,7 +44,6 @@ impl Project {
         Self::in_dir(env.project_dir.as_deref().or(cwd).unwrap_or(Path::new("/")))
     }
 
-    /// Returns the project in a folder.
     pub fn in_dir(dir: &Path) -> Self {
         let path = dir.to_string_lossy().into_owned();
         let name = dir.file_name().map_or_else(|| path.clone(), |name| name.to_string_lossy().into_owned());

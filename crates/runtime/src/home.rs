@@ -14,27 +14,8 @@ use longhaul_store::{Store, StoreError};
 use crate::memory::{salvage, upkeep};
 use crate::{Error, bounded_read, files, waiting_times};
 
-/// Names of files and folders in the data folder.
-const KNOWN: [&str; 18] = [
-    "clients",
-    "config.json",
-    "git-views",
-    "handoffs",
-    "imported.jsonl",
-    "launcher-problem",
-    "limits",
-    "locks",
-    "model",
-    "session-numbers.json",
-    "sessions",
-    "snapshots",
-    "spool",
-    "status",
-    "sync",
-    "tmux",
-    "upkeep",
-    "worker.lock",
-];
+/// Names of further files and folders in the data folder.
+const KNOWN: [&str; 5] = ["config.json", "imported.jsonl", "model", "snapshots", "tmux"];
 
 /// Prefixes of further names in the data folder.
 const BEGINNINGS: [&str; 17] = [
@@ -63,6 +44,73 @@ pub struct Home {
     dir: PathBuf,
 }
 
+/// Declares the files and folders in the data folder: a method of [`Home`] for each, its name, and what it is.
+macro_rules! data_folder {
+    ($($(#[$about:meta])* $method:ident = $name:literal;)*) => {
+        const NAMED: &[&str] = &[$($name),*];
+
+        impl Home {
+            $(
+                $(#[$about])*
+                pub fn $method(&self) -> PathBuf {
+                    self.dir.join($name)
+                }
+            )*
+        }
+    };
+}
+
+data_folder! {
+    /// Returns the folder of files that belong to one session each.
+    sessions = "sessions";
+    /// Returns the file whose presence means that the user was told what to try.
+    welcomed = "welcomed";
+    /// Returns the folder of the handoffs that sessions wrote when their context was full.
+    handoffs = "handoffs";
+    /// Returns the folder of tool calls that hooks have recorded and that are not in the database yet.
+    spool = "spool";
+    /// Returns the folder of what all sessions have spent, with a file for each day.
+    limits = "limits";
+    /// Returns the folder of locks.
+    locks = "locks";
+    /// Returns the folder of the temporary git folders that are used to compare a work tree with a commit.
+    git_views = "git-views";
+    /// Returns the folder with what is known about the keys of client processes.
+    clients = "clients";
+    /// Returns the path of the error log.
+    error_log = "longhaul.log";
+    /// Returns the file that records why the launchers of the bundle could not be replaced.
+    launcher_problem = "launcher-problem";
+    /// Returns the file that holds the rendered status string.
+    status = "status";
+    /// Returns the file with the time of the last upkeep.
+    upkeep = "upkeep";
+    /// Returns the file that lists the projects whose own configuration the user trusts.
+    trusted_projects = "trusted-projects.json";
+    /// Returns the file that lists the projects for whose own configuration the user has seen a notice.
+    noticed_projects = "noticed-projects.json";
+    /// Returns the file with the numbers by which sessions can be named.
+    session_numbers = "session-numbers.json";
+    /// Returns the file with the address of the worker.
+    worker_file = "worker.json";
+    /// Returns the file that the worker keeps locked while it runs.
+    worker_lock = "worker.lock";
+    /// Returns the file with the time until which hooks do not start the worker.
+    worker_pause = "worker-pause.json";
+    /// Returns the file with the last failure of the embeddings endpoint.
+    endpoint_trouble = "worker-embeddings.json";
+    /// Returns the file that holds the ticket for opening the worker's page.
+    worker_ticket = "worker-ticket.json";
+    /// Returns the HTML page that redirects a browser to the worker.
+    worker_entrance = "worker-open.html";
+    /// Returns the folder with the state of the exchange with other machines.
+    sync = "sync";
+    /// Returns the path of the database.
+    database = "longhaul.db";
+    /// Returns the file that has the path of a database that was replaced, until the user has been told.
+    replaced_database = "longhaul.db.replaced";
+}
+
 impl Home {
     /// Returns the folder that `env` names. It need not exist yet.
     pub fn of(env: &Env) -> Result<Self, Error> {
@@ -74,24 +122,9 @@ impl Home {
         &self.dir
     }
 
-    /// Returns the folder of files that belong to one session each.
-    pub fn sessions(&self) -> PathBuf {
-        self.dir.join("sessions")
-    }
-
     /// Returns the file of a session with the given extension.
     pub fn session_file(&self, session: &SessionId, extension: &str) -> PathBuf {
         self.sessions().join(format!("{}.{extension}", session.file_stem()))
-    }
-
-    /// Returns the file whose presence means that the user was told what to try.
-    pub fn welcomed(&self) -> PathBuf {
-        self.dir.join("welcomed")
-    }
-
-    /// Returns the folder of the handoffs that sessions wrote when their context was full.
-    pub fn handoffs(&self) -> PathBuf {
-        self.dir.join("handoffs")
     }
 
     /// Returns the file of the handoff that a session wrote when its context was full.
@@ -99,64 +132,9 @@ impl Home {
         self.handoffs().join(format!("{session}.md"))
     }
 
-    /// Returns the folder of tool calls that hooks have recorded and that are not in the database yet.
-    pub fn spool(&self) -> PathBuf {
-        self.dir.join("spool")
-    }
-
-    /// Returns the folder of what all sessions have spent, with a file for each day.
-    pub fn limits(&self) -> PathBuf {
-        self.dir.join("limits")
-    }
-
-    /// Returns the folder of locks.
-    pub fn locks(&self) -> PathBuf {
-        self.dir.join("locks")
-    }
-
-    /// Returns the folder of the temporary git folders that are used to compare a work tree with a commit.
-    pub fn git_views(&self) -> PathBuf {
-        self.dir.join("git-views")
-    }
-
     /// Returns the file with what is known about the keys of a client process.
     pub fn client_file(&self, pid: u32) -> PathBuf {
         self.clients().join(format!("{pid}.json"))
-    }
-
-    /// Returns the folder with what is known about the keys of client processes.
-    pub fn clients(&self) -> PathBuf {
-        self.dir.join("clients")
-    }
-
-    /// Returns the path of the error log.
-    pub fn error_log(&self) -> PathBuf {
-        self.dir.join("longhaul.log")
-    }
-
-    /// Returns the file that records why the launchers of the bundle could not be replaced.
-    pub fn launcher_problem(&self) -> PathBuf {
-        self.dir.join("launcher-problem")
-    }
-
-    /// Returns the file that holds the rendered status string.
-    pub fn status(&self) -> PathBuf {
-        self.dir.join("status")
-    }
-
-    /// Returns the file with the time of the last upkeep.
-    pub fn upkeep(&self) -> PathBuf {
-        self.dir.join("upkeep")
-    }
-
-    /// Returns the file that lists the projects whose own configuration the user trusts.
-    pub fn trusted_projects(&self) -> PathBuf {
-        self.dir.join("trusted-projects.json")
-    }
-
-    /// Returns the file that lists the projects for whose own configuration the user has seen a notice.
-    pub fn noticed_projects(&self) -> PathBuf {
-        self.dir.join("noticed-projects.json")
     }
 
     /// Returns the file that holds the options of a tmux server.
@@ -169,61 +147,19 @@ impl Home {
         self.dir.join("tmux").join(format!("{}.lock", longhaul_inject::file_name_of(socket)))
     }
 
-    /// Returns the file with the numbers by which sessions can be named.
-    pub fn session_numbers(&self) -> PathBuf {
-        self.dir.join("session-numbers.json")
-    }
-
-    /// Returns the file with the address of the worker.
-    pub fn worker_file(&self) -> PathBuf {
-        self.dir.join("worker.json")
-    }
-
-    /// Returns the file that the worker keeps locked while it runs.
-    pub fn worker_lock(&self) -> PathBuf {
-        self.dir.join("worker.lock")
-    }
-
-    /// Returns the file with the time until which hooks do not start the worker.
-    pub fn worker_pause(&self) -> PathBuf {
-        self.dir.join("worker-pause.json")
-    }
-
-    /// Returns the file with the last failure of the embeddings endpoint.
-    pub fn endpoint_trouble(&self) -> PathBuf {
-        self.dir.join("worker-embeddings.json")
-    }
-
-    /// Returns the file that holds the ticket for opening the worker's page.
-    pub fn worker_ticket(&self) -> PathBuf {
-        self.dir.join("worker-ticket.json")
-    }
-
-    /// Returns the HTML page that redirects a browser to the worker.
-    pub fn worker_entrance(&self) -> PathBuf {
-        self.dir.join("worker-open.html")
-    }
-
-    /// Returns the folder with the state of the exchange with other machines.
-    pub fn sync(&self) -> PathBuf {
-        self.dir.join("sync")
-    }
-
     /// Returns all files of Longhaul in the folder.
     ///
     /// In a folder with the name `longhaul` these are all files; in any other, only those with a known name.
     pub fn contents(&self) -> Vec<PathBuf> {
         let is_own = self.dir.file_name().is_some_and(|name| name == "longhaul");
         let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
-        let is_known =
-            |name: &str| KNOWN.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
+        let is_known = |name: &str| {
+            NAMED.contains(&name)
+                || KNOWN.contains(&name)
+                || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        };
         let ours = entries.filter(|entry| is_own || entry.file_name().to_str().is_some_and(is_known));
         ours.map(|entry| entry.path()).collect()
-    }
-
-    /// Returns the path of the database.
-    pub fn database(&self) -> PathBuf {
-        self.dir.join("longhaul.db")
     }
 
     /// Opens the database with mode 0600. Waits for writes of other processes for at most `patience`.
@@ -308,11 +244,6 @@ impl Home {
             files::replace(&self.replaced_database(), aside.to_string_lossy().as_bytes())?;
         }
         files::create_if_missing(&path)
-    }
-
-    /// Returns the file that has the path of a database that was replaced, until the user has been told.
-    pub fn replaced_database(&self) -> PathBuf {
-        self.dir.join("longhaul.db.replaced")
     }
 
     /// Locks the database against being renamed by another process.

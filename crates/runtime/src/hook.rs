@@ -37,7 +37,6 @@ const DATABASE_FOR_PROMPT: Duration = Duration::from_millis(600);
 /// One call of a hook, as its jobs see it.
 #[derive(Debug)]
 pub struct Hook<E> {
-    /// The event.
     pub event: E,
     /// Clock and environment.
     pub env: Env,
@@ -49,7 +48,6 @@ pub struct Hook<E> {
     pub config_warnings: Vec<String>,
     /// The metrics of the activity log before this event.
     pub before: Metrics,
-    /// The metrics with this event.
     pub after: Metrics,
     /// What the jobs so far have answered and found out.
     pub(crate) done: Done,
@@ -67,7 +65,6 @@ pub struct Hook<E> {
     store: SharedStore,
     /// The time by which the hook must have answered.
     pub deadline: Deadline,
-    /// The error log.
     pub log: ErrorLog,
 }
 
@@ -109,7 +106,6 @@ pub enum Flow {
 /// The part of a job in a hook.
 pub type JobFn<E> = fn(&mut Hook<E>) -> Result<Flow, Error>;
 
-/// The client that started the hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Client {
     Claude,
@@ -279,7 +275,6 @@ impl<E: HookEvent<'static>> Hook<E> {
         Ok(store)
     }
 
-    /// Returns whether this bundle contains the job.
     pub(crate) fn serves(&self, job: Job) -> bool {
         serves(&self.only, job)
     }
@@ -289,7 +284,6 @@ impl<E: HookEvent<'static>> Hook<E> {
         Sanitizer::new(&self.config)
     }
 
-    /// Returns the folder of the project.
     pub(crate) fn project_dir(&self) -> Option<PathBuf> {
         self.env.project_dir.clone().or_else(|| self.event.common().cwd.clone())
     }
@@ -315,7 +309,6 @@ impl<E: HookEvent<'static>> Hook<E> {
         self.done.reply.merge(reply);
     }
 
-    /// Returns whether the answer ends the turn.
     pub(crate) fn ends_turn(&self) -> bool {
         !self.done.reply.goes_on
     }
@@ -362,7 +355,6 @@ impl<E: HookEvent<'static>> Hook<E> {
         }
     }
 
-    /// Logs an error.
     pub(crate) fn write_error(&self, error: &Error) {
         self.log.write(&format!("session {}: {}", self.event.common().session, error.chain()));
     }
@@ -401,7 +393,7 @@ pub(crate) fn only_jobs(mut config: Config, names: &[String]) -> Config {
 }
 
 pub(crate) fn serves(names: &[String], job: Job) -> bool {
-    names.is_empty() || names.iter().any(|name| name == job.name())
+    names.is_empty() || names.iter().any(|name| name == job.as_str())
 }
 
 pub(crate) fn answer(json: &str) {
@@ -528,7 +520,6 @@ impl Deadline {
         Self(started + patient(catalog::time_allowed(event).saturating_sub(MARGIN)))
     }
 
-    /// Returns the time left.
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }

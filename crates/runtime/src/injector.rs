@@ -19,24 +19,14 @@ use crate::{
 /// Interval at which the database is checked for the errand.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// When the text is to be typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
-    /// When Claude Code is idle.
-    Idle,
-    /// During the running turn if the submit key cannot answer a dialog; otherwise when Claude Code is idle.
-    Soon,
-}
-
-impl When {
-    const ALL: [Self; 2] = [Self::Idle, Self::Soon];
-
-    /// Returns the name in the arguments of the injector.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Soon => "soon",
-        }
+longhaul_core::named! {
+    /// When the text is to be typed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum When {
+        /// When Claude Code is idle.
+        Idle = "idle",
+        /// During the running turn if the submit key cannot answer a dialog; otherwise when Claude Code is idle.
+        Soon = "soon",
     }
 }
 
@@ -52,48 +42,37 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
         && kind == continuation::KIND
         && let Ok(chain) = chain.parse()
     {
-        return match continuation::deliver(&env, &log, ChainId(chain)) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                log.write(&format!("session {session}: {}", error.chain()));
-                ExitCode::FAILURE
-            }
-        };
+        return ended(&log, session, continuation::deliver(&env, &log, ChainId(chain)).map(|()| None));
     }
     if let [session, kind, place @ ..] = args.as_slice()
         && kind == codex::CONTINUATION_KIND
         && let Some(session) = SessionId::new(session)
     {
-        return match codex::deliver_continuation(&env, &log, &session, place) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                log.write(&format!("session {session}: {}", error.chain()));
-                ExitCode::FAILURE
-            }
-        };
+        return ended(&log, session.as_str(), codex::deliver_continuation(&env, &log, &session, place).map(|()| None));
     }
     let Some((session, receipt, when, ticket, text)) = parse(&args) else {
         let usage = "usage: longhaul run-injector SESSION bookmark|compaction idle|soon TICKET TEXT, or SESSION continuation CHAIN";
         log.write(usage);
         return ExitCode::from(2);
     };
-    match type_it(&env, &session, receipt, when, ticket, text) {
-        Ok(Outcome::Confirmed | Outcome::Superseded | Outcome::AnotherSession) => ExitCode::SUCCESS,
-        Ok(Outcome::GaveUp(why)) => {
-            log.write(&format!("session {session}: {text:?} not typed: {why}"));
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            log.write(&format!("session {session}: {}", error.chain()));
-            ExitCode::FAILURE
-        }
-    }
+    let typed = type_it(&env, &session, receipt, when, ticket, text).map(|outcome| match outcome {
+        Outcome::Confirmed | Outcome::Superseded | Outcome::AnotherSession => None,
+        Outcome::GaveUp(why) => Some(format!("{text:?} not typed: {why}")),
+    });
+    ended(&log, session.as_str(), typed)
+}
+
+/// Writes to the log why the text was not delivered, if it was not.
+fn ended(log: &ErrorLog, session: &str, problem: Result<Option<String>, Error>) -> ExitCode {
+    let Some(problem) = problem.unwrap_or_else(|error| Some(error.chain())) else { return ExitCode::SUCCESS };
+    log.write(&format!("session {session}: {problem}"));
+    ExitCode::FAILURE
 }
 
 fn parse(args: &[String]) -> Option<(SessionId, Receipt, When, Ticket, &str)> {
     let [session, kind, when, ticket, text] = args else { return None };
-    let receipt = Receipt::ALL.into_iter().find(|receipt| receipt.name() == kind)?;
-    let when = When::ALL.into_iter().find(|known| known.name() == when)?;
+    let receipt = Receipt::from_name(kind)?;
+    let when = When::from_name(when)?;
     Some((SessionId::new(session)?, receipt, when, Ticket(ticket.parse().ok()?), text))
 }
 

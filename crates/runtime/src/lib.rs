@@ -88,61 +88,42 @@ mod tests;
 /// The errors of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Neither `LONGHAUL_HOME` nor `HOME` is set.
     #[error("no data directory: set LONGHAUL_HOME or HOME")]
     NoDataDir,
-    /// A file could not be read.
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// A file could not be written.
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    /// The configuration file cannot be parsed.
     #[error("{} {problem}: correct it first", path.display())]
     Config { path: PathBuf, problem: String },
-    /// A file of the user is not text.
     #[error("{} is not UTF-8: correct it or move it away; it was not changed", path.display())]
     NotText { path: PathBuf },
-    /// A file of the user is read-only.
     #[error("{} is read-only: `chmod u+w` it first; it was not changed", path.display())]
     ReadOnly { path: PathBuf },
-    /// Another program keeps changing a file.
     #[error("{} is being changed by another program: try again; it was not changed", path.display())]
     Contended { path: PathBuf },
-    /// A program could not be started.
     #[error("cannot start {program}")]
     Start { program: String, source: io::Error },
-    /// A program reported an error.
     #[error("{program} failed: {message}")]
     Program { program: String, message: String },
-    /// A program did not answer in time.
     #[error("{program} did not answer within {ms} ms")]
     TimedOut { program: String, ms: u64 },
-    /// Another user may listen on the socket of a tmux server.
     #[error("the tmux socket {} is not used: {problem}; remove the socket or its folder, or start tmux with another TMUX_TMPDIR", path.display())]
     UnsafeSocket { path: PathBuf, problem: &'static str },
-    /// An object of a snapshot does not exist any more.
     #[error("the object {id} is missing: the repository has pruned it since, so this snapshot cannot be used")]
     MissingObject { id: String },
-    /// A program that should keep running has ended.
     #[error("{program} ended at once: {advice}")]
     EndedEarly { program: String, advice: &'static str },
-    /// The database was damaged and was renamed. The next call creates a new one.
     #[error("the database was damaged; it was renamed to {}, a new one is created, and what can be read is salvaged in the background", aside.display())]
     Damaged { aside: PathBuf, source: longhaul_store::StoreError },
-    /// Another job of the same hook has waited for the database without success.
     #[error("the database is in use by another process")]
     Busy,
-    /// A model file cannot be used.
     #[error("cannot use the model {}: {problem}; make it again, or remove it", path.display())]
     Model { path: PathBuf, problem: longhaul_memory::embedding::FormatError },
-    /// The list of the bundle's executables cannot be used.
     #[error("cannot use {}: {problem}; install the plugin again", path.display())]
     Checksums { path: PathBuf, problem: longhaul_universal_bundle::ParseError },
-    /// An executable of the bundle is incomplete or was changed.
     #[error("{} is not the executable that was released: install the plugin again", path.display())]
     DamagedExecutable { path: PathBuf },
-    /// The database reported an error.
     #[error(transparent)]
     Store(#[from] longhaul_store::StoreError),
 }

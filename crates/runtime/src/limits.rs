@@ -177,7 +177,6 @@ pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> 
     Ok(Flow::Next)
 }
 
-/// Counts a subagent that has returned.
 pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     let Some(mut open) = hook.account(Waiting::Patient)? else { return Ok(Flow::Next) };
     open.account.agent_returned(hook.event.common.agent_id.as_deref().unwrap_or_default());

@@ -51,7 +51,6 @@ pub fn clean_prompt(prompt: &str, sanitizer: Sanitizer) -> Option<String> {
     (!prompt.is_empty()).then(|| prompt.to_owned())
 }
 
-/// Returns whether a project may not be remembered.
 pub fn is_excluded(memory: &config::Memory, env: &Env, project: &Path) -> bool {
     // Sessions that only call a model about the memory are not remembered.
     if env.data_dir.as_ref().is_some_and(|dir| is_model_dir(dir, project)) {

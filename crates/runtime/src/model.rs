@@ -19,9 +19,7 @@ const BASE_URL: &str = "https://api.anthropic.com";
 /// The environment variables for models. They are not part of `Env`, which has a `Debug` form, because a key must never
 /// be printed.
 pub struct ModelAccess {
-    /// `ANTHROPIC_API_KEY`.
     pub api_key: Option<String>,
-    /// `ANTHROPIC_BASE_URL`.
     pub base_url: String,
     /// `LONGHAUL_EMBEDDINGS_KEY`, for an endpoint that requires one.
     pub embeddings_key: Option<String>,
@@ -30,7 +28,6 @@ pub struct ModelAccess {
 }
 
 impl ModelAccess {
-    /// Reads the environment of this process.
     #[expect(clippy::disallowed_methods, reason = "the environment is read here, in longhaul-runtime")]
     pub fn read() -> Self {
         let var = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -89,7 +86,6 @@ pub struct ModelStatus {
     pub trouble: Option<Trouble>,
     /// The pause during which hooks do not start the worker, with its reason.
     pub pause: Option<ModelPause>,
-    /// The time of this status.
     pub now: Millis,
 }
 
@@ -118,7 +114,6 @@ impl ModelStatus {
         self.budget.saturating_sub(self.spending.total())
     }
 
-    /// Returns the status as JSON.
     pub fn to_json(&self) -> Value {
         json!({
             "enabled": self.enabled,

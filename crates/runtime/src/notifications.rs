@@ -1,7 +1,7 @@
 //! Starts the process that reports a change of a session to the user, at a change that a way is configured for. It decides
 //! (`notifications/src/decision.rs`) and sends (`notifications`); no hook does.
 
-use longhaul_core::config::{Choice, Notify, NotifyState};
+use longhaul_core::config::{Notify, NotifyState};
 use longhaul_core::{Env, Status};
 use serde_json::json;
 

@@ -11,17 +11,48 @@ use longhaul_core::{SessionId, private_tags};
 use crate::files::{self, word};
 use crate::{Error, Flow, Home, Hook, bounded_read};
 
-/// The private turns of a session.
 #[derive(Debug, Default)]
 pub(crate) struct PrivateTurns {
-    prompts: Vec<String>,
+    /// Those of which nothing may be stored.
+    wholly: Turns,
+    /// Those whose prompts contain a private passage.
+    partly: Turns,
     agents: Vec<String>,
-    /// The prompt id of the newest turn if it is private; empty if the event had no id.
+}
+
+/// Turns of one kind.
+#[derive(Debug, Default)]
+struct Turns {
+    prompts: Vec<String>,
+    /// The prompt id of the newest turn if it is one of them; empty if the event had no id.
     running: Option<String>,
-    /// The turns whose prompts contain a private passage.
-    partly: Vec<String>,
-    /// The prompt id of the newest turn if its prompt contains a private passage; empty if the event had no id.
-    partly_running: Option<String>,
+}
+
+impl Turns {
+    fn begin(&mut self, id: &str) {
+        self.prompts.push(id.to_owned());
+        self.running = Some(id.to_owned());
+    }
+
+    fn has(&self, id: &str) -> bool {
+        !id.is_empty() && self.prompts.iter().any(|listed| listed == id)
+    }
+
+    /// Returns whether the work for a prompt belongs to one of them: by its id, or without an id if one is running.
+    ///
+    /// The running turn alone does not decide, because an event may arrive late, while a later turn is running.
+    fn include(&self, prompt_id: Option<&str>) -> bool {
+        match prompt_id.filter(|id| !id.is_empty()) {
+            // A prompt without an id could be any unknown one.
+            Some(id) => self.has(id) || self.running.as_deref() == Some(""),
+            None => self.running.is_some(),
+        }
+    }
+
+    /// Returns whether a public prompt with that id ends the newest turn, which is one of them.
+    fn end_with(&self, prompt_id: Option<&str>) -> bool {
+        self.running.is_some() && !prompt_id.is_some_and(|id| self.has(id))
+    }
 }
 
 impl PrivateTurns {
@@ -31,16 +62,10 @@ impl PrivateTurns {
         let mut turns = Self::default();
         for line in text.lines() {
             match line.split_once(' ').unwrap_or((line, "")) {
-                ("+", id) => {
-                    turns.prompts.push(id.to_owned());
-                    turns.running = Some(id.to_owned());
-                }
+                ("+", id) => turns.wholly.begin(id),
+                ("~", id) => turns.partly.begin(id),
                 ("@", id) => turns.agents.push(id.to_owned()),
-                ("~", id) => {
-                    turns.partly.push(id.to_owned());
-                    turns.partly_running = Some(id.to_owned());
-                }
-                ("-", _) => (turns.running, turns.partly_running) = (None, None),
+                ("-", _) => (turns.wholly.running, turns.partly.running) = (None, None),
                 _ => {}
             }
         }
@@ -51,23 +76,7 @@ impl PrivateTurns {
     /// private turn is running.
     pub(crate) fn include(&self, common: &Common) -> bool {
         let by_agent = common.agent_id.as_deref().is_some_and(|id| self.agents.iter().any(|listed| listed == id));
-        by_agent || self.include_prompt(common.prompt_id.as_deref())
-    }
-
-    /// Returns whether the work for a prompt is private: by its id, or without an id if a private turn is running.
-    ///
-    /// The running turn alone does not decide, because an event may arrive late, while a later turn is running.
-    fn include_prompt(&self, prompt_id: Option<&str>) -> bool {
-        match prompt_id.filter(|id| !id.is_empty()) {
-            // A private prompt without an id could be any unknown one.
-            Some(id) => self.has_prompt(id) || self.running.as_deref() == Some(""),
-            None => self.is_running(),
-        }
-    }
-
-    /// Returns whether the turn with that id is private.
-    fn has_prompt(&self, id: &str) -> bool {
-        !id.is_empty() && self.prompts.iter().any(|listed| listed == id)
+        by_agent || self.wholly.include(common.prompt_id.as_deref())
     }
 
     /// Returns whether a text names a subagent of a private turn, as Claude Code's notification of its return does.
@@ -75,52 +84,15 @@ impl PrivateTurns {
         self.agents.iter().any(|id| !id.is_empty() && text.contains(id.as_str()))
     }
 
-    /// Returns whether the newest turn is private.
     pub(crate) fn is_running(&self) -> bool {
-        self.running.is_some()
+        self.wholly.running.is_some()
     }
 
     /// Returns whether nothing of the tool calls of an event's turn may leave the machine: the turn is private, or its
     /// prompt contains a private passage, which a call may repeat.
     fn hide_calls(&self, common: &Common) -> bool {
-        let is_partly = match common.prompt_id.as_deref().filter(|id| !id.is_empty()) {
-            Some(id) => self.has_partly(id) || self.partly_running.as_deref() == Some(""),
-            None => self.partly_running.is_some(),
-        };
-        is_partly || self.include(common)
+        self.partly.include(common.prompt_id.as_deref()) || self.include(common)
     }
-
-    /// Returns whether the prompt of the turn with that id contains a private passage.
-    fn has_partly(&self, id: &str) -> bool {
-        !id.is_empty() && self.partly.iter().any(|listed| listed == id)
-    }
-
-    /// Returns whether a public prompt with that id ends the newest turn and its privacy.
-    fn end_with(&self, prompt_id: Option<&str>) -> bool {
-        let ends = |is_running: bool, has: &dyn Fn(&str) -> bool| is_running && !prompt_id.is_some_and(has);
-        ends(self.is_running(), &|id| self.has_prompt(id))
-            || ends(self.partly_running.is_some(), &|id| self.has_partly(id))
-    }
-}
-
-/// Records that a private turn begins.
-fn begin(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
-    append(home, session, &format!("+ {}", word(prompt_id.unwrap_or_default())))
-}
-
-/// Records that a turn begins whose prompt contains a private passage.
-fn begin_partly(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> Result<(), Error> {
-    append(home, session, &format!("~ {}", word(prompt_id.unwrap_or_default())))
-}
-
-/// Records that a subagent runs in a private turn.
-fn add_agent(home: &Home, session: &SessionId, agent: &str) -> Result<(), Error> {
-    append(home, session, &format!("@ {}", word(agent)))
-}
-
-/// Records that a public turn begins.
-fn end(home: &Home, session: &SessionId) -> Result<(), Error> {
-    append(home, session, "-")
 }
 
 fn path(home: &Home, session: &SessionId) -> std::path::PathBuf {
@@ -163,7 +135,8 @@ fn note_prompt(home: &Home, common: &Common, prompt: &str) -> Result<(), Error> 
     };
     mark(home, &common.session, common.prompt_id.as_deref(), is_private)?;
     if !is_private && private_tags::hold_passage(prompt) {
-        begin_partly(home, &common.session, common.prompt_id.as_deref())?;
+        let id = word(common.prompt_id.as_deref().unwrap_or_default());
+        append(home, &common.session, &format!("~ {id}"))?;
     }
     Ok(())
 }
@@ -177,7 +150,7 @@ pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> 
 fn note_subagent(home: &Home, common: &Common) -> Result<(), Error> {
     let is_private = || PrivateTurns::load(home, &common.session).include(common);
     match common.agent_id.as_deref().filter(|_| is_private()) {
-        Some(agent) => add_agent(home, &common.session, agent),
+        Some(agent) => append(home, &common.session, &format!("@ {}", word(agent))),
         None => Ok(()),
     }
 }
@@ -205,20 +178,20 @@ pub(crate) fn is_wholly_private(prompt: &str) -> bool {
 pub(crate) fn mark(home: &Home, session: &SessionId, prompt_id: Option<&str>, is_private: bool) -> Result<(), Error> {
     let known = PrivateTurns::load(home, session);
     if is_private {
-        return begin(home, session, prompt_id);
+        append(home, session, &format!("+ {}", word(prompt_id.unwrap_or_default())))
+    } else if known.wholly.end_with(prompt_id) || known.partly.end_with(prompt_id) {
+        append(home, session, "-")
+    } else {
+        Ok(())
     }
-    if known.end_with(prompt_id) {
-        return end(home, session);
-    }
-    Ok(())
 }
 
 /// Returns whether nothing may be stored of the work for a prompt, which need not be the running one.
 pub(crate) fn is_private(home: &Home, session: &SessionId, prompt_id: Option<&str>) -> bool {
-    PrivateTurns::load(home, session).include_prompt(prompt_id)
+    PrivateTurns::load(home, session).wholly.include(prompt_id)
 }
 
 /// Returns whether this prompt itself is recorded as private.
 pub(crate) fn is_marked(home: &Home, session: &SessionId, prompt_id: &str) -> bool {
-    PrivateTurns::load(home, session).has_prompt(prompt_id)
+    PrivateTurns::load(home, session).wholly.has(prompt_id)
 }

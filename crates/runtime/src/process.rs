@@ -267,8 +267,7 @@ pub fn tty(pid: u32) -> Option<String> {
         let path = std::fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
         return path.to_str().filter(|path| path.starts_with("/dev/")).map(str::to_owned);
     }
-    let step =
-        TerminalCommand { argv: ["ps", "-o", "tty=", "-p", &pid.to_string()].map(str::to_owned).to_vec(), stdin: None };
+    let step = TerminalCommand::new(["ps", "-o", "tty=", "-p", &pid.to_string()]);
     let name = run(&step, patient(PS)).ok()?;
     Some(name.trim()).filter(|name| !name.is_empty() && !name.starts_with('?')).map(|name| format!("/dev/{name}"))
 }
@@ -314,10 +313,7 @@ pub(crate) fn command_line(pid: u32) -> Vec<String> {
         let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         return bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
     }
-    let step = TerminalCommand {
-        argv: ["ps", "-o", "args=", "-p", &pid.to_string()].map(str::to_owned).to_vec(),
-        stdin: None,
-    };
+    let step = TerminalCommand::new(["ps", "-o", "args=", "-p", &pid.to_string()]);
     run(&step, patient(PS)).unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
 }
 
@@ -380,8 +376,7 @@ pub(crate) fn all() -> Vec<Process> {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         return entries.filter_map(|entry| stat(entry.file_name().to_str()?.parse().ok()?)).collect();
     }
-    let step =
-        TerminalCommand { argv: ["ps", "-axo", "pid=,ppid=,stat=,args="].map(str::to_owned).to_vec(), stdin: None };
+    let step = TerminalCommand::new(["ps", "-axo", "pid=,ppid=,stat=,args="]);
     let listing = run(&step, patient(PS)).unwrap_or_default();
     listing.lines().filter_map(process_of_ps).collect()
 }
@@ -454,7 +449,6 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    /// Starts a command.
     pub(crate) fn new(mut command: Command, program: &str, limit: Duration) -> Result<Self, Error> {
         let child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
         Ok(Self { child, program: program.to_owned(), limit, deadline: Instant::now() + limit })

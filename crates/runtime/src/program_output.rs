@@ -26,7 +26,6 @@ pub struct ProgramLines {
     max_line: usize,
 }
 
-/// What a program has printed next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextLine {
     /// A line, without its end.
@@ -38,7 +37,6 @@ pub enum NextLine {
 }
 
 impl ProgramLines {
-    /// Starts a program.
     pub fn start(step: &TerminalCommand) -> Result<Self, Error> {
         let (command, program) = process::command_of(step)?;
         Self::spawn(command, program, MAX_LINE)

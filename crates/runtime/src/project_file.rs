@@ -22,7 +22,6 @@ pub const PROJECT_FILE: &str = ".claude/longhaul.json";
 pub struct ProjectFile {
     /// The folder of the project, with symbolic links resolved.
     pub folder: PathBuf,
-    /// The text.
     pub text: String,
     /// The SHA-256 of the text, in hexadecimal.
     pub hash: String,
@@ -60,7 +59,6 @@ impl ProjectFile {
         Some(Self { folder, text, hash })
     }
 
-    /// Returns the user's consent.
     pub fn consent(&self, home: &Home) -> Consent {
         match FolderHashes::load(&home.trusted_projects()).get(&self.folder) {
             Some(trusted) if trusted.hash == self.hash => Consent::Given,
@@ -119,7 +117,6 @@ pub fn trusted_projects(home: &Home) -> Vec<(PathBuf, u64, TrustedNow)> {
 /// The current state of a file that was trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustedNow {
-    /// The content is the trusted one.
     Unchanged,
     /// The content has changed. It is not trusted until the user trusts it again.
     Changed,
@@ -213,10 +210,8 @@ fn message(file: &ProjectFile, consent: Consent, reading: &ProjectReading, own: 
 /// Maximum number of folders; the oldest entry is removed first.
 const MOST_FOLDERS: usize = 1_000;
 
-/// The entry of one folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FolderHash {
-    /// The hash of the file.
     pub(crate) hash: String,
     /// The time at which the entry was written, in milliseconds since the Unix epoch.
     pub(crate) at: u64,

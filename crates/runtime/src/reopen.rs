@@ -4,9 +4,8 @@ use std::fs::{DirBuilder, File, Metadata};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use fs2::FileExt;
 use longhaul_core::event::predicates::in_subagent;
-use longhaul_core::event::{Common, EndReason, HookEvent, SessionEnd, SessionStart, Stop, UserPromptSubmit};
+use longhaul_core::event::{Common, EndReason, HookEvent, SessionEnd, SessionStart};
 use longhaul_core::{Env, Millis};
 use longhaul_store::Store;
 use longhaul_tracker::ClientRecord;
@@ -93,7 +92,6 @@ pub(crate) fn count(env: &Env, store: &Store) -> Result<usize, Error> {
     Ok(chosen.iter().filter(|place| is_server_gone(place) && refusal(place, &facts(place, &shell)).is_none()).count())
 }
 
-/// Compares a session with what there is now.
 pub fn facts(place: &SessionPlace, shell: &Shell) -> Facts {
     let program = match place.client.as_str() {
         "claude" => shell.client(),
@@ -148,8 +146,7 @@ pub fn memory_state() -> MemoryState {
 
 /// Takes the lock of `longhaul reopen`; `None` if another process has it.
 pub fn lock(home: &Home) -> Result<Option<File>, Error> {
-    let file = files::open_append(&home.locks().join("reopen"))?;
-    Ok(file.try_lock_exclusive().is_ok().then_some(file))
+    files::try_lock(&home.locks().join("reopen"))
 }
 
 /// Creates the folder of tmux's sockets, which is missing after a restart of the machine.
@@ -180,16 +177,6 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Records the permission mode, and the place of a session of which no start was reported.
-pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
-    note_mode(hook)
-}
-
-/// Records the permission mode, which can change during a turn.
-pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
-    note_mode(hook)
-}
-
 /// Forgets where the session ran, unless it ended only because its tmux server did.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     if !hook.config.tracker.enabled {
@@ -204,7 +191,8 @@ pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-fn note_mode<E: HookEvent<'static>>(hook: &Hook<E>) -> Result<Flow, Error> {
+/// Records the permission mode, which can change during a turn, and the place of a session of which no start was reported.
+pub fn note_mode<E: HookEvent<'static>>(hook: &mut Hook<E>) -> Result<Flow, Error> {
     let common = hook.event.common();
     if !hook.config.tracker.enabled || in_subagent(common) {
         return Ok(Flow::Next);

@@ -96,7 +96,6 @@ impl ProcessFiles {
         self.home.dir().join(format!("{}.sock", self.name))
     }
 
-    /// Returns the file that the process keeps locked.
     fn lock(&self) -> PathBuf {
         self.home.locks().join(&self.name)
     }
@@ -144,7 +143,6 @@ fn read(stream: impl Read) -> io::Result<Vec<u8>> {
 
 // A hook asks the search process. It does not wait before it needs the answer.
 
-/// A search that another process does.
 #[derive(Debug)]
 pub(crate) struct PendingSearch(UnixStream);
 
@@ -277,7 +275,6 @@ fn next(listener: &UnixListener, limit: Duration) -> Option<UnixStream> {
     }
 }
 
-/// The request or the search has failed.
 struct NoAnswer;
 
 /// Answers a hook. Returns whether it has sent a prompt.

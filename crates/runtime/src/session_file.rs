@@ -16,17 +16,14 @@ use crate::{Error, Home, Hook, bounded_read, files};
 /// `sessions/<id>.json`, written at SessionStart.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SessionRecord {
-    /// The id of the session.
     pub session: String,
     /// Time of the last SessionStart, in milliseconds since the Unix epoch.
     pub started_at: u64,
     /// The terminal, if text can be typed into it.
     #[serde(default)]
     pub terminal: Option<Terminal>,
-    /// The reason why there is no terminal.
     #[serde(default)]
     pub no_terminal: Option<String>,
-    /// The process id of the client.
     #[serde(default)]
     pub client_pid: Option<u32>,
     /// Whether it began with `/clear`.
@@ -35,13 +32,11 @@ pub struct SessionRecord {
     /// The working directory.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// The transcript.
     #[serde(default)]
     pub transcript: Option<PathBuf>,
 }
 
 impl SessionRecord {
-    /// Returns the record of a session that starts.
     pub(crate) fn of(hook: &Hook<SessionStart>) -> Self {
         let common = &hook.event.common;
         let detected = match common.session.client() {
@@ -69,7 +64,6 @@ impl SessionRecord {
         serde_json::from_slice(&text).ok()
     }
 
-    /// Writes the record.
     pub fn save(&self, home: &Home, session: &SessionId) -> Result<(), Error> {
         let json = serde_json::to_vec(self).unwrap_or_default();
         files::replace(&home.session_file(session, "json"), &json)
@@ -101,7 +95,6 @@ pub fn transcript_place(path: &Path) -> Option<PathBuf> {
     [path.to_owned(), packed(path)].into_iter().find(|place| place.exists())
 }
 
-/// An open transcript.
 pub struct TranscriptFile {
     path: PathBuf,
     content: Content,
@@ -168,7 +161,6 @@ impl Read for TranscriptFile {
     }
 }
 
-/// Returns the path of a transcript when it is compressed.
 pub(crate) fn packed(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".");

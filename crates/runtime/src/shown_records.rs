@@ -18,7 +18,6 @@ const BY_PROMPT: &str = "p";
 /// Marks a line with hashes of sentences that were shown at the start.
 const AT_START: &str = "s";
 
-/// What a session was shown.
 #[derive(Debug, Default)]
 pub(crate) struct ShownRecords {
     /// Records that were added to its prompts.
@@ -54,7 +53,6 @@ pub(crate) fn note_recalled(home: &Home, session: &SessionId, records: &[String]
     append(home, session, BY_PROMPT, records)
 }
 
-/// Records the sentences of a text that the session is shown.
 pub(crate) fn note_said(home: &Home, session: &SessionId, text: &str) -> Result<(), Error> {
     let hashes: Vec<String> = said_parts(text).into_iter().map(|hash| format!("{hash:x}")).collect();
     append(home, session, AT_START, &hashes)

@@ -28,24 +28,14 @@ const FULL_PIPE: usize = 16 * 1024;
 const WIDE_PIPE: usize = 1024 * 1024;
 
 /// Why the payload could not be read.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StdinError {
-    /// It did not arrive in time.
+    #[error("no payload came in time")]
     TimedOut,
-    /// It is too large.
+    #[error("payload is larger than {} MB", MAX_BYTES >> 20)]
     TooLarge,
-    /// Standard input could not be read.
+    #[error("cannot read standard input: {0}")]
     Failed(Errno),
-}
-
-impl std::fmt::Display for StdinError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::TimedOut => f.write_str("no payload came in time"),
-            Self::TooLarge => write!(f, "payload is larger than {} MB", MAX_BYTES >> 20),
-            Self::Failed(errno) => write!(f, "cannot read standard input: {errno}"),
-        }
-    }
 }
 
 /// Reads standard input to its end, or until it contains a complete object and no more data arrives.

@@ -45,7 +45,6 @@ impl StorageTrouble {
         }
     }
 
-    /// Returns advice for the user.
     pub fn advice(self) -> &'static str {
         match self {
             Self::Full => "free some space on that disk; nothing that is stored is lost",

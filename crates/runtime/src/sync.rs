@@ -84,7 +84,6 @@ pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     hook.start_exchange(AT_SESSION_START)
 }
 
-/// After a turn.
 pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     if in_subagent(&hook.event.common) {
         return Ok(Flow::Next);
@@ -113,7 +112,6 @@ impl<E: HookEvent<'static>> Hook<E> {
 /// How much of a text is kept, in characters. A server can send more than the file may have.
 const TEXT: usize = 1_000;
 
-/// How the last exchange went.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExchangeState {
@@ -148,13 +146,11 @@ impl ExchangeState {
         text.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
-    /// Writes the state.
     pub fn write(&self, home: &Home) -> Result<(), Error> {
         let text = serde_json::to_string(self).unwrap_or_default();
         files::replace(&Self::file(home), text.as_bytes())
     }
 
-    /// Returns the state after a success.
     #[must_use]
     pub fn succeeded(self, now: Millis, sent: u64, fetched: u64, remark: Option<String>) -> Self {
         // A remark stays until the next one: it may have come while no one looked.
@@ -177,13 +173,11 @@ impl ExchangeState {
         Self { at: Some(now.0), error: Some(cut(error)), failures, not_before, ..self }
     }
 
-    /// Returns whether an exchange may start by itself now.
     pub fn may_start(&self, now: Millis) -> bool {
         is_pause_over(Millis(self.not_before), now)
     }
 }
 
-/// Returns the beginning of a text.
 fn cut(text: String) -> String {
     match text.char_indices().nth(TEXT) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -241,7 +235,7 @@ pub fn host_name() -> String {
     }
     let kernel = bounded_read::text(Path::new("/proc/sys/kernel/hostname"), bounded_read::SMALL).ok();
     let name = kernel.or_else(|| {
-        let step = TerminalCommand { argv: vec!["hostname".to_owned()], stdin: None };
+        let step = TerminalCommand::new(["hostname"]);
         process::run(&step, HOST_NAME).ok()
     });
     let name = name.unwrap_or_default();
@@ -254,14 +248,7 @@ pub fn host_name() -> String {
 /// What identifies a project. Never its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectOrigin {
-    /// A repository with a remote.
-    Remote {
-        /// The URL of the remote.
-        url: String,
-        /// The first commit.
-        root_commit: String,
-    },
-    /// A name that the user chose.
+    Remote { url: String, root_commit: String },
     Name(String),
 }
 
@@ -281,7 +268,6 @@ const MAX_OUTPUT: usize = 64 * 1024;
 /// A secret, and where it came from.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// Its text.
     pub text: String,
     /// The setting or file, for messages.
     pub origin: String,
@@ -312,7 +298,6 @@ pub fn engine_address(home: &Home, config: &Config) -> Result<Option<Secret>, Er
     Ok(file.map(|file| Secret { text: file.engine, origin: path.display().to_string() }))
 }
 
-/// Stores the address of the engine.
 pub fn write_address(home: &Home, engine: &str) -> Result<(), Error> {
     let text = serde_json::to_string(&CircleFile { engine: engine.to_owned() }).unwrap_or_default();
     files::replace(&circle_file(home), text.as_bytes())

@@ -19,7 +19,6 @@ use crate::{Error, process, worker};
 /// How long to wait for a child process that is killed when its parent dies, until it is dead.
 const TIED_CHILD_KILLED: Duration = Duration::from_secs(5);
 
-/// The first argument of the guard.
 const GUARD: &str = "guard";
 
 /// Maximum number of bytes read from the output of a program.
@@ -60,13 +59,10 @@ pub struct Ended {
 /// Why a program did not end normally.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
-    /// It could not be started.
     #[error(transparent)]
     Start(#[from] Error),
-    /// It took too long and was killed.
     #[error("{program} did not answer within {seconds} s")]
     TimedOut { program: String, seconds: u64 },
-    /// It is no longer wanted and was killed.
     #[error("{program} was stopped with the worker")]
     NotWanted { program: String },
 }
@@ -136,7 +132,6 @@ fn read(pipe: Option<impl Read>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Waits for the guard to end.
 fn end(guard: &mut Child) -> Option<i32> {
     let deadline = Instant::now() + TIED_CHILD_KILLED;
     while Instant::now() < deadline {

@@ -37,10 +37,8 @@ pub const COMMAND: &str = "@longhaul-command";
 /// Separates two values in the output of tmux. A control character is not possible: newer versions print it as `\037`.
 const SEPARATOR: &str = "=-longhaul-=";
 
-/// A running tmux server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// The path of its socket.
     pub socket: String,
     /// The time by which the calling process must be done.
     pub(crate) deadline: Option<Deadline>,
@@ -200,7 +198,6 @@ const CLIENT: &str = "#{client_tty}\t#{pane_id}\t#{&&:#{focus-events},#{client_f
 pub struct Client {
     /// Its terminal, such as `/dev/pts/3`; empty for a client without one.
     pub tty: String,
-    /// The pane that is active in it.
     pub pane: String,
     /// Whether its terminal has the focus; `None` if tmux does not ask terminals for it.
     pub focused: Option<bool>,
@@ -256,10 +253,8 @@ const PANE: &str = "#{pane_id}\t#{pane_pid}\t#{session_name}:#{window_index}.#{p
 /// The options with the texts that the status line shows.
 const SHOWN: [&str; 2] = ["@longhaul-status", "@longhaul-to-reopen"];
 
-/// The options of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// The options of the user.
     pub options: Options,
     /// The counts that the status line shows.
     pub status: String,
@@ -268,7 +263,6 @@ pub struct ServerOptions {
 }
 
 impl Server {
-    /// Returns all panes of the server.
     pub fn panes(&self) -> Result<Vec<LivePane>, Error> {
         let listing = self.list(words(["list-panes", "-a", "-F", PANE]))?;
         Ok(listing.lines().filter_map(|line| self.pane_of(line)).collect())

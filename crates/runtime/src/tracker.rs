@@ -14,9 +14,8 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use fs2::FileExt;
 use longhaul_activity_log::LogLine;
 use longhaul_core::config::Notify;
 use longhaul_core::event::{BackgroundTask, Common};
@@ -59,7 +58,8 @@ pub struct Tracker<'a> {
     server: Option<Server>,
     /// What is reported to the user; `None` if the configuration was not read yet.
     notify: Option<&'a Notify>,
-    /// Whether another process shows a turn that has ended; see [`Tracker::leave_turn_end`].
+    /// Whether the display of a turn that ends is left to another process, which [`start_turn_end`] starts: a hook that waits
+    /// for tmux takes twice as long.
     leaves_turn_end: bool,
     /// See [`Tracker::hasty`].
     is_hasty: bool,
@@ -70,32 +70,17 @@ pub struct Tracker<'a> {
 impl<'a> Tracker<'a> {
     /// Opens the database for a command.
     pub fn open(env: &'a Env, home: &'a Home) -> Result<Self, Error> {
-        Ok(Self {
-            env,
-            home,
-            store: Rc::new(home.store(waiting_times::DATABASE)?),
-            server: Server::of(env).map(Server::patient),
-            notify: None,
-            leaves_turn_end: false,
-            is_hasty: false,
-            has_turn_end: Cell::default(),
-        })
+        let store = Rc::new(home.store(waiting_times::DATABASE)?);
+        let server = Server::of(env).map(Server::patient);
+        let has_turn_end = Cell::default();
+        Ok(Self { env, home, store, server, notify: None, leaves_turn_end: false, is_hasty: false, has_turn_end })
     }
 
     /// Uses an open database, in a hook that must be done by `deadline`.
     pub(crate) fn with(env: &'a Env, home: &'a Home, store: Rc<Store>, deadline: Deadline, notify: &'a Notify) -> Self {
         let server = Server::of(env).map(|server| Server { deadline: Some(deadline), ..server });
-        let notify = Some(notify);
-        Self {
-            env,
-            home,
-            store,
-            server,
-            notify,
-            leaves_turn_end: false,
-            is_hasty: false,
-            has_turn_end: Cell::default(),
-        }
+        let (notify, has_turn_end) = (Some(notify), Cell::default());
+        Self { env, home, store, server, notify, leaves_turn_end: false, is_hasty: false, has_turn_end }
     }
 
     /// Waits less for tmux, because the user waits for the hook. What cannot be shown in time is left to another process.
@@ -129,13 +114,10 @@ impl<'a> Tracker<'a> {
         self.display(&self.options(), place.pane.as_ref().map(|pane| (pane, common.session.as_str())))
     }
 
-    /// Records a prompt.
     pub(crate) fn prompt(&mut self, common: &Common, origin: PromptOrigin, summary: Option<&str>) -> Result<(), Error> {
         let place = SeenSession::of(self.env, common);
-        match self.store.note_prompt(&place.sighting(self.env.now), origin, summary)? {
-            Some(change) => self.announce(&change, Logged::Already),
-            None => Ok(()),
-        }
+        let change = self.store.note_prompt(&place.sighting(self.env.now), origin, summary)?;
+        self.announce_any(change, Logged::Already).map(drop)
     }
 
     /// Applies a trigger. Does nothing if the status does not change.
@@ -146,47 +128,35 @@ impl<'a> Tracker<'a> {
         reason: Option<&str>,
         logged: Logged,
     ) -> Result<(), Error> {
-        let transition = transition(trigger);
-        match self.store.change_status(session.as_str(), &transition, reason, self.env.now)? {
-            Some(change) => self.announce(&change, logged),
-            None => Ok(()),
-        }
+        let change = self.store.change_status(session.as_str(), &transition(trigger), reason, self.env.now)?;
+        self.announce_any(change, logged).map(drop)
     }
 
     /// Applies Claude Code's late notification that it waits for the user.
     pub(crate) fn notified(&self, session: &SessionId, reason: Option<&str>) -> Result<(), Error> {
         let transition = transition(Trigger::Notified);
         let now = self.env.now;
-        match self.store.change_status_unless_asked_lately(session.as_str(), &transition, reason, now)? {
-            Some(change) => self.announce(&change, Logged::NotYet),
-            None => Ok(()),
-        }
+        let change = self.store.change_status_unless_asked_lately(session.as_str(), &transition, reason, now)?;
+        self.announce_any(change, Logged::NotYet).map(drop)
     }
 
     /// Records that the user sees a pane. Returns whether that changed a status.
     pub fn seen(&self, pane: &Pane) -> Result<bool, Error> {
-        let transition = transition(Trigger::Seen);
-        let change = self.store.change_status_in_pane(pane, &transition, self.env.now)?;
-        if let Some(change) = &change {
-            self.announce(change, Logged::NotYet)?;
-        }
-        Ok(change.is_some())
+        let change = self.store.change_status_in_pane(pane, &transition(Trigger::Seen), self.env.now)?;
+        self.announce_any(change, Logged::NotYet)
     }
 
     /// Applies the trigger of a tool call. Adds the session if it has no row yet.
     pub(crate) fn tool_used(&mut self, common: &Common, trigger: Trigger, logged: Logged) -> Result<(), Error> {
         let transition = transition(trigger);
         let session = common.session.as_str();
-        let change = match common.agent_id.as_deref() {
-            Some(agent) => self.store.change_status_asked_by(session, agent, &transition, self.env.now)?,
-            // A call of the main loop does not answer the dialog of a subagent.
-            None => self.store.change_status_asked_by(session, "", &transition, self.env.now)?,
-        };
-        match change {
-            Some(change) => self.announce(&change, logged),
-            None if common.agent_id.is_none() => self.keep_blocked_or_add(common),
-            None => Ok(()),
+        // A call of the main loop does not answer the dialog of a subagent.
+        let agent = common.agent_id.as_deref().unwrap_or_default();
+        let change = self.store.change_status_asked_by(session, agent, &transition, self.env.now)?;
+        if !self.announce_any(change, logged)? && common.agent_id.is_none() {
+            self.keep_blocked_or_add(common)?;
         }
+        Ok(())
     }
 
     /// Handles a tool call that has not changed a row. Adds a session of which no hook was received yet; it replaces a row
@@ -244,10 +214,6 @@ impl<'a> Tracker<'a> {
         self.apply(session, Trigger::Failed, Some(reason), Logged::NotYet)
     }
 
-    pub(crate) fn note_stopped(&self, session: &SessionId) -> Result<(), Error> {
-        Ok(self.store.note_stopped(session.as_str())?)
-    }
-
     /// Returns the number of running subagents: `reported` by Claude Code, which corrects the count, or otherwise the
     /// count.
     pub(crate) fn subagents(&self, session: &SessionId, reported: Option<usize>) -> Result<usize, Error> {
@@ -262,14 +228,6 @@ impl<'a> Tracker<'a> {
         }
     }
 
-    pub(crate) fn count_subagent(&self, session: &SessionId, by: i32) -> Result<(), Error> {
-        Ok(self.store.count_subagent(session.as_str(), by)?)
-    }
-
-    pub(crate) fn count_task(&self, session: &SessionId) -> Result<(), Error> {
-        Ok(self.store.count_task(session.as_str())?)
-    }
-
     /// Marks `session`, which may differ from the session of the event, as an idle teammate.
     pub(crate) fn teammate_idle(&mut self, common: &Common, session: &SessionId) -> Result<(), Error> {
         let mut place = SeenSession::of(self.env, common);
@@ -281,19 +239,23 @@ impl<'a> Tracker<'a> {
         let added = self.store.add_agent(&place.sighting(self.env.now), Status::Idle, None)?;
         let is_new = self.store.note_teammate(session.as_str())?;
         let transition = transition(Trigger::TeammateIdle);
-        match self.store.change_status(session.as_str(), &transition, None, self.env.now)? {
-            Some(change) => self.announce(&change, Logged::NotYet),
+        let change = self.store.change_status(session.as_str(), &transition, None, self.env.now)?;
+        if !self.announce_any(change, Logged::NotYet)? && (added || is_new) {
             // It is no longer counted, even if its status is unchanged.
-            None if added || is_new => self.push(),
-            None => Ok(()),
+            self.push()?;
         }
+        Ok(())
     }
 
-    /// Removes a session.
     pub(crate) fn end(&self, session: &SessionId) -> Result<(), Error> {
         let Some(agent) = self.store.agent(session.as_str())? else { return Ok(()) };
         self.store.remove_agent(session.as_str())?;
         self.display(&self.options(), agent.pane.as_ref().map(|pane| (pane, session.as_str())))
+    }
+
+    /// Reports a change, if there is one; returns whether there is.
+    fn announce_any(&self, change: Option<Change>, logged: Logged) -> Result<bool, Error> {
+        change.map_or(Ok(false), |change| self.announce(&change, logged).map(|()| true))
     }
 
     /// Reports a change: to the log, to the user and their scripts, and to the display.
@@ -428,18 +390,6 @@ pub(crate) fn start_turn_end(env: &Env, home: &Home, session: &SessionId) -> Res
 }
 
 impl Tracker<'_> {
-    /// Leaves the display of a turn that ends to another process, which [`start_turn_end`] starts: a hook that waits for
-    /// tmux takes twice as long.
-    pub(crate) fn leave_turn_end(&mut self) {
-        self.leaves_turn_end = true;
-    }
-
-    /// Returns whether a turn has ended that is not shown yet.
-    pub(crate) fn has_turn_end(&self) -> bool {
-        self.has_turn_end.get()
-    }
-
-    /// Shows the end of a session's turn.
     pub fn show_turn_end(&self, session: &SessionId) -> Result<(), Error> {
         let pane = self.store.agent(session.as_str())?.and_then(|agent| agent.pane);
         self.display(&self.options(), pane.as_ref().map(|pane| (pane, session.as_str())))
@@ -474,17 +424,14 @@ impl Tracker<'_> {
     /// locks: the order of what is shown is worth less than showing it.
     fn lock_display(&self, server: &Server) -> Result<Option<File>, Error> {
         let lock = files::open_append(&self.home.tmux_display_lock(&server.socket))?;
-        let (limit, started) = (server.time_limit(), Instant::now());
-        loop {
-            match lock.try_lock_exclusive() {
-                Ok(()) => return Ok(Some(lock)),
-                Err(error) if error.kind() != ErrorKind::WouldBlock => return Ok(None),
-                Err(_) if started.elapsed() >= limit => {
-                    let program = "another process that shows something in tmux".to_owned();
-                    return Err(Error::TimedOut { program, ms: limit.as_millis() as u64 });
-                }
-                Err(_) => std::thread::sleep(DISPLAY_LOCK_TRIED),
+        let limit = server.time_limit();
+        match files::lock_within(&lock, limit, DISPLAY_LOCK_TRIED) {
+            Ok(()) => Ok(Some(lock)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let program = "another process that shows something in tmux".to_owned();
+                Err(Error::TimedOut { program, ms: limit.as_millis() as u64 })
             }
+            Err(_) => Ok(None),
         }
     }
 }
@@ -499,7 +446,6 @@ fn cached_options(home: &Home, server: &Server) -> Options {
     Options::from_values(|at| values.get(at).cloned())
 }
 
-/// Caches the options of a server if they have changed.
 fn cache_options(home: &Home, server: &Server, options: &Options) -> Result<(), Error> {
     if cached_options(home, server) == *options {
         return Ok(());
@@ -513,35 +459,13 @@ fn cache_options(home: &Home, server: &Server, options: &Options) -> Result<(), 
 /// Number of bytes read from the end of the file.
 const MAX_TAIL: usize = 64 * 1024;
 
-/// Records that a subagent started.
-///
-/// The file is `sessions/<id>.agents`. Its lines are `+ id` (started), `- id` (returned) and `= id…` (exactly these are
-/// running).
-pub(crate) fn subagent_began(home: &Home, session: &SessionId, id: &str) -> Result<(), Error> {
-    append_subagent(home, session, &format!("+ {}", word(id)))
-}
-
-/// Records that a subagent returned.
-pub(crate) fn subagent_returned(home: &Home, session: &SessionId, id: &str) -> Result<(), Error> {
-    append_subagent(home, session, &format!("- {}", word(id)))
-}
-
 /// Records which subagents are still running at the end of a turn, as Claude Code reports them.
 pub(crate) fn note_running_subagents(home: &Home, session: &SessionId, tasks: &[BackgroundTask]) -> Result<(), Error> {
     // Most sessions never start a subagent, so that there is nothing to correct.
     if tasks.is_empty() && !home.session_file(session, "agents").exists() {
         return Ok(());
     }
-    set_running_subagents(home, session, tasks.iter())
-}
-
-fn set_running_subagents<'a>(
-    home: &Home,
-    session: &SessionId,
-    tasks: impl Iterator<Item = &'a BackgroundTask>,
-) -> Result<(), Error> {
-    let ids = tasks.filter(|task| task.may_ask()).map(|task| format!(" {}", word(&task.id)));
-    append_subagent(home, session, &format!("={}", ids.collect::<String>()))
+    note_subagents(home, session, '=', tasks.iter().filter(|task| task.may_ask()).map(|task| task.id.as_str()))
 }
 
 /// Returns whether a subagent of the session is running, as far as is known.
@@ -563,6 +487,15 @@ pub(crate) fn any_subagent_runs(home: &Home, session: &SessionId) -> bool {
     !running.is_empty()
 }
 
-fn append_subagent(home: &Home, session: &SessionId, line: &str) -> Result<(), Error> {
-    files::append_line(&home.session_file(session, "agents"), line)
+/// Records that subagents have started (`+`) or returned (`-`), or that exactly these are running (`=`).
+///
+/// The file is `sessions/<id>.agents`, with a line such as `+ id`.
+pub(crate) fn note_subagents<'a>(
+    home: &Home,
+    session: &SessionId,
+    what: char,
+    ids: impl IntoIterator<Item = &'a str>,
+) -> Result<(), Error> {
+    let words: String = ids.into_iter().map(|id| format!(" {}", word(id))).collect();
+    files::append_line(&home.session_file(session, "agents"), &format!("{what}{words}"))
 }

@@ -34,26 +34,16 @@ const PANE_INSPECTED_AGAIN: Duration = Duration::from_millis(150);
 /// A draft of the user must be unchanged for this long before it is stashed, because the user may still be typing it.
 const DRAFT_UNCHANGED: Duration = Duration::from_secs(2);
 
-/// The event in the log that confirms a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Receipt {
-    /// A bookmark was confirmed.
-    Bookmark,
-    /// A compaction began.
-    Compaction,
+longhaul_core::named! {
+    /// The event in the log that confirms a text.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Receipt {
+        Bookmark = "bookmark",
+        Compaction = "compaction",
+    }
 }
 
 impl Receipt {
-    pub(crate) const ALL: [Self; 2] = [Self::Bookmark, Self::Compaction];
-
-    /// Returns the name in the arguments of the injector.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Bookmark => "bookmark",
-            Self::Compaction => "compaction",
-        }
-    }
-
     pub(crate) fn is(self, line: &LogLine) -> bool {
         match self {
             Self::Bookmark => matches!(line, LogLine::Bookmark { .. }),
@@ -67,7 +57,6 @@ impl Receipt {
 pub struct Order {
     /// The session. The pane may show another one by then.
     pub session: SessionId,
-    /// The terminal.
     pub terminal: Terminal,
     /// The process id of the client, if known.
     pub client_pid: Option<u32>,
@@ -315,7 +304,6 @@ pub fn ignores_chord(home: &Home, pid: u32) -> bool {
     experience.is_some_and(|experience| experience.proof == ChordResult::Ignored)
 }
 
-/// Records the result of the chord.
 fn note_proof(env: &Env, home: &Home, pid: u32, chord: &SubmitChord, proof: ChordResult) -> Result<(), Error> {
     let Some((_, file_written, _)) = read_keybindings(env) else { return Ok(()) };
     let experience = ChordTrial { chord: chord.submit.to_string(), file_written, proof };

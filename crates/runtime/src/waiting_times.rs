@@ -64,7 +64,7 @@ pub const CHANGES_OF_BOOKMARKS: Duration = Duration::from_secs(10);
 /// `longhaul tmux setup`, run by the installation.
 pub const TMUX_SETUP: Duration = Duration::from_secs(10);
 
-/// The menu in tmux. tmux returns when it is closed.
+/// The menu in tmux, which returns when it is closed.
 pub const TMUX_MENU: Duration = Duration::from_secs(60 * 60);
 
 /// The input of a command that another program runs and writes to at once.
@@ -102,7 +102,6 @@ pub const OTHER_VERSION: Duration = Duration::from_secs(2);
 /// Interval at which the monitor reads the sessions.
 pub const MONITOR_READS: Duration = Duration::from_secs(1);
 
-/// Interval at which the view looks for changes.
 pub const VIEW_LOOKS_FOR_CHANGES: Duration = Duration::from_secs(1);
 
 /// Interval at which the view corrects states that no hook reports.
@@ -207,10 +206,8 @@ pub const WORKER_CHECKS_IDLE: Duration = Duration::from_secs(30);
 /// Minimum interval between two readings of the transcripts of running sessions, for requests.
 pub const SESSIONS_READ_FOR_REQUEST: Duration = Duration::from_secs(2);
 
-/// The headers of a request.
 pub const REQUEST_HEADERS: Duration = Duration::from_secs(10);
 
-/// The body of a request.
 pub const REQUEST_BODY: Duration = Duration::from_secs(10);
 
 /// A response of the worker, except for `/stream`.

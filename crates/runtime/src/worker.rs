@@ -26,7 +26,6 @@ const WORKER_LOCK: Duration = Duration::from_millis(300);
 /// How long to wait for the worker's start, until it answers, and its end. A loaded machine takes seconds for either.
 const WORKER_START_OR_STOP: Duration = Duration::from_secs(10);
 
-/// The command that runs the worker.
 pub const COMMAND: &str = "run-worker";
 
 /// What messages call it.
@@ -50,7 +49,6 @@ pub struct WorkerFile {
 }
 
 impl WorkerFile {
-    /// Returns the URL of the viewer.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/?token={}", self.port, self.token)
     }
@@ -100,16 +98,10 @@ impl Claim {
     pub fn take(home: &Home) -> Result<Option<Self>, Error> {
         let path = home.worker_lock();
         let lock = files::open_append(&path)?;
-        let end = Instant::now() + WORKER_LOCK;
-        loop {
-            match lock.try_lock_exclusive() {
-                Ok(()) => return Ok(Some(Self { home: home.clone(), lock })),
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
-                    return Err(Error::Write { path, source: error });
-                }
-                Err(_) if Instant::now() < end => std::thread::sleep(PAUSE),
-                Err(_) => return Ok(None),
-            }
+        match files::lock_within(&lock, WORKER_LOCK, PAUSE) {
+            Ok(()) => Ok(Some(Self { home: home.clone(), lock })),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(source) => Err(Error::Write { path, source }),
         }
     }
 
@@ -232,10 +224,7 @@ pub fn start_for_model(home: &Home, now: Millis) -> Result<bool, Error> {
     if ModelPause::in_force(home, now).is_some() {
         return Ok(false);
     }
-    let lock = files::open_append(&home.worker_lock())?;
-    if lock.try_lock_exclusive().is_err() {
-        return Ok(false);
-    }
+    let Some(lock) = files::try_lock(&home.worker_lock())? else { return Ok(false) };
     process::spawn_apart(COMMAND, &["--detached", FOR_MODEL], lock, home.dir())?;
     Ok(true)
 }
@@ -274,7 +263,6 @@ pub struct ModelPause {
     pub until: u64,
     /// Number of failures in a row.
     pub failures: u32,
-    /// The reason.
     pub reason: String,
 }
 
@@ -284,20 +272,17 @@ impl ModelPause {
         serde_json::from_slice(&bounded_read::bytes(&home.worker_pause(), bounded_read::SMALL).ok()?).ok()
     }
 
-    /// Returns the current pause.
     pub fn in_force(home: &Home, now: Millis) -> Option<Self> {
         let is_in_force = |pause: &Self| pause.until > now.0 && pause.until - now.0 <= LONGEST.as_millis() as u64;
         Self::read(home).filter(is_in_force)
     }
 
-    /// Starts a pause.
     pub fn write(home: &Home, now: Millis, time: Duration, failures: u32, reason: &str) -> Result<(), Error> {
         let until = now.0.saturating_add(time.as_millis() as u64);
         let pause = Self { until, failures, reason: reason.to_owned() };
         files::replace(&home.worker_pause(), &serde_json::to_vec(&pause).unwrap_or_default())
     }
 
-    /// Ends the pause.
     pub fn clear(home: &Home) {
         // Usually there is none.
         let _ = fs::remove_file(home.worker_pause());
@@ -325,7 +310,6 @@ impl EndpointTrouble {
         serde_json::from_slice(&bounded_read::bytes(&home.endpoint_trouble(), bounded_read::SMALL).ok()?).ok()
     }
 
-    /// Records a failure.
     pub fn write(home: &Home, now: Millis, failures: u32, error: &str) -> Result<(), Error> {
         let trouble = Self { at: now.0, failures, error: error.to_owned() };
         files::replace(&home.endpoint_trouble(), &serde_json::to_vec(&trouble).unwrap_or_default())

@@ -26,26 +26,17 @@ use crate::claude_command::{self, Plugin};
 use crate::current_state::{InstallPaths, Manifest, names};
 use crate::{PLUGIN, Result};
 
-/// How serious a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    Ok,
-    /// Nothing needs to be done.
-    Note,
-    /// It works, but not as it should.
-    Warning,
-    Broken,
-}
-
-impl Level {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Note => "note",
-            Self::Warning => "warning",
-            Self::Broken => "broken",
-        }
+longhaul_core::named! {
+    /// How serious a finding is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Level {
+        Ok = "ok",
+        /// Nothing needs to be done.
+        Note = "note",
+        /// It works, but not as it should.
+        Warning = "warning",
+        Broken = "broken",
     }
 }
 

@@ -69,10 +69,8 @@ pub enum Error {
     Write { path: PathBuf, source: io::Error },
     #[error("cannot remove {}", path.display())]
     Remove { path: PathBuf, source: io::Error },
-    /// A file of the user cannot be changed safely.
     #[error("{} {refusal}; it was not changed", path.display())]
     Refused { path: PathBuf, refusal: Refusal },
-    /// Claude Code returned an error, or could not be run.
     #[error("`{command}` failed: {message}")]
     Client { command: String, message: String },
     #[error(transparent)]

@@ -6,7 +6,7 @@ pub(crate) use self::change as change_hooks;
 use std::path::Path;
 
 use longhaul_core::catalog::{REGISTRATIONS, Registration};
-use longhaul_core::config::{Choice, NotifyWay};
+use longhaul_core::config::NotifyWay;
 use longhaul_core::json_text::{
     self, DuplicateName, Item, JsonFile, List, NotEditable, Object, Style, without_byte_order_mark,
 };
@@ -18,19 +18,14 @@ use crate::step::Edit;
 /// Why a file is not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// It has comments, is incomplete, or is something else.
     #[error("is not JSON: correct it or move it away")]
     NotJson,
-    /// It is JSON, but not an object.
     #[error("is not a JSON object: correct it or move it away")]
     NotSettings,
-    /// A part that would have to be changed is not what Claude Code expects there.
     #[error("has an unexpected value for {0:?}: correct it first")]
     Shape(String),
-    /// A key is there twice, and it is not clear which one is meant.
     #[error("has {0:?} twice: remove one of them first")]
     Twice(String),
-    /// A file that only Longhaul writes was written by something else.
     #[error("was not written by longhaul: move it away first")]
     NotFromLonghaul,
 }

@@ -29,6 +29,7 @@ use self::calls::EditCall;
 use self::decision::{Attribution, Bare, Turn, compare, line, lines_of};
 use self::turns::{Activity, Turns};
 use crate::Error;
+use crate::git_output::is_id;
 use crate::paths::{encoded_path, names_git};
 use crate::place::{LOCK_PATIENCE, Place};
 
@@ -152,11 +153,11 @@ pub(crate) fn keep_line_maps(
     deadline: Instant,
 ) -> Result<usize, Error> {
     let snapshots = store.snapshots_of_tree(&place.key, 0)?;
-    let Some(last) = snapshots.iter().rposition(|one| dropped.contains(&one.id)) else { return Ok(0) };
+    let Some(last) = snapshots.iter().rposition(|snapshot| dropped.contains(&snapshot.id)) else { return Ok(0) };
     let git = PrivateGit { work_tree: place.dir.clone(), ..place.git(deadline) };
     // Up to the first one that stays: what lies before it is known only now.
     let end = (last + 2).min(snapshots.len());
-    let trees: Vec<&str> = snapshots[..end].iter().filter_map(|one| one.tree.as_deref()).collect();
+    let trees: Vec<&str> = snapshots[..end].iter().filter_map(|snapshot| snapshot.tree.as_deref()).collect();
     let mut paths: Vec<Vec<u8>> = Vec::new();
     let mut known: HashSet<Vec<u8>> = HashSet::new();
     for pair in trees.windows(2).rev().filter(|pair| pair[0] != pair[1]) {
@@ -334,11 +335,12 @@ impl<'a> History<'a> {
     ) -> Result<(Option<Attribution>, usize), Error> {
         let map = self.asked.store.line_map(&self.asked.place.key, &encoded_path(path))?;
         // Only the versions themselves say what a line was before. Those that are gone are only in the map.
-        let oldest = self.snapshots.first().map_or(u64::MAX, |one| one.created_at);
+        let oldest = self.snapshots.first().map_or(u64::MAX, |snapshot| snapshot.created_at);
         let map = map.filter(|map| self.uses_map || map.begins_at < oldest);
         let map = map.and_then(|map| Some((line_maps::from_bytes(&map.lines, &map.origins)?, map)));
-        let first =
-            map.as_ref().map_or(0, |(_, map)| self.snapshots.partition_point(|one| one.created_at <= map.snapshot_at));
+        let first = map
+            .as_ref()
+            .map_or(0, |(_, map)| self.snapshots.partition_point(|snapshot| snapshot.created_at <= map.snapshot_at));
         let first = first.min(end);
         let mut versions = self.versions(path, first, end)?;
         let mut known: Option<Attribution> = None;
@@ -485,7 +487,7 @@ impl<'a> History<'a> {
     /// Returns the versions of the file in the snapshots from `first` to `end`.
     fn versions(&self, path: &[u8], first: usize, end: usize) -> Result<Vec<Version>, Error> {
         let snapshots = &self.snapshots[first..end];
-        let Some(tree) = snapshots.first().and_then(|one| one.tree.as_deref()) else { return Ok(Vec::new()) };
+        let Some(tree) = snapshots.first().and_then(|snapshot| snapshot.tree.as_deref()) else { return Ok(Vec::new()) };
         let empty = if tree.len() == 40 { EMPTY_TREE } else { EMPTY_TREE_SHA256 };
         // With a stored map, the first snapshot is compared with the one before.
         let before = first.checked_sub(1).and_then(|at| self.snapshots[at].tree.as_deref());
@@ -608,10 +610,6 @@ fn id_of(blob: &str) -> Option<u64> {
 /// The id of a tree without files.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
-
-fn is_id(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
 
 /// Reads what git says of pairs of trees: a line for each pair, then an entry for each file that differs.
 fn parse_versions(listed: &[u8], places: &[usize], path: &[u8]) -> Vec<Version> {
@@ -739,7 +737,7 @@ fn committed_lines(
         let head = git::commit(&asked.place.tree.top).filter(|head| is_id(head))?;
         let path = std::str::from_utf8(asked.path).ok()?;
         let text = git.run(&["cat-file", "blob", &format!("{head}:{path}")], b"").ok()?;
-        let new: Vec<_> = found.lines.iter().map(|one| line(&one.text)).collect();
+        let new: Vec<_> = found.lines.iter().map(|found_line| line(&found_line.text)).collect();
         let old: Vec<_> = lines_of(&text).into_iter().map(line).collect();
         let wanted: HashSet<usize> = open.iter().copied().collect();
         let mut pairs: BTreeMap<usize, usize> = BTreeMap::new();
@@ -826,7 +824,7 @@ pub fn changed_lines(git: &PrivateGit, commit: &str, path: &[u8], found: &Blame)
     let now = hashed(&text_of_commit(git, commit, path)?);
     // The first commit has no parent, and a new file no text in it.
     let before = hashed(&text_of_commit(git, &format!("{commit}^"), path).unwrap_or_default());
-    let present: Vec<_> = found.lines.iter().map(|one| line(&one.text)).collect();
+    let present: Vec<_> = found.lines.iter().map(|found_line| line(&found_line.text)).collect();
     let mut added: HashSet<usize> = (0..now.len()).collect();
     for op in compare(&before, &now).iter().filter(|op| matches!(op, similar::DiffOp::Equal { .. })) {
         added.retain(|at| !op.new_range().contains(at));

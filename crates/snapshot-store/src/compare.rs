@@ -14,7 +14,6 @@ use crate::summary::{ChangeCount, count_changes};
 /// A file that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Its path.
     pub path: Vec<u8>,
     /// `A` if it was added, `D` if it was deleted, `T` if its type changed, otherwise `M`.
     pub status: char,
@@ -30,7 +29,7 @@ const PLAIN: [&str; 4] = ["--no-renames", "--no-ext-diff", "--no-textconv", "-r"
 /// Returns the paths that differ between two trees.
 pub(crate) fn changes(git: &PrivateGit, before: &str, after: &str) -> Result<Vec<Change>, Error> {
     let args = [&["diff-tree"], &PLAIN[..], &["-z", "--raw", "--no-abbrev", before, after, "--"]].concat();
-    parse_changes(&git.run(&args, b"")?).map_err(|_| Error::Output)
+    parse_changes(&git.run(&args, b"")?)
 }
 
 /// Counts files and lines that differ between two trees.
@@ -125,7 +124,7 @@ fn first_changes(
         let fields = ends.len() / 2 * 2;
         raw.truncate(if fields == 0 { 0 } else { ends[fields - 1] + 1 });
     }
-    Ok((parse_changes(&raw).map_err(|_| Error::Output)?, is_all))
+    Ok((parse_changes(&raw)?, is_all))
 }
 
 fn with_lines(changes: Vec<Change>, numstat: &[u8]) -> Vec<FileChange> {
@@ -161,7 +160,6 @@ pub struct FilePatch {
     pub status: char,
     /// The patch, without colours.
     pub patch: Vec<u8>,
-    /// Whether the patch is complete.
     pub is_whole: bool,
 }
 

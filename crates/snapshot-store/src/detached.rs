@@ -12,7 +12,6 @@ use longhaul_runtime::{
     ErrorLog, Home, SessionRecord, bounded_read, files, is_same_process, leave_session, start_ticks, waiting_times,
 };
 use longhaul_store::{Snapshot, SnapshotKind, Store};
-use serde::{Deserialize, Serialize};
 
 use crate::left_out::{Limits, MAX_FILE, MAX_FILES, MAX_NEW_BYTES};
 use crate::place::{LOCK_PATIENCE, Place, remove};
@@ -33,30 +32,6 @@ const IN_TIME: Duration = Duration::from_secs(120);
 /// a build runs: a snapshot of a prompt then took minutes, and held what the model had done meanwhile. The priority for the
 /// disk follows from it.
 const PRIORITY: i32 = 10;
-
-/// A request for a snapshot, as it waits for its turn.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Request {
-    session: String,
-    created_at: u64,
-    kind: String,
-    prompt_id: Option<String>,
-    pinned: bool,
-    private: bool,
-}
-
-impl Request {
-    fn event(self) -> Option<Event> {
-        Some(Event {
-            kind: SnapshotKind::from_name(&self.kind)?,
-            session: self.session,
-            created_at: self.created_at,
-            prompt_id: self.prompt_id,
-            is_pinned: self.pinned,
-            is_private: self.private,
-        })
-    }
-}
 
 /// Runs with the arguments of a hook: session, kind, time, prompt id or nothing, and `pinned`, `private` or `-`.
 ///
@@ -357,7 +332,6 @@ fn note(store: &Store, mut snapshot: Snapshot, why: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the limits of the configuration.
 pub fn limits(config: &Config) -> Limits {
     let mut limits = Limits::new(MAX_FILE, MAX_NEW_BYTES, MAX_FILES);
     limits.exclude = config.snapshots.exclude.0.clone();
@@ -366,15 +340,7 @@ pub fn limits(config: &Config) -> Limits {
 
 /// Leaves a request in a file of its own, so that requests of several processes do not mix.
 fn request(place: &Place, event: &Event) -> Result<(), Error> {
-    let request = Request {
-        session: event.session.clone(),
-        created_at: event.created_at,
-        kind: event.kind.as_str().to_owned(),
-        prompt_id: event.prompt_id.clone(),
-        pinned: event.is_pinned,
-        private: event.is_private,
-    };
-    let json = serde_json::to_vec(&request).map_err(|_| Error::Output)?;
+    let json = serde_json::to_vec(event).map_err(|_| Error::Output)?;
     let name = format!("{}{}", event.created_at, request_suffix());
     let file = place.dir.join("requests").join(name);
     match files::replace(&file, &json) {
@@ -397,8 +363,7 @@ fn events_of(requests: &[PathBuf]) -> (Vec<Event>, Vec<Event>) {
     let (mut late, mut in_time) = (Vec::new(), Vec::new());
     for path in requests {
         let text = bounded_read::text(path, bounded_read::SMALL).ok();
-        let request = text.and_then(|text| serde_json::from_str::<Request>(&text).ok());
-        let Some(event) = request.and_then(Request::event) else { continue };
+        let Some(event) = text.and_then(|text| serde_json::from_str::<Event>(&text).ok()) else { continue };
         let is_own = path.to_string_lossy().ends_with(&own);
         let is_late = !is_own && (is_late(path, &event, now) || is_left(path, &event));
         let events = if is_late { &mut late } else { &mut in_time };
@@ -423,7 +388,6 @@ fn is_left(path: &Path, event: &Event) -> bool {
     matches!(event.kind, SnapshotKind::Work | SnapshotKind::End) && !pid.is_some_and(|pid| is_same_process(pid, None))
 }
 
-/// Returns the files of the waiting requests.
 fn waiting(place: &Place) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(place.dir.join("requests")).into_iter().flatten().flatten();
     let files = entries.map(|entry| entry.path());

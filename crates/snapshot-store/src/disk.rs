@@ -13,10 +13,10 @@ use rustix::io::Errno;
 
 use crate::Error;
 use crate::folders::own_folders;
+use crate::paths::LINK;
 use crate::place::Place;
 use crate::restore_plan::{Disk, OnDisk};
 
-/// The files of a work tree.
 #[derive(Debug)]
 pub(crate) struct Files {
     top: OwnedFd,
@@ -70,14 +70,10 @@ impl FileState {
         self.file_type() == FileType::Directory
     }
 
-    /// Returns the permissions.
     pub(crate) fn permissions(self) -> u32 {
         self.mode & 0o7777
     }
 }
-
-/// The mode of a link in a tree.
-pub(crate) const LINK: u32 = 0o120_000;
 
 /// Space that a file needs beside its content, in bytes.
 const SPARE: u64 = 64 << 10;
@@ -99,7 +95,6 @@ impl Files {
         })
     }
 
-    /// Returns the path for a message.
     pub(crate) fn full(&self, path: &[u8]) -> PathBuf {
         self.path.join(OsStr::from_bytes(path))
     }
@@ -116,7 +111,6 @@ impl Files {
         }
     }
 
-    /// Returns the target of a link.
     pub(crate) fn link_target(&self, path: &[u8]) -> io::Result<Vec<u8>> {
         let (folder, name) = self.parent(path, Missing::Report)?;
         Ok(rustix::fs::readlinkat(&folder, name, Vec::new())?.into_bytes())
@@ -179,7 +173,6 @@ impl Files {
         Ok(ModeChange::Done)
     }
 
-    /// Opens a folder.
     pub(crate) fn open_folder(&self, path: &[u8]) -> io::Result<OwnedFd> {
         let (above, name) = self.parent(path, Missing::Report)?;
         Ok(rustix::fs::openat(&above, name, FOLDER, Mode::empty())?)
@@ -254,7 +247,6 @@ impl Files {
     }
 }
 
-/// What became of a change of permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ModeChange {
     Done,
@@ -400,13 +392,13 @@ pub(crate) fn sync_all<'f>(files: impl IntoIterator<Item = &'f File>) -> io::Res
 
 /// Waits until everything on the file system of `one` is on the disk, if that takes less time than to wait for each of
 /// `count` files. Returns whether it did.
-pub(crate) fn sync_many(one: &File, count: usize) -> io::Result<bool> {
+pub(crate) fn sync_many(file: &File, count: usize) -> io::Result<bool> {
     #[cfg(target_os = "linux")]
     if count >= MANY {
-        rustix::fs::syncfs(one)?;
+        rustix::fs::syncfs(file)?;
         return Ok(true);
     }
-    let _ = (one, count);
+    let _ = (file, count);
     Ok(false)
 }
 
@@ -429,7 +421,6 @@ fn create(folder: &OwnedFd, name: &str, kind: NewFile, content: &mut dyn Read) -
     }
 }
 
-/// Removes a folder that contains only empty folders.
 fn remove_empty_folders(above: impl AsFd, name: &OsStr) -> io::Result<()> {
     let folder = rustix::fs::openat(&above, name, FOLDER, Mode::empty())?;
     for entry in Dir::read_from(&folder)? {

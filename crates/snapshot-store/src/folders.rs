@@ -112,7 +112,6 @@ fn add_if_empty(top: &Path, path: &[u8], empty: &mut BTreeSet<Vec<u8>>) -> bool 
 /// A folder whose permissions a restore changes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FolderChange {
-    /// The folder.
     pub path: Vec<u8>,
     /// The permissions that it has now.
     pub before: u32,

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 use longhaul_runtime::git::PrivateGit;
 use longhaul_runtime::{bounded_read, files};
+use serde::{Deserialize, Serialize};
 
 use crate::left_out::looks_secret;
-use crate::paths::ancestors;
-use crate::place::{Place, TemporaryFolder, remove};
+use crate::paths::{ancestors, stored_paths};
+use crate::place::{self, Place, TemporaryFolder, remove};
 use crate::{Error, rules};
 
 /// What happens to contents whose ids are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contents {
-    /// They are only read.
     Read,
     /// They are also stored, unless the store has them.
     Store,
@@ -56,7 +56,7 @@ pub(crate) fn target_hashes(git: &PrivateGit, targets: &[Vec<u8>], contents: Con
         return Ok(Vec::new());
     }
     // One process for all of them: git reads many contents only from files.
-    let folder = TemporaryFolder::for_links(&git.git_dir)?;
+    let folder = TemporaryFolder::new(&git.git_dir, place::NAMES[1])?;
     let mut paths = Vec::new();
     for (number, content) in targets.iter().enumerate() {
         let path = folder.path().join(number.to_string());
@@ -86,20 +86,26 @@ pub(crate) fn listed_files(list: &[u8]) -> Vec<(&[u8], u32, &str)> {
 /// Returns the id that a command has printed.
 pub(crate) fn object_id(output: &[u8]) -> Result<String, Error> {
     let id = String::from_utf8_lossy(output).trim().to_owned();
-    let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_id { Ok(id) } else { Err(Error::Output) }
+    if is_id(&id) { Ok(id) } else { Err(Error::Output) }
+}
+
+/// Returns whether a text is the id of an object.
+pub(crate) fn is_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 // What git tracks in the user's repository, read from a copy of its index.
 
 /// The tracked files that would be left out if they were not tracked, and the submodules.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tracked {
     /// Files whose names look like those of secrets.
+    #[serde(with = "stored_paths")]
     pub(crate) secret: BTreeSet<Vec<u8>>,
     /// Files that the ignore rules match.
+    #[serde(with = "stored_paths")]
     pub(crate) ignored: BTreeSet<Vec<u8>>,
-    /// Submodules.
+    #[serde(with = "stored_paths")]
     pub(crate) submodules: BTreeSet<Vec<u8>>,
     /// The tree of what is staged; `None` during a merge conflict.
     pub(crate) index_tree: Option<String>,
@@ -110,9 +116,12 @@ impl Tracked {
     pub(crate) fn read(place: &Place, git: &PrivateGit) -> Result<Self, Error> {
         let index = place.tree.git_dir.join("index");
         let Some(version) = version_of(&index) else { return Ok(Self::default()) };
-        let stored = place.dir.join("tracked");
-        if let Some(known) = Self::stored(&stored, &version) {
-            return Ok(known);
+        let stored = place.dir.join("tracked.json");
+        if let Ok(json) = bounded_read::bytes(&stored, MAX_INDEX)
+            && let Ok((known, tracked)) = serde_json::from_slice::<(String, Self)>(&json)
+            && known == version
+        {
+            return Ok(tracked);
         }
         let copy = UserIndex::copy(place)?;
         let variables: [(&str, &Path); 1] = [("GIT_INDEX_FILE", copy.path())];
@@ -139,47 +148,13 @@ impl Tracked {
         // It fails during a merge conflict, and for entries that have no object yet.
         let tree = git.run_with(&["write-tree"], &variables, b"").ok();
         tracked.index_tree = tree.and_then(|id| String::from_utf8(id).ok()).map(|id| id.trim().to_owned());
-        files::replace(&stored, &tracked.to_bytes(&version))?;
+        files::replace(&stored, &serde_json::to_vec(&(version, &tracked)).map_err(|_| Error::Output)?)?;
         Ok(tracked)
     }
 
     /// Returns whether git tracks a file, as far as it matters for a file that would be left out otherwise.
     pub(crate) fn contains(&self, path: &[u8]) -> bool {
         self.secret.contains(path) || self.ignored.contains(path)
-    }
-
-    fn to_bytes(&self, version: &str) -> Vec<u8> {
-        let mut bytes = version.as_bytes().to_vec();
-        let lists = [(b's', &self.secret), (b'i', &self.ignored), (b'm', &self.submodules)];
-        for (letter, paths) in lists {
-            for path in paths {
-                bytes.extend([0, letter]);
-                bytes.extend(path);
-            }
-        }
-        if let Some(tree) = &self.index_tree {
-            bytes.extend([0, b't']);
-            bytes.extend(tree.as_bytes());
-        }
-        bytes
-    }
-
-    fn stored(path: &Path, version: &str) -> Option<Self> {
-        let bytes = bounded_read::bytes(path, MAX_INDEX).ok()?;
-        let mut parts = bytes.split(|byte| *byte == 0);
-        parts.next().filter(|found| *found == version.as_bytes())?;
-        let mut tracked = Self::default();
-        for part in parts {
-            let (letter, path) = part.split_first()?;
-            match letter {
-                b's' => drop(tracked.secret.insert(path.to_owned())),
-                b'i' => drop(tracked.ignored.insert(path.to_owned())),
-                b'm' => drop(tracked.submodules.insert(path.to_owned())),
-                b't' => tracked.index_tree = String::from_utf8(path.to_owned()).ok(),
-                _ => return None,
-            }
-        }
-        Some(tracked)
     }
 }
 
@@ -195,7 +170,6 @@ pub(crate) fn version_of(path: &Path) -> Option<String> {
 /// Maximum size of an index that is read.
 const MAX_INDEX: u64 = 512 << 20;
 
-/// The name of the copy.
 const NAME: &str = "user-index";
 
 /// What the names of the shared parts of a split index begin with.
@@ -268,7 +242,6 @@ fn shared_part(index: &[u8], git_dir: &Path) -> Option<OsString> {
 
 // The folders that git could not read, from its messages.
 
-/// What such a message begins with.
 const MESSAGE: &[u8] = b"warning: could not open directory '";
 
 /// What is between the path and the reason.

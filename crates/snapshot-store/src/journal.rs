@@ -10,10 +10,10 @@ use longhaul_runtime::{bounded_read, files};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::disk::{FileState, Files, LINK, ModeChange, NewFile, StagedFile, sync_all};
+use crate::disk::{FileState, Files, ModeChange, NewFile, StagedFile, sync_all};
 use crate::folders::closed_folders;
 use crate::git_output::{Contents, hashes, target_hashes};
-use crate::paths::{Change, Entry, ancestors, decoded_path, encoded_path};
+use crate::paths::{Change, Entry, LINK, ancestors, decoded_path, encoded_path};
 use crate::place::{Metadata, Place, permissions, remove};
 use crate::restore::{Destination, Goal, Synced};
 use crate::restore_plan::{Disk, OnDisk, RestorePlan, StepKind};
@@ -49,7 +49,6 @@ impl Journal {
         format!("{}-{step}", self.temporary)
     }
 
-    /// Returns whether the restore changes anything.
     pub(crate) fn changes_something(&self) -> bool {
         !self.steps.is_empty() || !self.folders_before.is_empty()
     }
@@ -66,7 +65,6 @@ impl Journal {
     }
 }
 
-/// A step of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct JournalStep {
     path: String,
@@ -143,7 +141,6 @@ pub(crate) fn begin(place: &Place, journal: &Journal, _synced: &Synced) -> Resul
     withdraw(place)
 }
 
-/// Records that the restore is finished.
 pub(crate) fn finish(place: &Place) -> Result<(), Error> {
     withdraw(place)?;
     let path = place.dir.join("journal.json");
@@ -236,7 +233,6 @@ const AT_A_TIME: usize = 64;
 /// How many bytes are written before the files are renamed to their places.
 const BYTES_AT_A_TIME: u64 = 32 << 20;
 
-/// What is at the path of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PathState {
     file: Option<FileState>,
@@ -291,7 +287,6 @@ struct Write<'a> {
     stored: &'a JournalStep,
     /// What is in its place.
     found: Option<FileState>,
-    /// The name of the temporary file.
     temporary: String,
 }
 

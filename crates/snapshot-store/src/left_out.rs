@@ -6,7 +6,6 @@ use crate::paths::{ancestors, names_git, shown_path};
 /// What a path is, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// A regular file.
     File,
     /// A symbolic link. Its target is stored, not what it leads to.
     Link,
@@ -16,17 +15,12 @@ pub enum FileKind {
     Other,
 }
 
-/// A file that may be stored.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Candidate<'a> {
-    /// Its path.
     pub path: &'a [u8],
-    /// What it is.
     pub kind: FileKind,
-    /// Its size in bytes.
     pub size: u64,
-    /// Whether git tracks it.
     pub is_tracked: bool,
     /// Whether its content can be read.
     pub is_readable: bool,
@@ -99,7 +93,6 @@ pub(crate) const MAX_NEW_BYTES: u64 = 500 << 20;
 /// Maximum number of files of a work tree. A larger one has no snapshots.
 pub(crate) const MAX_FILES: u64 = 500_000;
 
-/// The limits of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -114,7 +107,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns limits without patterns.
     pub fn new(max_file: u64, max_new_bytes: u64, max_files: u64) -> Self {
         Self { max_file, max_new_bytes, max_files, exclude: Vec::new() }
     }
@@ -203,7 +195,6 @@ fn excluded_part<'p>(path: &'p [u8], pattern: &[u8]) -> Option<&'p [u8]> {
     parts.find(|part| matches(pattern, part))
 }
 
-/// Returns the last name of a path.
 fn last_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }

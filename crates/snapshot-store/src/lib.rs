@@ -34,7 +34,7 @@ pub use crate::left_out::Limits;
 pub use crate::paths::{decoded_path, encoded_path, is_selected, shown_path};
 pub use crate::place::{Place, snapshots_dir, stored_git};
 pub use crate::restore::{
-    Announced, Destination, Prepared, Recovery, Restored, announce, prepare, prepare_undo, recover, unfinished,
+    Announced, Destination, PlannedRestore, Recovery, Restored, announce, plan_restore, plan_undo, recover, unfinished,
 };
 pub use crate::restore_plan::RestorePlan;
 pub use crate::summary::{ChangeCount, left_out_line, plan_lines, plan_size};
@@ -52,45 +52,32 @@ use crate::summary::bytes_text;
 /// Why a snapshot could not be taken, compared or restored.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no snapshot here, and there will be none.
-    #[error("{0}")]
-    Skipped(Skip),
-    /// A file or folder of the work tree or of the store could not be changed.
+    #[error(transparent)]
+    Skipped(#[from] Skip),
     #[error("cannot change {}", path.display())]
     Change { path: PathBuf, source: io::Error },
-    /// The output of git is not what it should be.
     #[error("the output of git is not what was expected")]
     Output,
-    /// Another process takes or restores a snapshot of the same work tree.
     #[error("another process takes or restores a snapshot of this work tree: try again")]
     Locked,
-    /// A restore was interrupted.
     #[error("a restore of this work tree was interrupted: `longhaul restore --undo` undoes it")]
     Unfinished,
-    /// A snapshot was not finished within its time limit.
     #[error("the snapshot was not finished within {0} s: the machine is busy, or the work tree is too large")]
     TooSlow(u64),
-    /// There is no restore to undo.
     #[error("no restore of this work tree can be undone")]
     NothingToUndo,
-    /// The last restore was killed before its first change.
     #[error(
         "the restore of snapshot {0} was interrupted before it changed anything; `longhaul restore --undo` again undoes the restore before it"
     )]
     NotBegun(i64),
-    /// The files of a snapshot are no longer in the store.
     #[error("snapshot {0} is no longer in the store")]
     Gone(i64),
-    /// A path of a selection names nothing.
     #[error("{} is neither in the snapshot nor in the work tree", shown_path(.0))]
     Unknown(Vec<u8>),
-    /// A file has no lines.
     #[error("{} is not text, so it has no lines", shown_path(.0))]
     Binary(Vec<u8>),
-    /// A file was changed while the restore was prepared.
     #[error("{} was changed meanwhile: nothing was restored; try again", shown_path(.0))]
     Changed(Vec<u8>),
-    /// The runtime or git reported an error.
     #[error(transparent)]
     Runtime(#[from] longhaul_runtime::Error),
 }
@@ -113,29 +100,34 @@ impl Error {
 }
 
 /// Why no snapshot is taken.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Skip {
-    /// There is no work tree, for this reason.
+    #[error("{0}")]
     NoWorkTree(String),
-    /// The work tree is the home folder, the root of the file system, or contains the home folder.
+    #[error("the work tree is, or contains, the home folder or the whole file system")]
     HomeOrRoot,
-    /// The session's folder is not in the work tree that git reports.
+    #[error("the folder is not in the work tree of its repository")]
     Outside,
-    /// The work tree lies in the git folder of its repository.
+    #[error("the work tree lies in the git folder of its repository")]
     InGitFolder,
-    /// The data folder of Longhaul is in the work tree.
+    #[error("the work tree contains LONGHAUL_HOME")]
     HoldsStore,
-    /// There are too many files.
+    #[error("the work tree has too many files: {0}")]
     TooManyFiles(u64),
-    /// Too many bytes would have to be stored.
+    #[error("{} of new files are too many for a snapshot", bytes_text(*.0))]
     TooManyBytes(u64),
-    /// The ignore rules of the user or of the repository cannot be read.
+    #[error("the ignore rules in {} cannot be read", .0.display())]
     IgnoreRules(PathBuf),
-    /// A file of ignore rules or attributes in the work tree is a pipe, a device or huge, so that git could not read it.
+    /// A file of ignore rules or attributes in the work tree is a pipe, a device or huge.
+    #[error(
+        "{} is not a regular file of usual size, so that git cannot read its rules: remove it",
+        shown_path(.0.as_os_str().as_bytes())
+    )]
     RuleFile(PathBuf),
-    /// The request was served too late.
+    #[error("it was not taken in time")]
     Late,
     /// A limit was exceeded a short time ago.
+    #[error("{0}")]
     StillTooLarge(String),
 }
 
@@ -145,35 +137,3 @@ impl Skip {
         matches!(self, Self::IgnoreRules(_) | Self::RuleFile(_))
     }
 }
-
-impl std::fmt::Display for Skip {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NoWorkTree(why) => f.write_str(why),
-            Self::HomeOrRoot => f.write_str("the work tree is, or contains, the home folder or the whole file system"),
-            Self::Outside => f.write_str("the folder is not in the work tree of its repository"),
-            Self::InGitFolder => f.write_str("the work tree lies in the git folder of its repository"),
-            Self::HoldsStore => f.write_str("the work tree contains LONGHAUL_HOME"),
-            Self::TooManyFiles(files) => write!(f, "the work tree has too many files: {files}"),
-            Self::TooManyBytes(bytes) => {
-                write!(f, "{} of new files are too many for a snapshot", bytes_text(*bytes))
-            }
-            Self::IgnoreRules(path) => write!(f, "the ignore rules in {} cannot be read", path.display()),
-            Self::RuleFile(path) => {
-                let path = shown_path(path.as_os_str().as_bytes());
-                write!(f, "{path} is not a regular file of usual size, so that git cannot read its rules: remove it")
-            }
-            Self::Late => f.write_str("it was not taken in time"),
-            Self::StillTooLarge(why) => f.write_str(why),
-        }
-    }
-}
-
-impl From<Skip> for Error {
-    fn from(skip: Skip) -> Self {
-        Self::Skipped(skip)
-    }
-}
-
-#[cfg(test)]
-mod tests;

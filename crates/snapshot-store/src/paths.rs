@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use crate::Error;
 use crate::restore_plan::StepKind;
 
 /// Returns the folders above `path`, the outermost first, without the top of the work tree.
@@ -101,6 +102,21 @@ pub fn decoded_path(text: &str) -> Vec<u8> {
     bytes
 }
 
+/// Paths in JSON, as texts.
+pub(crate) mod stored_paths {
+    use std::collections::BTreeSet;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(paths: &BTreeSet<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(paths.iter().map(|path| super::encoded_path(path)))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeSet<Vec<u8>>, D::Error> {
+        Ok(Vec::<String>::deserialize(deserializer)?.iter().map(|path| super::decoded_path(path)).collect())
+    }
+}
+
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
@@ -108,7 +124,7 @@ fn is_invisible(c: char) -> bool {
 // The differences between two trees.
 
 /// The mode of a symbolic link in a tree.
-const LINK: u32 = 0o120_000;
+pub(crate) const LINK: u32 = 0o120_000;
 
 /// The mode of an executable file in a tree.
 const EXECUTABLE: u32 = 0o100_755;
@@ -123,12 +139,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns whether it is a symbolic link.
     pub fn is_link(&self) -> bool {
         self.mode == LINK
     }
 
-    /// Returns whether it is an executable file.
     pub fn is_executable(&self) -> bool {
         self.mode == EXECUTABLE
     }
@@ -137,7 +151,6 @@ impl Entry {
 /// A path that differs between two trees. A step of a restore is one: from what is there now to what will be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The path.
     pub path: Vec<u8>,
     /// What it is in the first tree; `None` if it is not there.
     pub before: Option<Entry>,
@@ -156,19 +169,15 @@ impl Change {
     }
 }
 
-/// The output of git is not what it should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ParseError;
-
 /// Parses the output of `git diff-tree -r -z --raw --no-renames`. Entries that are neither files nor links are skipped.
-pub(crate) fn parse_changes(raw: &[u8]) -> Result<Vec<Change>, ParseError> {
+pub(crate) fn parse_changes(raw: &[u8]) -> Result<Vec<Change>, Error> {
     let mut fields = raw.split(|byte| *byte == 0);
     let mut changes = Vec::new();
     while let Some(head) = fields.next().filter(|head| !head.is_empty()) {
-        let path = fields.next().filter(|path| !path.is_empty()).ok_or(ParseError)?;
-        let head = head.strip_prefix(b":").and_then(|head| str::from_utf8(head).ok()).ok_or(ParseError)?;
+        let path = fields.next().filter(|path| !path.is_empty()).ok_or(Error::Output)?;
+        let head = head.strip_prefix(b":").and_then(|head| str::from_utf8(head).ok()).ok_or(Error::Output)?;
         let words: Vec<&str> = head.split(' ').collect();
-        let [before, after, old, new, _] = words[..] else { return Err(ParseError) };
+        let [before, after, old, new, _] = words[..] else { return Err(Error::Output) };
         let (before, after) = (entry(before, old)?, entry(after, new)?);
         if before.is_some() || after.is_some() {
             changes.push(Change { path: path.to_owned(), before, after });
@@ -178,11 +187,11 @@ pub(crate) fn parse_changes(raw: &[u8]) -> Result<Vec<Change>, ParseError> {
 }
 
 /// Returns the entry with the octal mode `mode`; `None` for an entry that is not there, or is a submodule.
-fn entry(mode: &str, id: &str) -> Result<Option<Entry>, ParseError> {
-    let mode = u32::from_str_radix(mode, 8).map_err(|_| ParseError)?;
+fn entry(mode: &str, id: &str) -> Result<Option<Entry>, Error> {
+    let mode = u32::from_str_radix(mode, 8).map_err(|_| Error::Output)?;
     let is_stored = matches!(mode & 0o170_000, 0o100_000 | LINK);
     if is_stored && !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(ParseError);
+        return Err(Error::Output);
     }
     Ok(is_stored.then(|| Entry { mode, id: id.to_owned() }))
 }

@@ -39,7 +39,6 @@ const MAX_RULES: u64 = 4 << 20;
 /// repository says: with another value, git would confuse two files.
 const FILE_NAMES: [&str; 2] = ["core.ignorecase", "core.precomposeunicode"];
 
-/// Returns the folder of all snapshots.
 pub fn snapshots_dir(home: &Home) -> PathBuf {
     home.dir().join("snapshots")
 }
@@ -47,7 +46,6 @@ pub fn snapshots_dir(home: &Home) -> PathBuf {
 /// A work tree, and where its snapshots are stored.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// The work tree.
     pub tree: WorkTree,
     /// The store of the repository, which all its worktrees share: references and objects.
     pub repository_dir: PathBuf,
@@ -241,7 +239,6 @@ fn update(path: &Path, content: &[u8]) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Returns the folders in a folder.
 pub(crate) fn folders(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
@@ -303,7 +300,6 @@ impl Drop for Lock {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Metadata {
-    /// The session.
     pub(crate) session: String,
     /// What the snapshot was taken for.
     pub(crate) kind: String,
@@ -333,19 +329,17 @@ pub(crate) struct Metadata {
 pub(crate) const MAX_MODES: usize = 50_000;
 
 impl Metadata {
-    /// Returns the permissions of folders.
     pub(crate) fn folder_modes(&self) -> FolderModes {
         let unusual = self.folder_modes.iter().map(|(path, mode)| (decoded_path(path), *mode)).collect();
         FolderModes { unusual, umask: self.umask }
     }
 
-    /// Returns what was left out.
     pub(crate) fn left_out(&self) -> Vec<LeftOut> {
-        let one = |(path, reason): &(String, String)| LeftOut {
+        let left_out = |(path, reason): &(String, String)| LeftOut {
             path: decoded_path(path),
             reason: LeftOutReason::from_name(reason).unwrap_or(LeftOutReason::Excluded),
         };
-        self.left_out.iter().map(one).collect()
+        self.left_out.iter().map(left_out).collect()
     }
 }
 
@@ -354,19 +348,17 @@ pub(crate) fn permissions(modes: &BTreeMap<String, u32>, umask: u32, path: &[u8]
     modes.get(&encoded_path(path)).copied().unwrap_or_else(|| usual_permissions(umask, is_executable))
 }
 
-/// Returns the permissions of a new file.
 pub(crate) fn usual_permissions(umask: u32, is_executable: bool) -> u32 {
     (if is_executable { 0o777 } else { 0o666 }) & !umask
 }
 
-/// Encodes what was left out.
 pub(crate) fn encoded(left_out: &[LeftOut]) -> Vec<(String, String)> {
     left_out.iter().map(|left| (encoded_path(&left.path), left.reason.as_str().to_owned())).collect()
 }
 
 // A folder of our own that exists only for a moment.
 
-/// The folders that may be left by a process that was killed.
+/// The folder for the ignore rules of another time, and that for the targets of links. A process that was killed may leave them.
 pub(crate) const NAMES: [&str; 2] = ["rules", "links"];
 
 /// A folder in the git folder of a work tree, whose lock must be held. Removed when dropped.
@@ -376,18 +368,9 @@ pub(crate) struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Creates a folder for the ignore rules of another time.
-    pub(crate) fn for_rules(git_dir: &Path) -> Result<Self, Error> {
-        Self::new(git_dir.join(NAMES[0]))
-    }
-
-    /// Creates a folder for the targets of links.
-    pub(crate) fn for_links(git_dir: &Path) -> Result<Self, Error> {
-        Self::new(git_dir.join(NAMES[1]))
-    }
-
-    fn new(path: PathBuf) -> Result<Self, Error> {
-        let folder = Self { path };
+    /// Creates one of [`NAMES`] in the git folder of a work tree.
+    pub(crate) fn new(git_dir: &Path, name: &str) -> Result<Self, Error> {
+        let folder = Self { path: git_dir.join(name) };
         files::create_dir(&folder.path)?;
         Ok(folder)
     }

@@ -31,12 +31,12 @@ const RESTORE_PART: Duration = Duration::from_secs(600);
 
 /// A restore that was planned and not begun.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PlannedRestore {
     place: Place,
     goal: Goal,
     /// What the snapshot knows beside its files.
     then: Metadata,
-    /// The lock of the work tree, and the state that the restore was planned for; `None` after [`Prepared::release`].
+    /// The lock of the work tree, and the state that the restore was planned for; `None` after [`PlannedRestore::release`].
     held: Option<(Lock, Scanned)>,
     /// What will change.
     pub plan: RestorePlan,
@@ -48,7 +48,6 @@ pub struct Prepared {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Destination {
-    /// That of the snapshot with this number.
     Snapshot(i64),
     /// That before the last restore, which is taken back.
     BeforeRestore,
@@ -77,18 +76,15 @@ impl Goal {
     }
 }
 
-/// A restore that was carried out.
 #[derive(Debug)]
 pub struct Restored {
     /// What was changed.
     pub plan: RestorePlan,
     /// Paths that were changed by another program meanwhile and were not touched.
     pub conflicts: Vec<Vec<u8>>,
-    /// The snapshot of the state before.
     pub before: Snapshot,
 }
 
-/// An interrupted restore that was finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
     /// The state to which it led.
@@ -98,13 +94,13 @@ pub struct Recovery {
 }
 
 /// Plans the restore of a snapshot, or of the `selected` files and folders of it. Changes nothing in the work tree.
-pub fn prepare(
+pub fn plan_restore(
     env: &Env,
     place: &Place,
     limits: &Limits,
     target: &Snapshot,
     selected: Vec<Vec<u8>>,
-) -> Result<Prepared, Error> {
+) -> Result<PlannedRestore, Error> {
     let commit = target.commit.clone().ok_or(Error::Gone(target.id))?;
     let (permissions, folders) = (BTreeMap::new(), BTreeMap::new());
     let to = Destination::Snapshot(target.id);
@@ -115,7 +111,7 @@ pub fn prepare(
 ///
 /// If that restore was interrupted, its files are in a state that no snapshot has. Taking back the undo then leads to the
 /// state before that restore, not to the half-restored one.
-pub fn prepare_undo(env: &Env, place: &Place, limits: &Limits) -> Result<Prepared, Error> {
+pub fn plan_undo(env: &Env, place: &Place, limits: &Limits) -> Result<PlannedRestore, Error> {
     if let Some(snapshot) = journal::take_announced(place)? {
         return Err(Error::NotBegun(snapshot));
     }
@@ -138,7 +134,6 @@ pub struct Announced {
     place: Place,
 }
 
-/// Announces the restore of a snapshot.
 pub fn announce(place: &Place, snapshot: i64) -> Result<Announced, Error> {
     place.create_dir()?;
     journal::announce(place, snapshot)?;
@@ -172,7 +167,7 @@ pub fn recover(env: &Env, place: &Place) -> Result<Option<Recovery>, Error> {
     Ok(Some(Recovery { to: journal.to, conflicts }))
 }
 
-fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<Prepared, Error> {
+fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<PlannedRestore, Error> {
     let lock = place.lock(SNAPSHOT_LOCK_FOR_RESTORE)?;
     place.set_up(env)?;
     let git = place.git(Instant::now() + RESTORE_PART);
@@ -190,10 +185,10 @@ fn plan_for(env: &Env, place: &Place, limits: &Limits, goal: Goal) -> Result<Pre
         Destination::BeforeRestore => {}
     }
     let (left_out, held) = (then.left_out(), Some((lock, scanned)));
-    Ok(Prepared { place: place.clone(), goal, then, held, plan, left_out })
+    Ok(PlannedRestore { place: place.clone(), goal, then, held, plan, left_out })
 }
 
-impl Prepared {
+impl PlannedRestore {
     /// Releases the lock of the work tree, while a person is asked. The files are then scanned again.
     pub fn release(&mut self) {
         self.held = None;

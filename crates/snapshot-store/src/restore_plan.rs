@@ -10,13 +10,9 @@ use crate::paths::{Change, ancestors, is_below, names_git};
 /// What is at a path of the work tree, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnDisk {
-    /// Nothing.
     Nothing,
-    /// A regular file.
     File,
-    /// A symbolic link.
     Link,
-    /// A folder.
     Folder,
     /// A folder with its own `.git`.
     Repository,
@@ -26,17 +22,14 @@ pub enum OnDisk {
 
 /// The present state of a work tree.
 pub trait Disk {
-    /// Returns what is at a path.
     fn at(&self, path: &[u8]) -> OnDisk;
 
     /// Returns the paths of everything below a folder that is not a folder.
     fn below(&self, folder: &[u8]) -> Vec<Vec<u8>>;
 }
 
-/// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StepKind {
-    /// A file is deleted.
     Delete,
     /// A file that exists gets another content or mode.
     Write,
@@ -161,27 +154,12 @@ impl RestorePlan {
         plan
     }
 
-    /// Returns whether the restore changes anything.
     pub fn changes_something(&self) -> bool {
         !self.steps.is_empty() || !self.folders.is_empty()
     }
 
-    /// Returns the steps that change a file that exists.
-    pub fn written(&self) -> impl Iterator<Item = &Change> {
-        self.of(StepKind::Write)
-    }
-
-    /// Returns the steps that create a file.
-    pub fn created(&self) -> impl Iterator<Item = &Change> {
-        self.of(StepKind::Create)
-    }
-
-    /// Returns the steps that delete a file.
-    pub fn deleted(&self) -> impl Iterator<Item = &Change> {
-        self.of(StepKind::Delete)
-    }
-
-    fn of(&self, kind: StepKind) -> impl Iterator<Item = &Change> {
+    /// Returns the steps of a kind.
+    pub(crate) fn of(&self, kind: StepKind) -> impl Iterator<Item = &Change> {
         self.steps.iter().filter(move |step| step.kind() == kind)
     }
 }

@@ -14,7 +14,7 @@ use crate::folders::is_repository;
 use crate::git_output::{Tracked, listed_files, listed_paths};
 use crate::left_out::{Candidate, FileKind, Limits};
 use crate::paths::{ancestors, decoded_path, encoded_path, names_git};
-use crate::place::{Metadata, Place, TemporaryFolder};
+use crate::place::{self, Metadata, Place, TemporaryFolder};
 use crate::restore_plan::{Refusal, RestorePlan};
 use crate::{Error, Skip};
 
@@ -75,7 +75,6 @@ pub(crate) fn identity(place: &Place, limits: &Limits, tracked: &Tracked) -> Str
     hash.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns whether a file holds ignore rules.
 pub(crate) fn holds_rules(path: &[u8]) -> bool {
     path == b".gitignore" || path.ends_with(b"/.gitignore")
 }
@@ -83,7 +82,6 @@ pub(crate) fn holds_rules(path: &[u8]) -> bool {
 /// The stored files that the rules do not allow any more.
 #[derive(Debug, Default)]
 pub(crate) struct NotAllowed {
-    /// Those that are ignored.
     pub(crate) ignored: Vec<Vec<u8>>,
     /// Those that are left out for another reason.
     pub(crate) left_out: Vec<Vec<u8>>,
@@ -111,7 +109,6 @@ impl NotAllowed {
 // git opens them without a check. A pipe would block it until its time limit, and a device may have no end. Where one of them
 // is not a file, there is no snapshot, and the list says why.
 
-/// The names of such files.
 const NAMES: [&str; 2] = [".gitignore", ".gitattributes"];
 
 /// Maximum size of such a file. git reads all of it into memory.
@@ -226,7 +223,7 @@ pub(crate) fn ignored_then(
     // The rules of the top come after those outside of the work tree, so that they count more.
     let top = texts.entry(b".gitignore".to_vec()).or_default();
     top.splice(..0, then.rules.as_deref().map(decoded_path).unwrap_or_default().into_iter().chain([b'\n']));
-    let folder = TemporaryFolder::for_rules(&place.dir)?;
+    let folder = TemporaryFolder::new(&place.dir, place::NAMES[0])?;
     for (path, text) in &texts {
         files::replace(&folder.path().join(OsStr::from_bytes(path)), text)?;
     }

@@ -194,9 +194,7 @@ fn read_and_list(
 struct Work {
     /// Files to read.
     added: BTreeSet<Vec<u8>>,
-    /// The links among them.
     links: BTreeSet<Vec<u8>>,
-    /// Entries to remove.
     removed: BTreeSet<Vec<u8>>,
     left_out: Vec<LeftOut>,
     /// The size of all files to read.
@@ -321,7 +319,6 @@ impl Work {
 /// The files that have changed, and those that are new, with git's messages about the latter.
 type Listed = (Vec<u8>, Printed);
 
-/// Lists the files.
 fn list(git: &PrivateGit, is_new: bool) -> Result<Listed, longhaul_runtime::Error> {
     let others = ["ls-files", "-z", "--others", "--exclude-standard"];
     match is_new {
@@ -388,7 +385,6 @@ pub(crate) struct ScanState {
     /// Files that were changed within the last second of the scan. git compares whole seconds, and would not notice that
     /// their permissions change in the same second.
     recent: BTreeSet<String>,
-    /// The folders of the stored files.
     pub(crate) folders: BTreeSet<String>,
     /// Identifies the rules by which the stored files were chosen.
     pub(crate) rules: Option<String>,

@@ -12,11 +12,8 @@ use crate::restore_plan::{KeptReason, RestorePlan, StepKind};
 /// How much two trees differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChangeCount {
-    /// Number of files.
     pub files: u64,
-    /// Number of lines added.
     pub added: u64,
-    /// Number of lines removed.
     pub removed: u64,
 }
 
@@ -88,7 +85,8 @@ pub(crate) fn step_line(step: &Change) -> String {
 
 /// Returns the lines that describe a plan, with at most `most` paths of each kind.
 pub fn plan_lines(plan: &RestorePlan, most: usize) -> Vec<String> {
-    let (written, created, deleted) = (plan.written().count(), plan.created().count(), plan.deleted().count());
+    let [written, created, deleted] =
+        [StepKind::Write, StepKind::Create, StepKind::Delete].map(|kind| plan.of(kind).count());
     if !plan.changes_something() && plan.refused.is_empty() && plan.kept.is_empty() {
         return vec!["No file differs.".to_owned()];
     }
@@ -98,7 +96,7 @@ pub fn plan_lines(plan: &RestorePlan, most: usize) -> Vec<String> {
         lines.push(format!("{total} to change: {written} written, {created} created, {deleted} deleted"));
     }
     for kind in [StepKind::Write, StepKind::Create, StepKind::Delete] {
-        let steps: Vec<&Change> = plan.steps.iter().filter(|step| step.kind() == kind).collect();
+        let steps: Vec<&Change> = plan.of(kind).collect();
         lines.extend(steps.iter().take(most).map(|step| step_line(step)));
         if steps.len() > most {
             lines.push(format!("  and {} more", steps.len() - most));
@@ -158,7 +156,6 @@ pub(crate) fn bytes_text(bytes: u64) -> String {
 
 /// A snapshot, as far as its age and size matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub(crate) struct Kept {
     /// Its number.
     pub id: i64,
@@ -168,13 +165,6 @@ pub(crate) struct Kept {
     pub bytes: u64,
     /// Whether it goes last: a bookmark with a note, or the state before a restore.
     pub is_pinned: bool,
-}
-
-impl Kept {
-    /// Returns a snapshot that is not pinned.
-    pub(crate) fn new(id: i64, at: Millis, bytes: u64) -> Self {
-        Self { id, at, bytes, is_pinned: false }
-    }
 }
 
 /// Returns the numbers of the snapshots that are dropped.

@@ -8,6 +8,8 @@ use longhaul_core::Env;
 use longhaul_runtime::files;
 use longhaul_runtime::git::{self, PrivateGit};
 use longhaul_store::{Snapshot, SnapshotKind, Store};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::git_output::object_id;
 use crate::left_out::{LeftOut, Limits};
@@ -35,21 +37,29 @@ const UNDER_WAY: [(&str, &str); 6] = [
     ("BISECT_LOG", "bisect"),
 ];
 
-/// What a snapshot is taken for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a snapshot is taken for, also as a request that waits for its turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// The session's id, in the form that is safe as a file name.
     pub session: String,
     /// Milliseconds since the epoch.
     pub created_at: u64,
-    /// What it is.
+    #[serde(serialize_with = "write_kind", deserialize_with = "read_kind")]
     pub kind: SnapshotKind,
-    /// The id of the prompt.
     pub prompt_id: Option<String>,
     /// Whether the snapshot is dropped last.
+    #[serde(rename = "pinned")]
     pub is_pinned: bool,
-    /// Whether a private turn begins with it.
+    #[serde(rename = "private")]
     pub is_private: bool,
+}
+
+fn write_kind<S: Serializer>(kind: &SnapshotKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
+}
+
+fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SnapshotKind, D::Error> {
+    SnapshotKind::from_name(&String::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("no kind of snapshot"))
 }
 
 impl Event {
@@ -182,7 +192,6 @@ fn count(git: &PrivateGit, before: &str, after: &str) -> (ChangeCount, Vec<Strin
         .unwrap_or_default()
 }
 
-/// Writes the commit of a snapshot.
 fn commit(git: &PrivateGit, event: &Event, scanned: &Scanned) -> Result<String, Error> {
     let metadata = Metadata {
         session: event.session.clone(),

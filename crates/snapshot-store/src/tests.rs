@@ -40,6 +40,13 @@ impl World {
         world
     }
 
+    /// A repository with an untracked file.
+    fn with(path: &str, content: &str) -> Self {
+        let world = Self::new();
+        world.write(path, content);
+        world
+    }
+
     fn without_repository() -> Self {
         let root = tempfile::Builder::new().prefix("lh-").tempdir().unwrap();
         for dir in ["home", "project"] {
@@ -131,8 +138,8 @@ impl World {
         taken.map(|mut all| all.pop().unwrap())
     }
 
-    fn plan(&self, target: &Snapshot) -> Prepared {
-        prepare(&self.env(), &self.place(), &self.limits, target, Vec::new()).unwrap()
+    fn plan(&self, target: &Snapshot) -> PlannedRestore {
+        plan_restore(&self.env(), &self.place(), &self.limits, target, Vec::new()).unwrap()
     }
 
     fn restore(&self, target: &Snapshot) -> Restored {
@@ -140,7 +147,7 @@ impl World {
     }
 
     fn undo(&self) -> Restored {
-        let prepared = prepare_undo(&self.env(), &self.place(), &self.limits).unwrap();
+        let prepared = plan_undo(&self.env(), &self.place(), &self.limits).unwrap();
         prepared.carry_out(&self.env(), &self.store(), &self.limits, "s").unwrap()
     }
 
@@ -205,8 +212,7 @@ fn name(bytes: &[u8]) -> OsString {
 
 #[test]
 fn a_snapshot_brings_back_what_was_there() {
-    let world = World::new();
-    world.write("tracked", "one\n");
+    let world = World::with("tracked", "one\n");
     world.commit();
     world.write("untracked", "two\n");
     let then = world.take();
@@ -227,8 +233,7 @@ fn a_snapshot_brings_back_what_was_there() {
 
 #[test]
 fn files_that_do_not_differ_keep_their_time() {
-    let world = World::new();
-    world.write("same", "one\n");
+    let world = World::with("same", "one\n");
     world.write("other", "one\n");
     let then = world.take();
     let time = |name: &str| world.top().join(name).metadata().unwrap().modified().unwrap();
@@ -289,8 +294,7 @@ fn permissions_come_back_after_a_scan_that_was_killed_between_the_index_and_its_
 
 #[test]
 fn the_second_snapshot_counts_what_changed() {
-    let world = World::new();
-    world.write("a", "1\n2\n");
+    let world = World::with("a", "1\n2\n");
     assert_eq!(world.take().changed, None);
     world.write("a", "1\n3\n4\n");
     world.write("b", "1\n");

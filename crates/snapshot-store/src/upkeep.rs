@@ -14,6 +14,7 @@ use longhaul_runtime::{Home, bounded_read, files};
 use longhaul_store::{Snapshot, Store};
 use serde::{Deserialize, Serialize};
 
+use crate::git_output::is_id;
 use crate::place::{LOCK_PATIENCE, Lock, Place, folders, remove, remove_temporary_files, snapshots_dir};
 use crate::summary::{Kept, retention};
 use crate::take::read_commit;
@@ -40,9 +41,7 @@ pub const UPKEEP_FAILURE: &str = "the upkeep of the snapshots";
 /// How large the store of all snapshots is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StoreSize {
-    /// Bytes of all files.
     pub bytes: u64,
-    /// Number of repositories.
     pub repositories: usize,
 }
 
@@ -90,7 +89,6 @@ pub(crate) fn pack_if_many(place: &Place) {
 /// What upkeep has done.
 #[derive(Debug, Default)]
 pub struct Dropped {
-    /// How many snapshots were dropped.
     pub snapshots: usize,
     /// The stores whose files could not be deleted, and why. The other stores are not affected.
     pub failures: Vec<String>,
@@ -156,8 +154,8 @@ const KEEP_LINE_MAPS: Duration = Duration::from_secs(60);
 /// its files cannot be read, nothing is stored: that must not keep old snapshots.
 fn keep_line_maps(env: &Env, home: &Home, store: &Store, snapshots: &[Snapshot], drop: &[i64]) {
     let dropped: HashSet<i64> = drop.iter().copied().collect();
-    let of_dropped = snapshots.iter().filter(|one| dropped.contains(&one.id) && one.tree.is_some());
-    let trees: BTreeSet<&str> = of_dropped.filter_map(|one| one.work_tree.as_deref()).collect();
+    let of_dropped = snapshots.iter().filter(|snapshot| dropped.contains(&snapshot.id) && snapshot.tree.is_some());
+    let trees: BTreeSet<&str> = of_dropped.filter_map(|snapshot| snapshot.work_tree.as_deref()).collect();
     let deadline = Instant::now() + KEEP_LINE_MAPS;
     for tree in trees {
         if let Ok(place) = Place::find(env, home, Path::new(tree)) {
@@ -167,12 +165,10 @@ fn keep_line_maps(env: &Env, home: &Home, store: &Store, snapshots: &[Snapshot],
 }
 
 fn kept(snapshot: &Snapshot) -> Kept {
-    let mut kept = Kept::new(snapshot.id, Millis(snapshot.created_at), snapshot.bytes.max(1));
-    kept.is_pinned = snapshot.is_pinned;
-    kept
+    let Snapshot { id, created_at, bytes, is_pinned, .. } = *snapshot;
+    Kept { id, at: Millis(created_at), bytes: bytes.max(1), is_pinned }
 }
 
-/// Returns the folders of all repositories.
 fn repositories(home: &Home) -> Vec<PathBuf> {
     folders(&snapshots_dir(home)).into_iter().filter_map(|dir| std::path::absolute(dir).ok()).collect()
 }
@@ -276,8 +272,7 @@ fn git_of(dir: &Path) -> PrivateGit {
 /// Returns what the references of a store name, whether it exists or not. One that cannot be read is an error: without it, the
 /// objects of its snapshot would be deleted.
 fn tips(dir: &Path) -> Result<BTreeSet<String>, Error> {
-    let is_id = |word: &&str| matches!(word.len(), 40 | 64) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let first = |line: &str| line.split_whitespace().next().filter(is_id).map(str::to_owned);
+    let first = |line: &str| line.split_whitespace().next().filter(|word| is_id(word)).map(str::to_owned);
     let mut tips: BTreeSet<String> = packed_references(dir)?.lines().filter_map(first).collect();
     for (path, commit) in references(dir)? {
         let text = bounded_read::text(&path, bounded_read::SMALL).map_err(Error::change(&path))?;
@@ -472,7 +467,6 @@ fn reachable(git: &PrivateGit, tips: &BTreeSet<String>) -> Result<Vec<String>, E
     Ok(listed.lines().filter(|line| !line.starts_with('?')).map(str::to_owned).collect())
 }
 
-/// Returns which of some objects exist.
 fn existing(git: &PrivateGit, ids: &[String]) -> Result<Vec<String>, Error> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -504,7 +498,7 @@ pub(crate) fn pack_loose(git: &PrivateGit) -> Result<(), Error> {
         let first = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let names = entries.map(|entry| format!("{first}{}", entry.file_name().to_string_lossy()));
-        ids.extend(names.filter(|id| matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit())));
+        ids.extend(names.filter(|id| is_id(id)));
     }
     let own = PrivateGit { borrowed: None, ..git.clone() };
     pack(&own, &ids, &["--incremental"])?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use longhaul_core::Millis;
-use longhaul_core::config::{Choice, NotifyState, NotifyWay};
+use longhaul_core::config::{NotifyState, NotifyWay};
 use rusqlite::{Row, named_params};
 
 use crate::row_ids::Time;

@@ -15,13 +15,15 @@ mod vector_scan;
 mod vector_storing;
 mod vectors;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use longhaul_core::Millis;
+use longhaul_memory::{MadeBy, Observation};
+use longhaul_tracker::Pane;
 use tempfile::TempDir;
 
-use crate::{NewBookmark, NewSession, Store, StoreError};
+use crate::{NewBookmark, NewObservation, NewSession, Sighting, Store, StoreError};
 
 fn open(path: &Path) -> Result<Store, StoreError> {
     Store::open(path, Duration::from_secs(5))
@@ -29,6 +31,19 @@ fn open(path: &Path) -> Result<Store, StoreError> {
 
 fn folder() -> TempDir {
     TempDir::new().unwrap()
+}
+
+/// Returns where a store may be made, in a folder of its own.
+fn place() -> (TempDir, PathBuf) {
+    let folder = folder();
+    let path = folder.path().join("l.db");
+    (folder, path)
+}
+
+/// Returns a store without records, and the folder that it is in.
+fn empty() -> (TempDir, Store) {
+    let (folder, path) = place();
+    (folder, open(&path).unwrap())
 }
 
 /// Returns a session of the project `/p`, to be registered.
@@ -44,10 +59,44 @@ pub(crate) fn new_session(id: &str) -> NewSession<'_> {
     }
 }
 
+/// Returns what a hook of Claude Code tells of a session.
+fn sighting<'a>(session: &'a str, pane: Option<&'a Pane>, at: u64) -> Sighting<'a> {
+    Sighting {
+        session,
+        cwd: Some("/p"),
+        project: "api",
+        branch: Some("main"),
+        agent_type: None,
+        pane,
+        target: None,
+        client: "claude",
+        pid: Some(7),
+        at: Millis(at),
+    }
+}
+
+/// Returns a tool call, as rules tell of it.
+fn new_call(tool_use_id: &str, observation: Observation, at: u64) -> NewObservation<'_> {
+    NewObservation {
+        tool_use_id,
+        prompt_number: None,
+        prompt_id: None,
+        observation,
+        after_problem: None,
+        made_by: MadeBy::Rule,
+        command_key: None,
+        fold_key: None,
+        input: "raw input",
+        response: "raw output",
+        is_error: false,
+        in_subagent: false,
+        at: Millis(at),
+    }
+}
+
 #[test]
 fn a_bookmark_comes_back_as_it_was_stored() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let new = NewBookmark {
         session: "s1",
         created_at: 1_700_000_000_123,
@@ -71,16 +120,14 @@ fn a_bookmark_comes_back_as_it_was_stored() {
 
 #[test]
 fn opening_again_keeps_everything() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     open(&path).unwrap().add_bookmark(&NewBookmark { session: "s", ..NewBookmark::default() }).unwrap();
     assert_eq!(open(&path).unwrap().bookmarks(None).unwrap().len(), 1);
 }
 
 #[test]
 fn ten_openings_and_writings_at_once_lose_nothing() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     std::thread::scope(|scope| {
         for _ in 0..10 {
             scope.spawn(|| {
@@ -96,16 +143,14 @@ fn ten_openings_and_writings_at_once_lose_nothing() {
 
 #[test]
 fn a_newer_schema_is_refused_and_left_alone() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     open(&path).unwrap().connection.pragma_update(None, "user_version", 900).unwrap();
     assert!(matches!(open(&path), Err(StoreError::TooNew { found: 900, .. })));
 }
 
 #[test]
 fn a_schema_that_only_a_reader_finds_old_is_called_old() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let store = open(&path).unwrap();
     let read = || Store::open_to_read(&path, Duration::from_secs(5)).map(drop);
     assert!(read().is_ok());
@@ -119,8 +164,7 @@ fn a_schema_that_only_a_reader_finds_old_is_called_old() {
 #[test]
 fn a_database_from_before_the_first_release_is_refused_and_left_alone() {
     for version in [2, 23] {
-        let folder = folder();
-        let path = folder.path().join("l.db");
+        let (_folder, path) = place();
         let before = format!("CREATE TABLE bookmarks (id INTEGER PRIMARY KEY); PRAGMA user_version = {version};");
         rusqlite::Connection::open(&path).unwrap().execute_batch(&before).unwrap();
         let bytes = std::fs::read(&path).unwrap();
@@ -134,8 +178,7 @@ fn a_database_from_before_the_first_release_is_refused_and_left_alone() {
 
 #[test]
 fn the_wal_of_a_database_from_before_the_first_release_is_copied_back() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let writer = rusqlite::Connection::open(&path).unwrap();
     writer.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE bookmarks (id INTEGER PRIMARY KEY);").unwrap();
     let wal = || std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
@@ -146,16 +189,14 @@ fn the_wal_of_a_database_from_before_the_first_release_is_copied_back() {
 
 #[test]
 fn the_stored_schema_has_no_comments() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let sql = "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%--%'";
     assert_eq!(store.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }
 
 #[test]
 fn what_is_no_database_is_an_error_and_left_alone() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     std::fs::write(&path, "not a database, but long enough to have a header: ".repeat(20)).unwrap();
     assert!(matches!(open(&path), Err(StoreError::Corrupt { .. })));
     assert!(std::fs::read_to_string(&path).unwrap().starts_with("not a database"));
@@ -163,8 +204,7 @@ fn what_is_no_database_is_an_error_and_left_alone() {
 
 #[test]
 fn what_is_read_together_is_of_one_moment() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let (reader, writer) = (open(&path).unwrap(), open(&path).unwrap());
     writer.connection.execute_batch("CREATE TABLE written (number)").unwrap();
     let count =

@@ -9,10 +9,9 @@ mod now;
 use std::fs::File;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use fs2::FileExt;
+use longhaul_core::text::error_chain;
 use longhaul_core::{Config, Env};
 use longhaul_runtime::sync::{self, AUTOMATIC};
 use longhaul_runtime::{Home, files, waiting_times};
@@ -29,16 +28,12 @@ mod tests;
 /// Why a command has failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
-    /// This machine has a circle already.
     #[error("this machine has a circle already: `longhaul sync leave` first")]
     HasCircle,
-    /// The code is not one.
     #[error(transparent)]
     Code(#[from] longhaul_sync::JoinCodeError),
-    /// The key is missing.
     #[error("no key: {0} does not exist; `longhaul sync join CODE` stores it again")]
     NoKey(String),
-    /// The key cannot be read.
     #[error("the key in {origin} cannot be used: {problem}")]
     BadKey {
         /// The file or setting.
@@ -46,19 +41,14 @@ pub(crate) enum CommandError {
         /// What is wrong with it.
         problem: longhaul_sync::WordsError,
     },
-    /// Another process exchanges records.
     #[error("another exchange is running: try again when it has ended")]
     Busy,
-    /// The arguments are wrong.
     #[error("usage: longhaul sync init ADDRESS | join CODE | now | rotate | leave | key | code")]
     Usage,
-    /// Standard input or output failed.
     #[error("cannot read the input or print the answer")]
     Terminal(#[from] io::Error),
-    /// The exchange failed.
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
-    /// A file failed.
     #[error(transparent)]
     File(#[from] longhaul_runtime::Error),
 }
@@ -84,14 +74,7 @@ impl From<longhaul_sync::CircleError> for CommandError {
 impl CommandError {
     /// Returns the message and its causes on one line.
     pub(crate) fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
-        text
+        error_chain(self)
     }
 }
 
@@ -196,14 +179,9 @@ impl Context {
     /// Waits until no other exchange runs. Fails with [`CommandError::Busy`] if one runs for longer than the limit.
     fn lock(&self) -> Result<File, CommandError> {
         let lock = files::open_append(&self.home.locks().join("sync"))?;
-        let end = Instant::now() + self.lock_limit;
-        loop {
-            match lock.try_lock_exclusive() {
-                Ok(()) => return Ok(lock),
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error.into()),
-                Err(_) if Instant::now() < end => thread::sleep(PAUSE),
-                Err(_) => return Err(CommandError::Busy),
-            }
+        match files::lock_within(&lock, self.lock_limit, PAUSE) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(CommandError::Busy),
+            locked => Ok(locked.map(|()| lock)?),
         }
     }
 }

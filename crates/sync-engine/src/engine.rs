@@ -6,9 +6,7 @@ use longhaul_sync::{CircleError, CircleHeader, Heads, HostId, IdxRange, RecordId
 /// How much one page of records holds at most. It has at least one record, however large that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimit {
-    /// Number of records.
     pub records: usize,
-    /// Bytes of payload.
     pub bytes: usize,
 }
 
@@ -20,7 +18,6 @@ impl PageLimit {
 /// What one request says about a circle: enough to know whether there is anything to exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overview {
-    /// The header of the circle.
     pub header: CircleHeader,
     /// The highest idx of each host.
     pub heads: Heads,
@@ -28,12 +25,9 @@ pub struct Overview {
     pub time_ms: Option<u64>,
 }
 
-/// A host as the engine stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineHost {
-    /// Its id.
     pub host: HostId,
-    /// Its encrypted name.
     pub name: Vec<u8>,
     /// When it was last seen, in milliseconds, by its own clock.
     pub seen_ms: u64,
@@ -44,11 +38,9 @@ pub struct EngineHost {
 /// Where a record is, for erasing it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordPlace {
-    /// The host that wrote it.
     pub host: HostId,
     /// Its number among the records of its host.
     pub idx: u64,
-    /// Its id.
     pub id: RecordId,
 }
 
@@ -101,7 +93,6 @@ pub trait Engine {
     /// Fails with [`EngineError::HostOfAnotherUser`] if another user has added it: only that user adds records of it.
     fn put_host(&mut self, host: &EngineHost) -> Result<(), EngineError>;
 
-    /// Returns all hosts.
     fn hosts(&mut self) -> Result<Vec<EngineHost>, EngineError>;
 
     /// Removes a host from the list of hosts. Its records stay.
@@ -111,10 +102,8 @@ pub trait Engine {
 /// Why an engine cannot do what it should. No message contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The address cannot be used.
     #[error("cannot use the address of the engine: {0}")]
     Address(String),
-    /// The engine cannot be reached.
     #[error("cannot reach {engine}: {problem}")]
     Unreachable {
         /// Its address.
@@ -122,7 +111,6 @@ pub enum EngineError {
         /// What went wrong.
         problem: String,
     },
-    /// The server does not accept the user or the password.
     #[error("{engine} refused the login: {problem}")]
     Login {
         /// Its address.
@@ -130,17 +118,14 @@ pub enum EngineError {
         /// What the server says.
         problem: String,
     },
-    /// The connection cannot be encrypted as `sslmode` requires.
     #[error("no TLS connection to {engine} as sslmode={mode} requires: {problem}")]
     Tls {
         /// Its address.
         engine: String,
-        /// The mode.
         mode: &'static str,
         /// What went wrong.
         problem: String,
     },
-    /// An answer took too long.
     #[error("{engine} did not answer within {seconds} s")]
     TimedOut {
         /// Its address.
@@ -148,28 +133,22 @@ pub enum EngineError {
         /// The limit.
         seconds: u64,
     },
-    /// There is no circle.
     #[error("{0} holds no circle: `longhaul sync init` makes one")]
     NoCircle(String),
-    /// There is a circle already.
     #[error(
         "{0} holds a circle already: `longhaul sync join CODE` joins it; `longhaul sync code` on one of its machines prints the code"
     )]
     CircleExists(String),
-    /// A newer version has changed the tables or files.
     #[error("{engine} was set up by a newer version (schema {found}, this version knows {known}): update longhaul")]
     NewerSchema {
         /// Its address.
         engine: String,
-        /// The schema found.
         found: i64,
         /// The newest schema that this version knows.
         known: i64,
     },
-    /// The key was changed at the same time by another machine.
     #[error("the circle was changed by another machine at the same time: try again")]
     HeaderChanged,
-    /// The user has not the right to do this.
     #[error("{engine}: no permission: {problem}")]
     NoPermission {
         /// Its address.
@@ -177,7 +156,6 @@ pub enum EngineError {
         /// What the server or the system says.
         problem: String,
     },
-    /// There is no space left.
     #[error("{engine}: no space left: {problem}")]
     Full {
         /// Its address.
@@ -185,23 +163,18 @@ pub enum EngineError {
         /// What the server or the system says.
         problem: String,
     },
-    /// Another host writes with the same id.
     #[error("another machine has written record {idx} of host {host}: this machine is a copy of it")]
     Clash {
-        /// The host.
         host: HostId,
         /// The number.
         idx: u64,
     },
-    /// Another user of the database has added this host.
     #[error("{engine}: another user has added host {host}")]
     HostOfAnotherUser {
         /// Its address.
         engine: String,
-        /// The host.
         host: HostId,
     },
-    /// Anything else.
     #[error("{engine}: {problem}")]
     Other {
         /// Its address.
@@ -209,7 +182,6 @@ pub enum EngineError {
         /// What went wrong.
         problem: String,
     },
-    /// The header cannot be used.
     #[error(transparent)]
     Circle(#[from] CircleError),
 }

@@ -9,9 +9,7 @@ use crate::{Engine, EngineError};
 /// Where a circle is stored.
 #[derive(Debug, Clone)]
 pub enum EngineAddress {
-    /// A PostgreSQL database.
     Postgres(Box<PostgresAddress>),
-    /// A folder.
     Folder(PathBuf),
 }
 

@@ -40,22 +40,16 @@ const ATTEMPTS: usize = 3;
 pub struct Participant<'a> {
     /// The database.
     pub store: &'a Store,
-    /// The key of the circle.
     pub key: &'a CircleKey,
-    /// What identifies the machine.
     pub machine: String,
-    /// The name that others see.
     pub name: String,
     /// The time, and whether raw tool text is sent.
     pub scan: Scan,
 }
 
-/// What an exchange has done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exchanged {
-    /// Records that were sent.
     pub sent: u64,
-    /// Records that were fetched.
     pub fetched: u64,
     /// Of these, the records that have changed the memory.
     pub applied: u64,
@@ -72,28 +66,21 @@ pub struct Exchanged {
 /// How far the fetching is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Records that were fetched so far.
     pub fetched: u64,
     /// Records to fetch.
     pub total: u64,
 }
 
-/// Why an exchange has failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
-    /// This machine has no circle.
     #[error("this machine has no circle: `longhaul sync init` makes one, `longhaul sync join CODE` joins one")]
     NoCircle,
-    /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The database failed.
     #[error(transparent)]
     Store(#[from] longhaul_store::StoreError),
-    /// A file failed.
     #[error(transparent)]
     File(#[from] longhaul_runtime::Error),
-    /// The engine has records under the id of this host again and again.
     #[error(
         "this machine got a new id {ATTEMPTS} times: another machine seems to use a copy of its memory at the same time"
     )]
@@ -148,7 +135,6 @@ pub fn unlock(overview: &Overview, expected: longhaul_sync::CircleId, key: &Circ
 enum Interruption {
     /// The engine has records under the id of this host that are not of this host.
     SameId,
-    /// It has failed.
     Failed(ExchangeError),
 }
 
@@ -165,7 +151,6 @@ struct Run<'a, 'b> {
     progress: &'a mut dyn FnMut(Progress),
     random: &'a mut RandomBytes,
     exchanged: &'a mut Exchanged,
-    /// Whether the engine has a clock.
     has_clock: bool,
     /// Whether the database was prepared for many writes.
     is_large: bool,
@@ -320,7 +305,6 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Shows this host to the others.
     fn show_host(&mut self, ring: &KeyRing, own: &SyncSelf) -> Result<(), Interruption> {
         let name = &self.participant.name;
         let sealed = seal_host_name(ring, own.host, name, &self.random.take()?);
@@ -374,7 +358,6 @@ impl Run<'_, '_> {
     }
 }
 
-/// Splits records into pages.
 fn pages(records: &[SealedRecord], limit: PageLimit) -> impl Iterator<Item = &[SealedRecord]> {
     let mut rest = records;
     std::iter::from_fn(move || {
@@ -434,7 +417,6 @@ fn is_common(engine: &mut dyn Engine, store: &Store, host: HostId, idx: u64) -> 
     page.first().map_or(Ok(true), |record| Ok(store.has_record(record)?))
 }
 
-/// Returns the name of a host as it is shown.
 fn name_of(store: &Store, host: HostId) -> Result<String, ExchangeError> {
     let hosts = store.sync_hosts()?;
     Ok(shown(hosts.iter().find(|known| known.host == host).map_or("", |known| &known.name)))

@@ -31,7 +31,6 @@ const SCHEMA: i64 = 1;
 /// The file with the number of the layout.
 const SCHEMA_FILE: &str = "longhaul-sync-schema";
 
-/// A folder as an engine.
 #[derive(Debug)]
 pub struct Folder {
     dir: PathBuf,
@@ -167,7 +166,7 @@ impl Engine for Folder {
         let mut sorted = places.to_vec();
         sorted.sort_unstable();
         let mut erased = Vec::new();
-        for of_host in sorted.chunk_by(|one, other| one.host == other.host) {
+        for of_host in sorted.chunk_by(|record, other| record.host == other.host) {
             let files = self.records(of_host[0].host);
             erased.extend(files.erase(of_host).map_err(|error| self.failed(&error))?);
         }
@@ -223,25 +222,31 @@ impl Engine for Folder {
     }
 }
 
-/// The length of the checksum at the end.
-const CHECKSUM: usize = 32;
-
 fn encode_host(host: &EngineHost) -> Vec<u8> {
     let mut bytes = host.seen_ms.to_be_bytes().to_vec();
     bytes.extend(&host.name);
-    let sum = Sha256::digest(&bytes);
-    bytes.extend(sum);
-    bytes
+    with_checksum(bytes)
 }
 
 /// Returns `None` for a file that is incomplete or damaged.
 fn decode_host(host: HostId, bytes: &[u8]) -> Option<EngineHost> {
-    let (content, sum) = bytes.split_at(bytes.len().checked_sub(CHECKSUM)?);
-    let (seen, name) = content.split_first_chunk::<8>()?;
-    let is_complete = Sha256::digest(content).as_slice() == sum;
+    let (seen, name) = checked(bytes)?.split_first_chunk::<8>()?;
     let seen_ms = u64::from_be_bytes(*seen);
     // A folder has no clock of its own.
-    is_complete.then(|| EngineHost { host, name: name.to_vec(), seen_ms, clock_ahead_ms: 0 })
+    Some(EngineHost { host, name: name.to_vec(), seen_ms, clock_ahead_ms: 0 })
+}
+
+/// Adds the checksum at the end.
+fn with_checksum(mut content: Vec<u8>) -> Vec<u8> {
+    let sum = Sha256::digest(&content);
+    content.extend(sum);
+    content
+}
+
+/// Returns the content without its checksum; `None` if it is incomplete or damaged.
+fn checked(bytes: &[u8]) -> Option<&[u8]> {
+    let (content, sum) = bytes.split_last_chunk::<32>()?;
+    (Sha256::digest(content).as_slice() == sum).then_some(content)
 }
 
 /// What the name of an unfinished file begins with. Other hosts ignore it.

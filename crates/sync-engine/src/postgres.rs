@@ -37,7 +37,6 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Connects to the database.
     pub fn connect(address: &PostgresAddress, password_file: Option<&Path>) -> Result<Self, EngineError> {
         let shown = address.shown();
         let other = |problem: String| EngineError::Other { engine: shown.clone(), problem };
@@ -60,7 +59,6 @@ impl Postgres {
         Ok(Self { runtime, client, shown })
     }
 
-    /// Waits for one request.
     fn wait<T>(&self, request: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, EngineError> {
         let answer =
             self.runtime.block_on(async { tokio::time::timeout(waiting_times::POSTGRES_REQUEST, request).await });
@@ -318,7 +316,6 @@ fn connecting_failed(engine: &str, mode: &'static str, error: &Error) -> EngineE
     }
 }
 
-/// Returns what an error of a request means.
 fn request_failed(engine: &str, error: &Error) -> EngineError {
     let engine = engine.to_owned();
     let Some(server) = error.as_db_error() else {

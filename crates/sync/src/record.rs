@@ -86,9 +86,9 @@ pub struct ObservationBody {
     pub observed: String,
     /// The name of the tool.
     pub tool: String,
-    /// It in one line.
+    /// What was observed, in one line.
     pub title: String,
-    /// It in a few sentences.
+    /// What was observed, in a few sentences.
     pub narrative: String,
     /// Facts.
     pub facts: Vec<String>,

@@ -19,7 +19,7 @@ fn the_wait_for_a_late_payload_is_part_of_the_time() {
     gemini.sandbox = gemini.sandbox.impatient();
     gemini.send("SessionStart", json!({}));
     // Another process writes all the time.
-    let database = rusqlite::Connection::open(gemini.sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = gemini.sandbox.database();
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
     let changes = json!({ "session_id": gemini.id, "cwd": gemini.sandbox.project(), "prompt": "beans?" });
     let text = payload("gemini/BeforeAgent", changes);

@@ -170,8 +170,7 @@ fn two_questions_at_once_and_a_killed_one_do_not_change_the_answer() {
         command.args(["blame", "a.txt", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let forget_map = |work: &Work| {
-        let database = rusqlite::Connection::open(work.sandbox.data_dir().join("longhaul.db")).unwrap();
-        database.busy_timeout(DEADLINE).unwrap();
+        let database = work.sandbox.database();
         database.execute("DELETE FROM blame", ()).unwrap()
     };
     let mut dice = Dice(12);

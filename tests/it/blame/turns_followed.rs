@@ -149,10 +149,7 @@ fn a_killed_process_leaves_nothing_half_written_and_no_wrong_origin() {
     for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
         assert!(found == expected || found == "unknown", "line {}: {found}, expected {expected}", at + 1);
     }
-    let integrity: String = rusqlite::Connection::open(work.sandbox.data_dir().join("longhaul.db"))
-        .unwrap()
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap();
+    let integrity: String = work.sandbox.database().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(integrity, "ok");
     for snapshot in work.snapshots().iter().filter(|one| one["skipped"].is_null()) {
         let session = snapshot["session"].as_str().unwrap();

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use super::written_rollout::Rollout;
 use super::{Codex, SESSION, TURNS, rollout};
+use crate::sandbox::with;
 
 /// A session of Claude Code in the same project.
 fn claude(codex: &Codex, session: &str, event: &str, more: Value) -> Value {
-    let mut payload = json!({ "session_id": session, "cwd": codex.sandbox.project(), "hook_event_name": event });
-    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let payload =
+        with(json!({ "session_id": session, "cwd": codex.sandbox.project(), "hook_event_name": event }), &more);
     let executable = match event {
         "SessionStart" => "longhaul-session-start",
         "UserPromptSubmit" => "longhaul-user-prompt-submit",

@@ -13,7 +13,7 @@ fn send(codex: &Codex, recorded: &str, argument: &str) -> Vec<String> {
     let outcome = Outcome::of(command.args(["hook", "--codex", argument]), text.as_bytes());
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     assert_eq!(outcome.json()["continue"], true, "{outcome:?}");
-    codex.rows("SELECT agent_client || ' ' || status FROM agents")
+    codex.sandbox.rows("SELECT agent_client || ' ' || status FROM agents")
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn a_recorded_session_is_tracked_from_its_start_to_its_end() {
     ] {
         assert_eq!(send(&codex, recorded, argument), state.into_iter().collect::<Vec<_>>(), "{recorded}");
     }
-    let prompts = codex.rows("SELECT prompt FROM prompts");
+    let prompts = codex.sandbox.rows("SELECT prompt FROM prompts");
     assert_eq!(prompts.len(), 1, "{prompts:?}");
     assert_eq!(codex.sandbox.error_log(), "");
 }

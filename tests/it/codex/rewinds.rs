@@ -139,9 +139,9 @@ fn rollouts_after_rewinds_are_imported_as_one_session() {
     let import = || codex.sandbox.longhaul(&["memory", "import", "--json"]).json();
     let imported = import();
     assert_eq!((&imported["sessions"], &imported["files"]), (&json!(1), &json!(3)), "{imported}");
-    assert_eq!(codex.rows("SELECT session_id FROM sessions"), [format!("codex:{SESSION}")]);
+    assert_eq!(codex.sandbox.rows("SELECT session_id FROM sessions"), [format!("codex:{SESSION}")]);
     assert_eq!(codex.live_prompts(), LEFT);
-    assert_eq!(codex.rows("SELECT prompt FROM prompts").len(), 6, "what was taken back is still found");
+    assert_eq!(codex.sandbox.rows("SELECT prompt FROM prompts").len(), 6, "what was taken back is still found");
     assert_eq!(import()["unchanged"], 3);
     fs::remove_file(codex.sandbox.data_dir().join("imported.jsonl")).unwrap();
     let again = import();
@@ -165,6 +165,6 @@ fn an_import_leaves_the_order_of_turns_that_hooks_have_stored() {
     go_back(&codex, THIRD, &third);
     codex.sandbox.longhaul(&["memory", "import", "--quiet"]);
     assert_eq!(codex.live_prompts(), LEFT);
-    let kept = codex.rows("SELECT prompt FROM turns WHERE prompt IS NOT NULL ORDER BY number");
+    let kept = codex.sandbox.rows("SELECT prompt FROM turns WHERE prompt IS NOT NULL ORDER BY number");
     assert_eq!(kept, ["one", "two", "three", "four", "five", "six"]);
 }

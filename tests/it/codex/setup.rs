@@ -76,7 +76,7 @@ fn codex_is_an_agent_like_the_others() {
     let payload = json!({ "session_id": SESSION, "hook_event_name": "SessionStart", "cwd": codex.sandbox.project() });
     let outcome = Outcome::of(hook.args(["hook", "--agent", "codex", "session-start"]), payload.to_string().as_bytes());
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
-    assert_eq!(codex.rows("SELECT session_id FROM agents"), [format!("codex:{SESSION}")]);
+    assert_eq!(codex.sandbox.rows("SELECT session_id FROM agents"), [format!("codex:{SESSION}")]);
     codex.sandbox.longhaul(&["uninstall", "--agent", "codex"]);
     assert_eq!(config(&codex), CONFIG);
     assert!(!codex.sandbox.home().join(".codex/hooks.json").exists());

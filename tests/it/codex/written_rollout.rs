@@ -71,6 +71,6 @@ impl Codex {
 
     /// Returns the prompts that are part of the conversation, in order.
     pub(super) fn live_prompts(&self) -> Vec<String> {
-        self.rows("SELECT prompt FROM turns WHERE prompt IS NOT NULL AND replaced = 0 ORDER BY number")
+        self.sandbox.rows("SELECT prompt FROM turns WHERE prompt IS NOT NULL AND replaced = 0 ORDER BY number")
     }
 }

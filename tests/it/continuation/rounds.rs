@@ -133,20 +133,6 @@ fn a_start_that_is_told_twice_is_one() {
     assert!(shown.last().unwrap().contains("the rest"), "the second time, too: {shown:?}");
 }
 
-#[test]
-fn two_hooks_on_one_stop_are_one() {
-    let stage = Stage::new(Options::default());
-    stage.script(
-        "Stop",
-        "longhaul-stop",
-        "cat > $0.in; {hook} < $0.in > $0.out; {hook} < $0.in > /dev/null; cat $0.out",
-    );
-    stage.standin.replies([full_turn(), handoff("the rest"), Reply::new("Going on.")]);
-    stage.types("count");
-    stage.wait_for_state("done");
-    assert_eq!(stage.prompts(), ["count", "/clear", PROMPT]);
-}
-
 /// The bundle of this job alone starts its executables with the job's name, and nobody else writes anything down.
 #[test]
 fn the_bundle_of_this_job_alone_does_it_all() {

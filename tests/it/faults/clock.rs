@@ -15,14 +15,13 @@ fn at(sandbox: Sandbox, ms: u64) -> Sandbox {
 
 fn status(sandbox: &Sandbox, session: &str) -> String {
     let sql = format!("SELECT status FROM agents WHERE session_id = '{session}'");
-    super::column(sandbox, &sql).concat()
+    sandbox.rows(&sql).concat()
 }
 
 #[test]
 fn after_it_every_job_goes_on() {
     let sandbox = Sandbox::new().at(NOON);
-    let session = Session::new(&sandbox, "s");
-    session.fire("SessionStart", json!({ "source": "startup" }));
+    let session = Session::started(&sandbox, "s");
     session.turn("before");
     session.fire("UserPromptSubmit", json!({ "prompt": "go on", "prompt_id": "p" }));
     assert_eq!(status(&sandbox, "s"), "working");
@@ -54,8 +53,7 @@ fn after_it_every_job_goes_on() {
 #[test]
 fn a_baton_that_was_left_before_is_still_taken() {
     let sandbox = Sandbox::new().at(NOON);
-    let old = Session::new(&sandbox, "old");
-    old.fire("SessionStart", json!({ "source": "startup" }));
+    let old = Session::started(&sandbox, "old");
     old.fire("UserPromptSubmit", json!({ "prompt": "remember the plan" }));
     old.fire("Stop", json!({ "last_assistant_message": "I do." }));
     old.fire("SessionEnd-clear", json!({}));

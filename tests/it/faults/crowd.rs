@@ -4,7 +4,7 @@ use std::thread;
 
 use serde_json::json;
 
-use super::{Session, check_whole, column, stored_calls};
+use super::{Session, check_whole, stored_calls};
 use crate::sandbox::Sandbox;
 
 const SESSIONS: usize = 20;
@@ -33,7 +33,7 @@ fn no_line_and_no_observation_is_lost() {
     // In a crowd a turn's end leaves the taking in to whoever comes next.
     assert_eq!(sandbox.longhaul(&["memory", "stats"]).status, Some(0));
     assert_eq!(stored_calls(&sandbox).len(), SESSIONS * CALLS);
-    let mut prompts = column(&sandbox, "SELECT s.session_id FROM prompts p JOIN sessions s ON s.id = p.session_id");
+    let mut prompts = sandbox.rows("SELECT s.session_id FROM prompts p JOIN sessions s ON s.id = p.session_id");
     let mut expected = ids.clone();
     prompts.sort();
     expected.sort();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Session, check_whole, column, database, in_time, stored_calls};
+use super::{Session, check_whole, in_time, stored_calls};
 use crate::sandbox::{Outcome, Sandbox};
 
 /// What can stand in a file that is not what it was.
@@ -25,8 +25,7 @@ fn damages() -> Vec<(&'static str, Vec<u8>)> {
 #[track_caller]
 fn survives(file: impl Fn(&Sandbox) -> PathBuf) {
     let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "s");
-    session.fire("SessionStart", json!({ "source": "startup" }));
+    let session = Session::started(&sandbox, "s");
     session.turn("before");
     fs::create_dir_all(file(&sandbox).parent().unwrap()).unwrap();
     let mut expected = vec!["before".to_owned()];
@@ -42,7 +41,7 @@ fn survives(file: impl Fn(&Sandbox) -> PathBuf) {
         assert_eq!(stored, expected, "{name}: {}", sandbox.error_log());
         assert!(sandbox.count_lines("s", "T") >= 2, "{name}: {:?}", sandbox.log_lines("s"));
         assert!(!sandbox.error_log().contains("panicked"), "{name}: {}", sandbox.error_log());
-        assert_eq!(column(&sandbox, "SELECT status FROM agents"), ["completed"], "{name}");
+        assert_eq!(sandbox.rows("SELECT status FROM agents"), ["completed"], "{name}");
     }
 }
 
@@ -107,8 +106,7 @@ fn a_pipe_in_place_of_the_config_is_not_waited_for() {
 fn a_folder_in_place_of_a_file_costs_only_what_was_in_it() {
     for file in ["sessions/s.log", "sessions/s.json", "spool/s.jsonl", "config.json", "status", "longhaul.log"] {
         let sandbox = Sandbox::new();
-        let session = Session::new(&sandbox, "s");
-        session.fire("SessionStart", json!({ "source": "startup" }));
+        let session = Session::started(&sandbox, "s");
         session.turn("before");
         let path = sandbox.data_dir().join(file);
         let _ = fs::remove_file(&path);
@@ -146,7 +144,7 @@ fn a_plan_with_anything_in_its_row_holds_nothing_up() {
         session.fire("SessionStart", json!({ "source": "startup" }));
         let asked = session.fire("Stop", json!({}));
         assert_eq!(asked["decision"], "block", "{asked}");
-        let damaged = database(&sandbox);
+        let damaged = sandbox.database();
         damaged.pragma_update(None, "ignore_check_constraints", true).unwrap();
         assert_eq!(damaged.execute(&format!("UPDATE continuations SET {damage}"), []).unwrap(), 1);
         drop(damaged);

@@ -24,8 +24,7 @@ fn within(sandbox: &Sandbox, blocks: u32, command: &Command) -> Command {
 #[test]
 fn wherever_the_room_ends_nothing_is_half_written() {
     let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "s");
-    session.fire("SessionStart", json!({ "source": "startup" }));
+    let session = Session::started(&sandbox, "s");
     let mut kept = Vec::new();
     // From nothing at all, over the log, the spool and the write-ahead log, to the database itself.
     for blocks in [0, 1, 2, 3, 5, 8, 16, 40, 80, 160, 300, 600, 1200] {
@@ -52,15 +51,21 @@ fn wherever_the_room_ends_nothing_is_half_written() {
 }
 
 #[test]
-fn a_disk_that_fills_up_and_is_freed_again_loses_only_what_had_no_room() {
+fn a_disk_that_fills_up_tells_its_user_once_and_loses_only_what_had_no_room() {
     let sandbox = Sandbox::new();
     let data = sandbox.data_dir();
     let Some(_small) = Small::mount(&sandbox, &data, "1536k") else { return };
-    let session = Session::new(&sandbox, "s");
-    session.fire("SessionStart", json!({ "source": "startup" }));
+    let session = Session::started(&sandbox, "s");
     session.turn("before");
     let ballast = data.join("ballast");
     let _ = fs::write(&ballast, vec![0; 4 << 20]);
+    // The write-ahead log may have room left that was written before.
+    let prompts = (0..40).map(|number| {
+        let prompt = format!("{number} {}", "words ".repeat(500));
+        told(&session.fire("UserPromptSubmit", json!({ "prompt": prompt, "prompt_id": prompt }))).to_owned()
+    });
+    let told: Vec<String> = prompts.filter(|told| !told.is_empty()).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
     for number in 0..5 {
         session.turn(&format!("full-{number}"));
     }
@@ -74,24 +79,29 @@ fn a_disk_that_fills_up_and_is_freed_again_loses_only_what_had_no_room() {
     let kept: Vec<&str> = made.into_iter().filter(|id| stored.iter().any(|stored| stored == id)).collect();
     assert_eq!(stored, kept);
     assert!(!sandbox.error_log().contains("panicked"), "{}", sandbox.error_log());
+    assert!(!set_aside(&sandbox), "a full disk damages nothing");
     check_whole(&sandbox);
 }
 
 #[test]
-fn a_disk_that_becomes_read_only_is_survived_and_used_again_later() {
+fn a_disk_that_becomes_read_only_tells_its_user_at_the_next_start_and_is_used_again_later() {
     let sandbox = Sandbox::new();
     let data = sandbox.data_dir();
     let Some(small) = Small::mount(&sandbox, &data, "16m") else { return };
-    let session = Session::new(&sandbox, "s");
-    session.fire("SessionStart", json!({ "source": "startup" }));
+    let session = Session::started(&sandbox, "s");
     session.turn("before");
     let log = sandbox.log_lines("s");
     small.remount(&sandbox, "ro");
+    let answer = session.fire("SessionStart", json!({ "source": "resume" }));
+    assert!(told(&answer).contains("is on a read-only file system"), "{answer}");
+    let answer = session.fire("UserPromptSubmit", json!({ "prompt": "go on" }));
+    assert_eq!(told(&answer), "", "{answer}");
     session.turn("lost");
     session.fire("SessionEnd-clear", json!({}));
     session.fire("SessionStart", json!({ "source": "clear" }));
     assert_eq!(sandbox.log_lines("s"), log);
     small.remount(&sandbox, "rw");
+    assert!(!set_aside(&sandbox), "a read-only disk damages nothing");
     session.turn("after");
     assert_eq!(stored_calls(&sandbox), ["before", "after"]);
     check_whole(&sandbox);
@@ -121,47 +131,6 @@ fn a_session_on_a_full_disk_tells_its_user_once() {
         assert_eq!(told(&answer), "", "told once: {answer}");
     }
     assert!(!set_aside(&sandbox), "a full disk damages nothing");
-}
-
-#[test]
-fn a_session_whose_disk_fills_up_tells_its_user_once_and_keeps_its_database() {
-    let sandbox = Sandbox::new();
-    let data = sandbox.data_dir();
-    let Some(_small) = Small::mount(&sandbox, &data, "1536k") else { return };
-    let session = Session::new(&sandbox, "s");
-    session.fire("SessionStart", json!({ "source": "startup" }));
-    session.turn("before");
-    let ballast = data.join("ballast");
-    let _ = fs::write(&ballast, vec![0; 4 << 20]);
-    // The write-ahead log may have room left that was written before.
-    let prompts = (0..40).map(|number| {
-        let prompt = format!("{number} {}", "words ".repeat(500));
-        told(&session.fire("UserPromptSubmit", json!({ "prompt": prompt, "prompt_id": prompt }))).to_owned()
-    });
-    let told: Vec<String> = prompts.filter(|told| !told.is_empty()).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
-    std::fs::remove_file(&ballast).unwrap();
-    session.turn("after");
-    assert!(stored_calls(&sandbox).contains(&"before".to_owned()));
-    assert!(!set_aside(&sandbox), "a full disk damages nothing");
-    check_whole(&sandbox);
-}
-
-#[test]
-fn a_session_on_a_read_only_disk_tells_its_user_at_its_start() {
-    let sandbox = Sandbox::new();
-    let data = sandbox.data_dir();
-    let Some(small) = Small::mount(&sandbox, &data, "16m") else { return };
-    let session = Session::new(&sandbox, "s");
-    session.fire("SessionStart", json!({ "source": "startup" }));
-    session.turn("before");
-    small.remount(&sandbox, "ro");
-    let answer = session.fire("SessionStart", json!({ "source": "resume" }));
-    assert!(told(&answer).contains("is on a read-only file system"), "{answer}");
-    let answer = session.fire("UserPromptSubmit", json!({ "prompt": "go on" }));
-    assert_eq!(told(&answer), "", "{answer}");
-    small.remount(&sandbox, "rw");
-    assert!(!set_aside(&sandbox), "a read-only disk damages nothing");
 }
 
 /// Permissions do not bind root: its hooks run as another user here.

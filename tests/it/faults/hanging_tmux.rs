@@ -53,7 +53,7 @@ fn every_hook_answers_in_time_and_the_status_is_shown_when_it_is_back() {
     ] {
         fire(name, changes);
     }
-    assert_eq!(super::column(&sandbox, "SELECT status FROM agents"), ["completed"], "the row does not wait for tmux");
+    assert_eq!(sandbox.rows("SELECT status FROM agents"), ["completed"], "the row does not wait for tmux");
     drop(stopped);
     fire("UserPromptSubmit", json!({ "prompt": "again" }));
     wait_until(DEADLINE, "the status", || tmux.format(&pane, "#{@longhaul-state}") == "working");

@@ -6,7 +6,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::{Session, check_whole, column};
+use super::{Session, check_whole};
 use crate::dice::Dice;
 use crate::sandbox::Sandbox;
 
@@ -33,8 +33,7 @@ fn transcript(turns: usize) -> String {
 fn in_the_end_every_turn_is_stored_once() {
     const TURNS: usize = 40;
     let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "s");
-    session.fire("SessionStart", json!({ "source": "startup" }));
+    let session = Session::started(&sandbox, "s");
     let whole = transcript(TURNS);
     let path = session.transcript();
     let done = AtomicBool::new(false);
@@ -61,7 +60,7 @@ fn in_the_end_every_turn_is_stored_once() {
     });
     fs::write(&path, &whole).unwrap();
     session.fire("Stop", json!({ "last_assistant_message": "" }));
-    let said = column(&sandbox, "SELECT reply FROM turns WHERE reply LIKE 'answer %'");
+    let said = sandbox.rows("SELECT reply FROM turns WHERE reply LIKE 'answer %'");
     for number in 0..TURNS {
         let beginning = format!("answer {number} ");
         assert_eq!(said.iter().filter(|text| text.starts_with(&beginning)).count(), 1, "{beginning}");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Session, bash, database, files};
+use super::{Session, bash, files};
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::Sandbox;
 
@@ -53,7 +53,7 @@ impl Left {
 
 /// Returns the tables that hold what is stored, by name, with the page at which each begins.
 fn tables(sandbox: &Sandbox) -> Vec<(String, u64)> {
-    let database = database(sandbox);
+    let database = sandbox.database();
     let sql = "SELECT name, rootpage FROM sqlite_schema WHERE type = 'table' AND rootpage > 0
                AND name NOT LIKE 'sqlite_%' AND name NOT GLOB '*_words_*' AND name NOT GLOB '*_trigrams_*'";
     let mut statement = database.prepare(sql).unwrap();
@@ -64,7 +64,7 @@ fn tables(sandbox: &Sandbox) -> Vec<(String, u64)> {
 /// Counts the rows of each table, without those that say how far a file was salvaged.
 fn rows(sandbox: &Sandbox) -> BTreeMap<String, i64> {
     let names = tables(sandbox).into_iter().map(|(name, _)| name);
-    let database = database(sandbox);
+    let database = sandbox.database();
     let count = |name: &str| {
         let condition = if name == "known_ids" { "scope <> 'from salvage'" } else { "TRUE" };
         database.query_row(&format!("SELECT count(*) FROM {name} WHERE {condition}"), [], |row| row.get(0)).unwrap()
@@ -87,8 +87,7 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn a_job_that_is_run_again_leaves_what_one_run_leaves() {
     let sandbox = Sandbox::new().at(1_794_707_999_000);
-    let session = Session::new(&sandbox, "s");
-    session.fire("SessionStart", json!({ "source": "startup" }));
+    Session::started(&sandbox, "s");
     // A turn runs, of which no table knows anything yet.
     fs::write(sandbox.data_dir().join("sessions/s.log"), "S 1794707990000 idle\nP 1794707991000\n").unwrap();
     let rows_before = rows(&sandbox);
@@ -96,7 +95,7 @@ fn a_job_that_is_run_again_leaves_what_one_run_leaves() {
     tables.retain(|(name, _)| USED.contains(&name.as_str()));
     assert_eq!(tables.len(), USED.len(), "{tables:?}");
     let page_size: i64 = {
-        let database = database(&sandbox);
+        let database = sandbox.database();
         database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         database.query_row("PRAGMA page_size", [], |row| row.get(0)).unwrap()
     };
@@ -161,9 +160,8 @@ fn a_job_that_is_run_again_leaves_what_one_run_leaves() {
 #[test]
 fn a_notice_is_told_although_the_prompt_is_a_command_that_ends_the_turn() {
     let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "s");
-    session.fire("SessionStart", json!({ "source": "startup" }));
-    let stored = database(&sandbox).execute(
+    let session = Session::started(&sandbox, "s");
+    let stored = sandbox.database().execute(
         "INSERT INTO continuations (session_id, project_path, state, since, untold, created_at)
          VALUES ('s', '/p', 'failed', 1, 'the pane was closed', 1)",
         [],

@@ -2,15 +2,14 @@
 
 use std::{fs, thread};
 
-use super::{Client, Session, context, database};
+use super::{Client, Session, context};
 use crate::sandbox::Sandbox;
 
 #[test]
 fn after_clear_the_next_session_is_shown_where_we_are() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "aaaa-old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "aaaa-old", client.pid());
     old.turn("why does the parser fail", "test parser::quotes ... FAILED", "It loses quotes. I fixed the lexer.");
     old.turn("and the docs?", "docs built", "They are in step now.");
     old.clear();
@@ -79,8 +78,7 @@ fn one_that_was_not_shown_the_memory_at_its_start_is_shown_it_at_its_first_promp
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
     let real = Session::new(&sandbox, "real", client.pid());
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.turn("remember the plan", "", "I do.");
     // The other one starts before the baton is written: it finds nothing.
     assert_eq!(real.start("startup"), "");
@@ -93,8 +91,7 @@ fn one_that_was_not_shown_the_memory_at_its_start_is_shown_it_at_its_first_promp
 fn a_session_that_was_handed_over_and_lives_on_keeps_what_comes_to_itself() {
     let sandbox = Sandbox::new();
     let (here, there) = (Client::new(&sandbox), Client::new(&sandbox));
-    let old = Session::new(&sandbox, "old", here.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", here.pid());
     old.turn("before", "", "yes");
     assert_eq!(old.prompt("/longhaul:tl")["continue"], false, "it costs nothing");
     // Passed on purpose: another window may take it although this one lives.
@@ -113,8 +110,7 @@ fn a_session_that_was_handed_over_and_lives_on_keeps_what_comes_to_itself() {
 fn tl_as_the_first_prompt_passes_on_what_was_inherited() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.turn("remember the plan", "", "I do.");
     old.clear();
     let between = Session::new(&sandbox, "between", client.pid());
@@ -128,15 +124,14 @@ fn tl_as_the_first_prompt_passes_on_what_was_inherited() {
 fn lay(sandbox: &Sandbox, client_pid: u32, session: &str, at: i64) {
     let sql = "INSERT INTO handoff_log (session_id, event, project_path, client_pid, predecessor, reason, created_at)
                SELECT '', 'written', project_path, ?1, ?2, 'tl', ?3 FROM sessions LIMIT 1";
-    database(sandbox).execute(sql, (client_pid, session, at)).unwrap();
+    sandbox.database().execute(sql, (client_pid, session, at)).unwrap();
 }
 
 #[test]
 fn a_baton_that_is_refused_or_expired_is_dropped_and_the_next_is_taken() {
     let sandbox = Sandbox::new().at(1_794_650_400_000);
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", 0);
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", 0);
     old.turn("remember the plan", "", "I do.");
     let sandbox = sandbox.at(1_794_650_500_000);
     // The own client's comes first, and names nobody; a third is too old.
@@ -155,7 +150,7 @@ fn a_baton_that_is_refused_or_expired_is_dropped_and_the_next_is_taken() {
     // The one that was taken waits for the first prompt.
     let batons = || -> i64 {
         let sql = "SELECT count(*) FROM handoff_log WHERE project_path IS NOT NULL";
-        database(&sandbox).query_row(sql, [], |row| row.get(0)).unwrap()
+        sandbox.database().query_row(sql, [], |row| row.get(0)).unwrap()
     };
     assert_eq!(batons(), 1);
     new.prompt("go on");
@@ -166,8 +161,7 @@ fn a_baton_that_is_refused_or_expired_is_dropped_and_the_next_is_taken() {
 fn what_another_client_is_working_in_is_not_inherited() {
     let sandbox = Sandbox::new();
     let (here, there) = (Client::new(&sandbox), Client::new(&sandbox));
-    let other = Session::new(&sandbox, "other", there.pid());
-    other.start("startup");
+    let other = Session::started(&sandbox, "other", there.pid());
     other.turn("asked there", "", "yes");
     assert_eq!(Session::new(&sandbox, "new", here.pid()).start("clear"), "");
     drop(there);
@@ -178,8 +172,7 @@ fn what_another_client_is_working_in_is_not_inherited() {
 fn clearing_what_was_never_prompted_leaves_the_baton_as_it_was() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.turn("remember the plan", "", "I do.");
     old.clear();
     let between = Session::new(&sandbox, "between", client.pid());
@@ -196,8 +189,7 @@ fn clearing_what_was_never_prompted_leaves_the_baton_as_it_was() {
 fn without_automatic_handoff_only_a_baton_of_the_user_is_taken() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.turn("remember the plan", "", "I do.");
     old.clear();
     let sandbox = sandbox.with_env("LONGHAUL_DISABLE_AUTO_HANDOFF", "1");
@@ -236,8 +228,7 @@ fn by_batons_alone(session: &Session<'_>) {
 fn of_two_that_were_shown_the_same_memory_the_first_to_prompt_has_it() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.turn("remember the plan", "", "I do.");
     old.clear();
     let heirs = ["one", "two"].map(|id| Session::new(&sandbox, id, client.pid()));
@@ -258,8 +249,7 @@ fn of_two_that_were_shown_the_same_memory_the_first_to_prompt_has_it() {
 fn a_fork_is_not_shown_what_it_has_and_never_twice() {
     let sandbox = Sandbox::new();
     let (here, there) = (Client::new(&sandbox), Client::new(&sandbox));
-    let origin = Session::new(&sandbox, "origin", here.pid());
-    origin.start("startup");
+    let origin = Session::started(&sandbox, "origin", here.pid());
     origin.turn("the first question", "", "yes");
     let fork = Session::new(&sandbox, "fork", there.pid());
     fs::copy(origin.transcript(), fork.transcript()).unwrap();

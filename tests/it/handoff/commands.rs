@@ -26,8 +26,7 @@ fn wrong_questions_name_the_thing_and_the_fix() {
 #[test]
 fn details_are_of_this_project_unless_asked_otherwise() {
     let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     session.turn("asked here", "", "yes");
     fs::create_dir(sandbox.path("elsewhere")).unwrap();
     let elsewhere = |args: &[&str]| {
@@ -47,8 +46,7 @@ fn details_are_of_this_project_unless_asked_otherwise() {
 #[test]
 fn nothing_that_is_printed_drives_the_terminal() {
     let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     let output = "red \u{1b}[31m clear \u{9b}2J turned \u{202e}\u{2066} ended \u{2028}\u{2029} bell \u{7}\u{7f}";
     session.turn("ask \u{1b}]0;title\u{7}", output, "yes \u{9d}");
     let plain = session.longhaul(&["detail", "1"]).stdout;
@@ -68,8 +66,7 @@ fn nothing_that_is_printed_drives_the_terminal() {
 #[test]
 fn drop_says_what_it_did_and_what_still_happens() {
     let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     session.turn("ask", "", "yes");
     session.prompt("/longhaul:tl");
     let dropped = || session.longhaul(&["handoff", "drop"]).stderr;

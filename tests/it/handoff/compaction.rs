@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Client, Session, context, is_stored};
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, with};
 
 const SUMMARY: &str = "<analysis>x</analysis>\n<summary>They worked on src/named.rs and ran `make named`.</summary>";
 
@@ -16,8 +16,8 @@ impl Session<'_> {
     }
 
     fn report(&self, id: &str, tool: &str, input: Value, more: Value) {
-        let mut call = json!({ "tool_name": tool, "tool_use_id": id, "tool_input": input, "tool_response": {} });
-        call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let call =
+            with(json!({ "tool_name": tool, "tool_use_id": id, "tool_input": input, "tool_response": {} }), &more);
         self.fire("PostToolUse", call);
     }
 
@@ -44,8 +44,7 @@ impl Session<'_> {
 /// A session with the memory, in the middle of a turn.
 fn busy<'a>(sandbox: &'a Sandbox, client: &Client) -> Session<'a> {
     sandbox.write_config("{}");
-    let session = Session::new(sandbox, "s", client.pid());
-    session.start("startup");
+    let session = Session::started(sandbox, "s", client.pid());
     session.turn("never use tabs in the makefile", "ok", "noted");
     session.prompt("now write the parser");
     session.write("user", json!("now write the parser"));
@@ -107,8 +106,7 @@ fn a_private_turn_and_one_that_was_taken_back_are_left_out() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
     sandbox.write_config("{}");
-    let session = Session::new(&sandbox, "s", client.pid());
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", client.pid());
     session.turn("begin with the lexer", "ok", "done");
     let before = session.last.borrow().clone();
     session.write("user", json!("always use the zeppelin"));

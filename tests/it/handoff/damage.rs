@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{Client, Session, database};
+use super::{Client, Session};
 use crate::poll::SLACK;
 use crate::sandbox::Sandbox;
 
@@ -15,8 +15,7 @@ fn a_transcript_that_cannot_be_read_is_survived_and_the_hooks_own_words_are_kept
     for damage in ["directory", "missing", "nul", "truncated", "sparse"] {
         let sandbox = Sandbox::new();
         let client = Client::new(&sandbox);
-        let old = Session::new(&sandbox, "old", client.pid());
-        old.start("startup");
+        let old = Session::started(&sandbox, "old", client.pid());
         old.prompt("remember the plan");
         match damage {
             "directory" => fs::create_dir(old.transcript()).unwrap(),
@@ -45,11 +44,10 @@ fn a_transcript_that_cannot_be_read_is_survived_and_the_hooks_own_words_are_kept
 fn a_turn_that_ends_while_the_database_is_locked_is_read_later() {
     let sandbox = Sandbox::new().impatient();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.prompt("remember the plan");
     old.write_turn("remember the plan", "", "I do.");
-    let other = database(&sandbox);
+    let other = sandbox.database();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     old.stop("I do.");
     other.execute_batch("COMMIT").unwrap();
@@ -64,11 +62,10 @@ fn a_turn_that_ends_while_the_database_is_locked_is_read_later() {
 fn a_database_locked_at_the_end_of_a_session_loses_nothing() {
     let sandbox = Sandbox::new().impatient();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.prompt("remember the plan");
     old.write_turn("remember the plan", "", "I do.");
-    let other = database(&sandbox);
+    let other = sandbox.database();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let started = Instant::now();
     old.clear();
@@ -86,8 +83,7 @@ fn what_comes_after_a_hole_is_read() {
     const LINE: u64 = 64 << 20;
     for hole in [5000, 300 << 20] {
         let sandbox = Sandbox::new().with_env("TZ", "UTC");
-        let session = Session::new(&sandbox, "s", 0);
-        session.start("startup");
+        let session = Session::started(&sandbox, "s", 0);
         session.prompt("before");
         session.write_turn("before", "", "one");
         let length = fs::metadata(session.transcript()).unwrap().len();
@@ -95,7 +91,7 @@ fn what_comes_after_a_hole_is_read() {
         let unread = || {
             session.stop("one");
             let sql = "SELECT read_offset FROM sessions";
-            let offset = database(&sandbox).query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+            let offset = sandbox.database().query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
             length + hole - offset as u64
         };
         // A busy machine needs several readings to get through the large one.
@@ -112,8 +108,7 @@ fn what_comes_after_a_hole_is_read() {
 #[test]
 fn a_line_that_is_too_long_is_passed_over_once() {
     let sandbox = Sandbox::new().with_env("TZ", "UTC");
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     session.turn("before", "", "one");
     fs::OpenOptions::new().append(true).open(session.transcript()).unwrap().write_all(&vec![b'x'; 70 << 20]).unwrap();
     for _ in 0..3 {

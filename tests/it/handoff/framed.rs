@@ -31,11 +31,9 @@ fn a_handoff_and_the_page_below_it_share_one_frame() {
     sandbox.write_config("{}");
     let client = Client::new(&sandbox);
     // The handoff shows the last session, the page those before it.
-    let before = Session::new(&sandbox, "before", 0);
-    before.start("startup");
+    let before = Session::started(&sandbox, "before", 0);
     before.turn(&format!("zeroth {HOSTILE}"), HOSTILE, &format!("none {HOSTILE}"));
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.turn(&format!("first {HOSTILE}"), HOSTILE, &format!("one {HOSTILE}"));
     old.turn(&format!("second {HOSTILE}"), HOSTILE, &format!("two {HOSTILE}"));
     old.fire(
@@ -58,8 +56,7 @@ fn a_continuations_handoff_is_framed() {
     let sandbox = Sandbox::new();
     sandbox.write_config(r#"{"memory":{"enabled":false},"continuation":{"at":1000}}"#);
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.prompt("count");
     let usage = json!({ "input_tokens": 5_000, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0 });
     let entry = json!({ "type": "assistant", "uuid": "u", "timestamp": "2026-11-14T08:00:00.000Z",

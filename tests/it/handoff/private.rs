@@ -8,8 +8,7 @@ use crate::sandbox::Sandbox;
 #[test]
 fn a_private_passage_goes_on_over_two_readings() {
     let sandbox = Sandbox::new().with_env("TZ", "UTC");
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     session.prompt("ask");
     session.write("user", json!("ask"));
     session.write("assistant", json!([{ "type": "text", "text": "seen <private>secret one" }]));
@@ -23,8 +22,7 @@ fn a_private_passage_goes_on_over_two_readings() {
 #[test]
 fn a_private_prompt_and_its_turn_leave_nothing() {
     let sandbox = Sandbox::new();
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     session.prompt("<private>the secret word is xyzzy</private>");
     session.write_turn("<private>the secret word is xyzzy</private>", "xyzzy in a tool", "xyzzy in a reply");
     session.stop("xyzzy in a reply");
@@ -38,8 +36,7 @@ fn a_private_prompt_and_its_turn_leave_nothing() {
 #[test]
 fn the_reply_to_a_private_prompt_is_not_kept_with_the_turn_before() {
     let sandbox = Sandbox::new().with_env("TZ", "UTC");
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     session.turn("something public", "", "fine");
     session.prompt("<private>a secret</private>");
     session.stop("xyzzy in a reply");
@@ -50,8 +47,7 @@ fn the_reply_to_a_private_prompt_is_not_kept_with_the_turn_before() {
 #[test]
 fn what_is_private_in_a_tools_output_is_not_kept() {
     let sandbox = Sandbox::new().with_env("TZ", "UTC");
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     session.turn("ask", "before <private>xyzzy</private> after", "fine");
     assert!(!is_stored(&sandbox, "xyzzy"));
     let texts: Vec<_> = session.stored_turns()[0]["details"].as_array().unwrap().clone();

@@ -10,8 +10,7 @@ use crate::sandbox::Sandbox;
 fn a_turn_with_bookmarks_is_shown_once_with_the_files_it_changed() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.prompt("count the beans");
     old.write("user", json!("count the beans"));
     for (number, file) in ["src/jar.rs", "src/lid.rs", "src/jar.rs"].into_iter().enumerate() {

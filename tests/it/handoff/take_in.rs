@@ -10,8 +10,7 @@ use crate::sandbox::Sandbox;
 #[test]
 fn hooks_that_read_the_same_transcript_at_the_same_moment_store_it_once() {
     let sandbox = Sandbox::new().with_env("TZ", "UTC");
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     session.prompt("ask");
     session.write("user", json!("ask"));
     for round in 0..4 {
@@ -35,8 +34,7 @@ fn hooks_that_read_the_same_transcript_at_the_same_moment_store_it_once() {
 #[test]
 fn every_turn_is_kept_once_however_often_stop_fires() {
     let sandbox = Sandbox::new().with_env("TZ", "UTC");
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     for n in 0..5 {
         session.prompt(&format!("ask {n}"));
         session.write_turn(&format!("ask {n}"), &format!("output {n}"), &format!("reply {n}"));
@@ -55,8 +53,7 @@ fn every_turn_is_kept_once_however_often_stop_fires() {
 #[test]
 fn a_turn_whose_prompt_the_transcript_does_not_have_yet_is_kept_as_its_own() {
     let sandbox = Sandbox::new().with_env("TZ", "UTC").at(1_794_700_800_000);
-    let session = Session::new(&sandbox, "s", 0);
-    session.start("startup");
+    let session = Session::started(&sandbox, "s", 0);
     session.turn("first", "", "one");
     session.prompt("second");
     session.stop("two");
@@ -83,8 +80,7 @@ fn a_turn_whose_prompt_the_transcript_does_not_have_yet_is_kept_as_its_own() {
 fn when_stop_never_fired_the_next_start_catches_up() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.prompt("remember the plan");
     old.write_turn("remember the plan", "", "I do.");
     // SessionEnd takes in a megabyte; the rest waits for the next start.
@@ -99,8 +95,7 @@ fn when_stop_never_fired_the_next_start_catches_up() {
 fn one_that_is_too_large_is_shown_where_it_ended_and_read_on_later() {
     let sandbox = Sandbox::new().with_env("TZ", "UTC");
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.prompt("begin");
     // More than any hook takes in at once.
     let turns = 70;
@@ -138,8 +133,7 @@ fn one_that_is_too_large_is_shown_where_it_ended_and_read_on_later() {
 fn the_prompt_of_a_long_turn_is_known_although_it_stands_far_from_the_end() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     for asked in ["the first", "the long one"] {
         old.prompt(asked);
         old.write("user", json!(asked));

@@ -53,8 +53,7 @@ fn the_log_says_what_was_missing() {
 fn a_clock_that_steps_back_leaves_the_last_request_the_last() {
     let sandbox = Sandbox::new();
     let client = Client::new(&sandbox);
-    let old = Session::new(&sandbox, "old", client.pid());
-    old.start("startup");
+    let old = Session::started(&sandbox, "old", client.pid());
     old.turn("the first request", "out", "the first answer");
     old.turn("the last request", "out", "the last answer");
     let text = fs::read_to_string(old.transcript()).unwrap();

@@ -5,7 +5,6 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
 use serde_json::json;
 
 use crate::past::Past;
@@ -100,7 +99,7 @@ impl World {
             self.run(dir, "longhaul", &["memory", "recall", QUESTION], "").stdout,
         ];
         assert_eq!(found.each_ref().map(|text| text.contains(KEPT)), [is_expected; 3], "{dir}: {found:?}");
-        let database = Connection::open(self.sandbox.data_dir().join("longhaul.db")).unwrap();
+        let database = self.sandbox.database();
         let sql = "SELECT project_key FROM sessions WHERE session_id = ?1";
         let stored: String = database.query_row(sql, [prompt], |row| row.get(0)).unwrap();
         assert_eq!(Path::new(&stored), self.path(key).canonicalize().unwrap(), "{dir}");

@@ -31,15 +31,9 @@ pub(super) fn finding(outcome: &Outcome, check: &str, level: &str, what: &str) -
     text(finding, "fix")
 }
 
-pub(super) fn installed() -> Machine {
-    let machine = Machine::new();
-    succeeds(&machine.install("1.0.0", &[]));
-    machine
-}
-
 #[test]
 fn a_fresh_installation_is_well() {
-    let machine = installed();
+    let machine = Machine::installed();
     let outcome = machine.longhaul(&["doctor"]);
     succeeds(&outcome);
     assert!(outcome.stderr.contains("No problems found."), "{outcome:?}");
@@ -49,7 +43,7 @@ fn a_fresh_installation_is_well() {
 
 #[test]
 fn it_sees_hooks_that_are_missing_doubled_or_switched_off() {
-    let machine = installed();
+    let machine = Machine::installed();
     let hooks = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"longhaul hook Stop"}]}]}}"#;
     machine.write_settings(hooks);
     finds(&machine, "hooks", "broken", "registered twice");
@@ -69,7 +63,7 @@ fn it_sees_hooks_that_are_missing_doubled_or_switched_off() {
 
 #[test]
 fn it_sees_executables_that_are_gone() {
-    let machine = installed();
+    let machine = Machine::installed();
     let real = fs::canonicalize(machine.link()).unwrap();
     fs::remove_file(real.with_file_name("longhaul-hook")).unwrap();
     finds(&machine, "executables", "broken", "missing longhaul-hook");
@@ -108,7 +102,7 @@ fn of_one_job_alone_it_wants_no_more_than_that_job_has() {
 
 #[test]
 fn it_sees_what_is_stored_and_who_may_read_it() {
-    let machine = installed();
+    let machine = Machine::installed();
     machine.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "seen" })));
     finds(&machine, "database", "ok", "no damage, schema");
     finds(&machine, "fired", "ok", "in session seen");
@@ -128,7 +122,7 @@ fn it_sees_what_is_stored_and_who_may_read_it() {
 
 #[test]
 fn it_sees_sessions_without_us_and_transcripts_that_are_gone() {
-    let machine = installed();
+    let machine = Machine::installed();
     machine.start_session();
     finds(&machine, "fired", "warning", "sessions run without Longhaul's hooks: alive");
     let gone = machine.sandbox.path("gone.jsonl");
@@ -146,7 +140,7 @@ fn it_sees_sessions_without_us_and_transcripts_that_are_gone() {
 
 #[test]
 fn it_finds_the_files_of_a_session_of_codex() {
-    let machine = installed();
+    let machine = Machine::installed();
     let gone = machine.sandbox.path("gone.jsonl");
     for (event, argument) in [("SessionStart", "session-start"), ("PostToolUse", "post-tool-use")] {
         let told = json!({ "session_id": "abc", "transcript_path": gone });
@@ -165,7 +159,7 @@ fn it_finds_the_files_of_a_session_of_codex() {
 
 #[test]
 fn it_sees_programs_that_do_our_jobs() {
-    let machine = installed();
+    let machine = Machine::installed();
     machine.write_settings(r#"{"hooks":{"Stop":[{"hooks":[{"command":"npx throughline process-turn"}]}]}}"#);
     finds(&machine, "conflicts", "warning", "throughline does the same as Longhaul's handoff");
     fs::write(machine.sandbox.home().join(".tmux.conf"), "set -g @plugin 'x/tmux-claude-agent-tracker'\n").unwrap();
@@ -182,7 +176,7 @@ fn without_a_client_it_says_so_and_is_not_sure() {
 
 #[test]
 fn it_says_whether_the_clients_own_module_runs() {
-    let machine = installed();
+    let machine = Machine::installed();
     finds(&machine, "bridge", "ok", "no Claude Code runs");
     // This process is the client, which writes down that it is there.
     let pid = std::process::id();
@@ -208,7 +202,7 @@ fn it_says_whether_the_clients_own_module_runs() {
 
 #[test]
 fn it_sees_a_submit_chord_that_is_missing_shadowed_broken_or_ignored() {
-    let machine = installed();
+    let machine = Machine::installed();
     let file = machine.sandbox.home().join(".claude/keybindings.json");
     finds(&machine, "keys", "ok", "ctrl+x ctrl+q submits");
     fs::write(machine.sandbox.path("client/version"), "2.1.17 (Claude Code)").unwrap();

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::doctor::{finding, finds, installed};
+use super::Machine;
+use super::doctor::{finding, finds};
 use crate::sandbox::{Outcome, payload};
 use crate::small_disk::Small;
 
 #[test]
 fn a_variable_that_switches_every_hook_off_is_found() {
-    let machine = installed();
+    let machine = Machine::installed();
     let mut doctor = machine.sandbox.program(machine.link());
     doctor.args(["doctor", "--json"]).env("LONGHAUL_DISABLE", "1");
     finding(&Outcome::of(&mut doctor, b""), "disabled", "broken", "the environment sets LONGHAUL_DISABLE=1");
@@ -22,7 +23,7 @@ fn a_variable_that_switches_every_hook_off_is_found() {
 
 #[test]
 fn broken_settings_are_not_a_plugin_that_is_switched_off() {
-    let machine = installed();
+    let machine = Machine::installed();
     machine.write_settings(r#"{"enabledPlugins": {"longhaul@longhaul": true},"#);
     // That is what the client says then.
     fs::write(machine.sandbox.path("client/disabled"), "").unwrap();
@@ -38,7 +39,7 @@ fn broken_settings_are_not_a_plugin_that_is_switched_off() {
 
 #[test]
 fn a_plugin_that_only_the_project_switches_on_is_enabled_there() {
-    let machine = installed();
+    let machine = Machine::installed();
     // The client is asked in the root folder, where it calls such a plugin disabled.
     fs::write(machine.sandbox.path("client/project"), machine.sandbox.project().to_str().unwrap()).unwrap();
     finds(&machine, "hooks", "broken", "is disabled");
@@ -58,7 +59,7 @@ fn a_plugin_that_only_the_project_switches_on_is_enabled_there() {
 
 #[test]
 fn another_version_on_the_path_than_in_the_plugin_is_found() {
-    let machine = installed();
+    let machine = Machine::installed();
     assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"versions\""));
     let newer = machine.bundle("2.0.0");
     fs::remove_file(machine.link()).unwrap();
@@ -70,7 +71,7 @@ fn another_version_on_the_path_than_in_the_plugin_is_found() {
 
 #[test]
 fn a_client_that_hangs_is_not_waited_for() {
-    let machine = installed();
+    let machine = Machine::installed();
     fs::write(machine.sandbox.path("tools/claude"), "#!/bin/sh\nexec sleep 300\n").unwrap();
     let begun = Instant::now();
     let outcome = machine.longhaul(&["doctor", "--json"]);
@@ -81,7 +82,7 @@ fn a_client_that_hangs_is_not_waited_for() {
 
 #[test]
 fn a_full_disk_is_not_a_damaged_database() {
-    let machine = installed();
+    let machine = Machine::installed();
     let data = machine.sandbox.data_dir();
     let Some(_small) = Small::mount(&machine.sandbox, &data, "1m") else { return };
     fs::set_permissions(&data, Permissions::from_mode(0o700)).unwrap();
@@ -100,7 +101,7 @@ fn a_full_disk_is_not_a_damaged_database() {
 
 #[test]
 fn a_disk_too_small_for_a_database_is_full() {
-    let machine = installed();
+    let machine = Machine::installed();
     let data = machine.sandbox.data_dir();
     let Some(_small) = Small::mount(&machine.sandbox, &data, "64k") else { return };
     machine.sandbox.hook("longhaul-session-start", payload("SessionStart", json!({ "session_id": "s" })));
@@ -111,7 +112,7 @@ fn a_disk_too_small_for_a_database_is_full() {
 
 #[test]
 fn a_read_only_folder_is_found() {
-    let machine = installed();
+    let machine = Machine::installed();
     let data = machine.sandbox.data_dir();
     if !rustix::process::geteuid().is_root() {
         fs::create_dir_all(&data).unwrap();
@@ -132,7 +133,7 @@ fn a_read_only_folder_is_found() {
 
 #[test]
 fn a_model_that_hooks_cannot_ask_is_found_and_why() {
-    let machine = installed();
+    let machine = Machine::installed();
     assert!(!machine.longhaul(&["doctor", "--json"]).stdout.contains("\"model\""), "no model is wanted");
     machine.sandbox.write_config(r#"{"memory":{"model":{"via":"claude"}}}"#);
     finds(&machine, "model", "ok", "hooks start the worker");
@@ -143,7 +144,7 @@ fn a_model_that_hooks_cannot_ask_is_found_and_why() {
 
 #[test]
 fn a_model_for_the_search_by_meaning_that_cannot_be_used_is_found() {
-    let machine = installed();
+    let machine = Machine::installed();
     finds(&machine, "embeddings", "note", "compares words only");
     let configure = |embeddings: serde_json::Value| {
         machine.sandbox.write_config(&json!({ "memory": { "embeddings": embeddings } }).to_string());

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use super::doctor::{finding, finds, installed};
+use super::doctor::{finding, finds};
 use super::{Machine, succeeds};
 use crate::sandbox::Outcome;
 
@@ -39,7 +39,7 @@ fn write_git(machine: &Machine, text: &str) {
 
 #[test]
 fn a_git_that_is_missing_or_too_old_is_found() {
-    let machine = installed();
+    let machine = Machine::installed();
     finds(&machine, "snapshots", "ok", "taken with git");
     write_git(&machine, "#!/bin/sh\necho git version 2.29.2\n");
     let advice = finds(&machine, "snapshots", "warning", "version 2.29 of git is older than 2.30");
@@ -61,7 +61,7 @@ fn a_git_that_is_missing_or_too_old_is_found() {
 
 #[test]
 fn a_snapshot_that_failed_is_reported_until_one_succeeds() {
-    let machine = installed();
+    let machine = Machine::installed();
     succeeds(&snapshot(&machine));
     finds(&machine, "snapshots", "ok", "taken with git");
     let objects = store(&machine).join("objects");
@@ -80,7 +80,7 @@ fn a_snapshot_that_failed_is_reported_until_one_succeeds() {
 
 #[test]
 fn an_upkeep_that_failed_is_reported_until_one_succeeds() {
-    let machine = installed();
+    let machine = Machine::installed();
     // It is old, but it does not expire.
     succeeds(&snapshot_that_is(&machine, "pinned"));
     let in_the_way = store(&machine).join("packed-refs");
@@ -94,7 +94,7 @@ fn an_upkeep_that_failed_is_reported_until_one_succeeds() {
 
 #[test]
 fn a_pipe_in_the_place_of_ignore_rules_is_named_by_the_list_and_the_doctor() {
-    let machine = installed();
+    let machine = Machine::installed();
     let rules = machine.sandbox.project().join(".gitignore");
     let mode = rustix::fs::Mode::RUSR;
     rustix::fs::mknodat(rustix::fs::CWD, &rules, rustix::fs::FileType::Fifo, mode, 0).unwrap();
@@ -114,7 +114,7 @@ fn a_pipe_in_the_place_of_ignore_rules_is_named_by_the_list_and_the_doctor() {
 
 #[test]
 fn a_store_above_its_cap_is_found() {
-    let machine = installed();
+    let machine = Machine::installed();
     succeeds(&snapshot(&machine));
     machine.sandbox.write_config(r#"{"snapshots": {"max_store": 1000}}"#);
     let advice = finds(&machine, "snapshots", "warning", "more than snapshots.max_store");
@@ -123,7 +123,7 @@ fn a_store_above_its_cap_is_found() {
 
 #[test]
 fn uninstalling_with_purge_deletes_every_snapshot_and_without_it_none() {
-    let machine = installed();
+    let machine = Machine::installed();
     succeeds(&snapshot(&machine));
     succeeds(&machine.longhaul(&["uninstall", "--yes"]));
     assert!(store(&machine).join("objects").is_dir());

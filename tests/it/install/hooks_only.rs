@@ -39,8 +39,7 @@ fn hooks_are_merged_once_and_taken_out_to_the_byte() {
 
 #[test]
 fn the_plugin_and_the_hooks_are_never_there_together() {
-    let machine = Machine::new();
-    succeeds(&machine.install("1.0.0", &[]));
+    let machine = Machine::installed();
     succeeds(&machine.longhaul(&["install", "--hooks-only"]));
     assert_eq!(machine.plugins(), Value::Array(Vec::new()));
     assert!(machine.settings_text().contains("longhaul-hook"));

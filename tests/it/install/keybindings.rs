@@ -120,8 +120,7 @@ fn what_was_declined_stays_declined_in_updates() {
 
 #[test]
 fn a_chord_that_was_bound_because_ours_was_taken_later_goes_with_the_first() {
-    let machine = Machine::new();
-    succeeds(&machine.install("1.0.0", &[]));
+    let machine = Machine::installed();
     let user = r#"{"context":"Global","bindings":{"ctrl+x ctrl+q":"app:toggleTodos"}}"#;
     let edited = text(&machine).replacen('[', &format!("[{user},"), 1);
     write(&machine, &edited);

@@ -94,8 +94,7 @@ fn without_the_client_the_executables_are_installed_and_one_command_is_left() {
 
 #[test]
 fn a_client_that_fails_holds_nothing_up() {
-    let machine = Machine::new();
-    succeeds(&machine.install("1.0.0", &[]));
+    let machine = Machine::installed();
     fs::write(machine.sandbox.path("tools/claude"), "#!/bin/sh\necho 'unknown command plugin' >&2\nexit 1\n").unwrap();
     let installed = machine.install("1.1.0", &[]);
     assert_eq!(installed.status, Some(1), "{installed:?}");
@@ -181,8 +180,7 @@ fn an_executable_outside_of_a_bundle_says_what_to_do() {
 
 #[test]
 fn a_plugin_of_a_project_is_uninstalled_from_any_folder() {
-    let machine = Machine::new();
-    succeeds(&machine.install("1.0.0", &[]));
+    let machine = Machine::installed();
     let project = machine.sandbox.path("other-project");
     fs::create_dir(&project).unwrap();
     fs::write(machine.sandbox.path("client/project"), project.to_str().unwrap()).unwrap();

@@ -11,8 +11,7 @@ use crate::tmux::Tmux;
 
 #[test]
 fn a_session_that_runs_keeps_its_version_and_there_is_one_registration() {
-    let machine = Machine::new();
-    succeeds(&machine.install("1.0.0", &[]));
+    let machine = Machine::installed();
     let first = fs::read_link(machine.link()).unwrap();
     machine.start_session();
     let updated = machine.install("1.1.0", &[]);
@@ -30,8 +29,7 @@ fn a_session_that_runs_keeps_its_version_and_there_is_one_registration() {
 
 #[test]
 fn a_session_that_runs_alone_removes_what_an_update_has_replaced() {
-    let machine = Machine::new();
-    succeeds(&machine.install("1.0.0", &[]));
+    let machine = Machine::installed();
     machine.start_session();
     succeeds(&machine.install("1.1.0", &[]));
     // As Claude Code leaves its copies: of the old version, of the current one, and of one that is not complete.

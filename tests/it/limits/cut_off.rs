@@ -14,7 +14,7 @@ use crate::sandbox::payload;
 /// Returns a session that has spent more than its limit, and whose hook was killed while it waited for the database.
 fn killed_before_the_baton() -> Session {
     let session = Session::past_its_limit();
-    let database = database(&session);
+    let database = session.sandbox.database();
     database.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut hook = session.sandbox.executable("longhaul-post-tool-use");
     let mut hook = hook.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
@@ -36,15 +36,9 @@ fn account(session: &Session) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap_or_default()).unwrap_or_default()
 }
 
-fn database(session: &Session) -> rusqlite::Connection {
-    rusqlite::Connection::open(session.sandbox.data_dir().join("longhaul.db")).unwrap()
-}
-
 /// Returns the triggers of the batons.
 fn batons(session: &Session) -> Vec<String> {
-    let database = database(session);
-    let mut found = database.prepare("SELECT reason FROM handoff_log WHERE project_path IS NOT NULL").unwrap();
-    found.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    session.sandbox.rows("SELECT reason FROM handoff_log WHERE project_path IS NOT NULL")
 }
 
 #[test]
@@ -65,7 +59,7 @@ fn a_hook_that_is_killed_before_the_baton_leaves_it_to_the_next_one() {
 fn a_refused_prompt_leaves_no_second_baton() {
     let session = killed_before_the_baton();
     stops(&session.use_tool(), "limits.session");
-    database(&session).execute("DELETE FROM handoff_log WHERE project_path IS NOT NULL", []).unwrap();
+    session.sandbox.database().execute("DELETE FROM handoff_log WHERE project_path IS NOT NULL", []).unwrap();
     stops(&session.prompt("go on"), "limits.session");
     session.fire("SessionEnd-prompt_input_exit", json!({}));
     assert_eq!(batons(&session), [""; 0], "another session has taken it");
@@ -75,7 +69,7 @@ fn a_refused_prompt_leaves_no_second_baton() {
 fn a_turn_that_goes_on_after_a_stop_leaves_a_baton_of_its_own() {
     let session = killed_before_the_baton();
     stops(&session.use_tool(), "limits.session");
-    database(&session).execute("DELETE FROM handoff_log WHERE project_path IS NOT NULL", []).unwrap();
+    session.sandbox.database().execute("DELETE FROM handoff_log WHERE project_path IS NOT NULL", []).unwrap();
     goes_on(&session.prompt(" !!go on"));
     session.spend(1_000);
     stops(&session.prompt("and now"), "limits.session");
@@ -84,8 +78,7 @@ fn a_turn_that_goes_on_after_a_stop_leaves_a_baton_of_its_own() {
 
 /// Returns a session that may run two subagents, and runs two.
 fn with_two_subagents() -> Session {
-    let session = Session::new(&json!({ "limits": { "subagents": { "at_once": 2 } } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "subagents": { "at_once": 2 } } }));
     for n in [1, 2] {
         launch(&session);
         session.fire("SubagentStart", json!({ "agent_id": format!("a{n}") }));
@@ -148,8 +141,7 @@ fn subagents_count_while_they_may_run() {
 
 #[test]
 fn a_raised_limit_is_raised_until_the_session_ends() {
-    let session = Session::new(&json!({ "limits": { "session": 1 } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "session": 1 } }));
     session.spend(60_000);
     stops(&session.use_tool(), "limits.session");
     let raise = || session.longhaul(&["limit", "raise", "5"]);

@@ -19,8 +19,7 @@ fn context(answer: &Value) -> &str {
 
 #[test]
 fn claude_is_told_once_and_then_the_user_and_nothing_is_stopped() {
-    let session = Session::new(&json!({}));
-    session.prompt("work");
+    let session = Session::working(&json!({}));
     for n in 1..=12 {
         let answer = call(&session, "make test", "FAILED");
         goes_on(&answer);
@@ -43,8 +42,7 @@ fn claude_is_told_once_and_then_the_user_and_nothing_is_stopped() {
 
 #[test]
 fn a_call_that_fails_in_the_same_way_is_the_same_call() {
-    let session = Session::new(&json!({}));
-    session.prompt("work");
+    let session = Session::working(&json!({}));
     let fail = || session.fire("PostToolUseFailure-Bash", json!({}));
     let told: Vec<bool> = (1..=6).map(|_| context(&fail()).contains("5 times in a row")).collect();
     assert_eq!(told, [false, false, false, false, true, false]);
@@ -52,8 +50,7 @@ fn a_call_that_fails_in_the_same_way_is_the_same_call() {
 
 #[test]
 fn a_subagent_is_told_of_its_own_calls() {
-    let session = Session::new(&json!({}));
-    session.prompt("work");
+    let session = Session::working(&json!({}));
     let call = |agent: &str| {
         let changes =
             json!({ "agent_id": agent, "tool_input": { "command": "ls" }, "tool_response": { "stdout": "a" } });
@@ -65,8 +62,7 @@ fn a_subagent_is_told_of_its_own_calls() {
 
 #[test]
 fn what_is_switched_off_is_not_noticed() {
-    let session = Session::new(&json!({ "limits": { "loops": "off" } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "loops": "off" } }));
     for _ in 0..6 {
         assert_eq!(context(&call(&session, "make", "FAILED")), "");
     }
@@ -105,8 +101,7 @@ fn a_private_turn_leaves_no_mark_of_its_calls() {
 
 #[test]
 fn a_loop_is_stopped_if_that_is_set() {
-    let session = Session::new(&json!({ "limits": { "loops": "stop" } }));
-    session.prompt("work");
+    let session = Session::working(&json!({ "limits": { "loops": "stop" } }));
     for _ in 1..10 {
         goes_on(&call(&session, "make", "FAILED"));
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::{Session, rows, titles};
+use super::{Session, titles};
 use crate::dice::Dice;
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::{Sandbox, payload};
@@ -57,7 +57,7 @@ fn hooks_killed_at_any_moment_lose_nothing_that_was_answered() {
             "{wanted} of {stored:?}"
         );
     }
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     let check: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(check, "ok");
     let once: i64 = database
@@ -121,7 +121,7 @@ fn what_can_be_read_of_a_damaged_database_comes_back_and_the_next_session_says_s
     session.stop("done");
     assert_eq!(titles(&sandbox).len(), 51);
     let prompts = "SELECT prompt_number || ' ' || prompt FROM prompts ORDER BY prompt_number";
-    assert_eq!(rows(&sandbox, prompts), ["1 go", "2 and now?", "3 go on"]);
+    assert_eq!(sandbox.rows(prompts), ["1 go", "2 and now?", "3 go on"]);
     let next = Session::new(&sandbox, "next");
     let told = next.fire("SessionStart", json!({ "source": "startup" }))["systemMessage"].to_string();
     assert!(told.contains("50 observations") && told.contains("not readable: 1 page"), "{told}");
@@ -195,7 +195,7 @@ fn a_database_damaged_further_in_is_set_aside_too() {
     let reply = session.fire("UserPromptSubmit", json!({ "prompt": "and now?" }));
     assert!(reply["systemMessage"].as_str().unwrap_or_default().contains("damaged-1"), "{reply}");
     session.fire("SessionStart", json!({ "source": "startup" }));
-    assert_eq!(rows(&sandbox, "SELECT 'ok' FROM sessions LIMIT 1"), ["ok"]);
+    assert_eq!(sandbox.rows("SELECT 'ok' FROM sessions LIMIT 1"), ["ok"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 
-use super::{Session, rows};
+use super::Session;
 use crate::past::{Past, holding};
 use crate::sandbox::Sandbox;
 
@@ -23,8 +23,7 @@ fn forget(sandbox: &Sandbox, id: &str) {
 
 /// Returns what was replied to each prompt, by the index of passages.
 fn replies(sandbox: &Sandbox) -> Vec<String> {
-    rows(
-        sandbox,
+    sandbox.rows(
         "SELECT passage || ': ' || count(*) FROM turns WHERE passage IS NOT NULL GROUP BY passage ORDER BY passage",
     )
 }
@@ -70,7 +69,7 @@ fn a_transcript_does_not_bring_back_a_forgotten_prompt_and_its_reply() {
     fire(&sandbox, "Stop", json!({ "last_assistant_message": "The rates hold the lock." }));
     let sandbox = at(sandbox, 2);
     fire(&sandbox, "UserPromptSubmit", json!({ "prompt": "what opens the vault, xanadu?", "prompt_id": "p2" }));
-    let second = rows(&sandbox, "SELECT 'P' || max(id) FROM prompts").remove(0);
+    let second = sandbox.rows("SELECT 'P' || max(id) FROM prompts").remove(0);
     forget(&sandbox, &second);
     past.prompt("what opens the vault, xanadu?").reply("The word is zanzibar.");
     fire(&sandbox, "Stop", json!({ "last_assistant_message": "The word is zanzibar." }));
@@ -78,5 +77,5 @@ fn a_transcript_does_not_bring_back_a_forgotten_prompt_and_its_reply() {
     for word in ["xanadu", "zanzibar"] {
         assert!(holding(&sandbox.data_dir(), word).is_empty(), "{word}: {:?}", holding(&sandbox.data_dir(), word));
     }
-    assert_eq!(rows(&sandbox, "SELECT reply FROM turns WHERE reply IS NOT NULL"), ["The rates hold the lock."]);
+    assert_eq!(sandbox.rows("SELECT reply FROM turns WHERE reply IS NOT NULL"), ["The rates hold the lock."]);
 }

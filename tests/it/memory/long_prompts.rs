@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Session, rows};
+use super::Session;
 use crate::sandbox::Sandbox;
 
 /// Every column that holds what somebody has asked.
@@ -16,7 +16,7 @@ const REPLIES: &str = "SELECT CAST(max(length(reply)) AS TEXT) FROM turns";
 
 /// Returns the lengths of the longest prompt and of the longest reply.
 fn longest(sandbox: &Sandbox) -> [usize; 2] {
-    [PROMPTS, REPLIES].map(|sql| rows(sandbox, sql)[0].parse().unwrap())
+    [PROMPTS, REPLIES].map(|sql| sandbox.rows(sql)[0].parse().unwrap())
 }
 
 #[track_caller]
@@ -40,7 +40,7 @@ fn a_prompt_of_megabytes_is_stored_by_its_two_ends() {
     session.fire("SessionEnd-prompt_input_exit", json!({}));
     check_limits(&sandbox);
     for column in ["first_user_prompt", "last_prompt"] {
-        let kept = rows(&sandbox, &format!("SELECT {column} FROM sessions"));
+        let kept = sandbox.rows(&format!("SELECT {column} FROM sessions"));
         let kept = &kept[0];
         assert!(kept.contains("reykjavik") && kept.contains("montevideo"), "{column} has both ends");
         assert!(kept.contains("characters left out"), "{column} says what is missing");

@@ -140,7 +140,7 @@ fn passwords_in_commands_are_never_written() {
     session.stop(&format!("I am in, with {key}."));
     assert_nowhere(&sandbox, "swordfish", "at the end");
     assert_nowhere(&sandbox, "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU", "at the end");
-    let commands = super::rows(&sandbox, "SELECT title FROM observations");
+    let commands = sandbox.rows("SELECT title FROM observations");
     assert!(commands.iter().any(|title| title.contains("mysql -u root -p[redacted] shop")), "{commands:?}");
 }
 
@@ -159,12 +159,12 @@ impl<'a> Transcript<'a> {
     fn add(&mut self, kind: &str, prompt_id: &str, content: serde_json::Value, more: serde_json::Value) {
         let parent = (self.count > 0).then(|| format!("u{}", self.count));
         self.count += 1;
-        let mut entry = json!({
+        let entry = json!({
             "type": kind, "uuid": format!("u{}", self.count), "parentUuid": parent, "promptId": prompt_id,
             "timestamp": format!("2026-11-15T10:00:{:02}.000Z", self.count), "sessionId": "s",
             "message": { "role": kind, "content": content },
         });
-        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let entry = with(entry, &more);
         self.text += &format!("{entry}\n");
         fs::write(self.path(), &self.text).unwrap();
     }
@@ -285,7 +285,7 @@ fn a_notification_says_nothing_of_a_private_turn() {
     for secret in ["zanzibar", "kalamazoo", "timbuktu"] {
         assert_nowhere(&sandbox, secret, "after a notification");
     }
-    assert_eq!(super::rows(&sandbox, "SELECT status FROM agents"), ["blocked"], "it waits all the same");
+    assert_eq!(sandbox.rows("SELECT status FROM agents"), ["blocked"], "it waits all the same");
     // The next turn is public, and a late notice of the private one is not.
     session.prompt("and where is bratislava");
     let late = json!({ "prompt_id": "s-1", "message": "Claude wants to read reykjavik" });

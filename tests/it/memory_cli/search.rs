@@ -5,38 +5,10 @@ use super::{memory, remembering};
 #[test]
 fn nothing_that_is_typed_is_a_syntax_error() {
     let sandbox = remembering();
+    // Whatever is typed becomes an expression in the crate; here, that it arrives there.
     let long = "parser quotes ".repeat(750);
-    let queries = [
-        "\"",
-        "*",
-        "AND",
-        "parser AND quotes",
-        "OR",
-        "NOT",
-        "NEAR(",
-        "NEAR(parser quotes, 3)",
-        "parser*",
-        "\"parser",
-        "par\"ser",
-        "'; DROP TABLE observations; --",
-        "🎉",
-        "日本語",
-        "^parser",
-        "{title}: x",
-        "title:parser",
-        "-",
-        "--",
-        "-parser",
-        "(",
-        ")",
-        "a:b:c",
-        "kind:nothing",
-        "since:",
-        "\u{202e}x",
-        "%s",
-        "\\",
-        &long,
-    ];
+    let queries =
+        ["\"", "parser AND quotes", "NEAR(parser quotes, 3)", "'; DROP TABLE observations; --", "-", "--", "\\", &long];
     for query in queries {
         let outcome = memory(&sandbox, &["search", "--", query]);
         let is_fine = match outcome.status {

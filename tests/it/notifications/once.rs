@@ -1,6 +1,5 @@
 //! Exactly once, whatever is started twice or killed.
 
-use rusqlite::Connection;
 use serde_json::json;
 
 use super::{Stage, now_ms, result};
@@ -40,7 +39,7 @@ fn a_process_that_is_killed_never_sends_twice_and_is_in_the_log() {
     stage.block("s1", "make");
     wait_until(DEADLINE, "the row", || stage.log().len() == 1);
     // Killed in the delay: nothing was sent, and another process for the same change sends it once.
-    let database = Connection::open(stage.sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = stage.sandbox.database();
     stage.results(1);
     let args = stage.newest();
     let set = |result: &str| {

@@ -1,20 +1,15 @@
 //! A search index that is damaged: built again from the records, also where that is interrupted.
 
 use fs2::FileExt;
-use rusqlite::Connection;
 use serde_json::json;
 
 use super::{first, memory, remembering};
 use crate::poll;
-use crate::sandbox::{Sandbox, payload};
-
-fn database(sandbox: &Sandbox) -> Connection {
-    Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap()
-}
+use crate::sandbox::{Sandbox, payload, with};
 
 /// Overwrites every page of the index.
 fn damage(sandbox: &Sandbox) {
-    database(sandbox).execute("UPDATE passage_terms_data SET block = x'00' WHERE id > 10", []).unwrap();
+    sandbox.database().execute("UPDATE passage_terms_data SET block = x'00' WHERE id > 10", []).unwrap();
 }
 
 #[test]
@@ -30,10 +25,10 @@ fn a_rebuild_that_cannot_begin_leaves_the_index_to_the_next_search() {
     let sandbox = remembering();
     damage(&sandbox);
     let fails = "CREATE TRIGGER fails BEFORE UPDATE OF ranges ON indexes BEGIN SELECT RAISE(ABORT, 'no room'); END";
-    database(&sandbox).execute_batch(fails).unwrap();
+    sandbox.database().execute_batch(fails).unwrap();
     let failed = memory(&sandbox, &["search", "importer"]);
     assert!(failed.stderr.contains("corruption"), "{failed:?}");
-    database(&sandbox).execute_batch("DROP TRIGGER fails").unwrap();
+    sandbox.database().execute_batch("DROP TRIGGER fails").unwrap();
     assert_eq!(first(&sandbox, &["exchange rates lock"])["id"], "P1");
 }
 
@@ -45,14 +40,14 @@ fn a_rebuild_that_is_interrupted_goes_on_later() {
     let fails = "CREATE TRIGGER fails BEFORE UPDATE OF ranges ON indexes
                  WHEN new.ranges ->> '$.prompts[0]' < old.ranges ->> '$.prompts[0]'
                  BEGIN SELECT RAISE(ABORT, 'killed'); END";
-    database(&sandbox).execute_batch(fails).unwrap();
+    sandbox.database().execute_batch(fails).unwrap();
     assert_ne!(memory(&sandbox, &["search", "importer"]).status, Some(0));
     let unbuilt = memory(&sandbox, &["search", "exchange rates"]);
     assert!(unbuilt.stderr.contains("nothing found"), "{unbuilt:?}");
     let rows = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH '\"=wp\"'";
-    let indexed: i64 = database(&sandbox).query_row(rows, [], |row| row.get(0)).unwrap();
+    let indexed: i64 = sandbox.database().query_row(rows, [], |row| row.get(0)).unwrap();
     assert_eq!(indexed, 0, "nothing is in the index that its progress does not say");
-    database(&sandbox).execute_batch("DROP TRIGGER fails").unwrap();
+    sandbox.database().execute_batch("DROP TRIGGER fails").unwrap();
     assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
     assert_eq!(first(&sandbox, &["exchange rates lock"])["id"], "P1");
 }
@@ -84,10 +79,8 @@ fn is_complete(sandbox: &Sandbox) -> bool {
 fn a_hook_leaves_a_damaged_index_to_upkeep() {
     let sandbox = remembering();
     let fire = |executable: &str, name: &str, changes: serde_json::Value| {
-        let mut all =
-            json!({ "session_id": "dddd-4444", "cwd": sandbox.project(), "transcript_path": "/nowhere.jsonl" });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-        let outcome = sandbox.hook(executable, payload(name, all));
+        let all = json!({ "session_id": "dddd-4444", "cwd": sandbox.project(), "transcript_path": "/nowhere.jsonl" });
+        let outcome = sandbox.hook(executable, payload(name, with(all, &changes)));
         assert_eq!((outcome.status, outcome.json()["continue"].as_bool()), (Some(0), Some(true)), "{outcome:?}");
     };
     let turn = |number: usize| {
@@ -116,7 +109,8 @@ fn a_hook_leaves_a_damaged_index_to_upkeep() {
     let (log, next) = (sandbox.error_log(), met.unwrap() + 1);
     (next..next + 6).for_each(turn);
     assert_eq!(sandbox.error_log(), log);
-    let stored: i64 = database(&sandbox)
+    let stored: i64 = sandbox
+        .database()
         .query_row("SELECT count(*) FROM prompts WHERE prompt LIKE 'what is mast%'", [], |row| row.get(0))
         .unwrap();
     assert_eq!(stored as usize, next + 5);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{first, import, memory, sandbox};
 use crate::past::Past;
-use crate::sandbox::{Sandbox, payload};
+use crate::sandbox::{Sandbox, payload, with};
 
 /// One word of each of the replies of a turn.
 const WORDS: [&str; 8] =
@@ -54,10 +54,9 @@ fn every_reply_of_a_long_turn_is_found_in_a_live_session() {
     let entry = fs::read_to_string(&past.path).unwrap().lines().nth(1).unwrap().to_owned();
     let prompt_id = serde_json::from_str::<Value>(&entry).unwrap()["promptId"].clone();
     let fire = |executable: &str, name: &str, more: Value| {
-        let mut all = json!({ "session_id": "aaaa-1111", "cwd": sandbox.project(), "transcript_path": past.path,
+        let all = json!({ "session_id": "aaaa-1111", "cwd": sandbox.project(), "transcript_path": past.path,
                               "prompt_id": prompt_id });
-        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        assert_eq!(sandbox.hook(executable, payload(name, all)).status, Some(0));
+        assert_eq!(sandbox.hook(executable, payload(name, with(all, &more))).status, Some(0));
     };
     fire("longhaul-session-start", "SessionStart", json!({}));
     fire("longhaul-user-prompt-submit", "UserPromptSubmit", json!({ "prompt": "look at everything, please" }));

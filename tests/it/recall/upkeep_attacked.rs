@@ -9,15 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::index_rebuild::{PROMPTS, fs_used, memory_without_index};
 use super::{memory, sandbox};
 use crate::dice::Dice;
 use crate::memory_meaning::write_model;
-use crate::poll::DEADLINE;
-use crate::sandbox::{Sandbox, payload};
+use crate::sandbox::{Sandbox, payload, with};
 use crate::small_disk::Small;
 
 /// Dimensions of the model: vectors must be worth some pages, and stay below their share of the file.
@@ -42,20 +40,14 @@ fn use_model(sandbox: &Sandbox, id: &str) {
     sandbox.write_config(&json!({ "memory": { "embeddings": file } }).to_string());
 }
 
-fn database(sandbox: &Sandbox) -> Connection {
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    database.busy_timeout(DEADLINE).unwrap();
-    database
-}
-
 fn number(sandbox: &Sandbox, sql: &str) -> i64 {
-    database(sandbox).query_row(sql, [], |row| row.get(0)).unwrap()
+    sandbox.database().query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
 /// Checks that every vector stands where the table says, and no two in one place; returns how many prompts have one.
 #[track_caller]
 fn check_vectors(sandbox: &Sandbox) -> i64 {
-    let database = database(sandbox);
+    let database = sandbox.database();
     let mut slots =
         database.prepare("SELECT model_id, slot, what, record_id FROM vector_slots WHERE part >= 0").unwrap();
     let mut keys = database.prepare("SELECT keys FROM vector_blocks WHERE model_id = ?1 AND block = ?2").unwrap();
@@ -84,13 +76,13 @@ fn check_vectors(sandbox: &Sandbox) -> i64 {
 fn check_index(sandbox: &Sandbox, prompts: i64) {
     let without_reply = "SELECT coalesce(group_concat(prompt, '; '), '') FROM prompts
                          WHERE id NOT IN (SELECT passage FROM turns WHERE passage IS NOT NULL)";
-    let without_reply: String = database(sandbox).query_row(without_reply, [], |row| row.get(0)).unwrap();
+    let without_reply: String = sandbox.database().query_row(without_reply, [], |row| row.get(0)).unwrap();
     assert_eq!(number(sandbox, "SELECT count(*) FROM prompts"), prompts, "prompts; {}", sandbox.error_log());
     assert_eq!(without_reply, "", "{}", sandbox.error_log());
     assert_eq!(number(sandbox, "SELECT count(passage) FROM turns"), prompts, "replies");
     let rows = "SELECT count(*) FROM passage_terms WHERE passage_terms MATCH '\"=wp\"'";
     assert_eq!(number(sandbox, rows), 2 * prompts);
-    database(sandbox).execute("INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')", []).unwrap();
+    sandbox.database().execute("INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')", []).unwrap();
     assert_eq!(memory(sandbox, &["stats", "--json"]).json()["search_index"]["complete"], true);
 }
 
@@ -164,10 +156,9 @@ fn end_turn(sandbox: &Sandbox, session: i64, turn: i64) {
 
 /// Fires a hook of a session's turn.
 fn fire(sandbox: &Sandbox, session: i64, turn: i64, executable: &str, event: &str, changes: Value) {
-    let mut all = json!({ "session_id": format!("new-{session}"), "cwd": sandbox.project(),
+    let all = json!({ "session_id": format!("new-{session}"), "cwd": sandbox.project(),
                           "prompt_id": format!("{session}-{turn}"), "transcript_path": transcript(sandbox, session) });
-    all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    let outcome = sandbox.hook(executable, payload(event, all));
+    let outcome = sandbox.hook(executable, payload(event, with(all, &changes)));
     assert_eq!((outcome.status, outcome.json()["continue"].as_bool()), (Some(0), Some(true)), "{outcome:?}");
 }
 
@@ -234,7 +225,8 @@ fn upkeep_killed_at_any_moment_leaves_no_half_written_vector() {
     run_and_kill(&sandbox, &mut dice);
     assert_eq!(memory(&sandbox, &["upkeep"]).status, Some(0));
     assert_eq!(check_vectors(&sandbox), PROMPTS);
-    let models = database(&sandbox)
+    let models = sandbox
+        .database()
         .query_row("SELECT group_concat(name) FROM indexes WHERE id > 0", [], |row| row.get::<_, String>(0));
     assert_eq!(models.unwrap(), "two");
     assert_eq!(number(&sandbox, "SELECT count(slot) FROM vector_slots WHERE what = 0"), PROMPTS);

@@ -5,8 +5,6 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 
-use rusqlite::Connection;
-
 use super::scene::{Scene, Spot};
 
 #[test]
@@ -49,7 +47,7 @@ fn an_id_that_is_an_option_is_never_passed_on() {
     let mut scene = Scene::new();
     scene.start(&spot);
     scene.kill_server();
-    let database = Connection::open(scene.sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = scene.sandbox.database();
     database.execute("UPDATE session_places SET session_id = '--dangerously-skip-permissions'", []).unwrap();
     let outcome = scene.longhaul(&["reopen", "--yes"]);
     assert_eq!(outcome.status, Some(1), "{outcome:?}");

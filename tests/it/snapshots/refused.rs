@@ -71,9 +71,7 @@ fn without_git_the_list_says_why_there_is_no_snapshot() {
 
 #[test]
 fn an_empty_path_does_not_stand_for_everything() {
-    let session = Session::new();
-    let snapshot = number(&session.prompt("one"));
-    session.write("tracked.txt", "two\n");
+    let (session, snapshot) = changed();
     let refused = session.sandbox.longhaul(&["restore", &snapshot, "--yes", "--", ""]);
     assert!(refused.status == Some(1) && refused.stderr.contains("an empty path names no file"), "{refused:?}");
     assert_eq!(session.read("tracked.txt"), "two\n");
@@ -81,9 +79,7 @@ fn an_empty_path_does_not_stand_for_everything() {
 
 #[test]
 fn a_subagent_restores_nothing() {
-    let session = Session::new();
-    let snapshot = number(&session.prompt("one"));
-    session.write("tracked.txt", "two\n");
+    let (session, snapshot) = changed();
     let prompt = format!("/longhaul:restore {snapshot} now");
     let changes = json!({ "prompt": prompt, "agent_id": "a1", "agent_type": "Explore" });
     session.fire("longhaul-user-prompt-submit", "UserPromptSubmit", changes);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::machine::Machine;
+use super::machine::{Machine, exchange};
 use super::postgres_server::PostgresServer;
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::tool;
@@ -48,9 +48,7 @@ fn a_copied_home_gets_an_id_of_its_own() {
     let printed = b.done(&["now"]);
     assert!(printed.contains("got a new id"), "{printed}");
     assert!(b.sync(&["status"]).stdout.contains("got a new id"));
-    for machine in [&a, &b, &c] {
-        machine.done(&["now"]);
-    }
+    exchange(&[&a, &b, &c]);
     for machine in [&a, &b, &c] {
         for text in ["before the copy", "on the original", "on the copy"] {
             assert!(machine.remembers(text), "{} does not remember {text}", machine.name);
@@ -72,12 +70,12 @@ fn two_clones_that_wrote_to_a_folder_at_once_lose_nothing() {
     b.join(&a);
     let_rest(&a);
     let_rest(&b);
-    let machine = b.rows("SELECT machine FROM sync_hosts WHERE circle IS NOT NULL").remove(0);
+    let machine = b.sandbox.rows("SELECT machine FROM sync_hosts WHERE circle IS NOT NULL").remove(0);
     for file in std::fs::read_dir(b.sandbox.data_dir()).unwrap().flatten().filter(|file| file.path().is_file()) {
         std::fs::remove_file(file.path()).unwrap();
     }
     add_missing(&a.sandbox.data_dir(), &b.sandbox.data_dir());
-    let database = rusqlite::Connection::open(b.sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = b.sandbox.database();
     database.execute("UPDATE sync_hosts SET machine = ?1 WHERE circle IS NOT NULL", [machine]).unwrap();
     drop(database);
     // Each writes to a copy of the folder, as with Syncthing.
@@ -91,14 +89,11 @@ fn two_clones_that_wrote_to_a_folder_at_once_lose_nothing() {
         a.work(&format!("original {number}"), "x");
         b.work(&format!("clone {number}"), "x");
     }
-    a.done(&["now"]);
-    b.done(&["now"]);
+    exchange(&[&a, &b]);
     for _ in 0..3 {
         add_missing(&circle, &other);
         add_missing(&other, &circle);
-        for machine in [&a, &b, &c] {
-            machine.done(&["now"]);
-        }
+        exchange(&[&a, &b, &c]);
     }
     for machine in [&a, &b, &c] {
         for number in 0..3 {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::machine::Machine;
+use super::machine::{Machine, circle, exchange};
 use super::postgres_server::PostgresServer;
 use super::proxy::{Proxy, Trouble};
 use crate::poll::{DEADLINE, wait_until};
@@ -25,10 +25,7 @@ fn status_names(machine: &Machine, expected: &str) {
 
 #[test]
 fn a_server_that_is_down_is_named_and_the_next_exchange_goes_on() {
-    let Some(mut server) = PostgresServer::start() else { return };
-    let (a, b) = (Machine::new("a"), Machine::new("b"));
-    a.init(&server.new_database("team"));
-    b.join(&a);
+    let Some((mut server, a, b)) = circle() else { return };
     a.work("find the kingfisher", "Found.");
     server.stop();
     let error = a.refused(&["now"]);
@@ -36,8 +33,7 @@ fn a_server_that_is_down_is_named_and_the_next_exchange_goes_on() {
     status_names(&a, "cannot reach postgres://admin@");
     a.work("find the dipper", "Found.");
     server.resume();
-    a.done(&["now"]);
-    b.done(&["now"]);
+    exchange(&[&a, &b]);
     assert!(b.remembers("kingfisher") && b.remembers("dipper"));
     assert_eq!(a.sync(&["status"]).status, Some(0));
     server.kill();
@@ -138,10 +134,7 @@ fn what_a_server_or_a_circle_refuses_is_named() {
 /// The key is replaced: a machine that has left cannot read on, one that joins again reads everything.
 #[test]
 fn after_a_rotation_only_the_new_key_opens_the_circle() {
-    let Some(server) = PostgresServer::start() else { return };
-    let (a, b) = (Machine::new("a"), Machine::new("b"));
-    a.init(&server.new_database("team"));
-    b.join(&a);
+    let Some((_server, a, b)) = circle() else { return };
     a.work("before the rotation", "x");
     a.done(&["now"]);
     a.done(&["rotate"]);
@@ -228,10 +221,7 @@ fn a_rotation_that_was_killed_may_still_happen() {
 /// The owner's machine goes on as a member: it gets a new id, as records under the old one are the owner's.
 #[test]
 fn another_user_of_the_database_on_the_same_machine_can_send() {
-    let Some(server) = PostgresServer::start() else { return };
-    let (a, b) = (Machine::new("a"), Machine::new("b"));
-    a.init(&server.new_database("team"));
-    b.join(&a);
+    let Some((server, a, b)) = circle() else { return };
     a.work("find the owl as owner", "Found.");
     a.done(&["now"]);
     server.sql("team", "CREATE ROLE anna LOGIN PASSWORD 'a' IN ROLE longhaul_member");

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use super::machine::Machine;
+use super::machine::{Machine, exchange};
 use crate::small_disk::Small;
 
 #[test]
@@ -19,9 +19,7 @@ fn two_machines_may_write_to_a_folder_at_once() {
             assert!(child.wait().unwrap().success());
         }
     }
-    for machine in [&a, &b, &a] {
-        machine.done(&["now"]);
-    }
+    exchange(&[&a, &b, &a]);
     assert_eq!(a.memory(), b.memory());
     assert_eq!(a.memory().iter().filter(|row| row.starts_with("prompt ")).count(), 6, "{:#?}", a.memory());
 }
@@ -48,8 +46,7 @@ fn a_folder_that_cannot_be_written_still_gives_what_it_has() {
     let error = b.refused(&["now"]);
     assert!(error.contains("no space left"), "{error}");
     std::fs::remove_file(&filler).unwrap();
-    b.done(&["now"]);
-    a.done(&["now"]);
+    exchange(&[&b, &a]);
     assert!(a.remembers("treecreeper"));
 }
 
@@ -91,8 +88,7 @@ fn a_damaged_file_is_named_until_it_is_replaced() {
     assert!(b.sandbox.longhaul(&["doctor"]).stdout.contains(named));
     // Its machine sends what the folder lacks.
     std::fs::remove_file(&file).unwrap();
-    a.done(&["now"]);
-    b.done(&["now"]);
+    exchange(&[&a, &b]);
     assert!(b.remembers("hoopoe"));
     assert!(!b.done(&["status"]).contains("cannot be read"));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::machine::Machine;
+use super::machine::{Machine, exchange};
 use super::postgres_server::PostgresServer;
 use crate::sandbox::Outcome;
 use crate::worker::served::Served;
@@ -18,8 +18,7 @@ fn a_search_on_one_machine_finds_what_the_other_did_a_minute_ago() {
         "It stalls because the window size exceeds the decoder's limit.",
     );
     b.work("rename the settings page", "Renamed.");
-    a.done(&["now"]);
-    b.done(&["now"]);
+    exchange(&[&a, &b]);
 
     let search = |words: &[&str]| b.sandbox.longhaul(&[&["memory", "search"], words].concat()).stdout;
     assert!(search(&["zstandard"]).contains("@heron"), "{}", search(&["zstandard"]));
@@ -42,7 +41,7 @@ fn a_search_on_one_machine_finds_what_the_other_did_a_minute_ago() {
     assert!(has("recall", json!({ "question": question }), "@heron"));
     assert!(!has("recall", json!({ "question": question, "from_host": "here" }), "window size"));
     assert!(!has("search", json!({ "from_host": "heron" }), "rename the settings"));
-    let record = b.rows("SELECT 'P' || id FROM prompts WHERE prompt LIKE '%zstandard%'").remove(0);
+    let record = b.sandbox.rows("SELECT 'P' || id FROM prompts WHERE prompt LIKE '%zstandard%'").remove(0);
     assert!(has("timeline", json!({ "id": record }), "@heron"));
     assert!(has("get_observations", json!({ "ids": [record] }), "@heron"));
 }
@@ -71,8 +70,7 @@ fn the_command_line_and_the_viewer_show_where_records_come_from() {
     a.work("paint the boathouse", "Painted.");
     a.bookmark("before the boathouse");
     b.bookmark("before the harbour");
-    a.done(&["now"]);
-    b.done(&["now"]);
+    exchange(&[&a, &b]);
 
     let run = |arguments: &[&str]| {
         let outcome = b.sandbox.longhaul(arguments);
@@ -87,7 +85,7 @@ fn the_command_line_and_the_viewer_show_where_records_come_from() {
     let hosts: Vec<&Value> = json.as_array().unwrap().iter().map(|bookmark| &bookmark["host"]).collect();
     assert_eq!(hosts, [&json!("heron"), &Value::Null]);
 
-    let record = b.rows("SELECT 'P' || id FROM prompts WHERE prompt = 'paint the boathouse'").remove(0);
+    let record = b.sandbox.rows("SELECT 'P' || id FROM prompts WHERE prompt = 'paint the boathouse'").remove(0);
     assert!(run(&["memory", "timeline", &record]).contains("@heron"));
     assert!(run(&["memory", "get", &record]).contains("@heron"));
     b.work("paint the harbour", "Painted.");
@@ -95,7 +93,7 @@ fn the_command_line_and_the_viewer_show_where_records_come_from() {
     assert!(here.contains("harbour") && !here.contains("boathouse"), "{here}");
 
     let served = Served::new(&b.sandbox);
-    let session = b.rows("SELECT session_id FROM bookmarks WHERE note LIKE '%boathouse%'").remove(0);
+    let session = b.sandbox.rows("SELECT session_id FROM bookmarks WHERE note LIKE '%boathouse%'").remove(0);
     let timeline = served.get(&format!("/api/sessions/{session}/timeline")).json();
     assert_eq!((&timeline["items"][0]["type"], &timeline["items"][0]["host"]), (&json!("bookmark"), &json!("heron")));
     assert_eq!(timeline["session"]["host"], "heron");

@@ -3,13 +3,31 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload};
+use super::postgres_server::PostgresServer;
+use crate::sandbox::{Outcome, Sandbox, part_of_payload, payload, with};
 
 /// The remote that all clones have. No machine connects to it.
 const REMOTE: &str = "https://git.example/team/app.git";
+
+/// Exchanges on one machine after the other.
+#[track_caller]
+pub(super) fn exchange(machines: &[&Machine]) {
+    for machine in machines {
+        machine.done(&["now"]);
+    }
+}
+
+/// Makes a circle of two machines in a new database.
+#[track_caller]
+pub(super) fn circle() -> Option<(PostgresServer, Machine, Machine)> {
+    let server = PostgresServer::start()?;
+    let (a, b) = (Machine::new("a"), Machine::new("b"));
+    a.init(&server.new_database("team"));
+    b.join(&a);
+    Some((server, a, b))
+}
 
 /// A home with a clone of the project.
 pub(super) struct Machine {
@@ -121,7 +139,7 @@ impl Machine {
         let sql = format!(
             "SELECT s.session_id FROM prompts u JOIN sessions s ON s.id = u.session_id WHERE u.prompt = '{prompt}'"
         );
-        let session = self.rows(&sql).remove(0);
+        let session = self.sandbox.rows(&sql).remove(0);
         let outcome = self.sandbox.longhaul(&["memory", "forget", "--session", &session, "--yes"]);
         assert_eq!(outcome.status, Some(0), "{outcome:?}");
     }
@@ -130,20 +148,19 @@ impl Machine {
     pub(super) fn fire(&self, session: &str, name: &str, changes: Value) -> Value {
         let executable = part_of_payload(name);
         let project = self.sandbox.project();
-        let mut all = json!({
+        let all = json!({
             "session_id": session, "cwd": project, "prompt_id": format!("{session}-p"), "transcript_path": "/nowhere.jsonl",
         });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         let mut command = self.sandbox.executable(&executable);
         command.env("CLAUDE_PROJECT_DIR", &project);
-        let outcome = Outcome::of(&mut command, payload(name, all).as_bytes());
+        let outcome = Outcome::of(&mut command, payload(name, with(all, &changes)).as_bytes());
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
         outcome.json()
     }
 
     /// Returns everything that is remembered of the project, without what differs between machines: ids and paths.
     pub(super) fn memory(&self) -> Vec<String> {
-        let mut rows = self.rows(
+        let mut rows = self.sandbox.rows(
             "SELECT 'prompt ' || s.session_id || ' ' || u.prompt FROM prompts u JOIN sessions s ON s.id = u.session_id
              UNION ALL
              SELECT 'observation ' || coalesce(s.session_id, '-') || ' ' || o.kind || ' ' || o.title || ' ' || o.narrative
@@ -160,14 +177,6 @@ impl Machine {
         );
         rows.sort();
         rows
-    }
-
-    /// Returns the first column of a query.
-    pub(super) fn rows(&self, sql: &str) -> Vec<String> {
-        let database = Connection::open(self.sandbox.data_dir().join("longhaul.db")).unwrap();
-        let mut statement = database.prepare(sql).unwrap();
-        let rows = statement.query_map([], |row| row.get(0)).unwrap();
-        rows.collect::<Result<_, _>>().unwrap()
     }
 
     /// Returns whether something with this word is remembered here.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::machine::Machine;
+use super::machine::{Machine, exchange};
 use super::postgres_server::PostgresServer;
 use crate::sandbox::{Outcome, tool};
 
@@ -30,13 +30,11 @@ fn exchange_and_forget(address: &str, mut check: impl FnMut()) {
     b.join(&a);
     a.work("why does the capercaillie fly", "Because of the ptarmigan.");
     a.bookmark("before the lapwing");
-    a.done(&["now"]);
-    b.done(&["now"]);
+    exchange(&[&a, &b]);
     assert!(b.remembers("capercaillie") && b.remembers("ptarmigan") && b.remembers("lapwing"));
     check();
     a.forget("why does the capercaillie fly");
-    a.done(&["now"]);
-    b.done(&["now"]);
+    exchange(&[&a, &b]);
     assert!(!b.remembers("capercaillie") && !b.remembers("ptarmigan") && b.remembers("lapwing"));
     check();
     // On a machine that has only fetched it, nothing is left of it either.

@@ -1,16 +1,12 @@
 //! What leaves the machine when, around `share` and `unshare`.
 
 use super::engine_trouble::fill_disk;
-use super::machine::Machine;
-use super::postgres_server::PostgresServer;
+use super::machine::{Machine, circle, exchange};
 
 /// `unshare` takes effect at once: what was not sent before stays here, also after sharing again, unless with its past.
 #[test]
 fn what_was_not_sent_before_unshare_stays_here() {
-    let Some(server) = PostgresServer::start() else { return };
-    let (a, b) = (Machine::new("a"), Machine::new("b"));
-    a.init(&server.new_database("team"));
-    b.join(&a);
+    let Some((server, a, b)) = circle() else { return };
     a.work("sent in time", "x");
     a.done(&["now"]);
     // One is in the log and could not be sent, the other is not in the log yet.
@@ -23,8 +19,7 @@ fn what_was_not_sent_before_unshare_stays_here() {
     assert!(printed.contains("was not sent yet stays here"), "{printed}");
 
     let arrived = |expected: [bool; 4]| {
-        a.done(&["now"]);
-        b.done(&["now"]);
+        exchange(&[&a, &b]);
         let texts = ["sent in time", "stopped on its way", "too late", "after sharing again"];
         assert_eq!(texts.map(|text| b.remembers(text)), expected, "{texts:?}");
     };

@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use super::machine::Machine;
+use super::machine::{Machine, circle, exchange};
 use super::postgres_server::PostgresServer;
 use crate::dice::Dice;
 
@@ -84,9 +84,7 @@ fn kill_an_exchange(machine: &Machine, dice: &mut Dice) {
 /// Exchanges until each machine has seen what each other has.
 fn converge(machines: &[Machine]) {
     for _ in 0..2 {
-        for machine in machines {
-            machine.done(&["now"]);
-        }
+        machines.iter().for_each(|machine| exchange(&[machine]));
     }
 }
 
@@ -117,7 +115,7 @@ fn kept_to_itself(machine: &Machine) -> Vec<String> {
          WHERE u.prompt = 'kept by {}'",
         machine.name
     );
-    let session = format!(" {} ", machine.rows(&sql).remove(0));
+    let session = format!(" {} ", machine.sandbox.rows(&sql).remove(0));
     machine.memory().into_iter().filter(|row| row.contains(&session)).collect()
 }
 
@@ -129,26 +127,20 @@ fn without(machine: &Machine, kept: &[String]) -> Vec<String> {
 /// The record is gone on both machines, and its ciphertext is gone in the engine.
 #[test]
 fn forgetting_travels_and_erases_the_ciphertext() {
-    let Some(server) = PostgresServer::start() else { return };
-    let (a, b) = (Machine::new("a"), Machine::new("b"));
-    a.init(&server.new_database("team"));
-    b.join(&a);
+    let Some((server, a, b)) = circle() else { return };
     a.work("remember the heron", "A heron.");
     a.work("remember the stork", "A stork.");
-    a.done(&["now"]);
-    b.done(&["now"]);
+    exchange(&[&a, &b]);
     assert!(b.remembers("heron") && b.remembers("stork"));
     let payloads = || server.sql("team", "SELECT count(payload) FROM longhaul.records").parse::<u32>().unwrap();
     let before = payloads();
     // What another machine has made is forgotten here only.
     b.forget("remember the stork");
-    b.done(&["now"]);
-    a.done(&["now"]);
+    exchange(&[&b, &a]);
     assert!(!b.remembers("stork") && a.remembers("stork"));
     assert_eq!(payloads(), before);
     a.forget("remember the heron");
-    a.done(&["now"]);
-    b.done(&["now"]);
+    exchange(&[&a, &b]);
     for machine in [&a, &b] {
         assert!(!machine.remembers("heron"), "{}: {:#?}", machine.name, machine.memory());
     }

@@ -11,8 +11,7 @@ use crate::sandbox::Outcome;
 
 #[test]
 fn looking_at_a_pane_takes_completed_back_at_once() {
-    let stage = Attached::new();
-    stage.longhaul(&["tmux", "setup"]);
+    let stage = Attached::with_setup();
     let pane = stage.client();
     stage.fire(&pane, "one", "UserPromptSubmit", json!({}));
     stage.fire(&pane, "one", "Stop", json!({}));
@@ -86,8 +85,7 @@ impl Drop for Stopped {
 
 #[test]
 fn the_end_of_a_turn_does_not_wait_for_tmux() {
-    let stage = Attached::new();
-    stage.longhaul(&["tmux", "setup"]);
+    let stage = Attached::with_setup();
     let pane = stage.client();
     stage.fire(&pane, "one", "UserPromptSubmit", json!({}));
     stage.wait_for_counts(" 0. 1* 0+ 0! ");
@@ -102,8 +100,7 @@ fn the_end_of_a_turn_does_not_wait_for_tmux() {
 
 #[test]
 fn a_prompt_waits_little_for_tmux_and_is_shown_later() {
-    let stage = Attached::new();
-    stage.longhaul(&["tmux", "setup"]);
+    let stage = Attached::with_setup();
     let pane = stage.client();
     stage.fire(&pane, "one", "SessionStart", json!({}));
     stage.wait_for_counts(" 1. 0* 0+ 0! ");
@@ -119,8 +116,7 @@ fn a_prompt_waits_little_for_tmux_and_is_shown_later() {
 /// Whoever holds the lock shows what it has read before. What is stored meanwhile is shown after it.
 #[test]
 fn two_processes_show_the_rows_in_order() {
-    let stage = Attached::new();
-    stage.longhaul(&["tmux", "setup"]);
+    let stage = Attached::with_setup();
     let pane = stage.client();
     stage.fire(&pane, "one", "UserPromptSubmit", json!({}));
     let locks: Vec<_> = fs::read_dir(stage.sandbox.data_dir().join("tmux"))

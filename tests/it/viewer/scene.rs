@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Outcome, Sandbox, payload};
+use crate::sandbox::{Outcome, Sandbox, payload, with};
 
 /// Plays the afternoon, of which the last moment is now.
 pub(super) fn play(sandbox: &Sandbox) {
@@ -220,25 +220,24 @@ impl<'a> Session<'a> {
 
     #[track_caller]
     fn fire(&mut self, executable: &str, name: &str, changes: Value) {
-        let mut all = json!({
+        let all = json!({
             "session_id": self.id, "cwd": self.project, "transcript_path": self.transcript, "prompt_id": self.prompt_id(),
         });
-        all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         let mut command = self.sandbox.executable(executable);
         command.env("CLAUDE_PROJECT_DIR", &self.project).env("LONGHAUL_NOW_MS", self.at.to_string());
-        let outcome = Outcome::of(&mut command, payload(name, all).as_bytes());
+        let outcome = Outcome::of(&mut command, payload(name, with(all, &changes)).as_bytes());
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     }
 
     fn write(&mut self, kind: &str, content: Value, more: Value) {
         let uuid = |number: usize| format!("{}-{number:04}", self.id);
         let time = jiff::Timestamp::from_millisecond(self.at as i64).unwrap().to_string();
-        let mut entry = json!({
+        let entry = json!({
             "type": kind, "uuid": uuid(self.entries), "parentUuid": self.entries.checked_sub(1).map(uuid),
             "isSidechain": false, "sessionId": self.id, "cwd": self.project, "timestamp": time,
             "promptId": self.prompt_id(), "message": { "role": kind, "content": content, "model": "claude-opus-5-5" },
         });
-        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let entry = with(entry, &more);
         self.entries += 1;
         let mut file = OpenOptions::new().create(true).append(true).open(&self.transcript).unwrap();
         writeln!(file, "{entry}").unwrap();

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::served::Served;
@@ -110,7 +109,7 @@ fn a_reply_that_is_far_too_long_is_not_read_to_its_end() {
     let sandbox = remembering(&address);
     let _served = Served::new(&sandbox);
     wait_for_log(&sandbox, "no whole reply");
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     let models: i64 = database.query_row("SELECT count(*) FROM indexes WHERE id > 0", [], |row| row.get(0)).unwrap();
     assert_eq!(models, 0);
 }

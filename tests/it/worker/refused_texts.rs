@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::lying_endpoint::{Reply, endpoint_that_reads, vectors, wait_for_log};
@@ -47,8 +46,7 @@ fn import(sandbox: &Sandbox) {
 
 /// Returns the prompts that have a vector, in order.
 fn with_vectors(sandbox: &Sandbox) -> Vec<String> {
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
-    database.busy_timeout(DEADLINE).unwrap();
+    let database = sandbox.database();
     let sql = "SELECT DISTINCT p.prompt FROM vector_slots s JOIN prompts p ON p.id = s.record_id WHERE s.what = 0 AND s.part >= 0
                ORDER BY p.prompt";
     let mut statement = database.prepare(sql).unwrap();
@@ -164,7 +162,7 @@ fn a_prompt_that_is_forgotten_while_the_endpoint_computes_gets_no_vector() {
     assert_eq!(forgotten.status, Some(0), "{forgotten:?}");
     release.send(()).unwrap();
     wait_until(DEADLINE, "the vector", || with_vectors(&sandbox) == ["keep me"]);
-    let database = Connection::open(sandbox.data_dir().join("longhaul.db")).unwrap();
+    let database = sandbox.database();
     let sql = "SELECT count(slot) FROM vector_slots WHERE what = 0 AND record_id = 1";
     assert_eq!(database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::fake::{Api, Said, good};
-use super::{MAKERS, RESERVED, count, rows};
+use super::{MAKERS, RESERVED, count};
 use crate::poll::{DEADLINE, becomes_true, wait_for, wait_until};
 use crate::sandbox::{Sandbox, payload, with};
 
@@ -37,13 +37,12 @@ fn sandbox(api: &Api, settings: Value) -> Sandbox {
 
 /// Fires a hook as the client of process 77 does.
 fn fire(sandbox: &Sandbox, executable: &str, event: &str, id: &str, turn: usize, changes: Value) -> Value {
-    let mut all = json!({
+    let all = json!({
         "session_id": id, "cwd": sandbox.project(), "prompt_id": format!("{id}-{turn}"), "transcript_path": "/nowhere",
     });
-    all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     let mut command = sandbox.executable(executable);
     command.env("CLAUDE_PID", "77").env("CLAUDE_PROJECT_DIR", sandbox.project());
-    let outcome = crate::sandbox::Outcome::of(&mut command, payload(event, all).as_bytes());
+    let outcome = crate::sandbox::Outcome::of(&mut command, payload(event, with(all, &changes)).as_bytes());
     assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     outcome.json()
 }
@@ -110,7 +109,7 @@ fn hooks_alone_bring_a_models_lines_into_the_handoff() {
     prompt(&sandbox, "one", 18, "<private>hushhush</private>");
     call(&sandbox, "one", 18, 1);
     stop(&sandbox, "one", 18, "Nothing to be seen, says hushhush.");
-    wait_until(DEADLINE, "a line for each turn", || rows(&sandbox, LINES).len() == TURNS);
+    wait_until(DEADLINE, "a line for each turn", || sandbox.rows(LINES).len() == TURNS);
     wait_until(DEADLINE, "better words", || count(&sandbox, "rule") == 0);
     fire(&sandbox, "longhaul-session-end", "SessionEnd-clear", "one", 18, json!({}));
     let shown = fire(&sandbox, "longhaul-session-start", "SessionStart", "two", 1, json!({ "source": "clear" }));
@@ -133,7 +132,7 @@ fn where_it_is_off_no_process_is_started_and_nothing_changes() {
     assert_eq!((workers(&sandbox), api.requests().len()), (Vec::new(), 0));
     let made = ["worker.lock", "worker.json", "worker-pause.json", "model"];
     assert!(!made.iter().any(|name| sandbox.data_dir().join(name).exists()));
-    assert_eq!((rows(&sandbox, LINES), rows(&sandbox, MAKERS)), (Vec::new(), vec!["rule".to_owned(); 2]));
+    assert_eq!((sandbox.rows(LINES), sandbox.rows(MAKERS)), (Vec::new(), vec!["rule".to_owned(); 2]));
 }
 
 #[test]
@@ -205,10 +204,10 @@ fn a_worker_that_is_killed_is_started_by_the_next_hook_and_nothing_is_lost_or_do
     wait_until(DEADLINE, "its death", || workers(&sandbox).is_empty());
     turn(&sandbox, "two", 1, "Done, too.");
     wait_until(DEADLINE, "better words", || count(&sandbox, "model") == 4);
-    wait_until(DEADLINE, "a line for each turn", || rows(&sandbox, LINES).len() == 2);
+    wait_until(DEADLINE, "a line for each turn", || sandbox.rows(LINES).len() == 2);
     wait_for_end(&sandbox);
     assert_eq!((api.requests().len(), count(&sandbox, "rule")), (3, 0));
-    assert_eq!(rows(&sandbox, RESERVED), [""; 0]);
+    assert_eq!(sandbox.rows(RESERVED), [""; 0]);
 }
 
 #[test]
@@ -283,7 +282,7 @@ fn a_line_of_a_lying_server_stays_in_its_frame_and_goes_with_its_prompt() {
     });
     let sandbox = sandbox(&api, json!({}));
     long_session(&sandbox, "one");
-    wait_until(DEADLINE, "a line for each turn", || rows(&sandbox, LINES).len() == TURNS);
+    wait_until(DEADLINE, "a line for each turn", || sandbox.rows(LINES).len() == TURNS);
     wait_for_end(&sandbox);
     fire(&sandbox, "longhaul-session-end", "SessionEnd-clear", "one", 18, json!({}));
     let shown = fire(&sandbox, "longhaul-session-start", "SessionStart", "two", 1, json!({ "source": "clear" }));
@@ -292,7 +291,7 @@ fn a_line_of_a_lying_server_stays_in_its_frame_and_goes_with_its_prompt() {
     assert!(!lines.is_empty() && lines.iter().all(|line| line.chars().count() < 320), "{shown}");
     assert!(lines.iter().all(|line| line.contains("‹ /longhaul-context>") && !line.contains('\u{1b}')), "{shown}");
     assert_eq!((shown.matches("</longhaul-context>").count(), shown.contains("\nSYSTEM")), (1, false));
-    for id in rows(&sandbox, "SELECT 'P' || id FROM prompts") {
+    for id in sandbox.rows("SELECT 'P' || id FROM prompts") {
         assert_eq!(sandbox.longhaul(&["memory", "forget", "--yes", &id]).status, Some(0), "{id}");
     }
     for file in ["longhaul.db", "longhaul.db-wal"] {

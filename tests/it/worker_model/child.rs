@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{MAKERS, NOW, RESERVED, SPENT, TROUBLE, Worker, count, rows, sandbox, session};
+use super::{MAKERS, NOW, RESERVED, SPENT, TROUBLE, Worker, count, sandbox, session};
 use crate::poll::{DEADLINE, wait_for, wait_until};
 use crate::sandbox::{Sandbox, bin_dir, payload, with};
 
@@ -82,10 +82,10 @@ fn the_client_is_asked_in_a_folder_of_its_own_and_leaves_no_session() {
     assert!(args.contains("--model\nhaiku") && !args.contains("make one") && !args.contains("--safe-mode"), "{args}");
     assert!(seen(&sandbox, ".stdin").contains("make one faster"));
     assert_eq!(seen(&sandbox, ".hook").trim(), r#"{"continue":true}"#);
-    assert_eq!(rows(&sandbox, SPENT), ["2026-11-14 1 503 70 0"]);
+    assert_eq!(sandbox.rows(SPENT), ["2026-11-14 1 503 70 0"]);
     let sessions = "SELECT session_id FROM sessions UNION SELECT session_id FROM agents";
-    assert_eq!(rows(&sandbox, sessions), ["one"], "the summariser is no session");
-    assert_eq!(rows(&sandbox, MAKERS), ["model", "model"]);
+    assert_eq!(sandbox.rows(sessions), ["one"], "the summariser is no session");
+    assert_eq!(sandbox.rows(MAKERS), ["model", "model"]);
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn a_client_that_hangs_is_ended_with_everything_it_has_started() {
     session(&sandbox, "one");
     let _worker = Worker::start(&sandbox, NOW);
     let pids = hanging(&sandbox);
-    wait_until(DEADLINE, "the failure", || !rows(&sandbox, TROUBLE).is_empty());
-    assert!(rows(&sandbox, TROUBLE)[0].contains("did not answer within 1 s"), "{:?}", rows(&sandbox, TROUBLE));
+    wait_until(DEADLINE, "the failure", || !sandbox.rows(TROUBLE).is_empty());
+    assert!(sandbox.rows(TROUBLE)[0].contains("did not answer within 1 s"), "{:?}", sandbox.rows(TROUBLE));
     wait_until(DEADLINE, "the end of both", || pids.iter().all(|pid| is_gone(pid)));
     assert_eq!(count(&sandbox, "model"), 0);
 }
@@ -110,7 +110,7 @@ fn a_client_ends_with_the_worker_however_that_ends() {
         kill_process(Pid::from_child(&worker.0), signal).unwrap();
         worker.0.wait().unwrap();
         wait_until(DEADLINE, "the end of both", || pids.iter().all(|pid| is_gone(pid)));
-        assert_eq!(rows(&sandbox, RESERVED), ["one"], "the next worker settles it");
+        assert_eq!(sandbox.rows(RESERVED), ["one"], "the next worker settles it");
     }
 }
 
@@ -119,7 +119,7 @@ fn a_client_that_is_not_there_costs_nothing() {
     let sandbox = with_claude(json!({}), "exit 1").with_env("CLAUDE_BIN", "/nowhere/claude");
     session(&sandbox, "one");
     let _worker = Worker::start(&sandbox, NOW);
-    wait_until(DEADLINE, "the failure", || !rows(&sandbox, TROUBLE).is_empty());
-    assert!(rows(&sandbox, TROUBLE)[0].contains("/nowhere/claude"), "{:?}", rows(&sandbox, TROUBLE));
-    assert_eq!(rows(&sandbox, SPENT), [""; 0]);
+    wait_until(DEADLINE, "the failure", || !sandbox.rows(TROUBLE).is_empty());
+    assert!(sandbox.rows(TROUBLE)[0].contains("/nowhere/claude"), "{:?}", sandbox.rows(TROUBLE));
+    assert_eq!(sandbox.rows(SPENT), [""; 0]);
 }

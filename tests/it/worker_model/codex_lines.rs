@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::fake::{Api, good};
-use super::{DAY, NOW, Worker, rows, with_api};
+use super::{DAY, NOW, Worker, with_api};
 use crate::poll::{DEADLINE, wait_until};
 use crate::sandbox::{Outcome, Sandbox};
 
@@ -18,7 +18,7 @@ fn lines(sandbox: &Sandbox, column: &str) -> Vec<String> {
         "SELECT t.{column} FROM turns t JOIN sessions s ON s.id = t.session_id
          WHERE t.{column} IS NOT NULL AND s.session_id = 'codex:{SESSION}' ORDER BY t.number"
     );
-    rows(sandbox, &sql)
+    sandbox.rows(&sql)
 }
 
 /// Codex ends a turn of the recorded session, with a configuration in which there is no model.

@@ -58,7 +58,6 @@ pub(crate) fn pack(folder: &Path, name: &str) -> Result<Vec<u8>> {
     run::filter(run::program("xz").args(["-9", "--extreme", "--threads=1", "--stdout"]), tar.into_inner()?)
 }
 
-/// Returns an archive for reading.
 pub(crate) fn entries(packed: &[u8]) -> Result<tar::Archive<Cursor<Vec<u8>>>> {
     let tar = run::filter(run::program("xz").args(["--decompress", "--stdout"]), packed.to_vec())?;
     Ok(tar::Archive::new(Cursor::new(tar)))

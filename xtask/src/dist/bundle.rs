@@ -58,14 +58,14 @@ impl Bundle {
     pub(crate) fn name(self) -> String {
         match self {
             Self::Whole => PACKAGE.to_owned(),
-            Self::Only(job) => format!("{PACKAGE}-{}", job.name()),
+            Self::Only(job) => format!("{PACKAGE}-{}", job.as_str()),
         }
     }
 
     pub(crate) fn about(self) -> String {
         match self {
             Self::Whole => WHOLE.to_owned(),
-            Self::Only(job) => format!("{} ({PACKAGE}'s {} alone)", job.about(), job.name()),
+            Self::Only(job) => format!("{} ({PACKAGE}'s {} alone)", job.about(), job.as_str()),
         }
     }
 
@@ -173,14 +173,12 @@ pub(crate) fn copy(from: &Path, to: &Path, mode: u32) -> Result<()> {
 //
 // The launchers in it start the executables of the machine that they run on; see `longhaul-universal-bundle`.
 
-/// The executables of one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetExecutables {
     pub target: String,
     pub folder: PathBuf,
 }
 
-/// Returns the folder of the marketplace.
 pub fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("universal")
 }

@@ -132,7 +132,6 @@ pub(crate) fn now() -> Millis {
 /// Bytes of tool output in a turn.
 const OUTPUT: usize = 8 * 1024;
 
-/// Number of earlier sessions.
 const SESSIONS: usize = 1_000;
 
 /// Fills the memory of the project in `home` with `count` observations.

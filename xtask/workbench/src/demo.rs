@@ -321,7 +321,6 @@ impl Voice {
         Ok(writeln!(io::stdout(), "\n{title}")?)
     }
 
-    /// Prints an indented text.
     pub(crate) fn say(&self, text: &str) -> Result<()> {
         for line in text.lines() {
             writeln!(io::stdout(), "{}", format!("   {line}").trim_end())?;

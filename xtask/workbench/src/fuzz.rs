@@ -141,11 +141,9 @@ struct Target {
     seeds: Seeds,
 }
 
-/// The initial inputs of a target.
 enum Seeds {
     /// Recorded files, by their folders in tests and their extension.
     Recorded(&'static [&'static str], &'static str),
-    /// Literal texts.
     Written(&'static [&'static str]),
 }
 

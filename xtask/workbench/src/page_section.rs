@@ -20,7 +20,6 @@ pub(crate) fn all(page: &str) -> impl Iterator<Item = &str> {
     named(page).into_iter().map(|(_, section)| section)
 }
 
-/// Returns the name and the text of every section.
 fn named(page: &str) -> Vec<(&str, &str)> {
     let (opens, closes) = MARK;
     let mut found = Vec::new();

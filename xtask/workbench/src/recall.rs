@@ -25,7 +25,6 @@ use crate::page_section;
 use crate::recall_corpus::{Corpus, Half, Question, QuestionSet, REPORT, id_of};
 use crate::stage::{check_interrupts, watch_interrupts};
 
-/// Number of results requested.
 const RESULTS: &str = "10";
 
 /// Which questions are asked, and how the figures are written.
@@ -41,7 +40,6 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Returns whether the questions of a set are asked.
     fn asks(self, set: QuestionSet) -> bool {
         match set {
             QuestionSet::Tuning => true,
@@ -65,7 +63,6 @@ pub(crate) struct Answer<'a> {
     pub(crate) took: Duration,
 }
 
-/// How answers are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Search {
     Words,
@@ -236,7 +233,6 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<()> {
 /// Name of the row with all questions that have an answer.
 const ALL: &str = "all with an answer";
 
-/// Counts of a group of questions.
 #[derive(Default)]
 struct Group {
     questions: usize,
@@ -278,7 +274,6 @@ impl Group {
     }
 }
 
-/// The figures of all groups.
 struct Figures {
     groups: BTreeMap<(QuestionSet, String), Group>,
 }
@@ -296,16 +291,8 @@ impl Figures {
         Self { groups }
     }
 
-    /// Returns the figures by set and category.
     pub(crate) fn to_json(&self) -> Value {
-        let set = |set: QuestionSet| -> Value {
-            let own = self.groups.iter().filter(|((of, _), _)| *of == set);
-            own.map(|((_, category), group)| (category.clone(), to_json(group)))
-                .collect::<serde_json::Map<_, _>>()
-                .into()
-        };
-        let sets = QuestionSet::ALL.into_iter().map(|of| (of.name().to_owned(), set(of)));
-        sets.collect::<serde_json::Map<_, _>>().into()
+        by_set(&self.groups, to_json)
     }
 
     /// Returns the figures as a table, with or without the times of the answers.
@@ -337,6 +324,16 @@ impl Figures {
     }
 }
 
+/// Returns the figures of groups as JSON, by set and name.
+fn by_set<G>(groups: &BTreeMap<(QuestionSet, String), G>, figures: impl Fn(&G) -> Value) -> Value {
+    let set = |set: QuestionSet| -> Value {
+        let own = groups.iter().filter(|((of, _), _)| *of == set);
+        own.map(|((_, name), group)| (name.clone(), figures(group))).collect::<serde_json::Map<_, _>>().into()
+    };
+    let sets = QuestionSet::ALL.into_iter().map(|of| (of.name().to_owned(), set(of)));
+    sets.collect::<serde_json::Map<_, _>>().into()
+}
+
 fn to_json(group: &Group) -> Value {
     json!({
         "questions": group.questions,
@@ -350,7 +347,6 @@ fn to_json(group: &Group) -> Value {
     })
 }
 
-/// The name of the section.
 const NAME: &str = "recall";
 
 /// The section's text before the figures.
@@ -373,7 +369,6 @@ prompts need nothing from earlier sessions.
 `cargo xtask recall --report` writes this section.
 ";
 
-/// Writes the section into the page.
 fn write_page(page: &Path, figures: &str) -> Result<()> {
     page_section::write(page, NAME, &format!("{INTRODUCTION}\n{figures}"))
 }

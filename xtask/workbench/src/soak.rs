@@ -22,13 +22,11 @@ use crate::stage::{check_interrupts, watch_interrupts};
 /// Limit for the p95 of a hook, as a multiple of the empty program that runs beside it.
 const MOST: f64 = 20.0;
 
-/// Number of hooks in a turn.
 const TURN: usize = 10;
 
 /// The size of the test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crowd {
-    /// Number of concurrent sessions.
     pub(crate) sessions: usize,
     /// Number of hooks of each session, one after the other.
     pub(crate) hooks: usize,

@@ -68,7 +68,6 @@ pub(crate) fn check_interrupts() -> Result<()> {
     Ok(())
 }
 
-/// The log of one session.
 pub(crate) struct ActivityLog(PathBuf);
 
 impl ActivityLog {
@@ -95,7 +94,6 @@ impl ActivityLog {
         fs::write(&self.0, text).with_context(|| format!("cannot write {}", self.0.display()))
     }
 
-    /// Returns its length in bytes.
     pub(crate) fn length(&self) -> Result<u64> {
         Ok(fs::metadata(&self.0).with_context(|| format!("cannot read {}", self.0.display()))?.len())
     }
@@ -124,7 +122,6 @@ const START: Duration = Duration::from_secs(10);
 pub(crate) struct Role<'a> {
     /// Its home; `longhaul/` in it is `LONGHAUL_HOME`.
     pub(crate) home: &'a Path,
-    /// The session id that it starts with.
     pub(crate) session: &'a str,
     pub(crate) program: &'a Path,
     /// A folder laid out like an installed plugin: `hooks/hooks.json` and `bin/`.
@@ -136,7 +133,6 @@ pub(crate) struct Standin {
     pub(crate) pane: String,
     /// Its process id.
     pub(crate) pid: u64,
-    /// The activity log of its session.
     pub(crate) log: ActivityLog,
     /// The part of its environment that hooks outside of it need, too.
     pub(crate) variables: Vec<(&'static str, String)>,
@@ -234,13 +230,11 @@ impl Tmux {
         Ok(pane.trim().to_owned())
     }
 
-    /// Returns the lines that `pane` shows.
     pub(crate) fn capture(&self, pane: &str) -> Result<Vec<String>> {
         let screen = run::output(self.command().args(["capture-pane", "-p", "-t", pane]))?;
         Ok(screen.lines().map(str::to_owned).collect())
     }
 
-    /// Types `text` and Enter into `pane`.
     pub(crate) fn type_line(&self, pane: &str, text: &str) -> Result<()> {
         self.type_text(pane, text)?;
         self.press(pane, &["Enter"])
@@ -255,12 +249,10 @@ impl Tmux {
         run::output(self.command().args(["send-keys", "-t", pane]).args(keys)).map(drop)
     }
 
-    /// Puts `pane` into copy-mode.
     pub(crate) fn copy_mode(&self, pane: &str) -> Result<()> {
         run::output(self.command().args(["copy-mode", "-t", pane])).map(drop)
     }
 
-    /// Returns the process id of `pane`.
     pub(crate) fn pid(&self, pane: &str) -> Result<String> {
         let pid = run::output(self.command().args(["display-message", "-p", "-t", pane, "#{pane_pid}"]))?;
         Ok(pid.trim().to_owned())

@@ -29,7 +29,7 @@ const PROMPT: &[JobFn<UserPromptSubmit>] = &[
     private_turns::on_prompt,
     prompt_recall::begin_search, // it goes on while the prompt is stored
     handoff::on_baton_command,   // costs no request and does not count as work
-    reopen::on_prompt,
+    reopen::note_mode,
     tracker::on_prompt,
     handoff::on_prompt,
     memory::on_prompt,
@@ -74,7 +74,7 @@ pub(crate) fn run(agent: &str, event: &str) {
         EventName::PostCompact => call.run::<PostCompact>(&[compaction::on_compacted], &[]),
         EventName::Stop => call.run::<Stop>(
             &[
-                reopen::on_turn_end,
+                reopen::note_mode,
                 handoff::on_turn_end,
                 memory::on_turn_end,
                 activity::on_turn_end,

@@ -56,7 +56,7 @@ pub(crate) fn user_prompt_submit() {
             continuation::on_prompt,
             handoff::on_baton_command, // costs no request and does not count as work
             limits::on_prompt,         // nor does a prompt that a limit refuses
-            reopen::on_prompt,
+            reopen::note_mode,
             tracker::on_prompt,
             handoff::on_prompt,
             memory::on_prompt,
@@ -123,7 +123,7 @@ pub(crate) fn stop() {
             bookmarks::on_turn_end,
             tracker::on_turn_end,
             limits::on_turn_end,
-            reopen::on_turn_end,
+            reopen::note_mode,
             handoff::without_continuation,
             memory::on_turn_end,
             snapshots::on_turn_end,

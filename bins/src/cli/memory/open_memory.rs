@@ -11,7 +11,6 @@ use longhaul_store::{KnownProject, RecordId, Store, What};
 
 use crate::cli::out;
 
-/// The arguments that select a project.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ProjectFilter {
     /// Another project, by its name or a folder in it; by default the current one
@@ -86,7 +85,6 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Fails if the memory is disabled.
     pub(crate) fn must_be_on(&self) -> Result<()> {
         if self.config.memory.enabled {
             return Ok(());

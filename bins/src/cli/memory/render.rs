@@ -43,13 +43,11 @@ impl Screen {
 /// Returns the positions of the query's words in a text.
 pub(crate) type Marks<'a> = &'a mut dyn FnMut(&str) -> Vec<Range<usize>>;
 
-/// How lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     /// All are of one project.
     Plain,
     Projects,
-    /// With this record marked.
     Around(RecordId),
 }
 
@@ -176,7 +174,6 @@ fn tone(kind: Option<Kind>) -> Tone {
     }
 }
 
-/// Returns a whole record as text.
 pub(crate) fn record(record: &Record) -> String {
     let mut text = format!("# {}  ", record.record);
     let session = record.session.as_deref().map(|session| format!(", session {}", short_session(session)));

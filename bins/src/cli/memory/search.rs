@@ -19,7 +19,6 @@ use crate::cli::paint::{self, Span, Tone};
 use crate::cli::{Exit, out};
 pub(crate) use longhaul_runtime::memory::Wanted;
 
-/// Searches the selected projects.
 pub(crate) fn search(
     memory: &Memory<'_>,
     store: &Store,
@@ -103,12 +102,10 @@ pub(crate) fn typed(arguments: &[String]) -> String {
     [quoted(first), quoted(second)].into_iter().chain(rest).collect::<Vec<_>>().join(" ")
 }
 
-/// Parses a day.
 pub(crate) fn day(text: &str) -> Result<Date> {
     Date::parse(text).with_context(|| format!("{text:?} is not a day: write it as 2026-01-31"))
 }
 
-/// Parses a kind.
 pub(crate) fn kind(name: &str) -> Result<Kind> {
     let known = || Kind::ALL.map(Kind::as_str).join(", ");
     Kind::from_name(&name.to_lowercase()).ok_or_else(|| anyhow!("{name:?} is not a kind: use one of {}", known()))
@@ -217,7 +214,6 @@ pub(crate) struct RecallArgs {
     json: bool,
 }
 
-/// Parses a number of tokens.
 fn tokens(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| format!("{text:?} is not a number")).and_then(within)
 }

@@ -28,22 +28,16 @@ const ENDED: &str = "its client ended at once";
 /// What has become of a session that was to be opened.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(super) enum OpenResult {
-    /// Its client waits for a prompt.
     #[error("reopened in {:.1} s", .0.as_secs_f64())]
     Idle(Duration),
-    /// Its client shows a dialog.
     #[error("reopened; it waits for you: {0}")]
     Waits(String),
-    /// Its client runs, and has not said yet that it is ready.
     #[error("reopened; it was not ready after {} s", .0.as_secs())]
     Slow(Duration),
-    /// It was opened elsewhere meanwhile.
     #[error("runs already")]
     Runs,
-    /// It cannot be reopened any more.
     #[error("not reopened: {0}")]
     Refused(Refusal),
-    /// The client ended at once, or tmux refused the window.
     #[error("not reopened: {0}")]
     Failed(String),
 }

@@ -184,7 +184,6 @@ impl App {
         })
     }
 
-    /// Handles an event of the terminal.
     pub(crate) fn handle(&mut self, event: Event) -> Next {
         let Some(key) = super::key(event) else { return Next::Stay };
         #[cfg(debug_assertions)]

@@ -26,7 +26,6 @@ use crate::cli::paint::tokens;
 use crate::cli::rate_limits::RateLimit;
 use crate::cli::{monitor, sessions, tracker};
 
-/// The sessions of this machine.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LocalSessions {
     pub(crate) rows: Vec<SessionRow>,

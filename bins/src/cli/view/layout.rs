@@ -33,7 +33,6 @@ impl Areas {
     }
 }
 
-/// A column of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Column {
     Number,
@@ -50,7 +49,6 @@ pub(crate) enum Column {
     About,
 }
 
-/// How a column is shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ColumnLayout {
     pub(crate) column: Column,

@@ -32,7 +32,6 @@ pub(crate) struct SessionRow {
     pub(crate) notes: Vec<String>,
     /// The beginning of the last prompt.
     pub(crate) prompt: Option<String>,
-    /// How full the context is.
     pub(crate) context_percent: Option<f64>,
     /// Cost and tokens, as text.
     pub(crate) cost: Option<String>,

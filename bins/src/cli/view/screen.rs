@@ -53,7 +53,6 @@ impl Drawing {
     }
 }
 
-/// Composes the screen of `columns` × `lines`.
 pub(crate) fn compose(app: &mut App, columns: usize, lines: usize, now: Millis) -> Drawing {
     let areas = Areas::of(lines, app.view.shown().count());
     let mut drawing = Drawing { page: areas.list, ..Drawing::default() };
@@ -279,7 +278,6 @@ fn layout(app: &App, rows: &[&SessionRow], columns: usize, now: u64) -> Columns 
     Columns::of(columns, widest)
 }
 
-/// Returns the text of a cell.
 fn text(app: &App, row: &SessionRow, column: Column, now: u64) -> String {
     let text = match column {
         Column::Number => row.number.map(|number| number.to_string()).unwrap_or_default(),

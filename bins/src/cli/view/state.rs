@@ -16,7 +16,6 @@ pub(crate) enum Tab {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextFor {
     Prompt,
-    /// The note of a bookmark.
     Bookmark,
 }
 
@@ -26,14 +25,21 @@ pub(crate) enum Mode {
     /// They choose a session and do something with it.
     #[default]
     List,
-    /// They change the filter.
     Filter,
-    /// They are a text for a session.
-    Text { about: TextFor, id: RowId, text: String },
+    Text {
+        about: TextFor,
+        id: RowId,
+        text: String,
+    },
     /// They scroll and answer a permission dialog.
-    Dialog { id: RowId, reading: DialogReading },
+    Dialog {
+        id: RowId,
+        reading: DialogReading,
+    },
     /// They confirm that a session is to be continued in a new one.
-    ConfirmContinue { id: RowId },
+    ConfirmContinue {
+        id: RowId,
+    },
     /// Any key leaves the help.
     Help,
 }
@@ -45,15 +51,12 @@ pub(crate) enum Command {
     Draw,
     Quit,
     GoTo(RowId),
-    /// Send a prompt to the session.
     Send(RowId, String),
     /// Read the permission dialog of the session, and show it.
     ReadDialog(RowId),
-    /// Answer the dialog that is shown.
     Answer(RowId, DialogAnswer),
     /// Set a bookmark with a note, which may be empty.
     Bookmark(RowId, String),
-    /// Continue the session in a new one.
     Continue(RowId),
     /// Reopen the sessions of a tmux server that died.
     Reopen,

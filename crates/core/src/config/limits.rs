@@ -7,9 +7,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::lists::Choice;
 use super::numbers::{Count, Range};
-use super::setting::{self, Key, Setting, Warning, settings};
+use super::setting::{self, Key, Setting, SettingValue, Warning, settings};
+use crate::named;
 use crate::text::round_tokens;
 
 settings! {
@@ -31,26 +31,16 @@ settings! {
     }
 }
 
-/// What happens when a session repeats the same calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loops {
-    /// It is not noticed.
-    Off,
-    /// The user is notified.
-    Notify,
-    /// The turn is stopped.
-    Stop,
-}
-
-impl Choice for Loops {
-    const ALL: &'static [Self] = &[Self::Off, Self::Notify, Self::Stop];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Notify => "notify",
-            Self::Stop => "stop",
-        }
+named! {
+    /// What happens when a session repeats the same calls.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Loops {
+        /// It is not noticed.
+        Off = "off",
+        /// The user is notified.
+        Notify = "notify",
+        /// The turn is stopped.
+        Stop = "stop",
     }
 }
 
@@ -72,7 +62,7 @@ pub enum SpendLimit {
 
 impl SpendLimit {
     /// Parses dollars such as `5`, `0.5` or `$5`, or tokens such as `20M`, `500k` or `800000 tokens`; `None` for anything else.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub fn of_text(text: &str) -> Option<Self> {
         let text = text.trim();
         if text == "off" {
             return Some(Self::Off);
@@ -135,32 +125,27 @@ impl fmt::Display for SpendLimit {
     }
 }
 
-impl Setting for SpendLimit {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        let read = match json {
+impl SettingValue for SpendLimit {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
+        match json {
             Value::Number(number) => number.as_f64().filter(|number| *number >= 0.0).and_then(Self::dollars),
-            Value::String(text) => Self::parse(text),
+            Value::String(text) => Self::of_text(text),
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-        };
-        read.unwrap_or_else(|| {
-            let wanted = "an amount of dollars such as 5, or of tokens such as \"20M\"";
-            warnings.push(Warning::value(path, json, wanted, &default));
-            default
-        })
+        }
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "description": about,
-            "oneOf": [
-                { "type": "number", "minimum": 0, "maximum": MOST_DOLLARS },
-                { "type": "string", "pattern": r"^\s*(off|\$?[0-9]+([.][0-9]+)?|[0-9]+([.][0-9]+)?\s*([kKmMgGbB]|tokens?))\s*$" },
-            ],
-            "default": self.to_json(),
-        })
+    fn wanted(_: &Value, _: Range) -> String {
+        "an amount of dollars such as 5, or of tokens such as \"20M\"".to_owned()
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "oneOf": [
+            { "type": "number", "minimum": 0, "maximum": MOST_DOLLARS },
+            { "type": "string", "pattern": r"^\s*(off|\$?[0-9]+([.][0-9]+)?|[0-9]+([.][0-9]+)?\s*([kKmMgGbB]|tokens?))\s*$" },
+        ] })
+    }
+
+    fn written(&self) -> Value {
         match self {
             Self::Off => json!("off"),
             Self::Dollars(dollars) if dollars.fract() == 0.0 => json!(*dollars as u64),
@@ -207,7 +192,7 @@ mod tests {
             ("1000001", None),
             ("5000G", None),
         ] {
-            assert_eq!(SpendLimit::parse(text), expected, "{text:?}");
+            assert_eq!(SpendLimit::of_text(text), expected, "{text:?}");
         }
     }
 
@@ -215,7 +200,7 @@ mod tests {
     fn a_limit_is_written_as_it_is_read() {
         for limit in [Off, Dollars(5.0), Dollars(0.25), Tokens(20_000_000), Tokens(1_500), Tokens(3_000)] {
             let mut warnings = Vec::new();
-            assert_eq!(SpendLimit::read(&limit.to_json(), Off, "", &mut warnings), limit);
+            assert_eq!(SpendLimit::read(None, &limit.to_json(), Off, "", &mut warnings), limit);
             assert!(warnings.is_empty(), "{warnings:?}");
         }
         assert_eq!(

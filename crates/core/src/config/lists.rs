@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::config::limits::Loops;
-use crate::config::setting::{Setting, Warning};
+use crate::config::notify::{NotifyState, NotifyWay, OtherSession};
+use crate::config::numbers::Range;
+use crate::config::setting::SettingValue;
+use crate::named;
 
 /// A value that has a name in the configuration.
 pub trait Choice: Copy + PartialEq + 'static {
@@ -14,55 +17,63 @@ pub trait Choice: Copy + PartialEq + 'static {
     fn as_str(self) -> &'static str;
 
     /// Returns the value with the name `name`.
-    fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|choice| choice.as_str() == name)
+    fn from_name(name: &str) -> Option<Self>;
+
+    /// Returns the names of all values, for a schema.
+    fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|choice| choice.as_str()).collect()
+    }
+
+    /// Returns the names of all values, for a message.
+    fn quoted() -> String {
+        Self::names().iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Implements [`Setting`] for types whose values are a few names.
-macro_rules! one_of_the_names {
+macro_rules! choices {
     ($($type:ty),*) => { $(
-        impl Setting for $type {
-            fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-                json.as_str().and_then(Self::from_name).unwrap_or_else(|| {
-                    let names: Vec<String> =
-                        Self::ALL.iter().map(|choice| format!("\"{}\"", choice.as_str())).collect();
-                    warnings.push(Warning::value(path, json, &format!("one of {}", names.join(", ")), &default));
-                    default
-                })
+        impl Choice for $type {
+            const ALL: &'static [Self] = &Self::ALL;
+
+            fn as_str(self) -> &'static str {
+                self.as_str()
             }
 
-            fn schema(&self, about: &str) -> Value {
-                let names: Vec<&str> = Self::ALL.iter().map(|choice| choice.as_str()).collect();
-                json!({ "type": "string", "enum": names, "description": about, "default": self.to_json() })
-            }
-
-            fn to_json(&self) -> Value {
-                json!(self.as_str())
+            fn from_name(name: &str) -> Option<Self> {
+                Self::from_name(name)
             }
         }
     )* };
 }
 
-one_of_the_names!(Loops);
+choices!(Loops, MemoryPart, NotifyState, NotifyWay, OtherSession);
 
-/// What sessions are shown of the memory without asking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemoryPart {
-    /// The page, at the start of a session.
-    Page,
-    /// Passages that answer a prompt.
-    Passages,
+impl SettingValue for Loops {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
+        Self::from_name(json.as_str()?)
+    }
+
+    fn wanted(_: &Value, _: Range) -> String {
+        format!("one of {}", Self::quoted())
+    }
+
+    fn kind(_: Range) -> Value {
+        json!({ "type": "string", "enum": Self::names() })
+    }
+
+    fn written(&self) -> Value {
+        json!(self.as_str())
+    }
 }
 
-impl Choice for MemoryPart {
-    const ALL: &'static [Self] = &[Self::Page, Self::Passages];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Page => "page",
-            Self::Passages => "passages",
-        }
+named! {
+    /// What sessions are shown of the memory without asking.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MemoryPart {
+        /// The page, at the start of a session.
+        Page = "page",
+        /// Passages that answer a prompt.
+        Passages = "passages",
     }
 }
 
@@ -77,24 +88,25 @@ pub enum BookmarksOn {
     Always,
 }
 
-impl Setting for BookmarksOn {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+impl SettingValue for BookmarksOn {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
         match (json.as_bool(), json.as_str()) {
-            (Some(true), _) => Self::Always,
-            (Some(false), _) => Self::Never,
-            (None, Some("turn_end")) => Self::TurnEnd,
-            (None, _) => {
-                warnings.push(Warning::value(path, json, "true, false or \"turn_end\"", &default));
-                default
-            }
+            (Some(true), _) => Some(Self::Always),
+            (Some(false), _) => Some(Self::Never),
+            (None, Some("turn_end")) => Some(Self::TurnEnd),
+            (None, _) => None,
         }
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({ "enum": [true, false, "turn_end"], "description": about, "default": self.to_json() })
+    fn wanted(_: &Value, _: Range) -> String {
+        "true, false or \"turn_end\"".to_owned()
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "enum": [true, false, "turn_end"] })
+    }
+
+    fn written(&self) -> Value {
         match self {
             Self::Never => json!(false),
             Self::TurnEnd => json!("turn_end"),
@@ -120,34 +132,27 @@ impl<T: Choice> ChoiceList<T> {
     }
 }
 
-impl<T: Choice> Setting for ChoiceList<T> {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        let choice = |json: &Value| T::from_name(json.as_str()?.trim());
-        let Some(named) = json.as_array().and_then(|items| items.iter().map(choice).collect::<Option<Vec<T>>>()) else {
-            let names: Vec<String> = T::ALL.iter().map(|choice| format!("\"{}\"", choice.as_str())).collect();
-            warnings.push(Warning::value(path, json, &format!("a list of {}", names.join(", ")), &default));
-            return default;
-        };
-        let mut list = Vec::with_capacity(named.len());
-        for choice in named {
+impl<T: Choice> SettingValue for ChoiceList<T> {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
+        let mut list = Vec::new();
+        for item in json.as_array()? {
+            let choice = T::from_name(item.as_str()?.trim())?;
             if !list.contains(&choice) {
                 list.push(choice);
             }
         }
-        Self(list)
+        Some(Self(list))
     }
 
-    fn schema(&self, about: &str) -> Value {
-        let names: Vec<&str> = T::ALL.iter().map(|choice| choice.as_str()).collect();
-        json!({
-            "type": "array",
-            "items": { "type": "string", "enum": names },
-            "description": about,
-            "default": self.to_json(),
-        })
+    fn wanted(_: &Value, _: Range) -> String {
+        format!("a list of {}", T::quoted())
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "type": "array", "items": { "type": "string", "enum": T::names() } })
+    }
+
+    fn written(&self) -> Value {
         self.0.iter().map(|choice| choice.as_str()).collect()
     }
 }
@@ -167,33 +172,30 @@ const MAX_BYTES: usize = 255;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hosts(pub Vec<String>);
 
-impl Setting for Hosts {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+impl SettingValue for Hosts {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
         let is_name = |name: &&str| {
             let is_plain = !name.chars().any(|c| c.is_control() || c.is_whitespace());
             is_plain && !name.is_empty() && !name.starts_with('-') && name.len() <= MAX_BYTES
         };
         let name = |json: &Value| json.as_str().filter(is_name).map(str::to_owned);
-        let names = json.as_array().filter(|names| names.len() <= MAX_HOSTS);
-        let names = names.and_then(|names| names.iter().map(name).collect::<Option<Vec<String>>>());
-        names.map(Self).unwrap_or_else(|| {
-            let wanted = "a list of at most 20 host names without spaces that do not begin with -";
-            warnings.push(Warning::value(path, json, wanted, &default));
-            default
-        })
+        let names = json.as_array().filter(|names| names.len() <= MAX_HOSTS)?;
+        names.iter().map(name).collect::<Option<_>>().map(Self)
     }
 
-    fn schema(&self, about: &str) -> Value {
+    fn wanted(_: &Value, _: Range) -> String {
+        "a list of at most 20 host names without spaces that do not begin with -".to_owned()
+    }
+
+    fn kind(_: Range) -> Value {
         json!({
             "type": "array",
             "maxItems": MAX_HOSTS,
             "items": { "type": "string", "minLength": 1, "maxLength": MAX_BYTES, "pattern": r"^[^-\s\u0000-\u001f\u007f-\u009f][^\s\u0000-\u001f\u007f-\u009f]*$" },
-            "description": about,
-            "default": self.to_json(),
         })
     }
 
-    fn to_json(&self) -> Value {
+    fn written(&self) -> Value {
         json!(self.0)
     }
 }

@@ -6,24 +6,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::config::setting::{Setting, Warning};
+use crate::config::numbers::Range;
+use crate::config::setting::{SettingValue, Warning};
+use crate::named;
 
-/// How a model is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Via {
-    /// By running `claude -p`.
-    Claude,
-    /// Through the Anthropic API, with the user's key.
-    Api,
-}
-
-impl Via {
-    /// Returns its name, as it is written in the configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Api => "api",
-        }
+named! {
+    /// How a model is called.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Via {
+        /// By running `claude -p`.
+        Claude = "claude",
+        /// Through the Anthropic API, with the user's key.
+        Api = "api",
     }
 }
 
@@ -36,35 +30,26 @@ pub struct SummaryModel {
     pub model: ModelId,
 }
 
-impl Setting for Option<SummaryModel> {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        let parse = |text: &str| {
-            let (via, model) = text.trim().split_once('#').unwrap_or((text.trim(), ""));
-            let model = ModelId::new(model)?;
-            match via {
-                "off" if model.get().is_none() => Some(None),
-                "claude" => Some(Some(SummaryModel { via: Via::Claude, model })),
-                "api" => Some(Some(SummaryModel { via: Via::Api, model })),
-                _ => None,
-            }
-        };
-        json.as_str().and_then(parse).unwrap_or_else(|| {
-            let wanted = "\"off\", \"claude\" or \"api\", or one of these two with a model such as \"claude#haiku\"";
-            warnings.push(Warning::value(path, json, wanted, &default));
-            default
-        })
+impl SettingValue for Option<SummaryModel> {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
+        let text = json.as_str()?.trim();
+        let (via, model) = text.split_once('#').unwrap_or((text, ""));
+        let model = ModelId::new(model)?;
+        match Via::from_name(via) {
+            Some(via) => Some(Some(SummaryModel { via, model })),
+            None => (via == "off" && model.get().is_none()).then_some(None),
+        }
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "type": "string",
-            "pattern": r"^(off|(claude|api)(#[A-Za-z0-9._:/@\[\]][A-Za-z0-9._:/@\[\]-]*)?)$",
-            "description": about,
-            "default": self.to_json(),
-        })
+    fn wanted(_: &Value, _: Range) -> String {
+        "\"off\", \"claude\" or \"api\", or one of these two with a model such as \"claude#haiku\"".to_owned()
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "type": "string", "pattern": r"^(off|(claude|api)(#[A-Za-z0-9._:/@\[\]][A-Za-z0-9._:/@\[\]-]*)?)$" })
+    }
+
+    fn written(&self) -> Value {
         match self {
             None => json!("off"),
             Some(SummaryModel { via, model }) => match model.get() {
@@ -180,10 +165,18 @@ impl Models {
     }
 }
 
-impl Setting for Models {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+impl SettingValue for Models {
+    fn parse(_: &Value, _: Range) -> Option<Self> {
+        None
+    }
+
+    fn wanted(_: &Value, _: Range) -> String {
+        "an object of model ids".to_owned()
+    }
+
+    fn read_over(json: &Value, range: Range, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
         let Value::Object(entries) = json else {
-            warnings.push(Warning::value(path, json, "an object of model ids", &default));
+            warnings.push(Warning::value(path, json, &Self::wanted(json, range), &default.written()));
             return default;
         };
         let mut models = Self::default();
@@ -195,7 +188,7 @@ impl Setting for Models {
         models
     }
 
-    fn schema(&self, about: &str) -> Value {
+    fn kind(_: Range) -> Value {
         let price = json!({ "type": "number", "minimum": 0, "maximum": MAX });
         let mut properties: Map<_, _> =
             ModelPrice::KEYS.map(|key| (key.to_owned(), price.clone())).into_iter().collect();
@@ -203,7 +196,6 @@ impl Setting for Models {
         let others = ModelPrice::KEYS.map(|key| (key.to_owned(), json!(["input", "output"])));
         json!({
             "type": "object",
-            "description": about,
             "additionalProperties": {
                 "type": "object",
                 "properties": properties,
@@ -211,11 +203,10 @@ impl Setting for Models {
                 "minProperties": 1,
                 "additionalProperties": false,
             },
-            "default": self.to_json(),
         })
     }
 
-    fn to_json(&self) -> Value {
+    fn written(&self) -> Value {
         let windows = self.windows.iter().map(|(model, tokens)| (model, vec![("window".to_owned(), json!(tokens))]));
         let prices = self.prices.iter().map(|(model, price)| (model, price.fields().collect()));
         let mut models = Map::new();
@@ -251,25 +242,20 @@ impl Url {
     }
 }
 
-impl Setting for Url {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        json.as_str().and_then(Self::new).unwrap_or_else(|| {
-            warnings.push(Warning::value(path, json, "an address that begins with http:// or https://", &default));
-            default
-        })
+impl SettingValue for Url {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
+        Self::new(json.as_str()?)
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "type": "string",
-            "pattern": r"^(https?://\S+)?$",
-            "maxLength": MAX_URL,
-            "description": about,
-            "default": self.to_json(),
-        })
+    fn wanted(_: &Value, _: Range) -> String {
+        "an address that begins with http:// or https://".to_owned()
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "type": "string", "pattern": r"^(https?://\S+)?$", "maxLength": MAX_URL })
+    }
+
+    fn written(&self) -> Value {
         json!(self.0)
     }
 }
@@ -288,7 +274,7 @@ pub enum VectorSource {
 }
 
 impl VectorSource {
-    fn parse(text: &str) -> Option<Self> {
+    fn of_text(text: &str) -> Option<Self> {
         match text.trim() {
             "off" => Some(Self::Off),
             "bundle" => Some(Self::Bundle),
@@ -321,26 +307,21 @@ impl VectorSource {
     }
 }
 
-impl Setting for VectorSource {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        json.as_str().and_then(Self::parse).unwrap_or_else(|| {
-            let wanted = "\"bundle\", \"off\", a path that begins with / or ~/, or an address such as http://127.0.0.1:11434#model";
-            warnings.push(Warning::value(path, json, wanted, &default));
-            default
-        })
+impl SettingValue for VectorSource {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
+        Self::of_text(json.as_str()?)
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "type": "string",
-            "pattern": r"^(off|bundle|~?/.*|https?://\S+#\S+)$",
-            "maxLength": MAX_URL,
-            "description": about,
-            "default": self.to_json(),
-        })
+    fn wanted(_: &Value, _: Range) -> String {
+        "\"bundle\", \"off\", a path that begins with / or ~/, or an address such as http://127.0.0.1:11434#model"
+            .to_owned()
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "type": "string", "pattern": r"^(off|bundle|~?/.*|https?://\S+#\S+)$", "maxLength": MAX_URL })
+    }
+
+    fn written(&self) -> Value {
         match self {
             Self::Off => json!("off"),
             Self::Bundle => json!("bundle"),
@@ -379,7 +360,7 @@ mod tests {
             ("claude#--model", None),
         ] {
             let mut warnings = Vec::new();
-            let read = Option::<SummaryModel>::read(&json!(text), None, "", &mut warnings);
+            let read = Option::<SummaryModel>::read(None, &json!(text), None, "", &mut warnings);
             assert_eq!(warnings.is_empty(), expected.is_some(), "{text}");
             let Some(expected) = expected else { continue };
             assert_eq!(read.as_ref().map(|read| (read.via, read.model.get())), expected, "{text}");
@@ -397,13 +378,13 @@ mod tests {
             ("~/model", Some("/home/me/model"), None),
             ("http://127.0.0.1:11434#nomic", None, Some(("http://127.0.0.1:11434", "nomic"))),
         ] {
-            let source = VectorSource::parse(text).unwrap();
+            let source = VectorSource::of_text(text).unwrap();
             assert_eq!((source.file(home), source.endpoint()), (file.map(PathBuf::from), endpoint), "{text}");
             assert_eq!(source.to_json(), text);
         }
-        assert_eq!(VectorSource::parse("~/model").unwrap().file(None), None);
+        assert_eq!(VectorSource::of_text("~/model").unwrap().file(None), None);
         for text in ["", "on", "model", "ftp://x#y", "http://127.0.0.1:11434", "http://x#", "#y"] {
-            assert_eq!(VectorSource::parse(text), None, "{text}");
+            assert_eq!(VectorSource::of_text(text), None, "{text}");
         }
     }
 }

@@ -3,63 +3,41 @@
 use serde_json::{Value, json};
 
 use crate::Status;
-use crate::config::lists::{Choice, ChoiceList};
+use crate::config::lists::ChoiceList;
 use crate::config::model::Url;
 use crate::config::numbers::{Range, Seconds};
-use crate::config::setting::{self, Key, Names, Setting, Warning, settings};
+use crate::config::setting::{self, Key, Names, Setting, SettingValue, Warning, settings};
+use crate::named;
 
-/// A way by which a notification reaches the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NotifyWay {
-    /// A notification of the terminal, by an escape sequence and the bell.
-    Terminal,
-    /// A notification of the desktop.
-    Desktop,
-    /// A message to a topic of an ntfy server.
-    Ntfy,
-    /// An HTTP request to an address of the user.
-    Webhook,
-    /// A program of the user.
-    Command,
-}
-
-impl Choice for NotifyWay {
-    const ALL: &'static [Self] = &[Self::Terminal, Self::Desktop, Self::Ntfy, Self::Webhook, Self::Command];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Terminal => "terminal",
-            Self::Desktop => "desktop",
-            Self::Ntfy => "ntfy",
-            Self::Webhook => "webhook",
-            Self::Command => "command",
-        }
+named! {
+    /// A way by which a notification reaches the user.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum NotifyWay {
+        /// A notification of the terminal, by an escape sequence and the bell.
+        Terminal = "terminal",
+        /// A notification of the desktop.
+        Desktop = "desktop",
+        /// A message to a topic of an ntfy server.
+        Ntfy = "ntfy",
+        /// An HTTP request to an address of the user.
+        Webhook = "webhook",
+        /// A program of the user.
+        Command = "command",
     }
 }
 
-/// A state of a session that can be reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NotifyState {
-    /// A turn waits for the user.
-    Blocked,
-    /// A turn has ended.
-    Completed,
-    /// A turn has ended in an error.
-    Failed,
-    /// A turn has ended because a usage limit is reached.
-    Limit,
-}
-
-impl Choice for NotifyState {
-    const ALL: &'static [Self] = &[Self::Blocked, Self::Completed, Self::Failed, Self::Limit];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Blocked => "blocked",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Limit => "limit",
-        }
+named! {
+    /// A state of a session that can be reported.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum NotifyState {
+        /// A turn waits for the user.
+        Blocked = "blocked",
+        /// A turn has ended.
+        Completed = "completed",
+        /// A turn has ended in an error.
+        Failed = "failed",
+        /// A turn has ended because a usage limit is reached.
+        Limit = "limit",
     }
 }
 
@@ -81,26 +59,16 @@ impl NotifyState {
     }
 }
 
-/// A kind of session that is not one of the user's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OtherSession {
-    /// A subagent, or a session in a worktree that works for another one.
-    Subagent,
-    /// A teammate.
-    Teammate,
-    /// A session without a screen, such as `claude -p`.
-    Print,
-}
-
-impl Choice for OtherSession {
-    const ALL: &'static [Self] = &[Self::Subagent, Self::Teammate, Self::Print];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Subagent => "subagent",
-            Self::Teammate => "teammate",
-            Self::Print => "print",
-        }
+named! {
+    /// A kind of session that is not one of the user's own.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum OtherSession {
+        /// A subagent, or a session in a worktree that works for another one.
+        Subagent = "subagent",
+        /// A teammate.
+        Teammate = "teammate",
+        /// A session without a screen, such as `claude -p`.
+        Print = "print",
     }
 }
 
@@ -180,25 +148,20 @@ impl Topic {
     }
 }
 
-impl Setting for Topic {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        json.as_str().and_then(Self::new).unwrap_or_else(|| {
-            let wanted = "a topic of at most 64 letters, digits, - and _, or its address";
-            warnings.push(Warning::value(path, json, wanted, &default));
-            default
-        })
+impl SettingValue for Topic {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
+        Self::new(json.as_str()?)
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "type": "string",
-            "pattern": r"^([A-Za-z0-9_-]{0,64}|https?://\S+/[A-Za-z0-9_-]{1,64})$",
-            "description": about,
-            "default": self.to_json(),
-        })
+    fn wanted(_: &Value, _: Range) -> String {
+        "a topic of at most 64 letters, digits, - and _, or its address".to_owned()
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "type": "string", "pattern": r"^([A-Za-z0-9_-]{0,64}|https?://\S+/[A-Za-z0-9_-]{1,64})$" })
+    }
+
+    fn written(&self) -> Value {
         json!(self.0)
     }
 }
@@ -216,7 +179,7 @@ impl QuietHours {
     /// Parses `HH:MM-HH:MM` or an empty text; `None` for anything else.
     ///
     /// The second time may be on the next day. Two equal times are refused: they could mean no time or the whole day.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub fn of_text(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.is_empty() {
             return Some(Self(None));
@@ -246,24 +209,21 @@ fn minute(text: &str) -> Option<u16> {
     (hours < 24 && minutes < 60).then_some(hours * 60 + minutes).filter(|minute| *minute < DAY)
 }
 
-impl Setting for QuietHours {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        json.as_str().and_then(Self::parse).unwrap_or_else(|| {
-            warnings.push(Warning::value(path, json, "two times such as \"22:00-07:00\"", &default));
-            default
-        })
+impl SettingValue for QuietHours {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
+        Self::of_text(json.as_str()?)
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "type": "string",
-            "pattern": r"^\s*(([01]?\d|2[0-3]):[0-5]\d\s*-\s*([01]?\d|2[0-3]):[0-5]\d)?\s*$",
-            "description": about,
-            "default": self.to_json(),
-        })
+    fn wanted(_: &Value, _: Range) -> String {
+        "two times such as \"22:00-07:00\"".to_owned()
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        let times = r"^\s*(([01]?\d|2[0-3]):[0-5]\d\s*-\s*([01]?\d|2[0-3]):[0-5]\d)?\s*$";
+        json!({ "type": "string", "pattern": times })
+    }
+
+    fn written(&self) -> Value {
         let time = |minute: u16| format!("{:02}:{:02}", minute / 60, minute % 60);
         json!(self.0.map_or_else(String::new, |(from, to)| format!("{}-{}", time(from), time(to))))
     }
@@ -274,7 +234,7 @@ mod tests {
     use crate::Config;
     use crate::config::{Setting, Trust};
 
-    use super::{Choice, NotifyState, NotifyWay, OtherSession, QuietHours, Topic};
+    use super::{NotifyState, NotifyWay, OtherSession, QuietHours, Topic};
 
     #[test]
     fn nothing_is_reported_by_default_and_only_long_turns_are_to_be() {
@@ -296,7 +256,7 @@ mod tests {
             (Status::Idle, Some("quota"), None),
         ];
         for (status, error, expected) in states {
-            assert_eq!(NotifyState::of(status, error).map(Choice::as_str), expected, "{status:?} {error:?}");
+            assert_eq!(NotifyState::of(status, error).map(NotifyState::as_str), expected, "{status:?} {error:?}");
         }
     }
 
@@ -350,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_night_goes_past_midnight_and_the_end_does_not_belong_to_it() {
-        let quiet = |text: &str, minute: u16| QuietHours::parse(text).unwrap().contains(minute);
+        let quiet = |text: &str, minute: u16| QuietHours::of_text(text).unwrap().contains(minute);
         for (text, minute, expected) in [
             ("22:00-07:00", 22 * 60, true),
             ("22:00-07:00", 22 * 60 - 1, false),
@@ -369,9 +329,9 @@ mod tests {
     #[test]
     fn what_is_not_two_times_is_refused() {
         for text in ["22:00", "22-7", "24:00-07:00", "22:60-07:00", "08:00-08:00", "-", "+1:00-2:00", "001:00-02:00"] {
-            assert_eq!(QuietHours::parse(text), None, "{text}");
+            assert_eq!(QuietHours::of_text(text), None, "{text}");
         }
-        assert_eq!(QuietHours::parse(" 9:05 - 12:00 ").unwrap().to_json(), "09:05-12:00");
-        assert_eq!(QuietHours::parse("").unwrap().to_json(), "");
+        assert_eq!(QuietHours::of_text(" 9:05 - 12:00 ").unwrap().to_json(), "09:05-12:00");
+        assert_eq!(QuietHours::of_text("").unwrap().to_json(), "");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::config::setting::{Setting, Warning};
+use crate::config::setting::{SettingValue, Warning};
 
 /// The numbers that a value may be, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Range {
 
 impl Range {
     /// Every number that is not negative.
-    const ANY: Self = Self::new(0.0, f64::MAX);
+    pub(super) const ANY: Self = Self::new(0.0, f64::MAX);
 
     /// Every share of a whole that a limit may be.
     const SHARES: Self = Self::new(0.01, 1.0);
@@ -63,33 +63,10 @@ impl fmt::Display for Range {
     }
 }
 
-/// Reads a number in `range`, or a text that holds one. Falls back to `default` with a warning that names the range.
-fn read_number<T: Setting>(
-    range: Range,
-    json: &Value,
-    default: T,
-    path: &str,
-    warnings: &mut Vec<Warning>,
-    make: impl FnOnce(f64) -> T,
-) -> T {
-    match number(json).filter(|number| range.contains(*number)) {
-        Some(number) => make(number),
-        None => {
-            let kind = if range.is_whole { "a whole number" } else { "a number" };
-            warnings.push(Warning::value(path, json, &format!("{kind} from {range}"), &default));
-            default
-        }
-    }
-}
-
 /// Returns the JSON Schema of a number in `range`, which may also be written as a text.
-fn number_schema(range: Range, default: &impl Setting, about: &str) -> Value {
+fn number_schema(range: Range) -> Value {
     let digits = if range.is_whole { "^[0-9]+([.]0+)?$" } else { "^[0-9]+([.][0-9]+)?$" };
-    json!({
-        "description": about,
-        "oneOf": [range.schema(), { "type": "string", "pattern": digits }],
-        "default": default.to_json(),
-    })
+    json!({ "oneOf": [range.schema(), { "type": "string", "pattern": digits }] })
 }
 
 /// A share of a whole, from 0 to 1.
@@ -97,28 +74,24 @@ fn number_schema(range: Range, default: &impl Setting, about: &str) -> Value {
 pub struct Share(pub f64);
 
 /// `off` is no share, and so is 0.
-impl Setting for Option<Share> {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+impl SettingValue for Option<Share> {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
         if json.as_str().is_some_and(|text| text.trim() == OFF) {
-            return None;
+            return Some(None);
         }
-        let share = number(json).filter(|share| *share <= 1.0);
-        share.map(|share| (share > 0.0).then_some(Share(share))).unwrap_or_else(|| {
-            let wanted = format!("a share from 0 to 1, or \"{OFF}\"{}", percent_hint(json));
-            warnings.push(Warning::value(path, json, &wanted, &default));
-            default
-        })
+        let share = number(json).filter(|share| *share <= 1.0)?;
+        Some((share > 0.0).then_some(Share(share)))
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "description": about,
-            "oneOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "const": OFF }],
-            "default": self.to_json(),
-        })
+    fn wanted(json: &Value, _: Range) -> String {
+        format!("a share from 0 to 1, or \"{OFF}\"{}", percent_hint(json))
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "oneOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "const": OFF }] })
+    }
+
+    fn written(&self) -> Value {
         self.map_or_else(|| json!(OFF), |Share(share)| whole_or_fraction(share))
     }
 }
@@ -143,56 +116,52 @@ impl ContextLimits {
     }
 }
 
-impl Setting for ContextLimits {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        Self::read_in(Range::ANY, json, default, path, warnings)
-    }
-
+impl SettingValue for ContextLimits {
     /// `range` is for the numbers above 1; shares have a range of their own.
-    fn read_in(range: Range, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        match json.as_str().map(str::trim) {
-            Some(OFF) => return Self { is_on: false, ..default },
-            Some(ON) => return Self { is_on: true, ..Self::off() },
-            Some(_) | None => {}
-        }
-        let is_limit = |limit: &f64| Range::SHARES.contains(*limit) || (*limit > 1.0 && range.contains(*limit));
-        let limit = |json: &Value| number(json).filter(is_limit);
-        let (limits, bad) = match json {
-            Value::Array(items) => {
-                (items.iter().map(limit).collect::<Option<Vec<f64>>>(), items.iter().find(|item| limit(item).is_none()))
-            }
-            single => (limit(single).map(|limit| vec![limit]), Some(single)),
+    fn parse(json: &Value, range: Range) -> Option<Self> {
+        let limits = match json {
+            Value::Array(items) => items.iter().map(|item| limit(item, range)).collect::<Option<Vec<f64>>>()?,
+            single => vec![limit(single, range)?],
         };
-        let limits = limits.filter(|limits| !limits.is_empty());
-        limits.map(|limits| Self { is_on: true, limits }).unwrap_or_else(|| {
-            let hint = bad.map(percent_hint).unwrap_or_default();
-            let wanted =
-                format!("on, off, a share from {}, a number from {range}, or a list of such{hint}", Range::SHARES);
-            warnings.push(Warning::value(path, json, &wanted, &default));
-            default
-        })
+        (!limits.is_empty()).then_some(Self { is_on: true, limits })
     }
 
-    fn schema(&self, about: &str) -> Value {
-        self.schema_in(Range::ANY, about)
+    fn wanted(json: &Value, range: Range) -> String {
+        let bad = match json {
+            Value::Array(items) => items.iter().find(|item| limit(item, range).is_none()),
+            single => Some(single),
+        };
+        let hint = bad.map(percent_hint).unwrap_or_default();
+        format!("on, off, a share from {}, a number from {range}, or a list of such{hint}", Range::SHARES)
     }
 
-    fn schema_in(&self, range: Range, about: &str) -> Value {
+    fn kind(range: Range) -> Value {
         let limit = json!({ "anyOf": [Range::SHARES.schema(), range.schema()] });
-        json!({
-            "description": about,
-            "oneOf": [{ "enum": [ON, OFF] }, limit, { "type": "array", "items": limit, "minItems": 1 }],
-            "default": self.to_json(),
-        })
+        json!({ "oneOf": [{ "enum": [ON, OFF] }, limit, { "type": "array", "items": limit, "minItems": 1 }] })
     }
 
-    fn to_json(&self) -> Value {
+    fn written(&self) -> Value {
         match self.limits.as_slice() {
             _ if !self.is_on => json!(OFF),
             [single] => whole_or_fraction(*single),
             several => several.iter().copied().map(whole_or_fraction).collect(),
         }
     }
+
+    fn read_over(json: &Value, range: Range, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        match json.as_str().map(str::trim) {
+            Some(OFF) => Self { is_on: false, ..default },
+            Some(ON) => Self { is_on: true, ..Self::off() },
+            Some(_) | None => Self::parse(json, range).unwrap_or_else(|| {
+                warnings.push(Warning::value(path, json, &Self::wanted(json, range), &default.written()));
+                default
+            }),
+        }
+    }
+}
+
+fn limit(json: &Value, range: Range) -> Option<f64> {
+    number(json).filter(|limit| Range::SHARES.contains(*limit) || (*limit > 1.0 && range.contains(*limit)))
 }
 
 /// Returns the share that somebody who wrote a percentage probably meant.
@@ -225,73 +194,55 @@ fn whole_or_fraction(number: f64) -> Value {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Count(pub u64);
 
-impl Count {
-    /// The range of a count. The upper end is high enough to mean "never".
-    const ANY: Range = Range::whole(0, 1_000_000_000_000);
-}
-
-impl Setting for Count {
-    const RANGE: Option<Range> = Some(Self::ANY);
-
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        Self::read_in(Self::ANY, json, default, path, warnings)
-    }
-
-    fn read_in(range: Range, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        read_number(range, json, default, path, warnings, |number| Self(number as u64))
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        self.schema_in(Self::ANY, about)
-    }
-
-    fn schema_in(&self, range: Range, about: &str) -> Value {
-        number_schema(range, self, about)
-    }
-
-    fn to_json(&self) -> Value {
-        json!(self.0)
-    }
-}
-
 /// A TCP port. 0 stands for any free one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Port(pub u16);
 
-impl Port {
-    const ANY: Range = Range::whole(0, u16::MAX as u64);
+/// Makes numbers values of the configuration: the range of a type, how a number becomes one, and how it is written.
+macro_rules! numbers {
+    ($($name:ident: $range:expr, $make:expr, $write:expr;)*) => { $(
+        impl SettingValue for $name {
+            const RANGE: Option<Range> = Some($range);
+
+            fn parse(json: &Value, range: Range) -> Option<Self> {
+                number(json).filter(|number| range.contains(*number)).map($make)
+            }
+
+            fn wanted(_: &Value, range: Range) -> String {
+                format!("{} from {range}", if range.is_whole { "a whole number" } else { "a number" })
+            }
+
+            fn kind(range: Range) -> Value {
+                number_schema(range)
+            }
+
+            fn written(&self) -> Value {
+                $write(self.0)
+            }
+        }
+    )* };
 }
 
-impl Setting for Port {
-    const RANGE: Option<Range> = Some(Self::ANY);
-
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        read_number(Self::ANY, json, default, path, warnings, |number| Self(number as u16))
-    }
-
-    fn schema(&self, about: &str) -> Value {
-        number_schema(Self::ANY, self, about)
-    }
-
-    fn to_json(&self) -> Value {
-        json!(self.0)
-    }
+numbers! {
+    // The upper end is high enough to mean "never".
+    Count: Range::whole(0, 1_000_000_000_000), |number| Self(number as u64), Value::from;
+    Port: Range::whole(0, u16::MAX as u64), |number| Self(number as u16), Value::from;
+    Seconds: Range::new(0.0, 1e9), Self, whole_or_fraction;
+    Days: Range::new(0.0, 36_500.0), Self, whole_or_fraction;
 }
 
 // Settings that are lengths of time, each in the unit that its key names.
 
-/// Declares a length of time: its type, the name of its unit, the milliseconds in a unit, and its largest number of units.
+/// Declares a length of time: its type, the name of its unit, and the milliseconds in a unit.
 ///
 /// The number is kept as it was written, so that it is printed like that. It is never negative, and always finite.
 macro_rules! durations {
-    ($($name:ident, $unit:literal, $millis:literal, $most:literal;)*) => { $(
+    ($($name:ident, $unit:literal, $millis:literal;)*) => { $(
         #[doc = concat!("A length of time in ", $unit, ", which may have a fraction.")]
         #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
         pub struct $name(f64);
 
         impl $name {
-            const ANY: Range = Range::new(0.0, $most);
-
             #[doc = concat!("Returns `number` ", $unit, ". For a fraction, use `From<Duration>`.")]
             pub const fn new(number: u32) -> Self {
                 Self(number as f64)
@@ -318,36 +269,12 @@ macro_rules! durations {
                 Self(duration.as_secs_f64() * 1000.0 / $millis)
             }
         }
-
-        impl Setting for $name {
-            const RANGE: Option<Range> = Some(Self::ANY);
-
-            fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-                Self::read_in(Self::ANY, json, default, path, warnings)
-            }
-
-            fn read_in(range: Range, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-                read_number(range, json, default, path, warnings, Self)
-            }
-
-            fn schema(&self, about: &str) -> Value {
-                self.schema_in(Self::ANY, about)
-            }
-
-            fn schema_in(&self, range: Range, about: &str) -> Value {
-                number_schema(range, self, about)
-            }
-
-            fn to_json(&self) -> Value {
-                whole_or_fraction(self.0)
-            }
-        }
     )* };
 }
 
 durations! {
-    Seconds, "seconds", 1_000.0, 1e9;
-    Days, "days", 86_400_000.0, 36_500.0;
+    Seconds, "seconds", 1_000.0;
+    Days, "days", 86_400_000.0;
 }
 
 #[cfg(test)]

@@ -247,7 +247,7 @@ fn heed_unknown(reading: &mut ProjectReading, keys: &[Key]) {
 fn read_value(own: &Config, key: &ProjectKey, value: &Value, trust: Trust, config: &mut Config) -> Verdict {
     let nested = key.path.rsplit('.').fold(value.clone(), |value, name| serde_json::json!({ name: value }));
     let mut warnings = Vec::new();
-    let asked = Config::read(&nested, own.clone(), "", &mut warnings);
+    let asked = Config::read(None, &nested, own.clone(), "", &mut warnings);
     if let Some(warning) = warnings.pop() {
         return Verdict::Refused(warning.problem);
     }
@@ -260,7 +260,7 @@ fn read_value(own: &Config, key: &ProjectKey, value: &Value, trust: Trust, confi
             return Verdict::NeedsTrust(format!("without your trust it may be {}", key.stricter.words));
         }
     }
-    *config = Config::read(&nested, config.clone(), "", &mut warnings);
+    *config = Config::read(None, &nested, config.clone(), "", &mut warnings);
     Verdict::InForce
 }
 

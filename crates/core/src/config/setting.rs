@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::config::numbers::Range;
 use crate::config::{Config, ProjectReading, Trust, Verdict};
 use crate::json_text::{self, JsonFile, without_byte_order_mark};
+use crate::named;
 
 /// A remark about a key of the configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +56,8 @@ impl Warning {
         Self::unusable(path, "is not a JSON object".to_owned(), "its defaults are in force")
     }
 
-    pub(super) fn value(path: &str, found: &Value, wanted: &str, default: &impl Setting) -> Self {
-        let instead = format!("the default {} is in force", default.to_json());
+    pub(super) fn value(path: &str, found: &Value, wanted: &str, default: &Value) -> Self {
+        let instead = format!("the default {default} is in force");
         Self::unusable(path, format!("{found} is not {wanted}"), &instead)
     }
 
@@ -96,36 +97,64 @@ pub struct Key {
 
 /// A value, or a section of values, of the configuration.
 pub trait Setting: Sized {
-    /// The numbers that a value of this type may be, unless its setting declares other ones; `None` if it is not a number.
-    const RANGE: Option<Range> = None;
-
-    /// Reads `json`, found at `path`; falls back to `default` with a warning.
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self;
+    /// Reads `json`, found at `path`; falls back to `default` with a warning. A number must lie in `range`, if there is one.
+    fn read(range: Option<Range>, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self;
 
     /// Returns its JSON Schema, with `self` as the default.
-    fn schema(&self, about: &str) -> Value;
+    fn schema(&self, range: Option<Range>, about: &str) -> Value;
 
     /// Returns the value as it is written in a configuration file.
     fn to_json(&self) -> Value;
 
-    /// Reads a number, which must lie in `range`; other types have no range and ignore it.
-    fn read_in(_range: Range, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        Self::read(json, default, path, warnings)
-    }
-
-    /// Returns its JSON Schema, with the limits of `range` where it is a number.
-    fn schema_in(&self, _range: Range, about: &str) -> Value {
-        self.schema(about)
-    }
-
     /// Adds the value to `keys`; a section adds every value in it.
+    fn list(&self, path: &str, about: &str, range: Option<Range>, keys: &mut Vec<Key>);
+}
+
+/// A value of the configuration.
+pub trait SettingValue: Sized {
+    /// The numbers that a value of this type may be, unless its setting declares other ones; `None` if it is not a number.
+    const RANGE: Option<Range> = None;
+
+    /// Returns the value that `json` is; `None` if it is not one.
+    fn parse(json: &Value, range: Range) -> Option<Self>;
+
+    /// Returns what `json`, which is not a value, should have been.
+    fn wanted(json: &Value, range: Range) -> String;
+
+    /// Returns the JSON Schema of the type.
+    fn kind(range: Range) -> Value;
+
+    /// Returns the value as it is written in a configuration file.
+    fn written(&self) -> Value;
+
+    /// Reads `json` as [`Setting::read`] does.
+    fn read_over(json: &Value, range: Range, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        Self::parse(json, range).unwrap_or_else(|| {
+            warnings.push(Warning::value(path, json, &Self::wanted(json, range), &default.written()));
+            default
+        })
+    }
+}
+
+impl<T: SettingValue> Setting for T {
+    fn read(range: Option<Range>, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        Self::read_over(json, range.or(T::RANGE).unwrap_or(Range::ANY), default, path, warnings)
+    }
+
+    fn schema(&self, range: Option<Range>, about: &str) -> Value {
+        let mut schema = Self::kind(range.or(T::RANGE).unwrap_or(Range::ANY));
+        schema["description"] = json!(about);
+        schema["default"] = self.written();
+        schema
+    }
+
+    fn to_json(&self) -> Value {
+        self.written()
+    }
+
     fn list(&self, path: &str, about: &str, range: Option<Range>, keys: &mut Vec<Key>) {
-        keys.push(Key {
-            path: path.to_owned(),
-            default: self.to_json(),
-            about: about.to_owned(),
-            range: range.or(Self::RANGE),
-        });
+        let (default, range) = (self.written(), range.or(T::RANGE));
+        keys.push(Key { path: path.to_owned(), default, about: about.to_owned(), range });
     }
 }
 
@@ -168,7 +197,7 @@ macro_rules! settings {
         }
 
         impl $crate::config::Setting for $name {
-            fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+            fn read(_: Option<Range>, json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
                 if !json.is_object() {
                     warnings.push(Warning::not_a_section(path));
                     return default;
@@ -178,25 +207,21 @@ macro_rules! settings {
                     $($field: match json.get(stringify!($field)) {
                         Some(value) => {
                             let path = setting::join(path, stringify!($field));
-                            match setting::range_of!($($range)?) {
-                                Some(range) => Setting::read_in(range, value, default.$field, &path, warnings),
-                                None => Setting::read(value, default.$field, &path, warnings),
-                            }
+                            Setting::read(setting::range_of!($($range)?), value, default.$field, &path, warnings)
                         }
                         None => default.$field,
                     },)*
                 }
             }
 
-            fn schema(&self, about: &str) -> Value {
+            fn schema(&self, _: Option<Range>, about: &str) -> Value {
                 json!({
                     "type": "object",
                     "description": about,
                     "additionalProperties": false,
-                    "properties": { $(stringify!($field): match setting::range_of!($($range)?) {
-                        Some(range) => self.$field.schema_in(range, $about),
-                        None => self.$field.schema($about),
-                    },)* },
+                    "properties": {
+                        $(stringify!($field): self.$field.schema(setting::range_of!($($range)?), $about),)*
+                    },
                 })
             }
 
@@ -224,19 +249,20 @@ macro_rules! range_of {
 pub(super) use range_of;
 pub(super) use settings;
 
-impl Setting for bool {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        json.as_bool().unwrap_or_else(|| {
-            warnings.push(Warning::value(path, json, "true or false", &default));
-            default
-        })
+impl SettingValue for bool {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
+        json.as_bool()
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({ "type": "boolean", "description": about, "default": self })
+    fn wanted(_: &Value, _: Range) -> String {
+        "true or false".to_owned()
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "type": "boolean" })
+    }
+
+    fn written(&self) -> Value {
         json!(self)
     }
 }
@@ -252,26 +278,21 @@ impl Names {
     }
 }
 
-impl Setting for Names {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+impl SettingValue for Names {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
         let name = |json: &Value| json.as_str().map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned);
-        let names = json.as_array().and_then(|items| items.iter().map(name).collect::<Option<Vec<String>>>());
-        names.map(Self).unwrap_or_else(|| {
-            warnings.push(Warning::value(path, json, "a list of texts", &default));
-            default
-        })
+        json.as_array()?.iter().map(name).collect::<Option<_>>().map(Self)
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "type": "array",
-            "items": { "type": "string", "minLength": 1 },
-            "description": about,
-            "default": self.to_json(),
-        })
+    fn wanted(_: &Value, _: Range) -> String {
+        "a list of texts".to_owned()
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "type": "array", "items": { "type": "string", "minLength": 1 } })
+    }
+
+    fn written(&self) -> Value {
         json!(self.0)
     }
 }
@@ -303,20 +324,20 @@ impl OneLineText {
     }
 }
 
-impl Setting for OneLineText {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        json.as_str().and_then(Self::new).unwrap_or_else(|| {
-            let wanted = "a text without control characters that does not start with /, !, #, @ or ?";
-            warnings.push(Warning::value(path, json, wanted, &default));
-            default
-        })
+impl SettingValue for OneLineText {
+    fn parse(json: &Value, _: Range) -> Option<Self> {
+        Self::new(json.as_str()?)
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({ "type": "string", "pattern": r"^[^/!#@?\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$", "description": about, "default": self.to_json() })
+    fn wanted(_: &Value, _: Range) -> String {
+        "a text without control characters that does not start with /, !, #, @ or ?".to_owned()
     }
 
-    fn to_json(&self) -> Value {
+    fn kind(_: Range) -> Value {
+        json!({ "type": "string", "pattern": r"^[^/!#@?\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$" })
+    }
+
+    fn written(&self) -> Value {
         json!(self.0)
     }
 }
@@ -496,25 +517,16 @@ fn path(key: &str) -> Vec<&str> {
 
 // Where each value in force comes from.
 
-/// Where a value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// It is not set: the default is in force.
-    Default,
-    /// The user's configuration file.
-    User,
-    /// The project's `.claude/longhaul.json`.
-    Project,
-}
-
-impl Origin {
-    /// Returns its name, as `longhaul config show` prints it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::User => "user",
-            Self::Project => "project",
-        }
+named! {
+    /// Where a value comes from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Origin {
+        /// It is not set: the default is in force.
+        Default = "default",
+        /// The user's configuration file.
+        User = "user",
+        /// The project's `.claude/longhaul.json`.
+        Project = "project",
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::numbers::Range;
-use super::setting::{self, Key, Names, Setting, Warning, settings};
+use super::setting::{self, Key, Names, Setting, SettingValue, Warning, settings};
 
 /// The longest address.
 const MAX_ADDRESS: usize = 2_000;
@@ -36,12 +36,10 @@ impl std::fmt::Debug for SyncAddress {
     }
 }
 
-impl SyncAddress {
-    fn parse(json: &Value) -> Option<Self> {
+impl SettingValue for SyncAddress {
+    fn parse(json: &Value, range: Range) -> Option<Self> {
         if json.is_array() {
-            let mut warnings = Vec::new();
-            let command = Names::read(json, Names::default(), "", &mut warnings);
-            return (warnings.is_empty() && !command.0.is_empty()).then_some(Self::Printed(command));
+            return Names::parse(json, range).filter(|command| !command.0.is_empty()).map(Self::Printed);
         }
         let text = json.as_str()?.trim();
         let has_scheme = ["postgres://", "postgresql://", "folder:"].iter().any(|scheme| text.starts_with(scheme));
@@ -51,38 +49,35 @@ impl SyncAddress {
             _ => Some(Self::Here(text.to_owned())),
         }
     }
-}
 
-impl Setting for SyncAddress {
-    fn read(json: &Value, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
-        Self::parse(json).unwrap_or_else(|| {
-            let found = json!("…");
-            let wanted = "an address that begins with postgres:// or folder:, or a list of a program and its arguments";
-            warnings.push(Warning::value(path, &found, wanted, &default));
+    fn wanted(_: &Value, _: Range) -> String {
+        "an address that begins with postgres:// or folder:, or a list of a program and its arguments".to_owned()
+    }
+
+    fn kind(_: Range) -> Value {
+        json!({ "oneOf": [
+            { "type": "string", "pattern": r"^((postgres(ql)?://|folder:).*)?$", "maxLength": MAX_ADDRESS },
+            { "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1 },
+        ] })
+    }
+
+    /// Does not show in a warning what may be a password.
+    fn read_over(json: &Value, range: Range, default: Self, path: &str, warnings: &mut Vec<Warning>) -> Self {
+        Self::parse(json, range).unwrap_or_else(|| {
+            warnings.push(Warning::value(path, &json!("…"), &Self::wanted(json, range), &default.written()));
             default
         })
     }
 
-    fn schema(&self, about: &str) -> Value {
-        json!({
-            "description": about,
-            "oneOf": [
-                { "type": "string", "pattern": r"^((postgres(ql)?://|folder:).*)?$", "maxLength": MAX_ADDRESS },
-                { "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1 },
-            ],
-            "default": self.to_json(),
-        })
-    }
-
     /// Leaves out what may be a password.
-    fn to_json(&self) -> Value {
+    fn written(&self) -> Value {
         match self {
             Self::Given => json!(""),
             Self::Here(address) => match address.split_once(':') {
                 Some(("folder", _)) | None => json!(address),
                 Some((scheme, _)) => json!(format!("{scheme}://…")),
             },
-            Self::Printed(command) => command.to_json(),
+            Self::Printed(command) => command.written(),
         }
     }
 }

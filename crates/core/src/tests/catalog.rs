@@ -55,7 +55,7 @@ fn a_bundle_has_what_its_job_needs() {
 
 #[test]
 fn jobs_have_their_own_names_and_descriptions() {
-    assert_eq!(Job::ALL.map(Job::name), ["bookmarks", "tracker", "handoff", "continuation", "memory"]);
+    assert_eq!(Job::ALL.map(Job::as_str), ["bookmarks", "tracker", "handoff", "continuation", "memory"]);
     for job in Job::ALL {
         assert!(job.about().len() > 20);
         assert_eq!(Job::ALL.iter().filter(|other| other.about() == job.about()).count(), 1);

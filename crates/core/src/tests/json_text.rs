@@ -2,8 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::json_text::{
-    DuplicateName, Item, JsonFile, List, NotEditable, Object, Style, insert, remove, set, with_value,
-    without_byte_order_mark,
+    DuplicateName, Item, JsonFile, List, NotEditable, Object, Style, insert, remove, set, without_byte_order_mark,
 };
 
 #[track_caller]
@@ -156,15 +155,6 @@ fn a_list_keeps_its_layout_with_other_items() {
     assert_eq!(lines.write(&Style::Lines("  ".to_owned()), 1), "[\n    1,\n    2\n  ]");
     assert_eq!(List::parse("{}"), None);
     assert_eq!(List::parse("[]").unwrap().write(&Style::Compact, 0), "[]");
-}
-
-#[test]
-fn one_value_is_replaced() {
-    let text = "{ \"a\" : [1, 2] , \"b\":3 }";
-    assert_eq!(with_value(text, "a", &json!("x")).as_deref(), Some("{ \"a\" : \"x\" , \"b\":3 }"));
-    assert_eq!(with_value(text, "b", &json!({"c": 1})).as_deref(), Some("{ \"a\" : [1, 2] , \"b\":{\"c\":1} }"));
-    assert_eq!(with_value(text, "c", &json!(1)), None);
-    assert_eq!(with_value("[1]", "a", &json!(1)), None);
 }
 
 #[test]

@@ -118,12 +118,12 @@ fn the_others_are_tried_in_order_where_the_first_is_refused() {
 
 #[test]
 fn a_baton_of_a_running_client_is_left_to_it() {
-    let one = |client, trigger| [offer("a", 1, client, trigger, 5)];
+    let single = |client, trigger| [offer("a", 1, client, trigger, 5)];
     for trigger in BatonTrigger::ALL {
-        check_choice(&one(ClientProcess::Gone, trigger), 9, Ok(0), &[]);
-        check_choice(&one(ClientProcess::Unknown, trigger), 9, Ok(0), &[]);
+        check_choice(&single(ClientProcess::Gone, trigger), 9, Ok(0), &[]);
+        check_choice(&single(ClientProcess::Unknown, trigger), 9, Ok(0), &[]);
         let taken = if trigger.is_on_purpose() { Ok(0) } else { Err(NoBaton::None) };
-        check_choice(&one(ClientProcess::Alive, trigger), 9, taken, &[]);
+        check_choice(&single(ClientProcess::Alive, trigger), 9, taken, &[]);
     }
     // A session that does not know its client owns no baton.
     let unknown = [

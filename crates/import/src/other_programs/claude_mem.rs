@@ -13,8 +13,8 @@ use longhaul_runtime::{Error, bounded_read};
 use longhaul_store::{ClaudeMem, ForeignHead, ForeignRecords, ForeignSession, Moved, MovedCall, MovedTurn};
 use serde_json::{Value, json};
 
-use self::translate::{Asked, Translator, key, note};
-use super::{Folders, Move, Origin, Report, Sink, Step, Trouble, Wanted, bring_settings, ours, register, theirs};
+use self::translate::{TranslatedPrompt, Translator, key, note};
+use super::{Folders, Move, Origin, Report, Sink, Step, TheirSetting, Trouble, bring_settings, ours, register, theirs};
 
 /// Maximum number of files that are checked to find the project of a session.
 const FILES: usize = 200;
@@ -139,9 +139,9 @@ impl House<'_, '_> {
             let number = head.number.unwrap_or_default();
             let text = self.database.prompt(head).map_err(theirs)?.unwrap_or_default();
             match translator.prompt(&text) {
-                Asked::Kept(_) => groups.entry(number).or_default().prompts.push(*head),
-                Asked::Empty => self.report.leaves("records", 1, EMPTY),
-                Asked::Private => {
+                TranslatedPrompt::Kept(_) => groups.entry(number).or_default().prompts.push(*head),
+                TranslatedPrompt::Empty => self.report.leaves("records", 1, EMPTY),
+                TranslatedPrompt::Private => {
                     private.insert(number);
                     self.report.leaves("prompts", 1, "wholly private: nothing of their turns is stored");
                 }
@@ -173,14 +173,14 @@ impl House<'_, '_> {
         arrival.turns.push(MovedTurn::default());
         for head in &group.prompts {
             let text = self.database.prompt(head).map_err(theirs)?.unwrap_or_default();
-            if let Asked::Kept(what) = translator.prompt(&text) {
+            if let TranslatedPrompt::Kept(what) = translator.prompt(&text) {
                 arrival.prompt(Moved { key: key("p", head), at: head.at.unwrap_or(translator.began), what });
                 self.flush_if_full(arrival)?;
             }
         }
         for head in &group.observations {
-            let one = self.database.observation(head).map_err(theirs)?;
-            match one.and_then(|one| translator.call(one)) {
+            let observation = self.database.observation(head).map_err(theirs)?;
+            match observation.and_then(|observation| translator.call(observation)) {
                 Some(what) => {
                     arrival.call(Moved { key: key("o", head), at: head.at.unwrap_or(translator.began), what });
                     self.flush_if_full(arrival)?;
@@ -189,8 +189,8 @@ impl House<'_, '_> {
             }
         }
         for head in &group.summaries {
-            let one = self.database.summary(head).map_err(theirs)?;
-            match one.and_then(|one| translator.summary(one)) {
+            let summary = self.database.summary(head).map_err(theirs)?;
+            match summary.and_then(|summary| translator.summary(summary)) {
                 Some(what) => {
                     arrival.summary(Moved { key: key("s", head), at: head.at.unwrap_or(translator.began), what });
                     self.flush_if_full(arrival)?;
@@ -217,7 +217,7 @@ impl House<'_, '_> {
         let calls: usize = turns.iter().map(|turn| turn.calls.len()).sum();
         match &mut self.sink {
             Sink::Store(bulk) => {
-                let (name, id) = (Origin::ClaudeMem.name(), arrival.id.as_str());
+                let (name, id) = (Origin::ClaudeMem.as_str(), arrival.id.as_str());
                 let moved = bulk.move_in(name, id, &turns, arrival.prompt_number).map_err(ours)?.unwrap_or_default();
                 arrival.prompt_number = moved.prompt_number;
                 self.count(moved.prompts, moved.observations, moved.summaries, moved.known);
@@ -265,8 +265,9 @@ impl House<'_, '_> {
         }
         let mut left = FILES;
         for head in observations.iter().take(FILES) {
-            let Some(one) = self.database.observation(head).map_err(theirs)? else { continue };
-            let mut files = one.files_modified.iter().chain(&one.files_read).take(left).inspect(|_| left -= 1);
+            let Some(observation) = self.database.observation(head).map_err(theirs)? else { continue };
+            let mut files =
+                observation.files_modified.iter().chain(&observation.files_read).take(left).inspect(|_| left -= 1);
             if let Some(project) = files.find_map(|file| self.folders.of_file(file, name)) {
                 return Ok(project);
             }
@@ -322,19 +323,19 @@ impl House<'_, '_> {
     fn notes(&mut self, observations: &[ForeignHead]) -> Result<(), Trouble> {
         for head in observations {
             (self.progress)(Step::Done(1));
-            let Some(one) = self.database.observation(head).map_err(theirs)? else { continue };
-            let project = self.project(None, &one.project, std::slice::from_ref(head))?;
+            let Some(observation) = self.database.observation(head).map_err(theirs)? else { continue };
+            let project = self.project(None, &observation.project, std::slice::from_ref(head))?;
             if let Some(why) = self.unwanted(&project) {
                 self.report.leaves("notes", 1, why);
                 continue;
             }
-            let Some(note) = note(self.mover, head, one) else {
+            let Some(note) = note(self.mover, head, observation) else {
                 self.report.leaves("records", 1, EMPTY);
                 continue;
             };
             let is_known = match &mut self.sink {
                 Sink::Store(bulk) => {
-                    let name = Origin::ClaudeMem.name();
+                    let name = Origin::ClaudeMem.as_str();
                     !bulk.move_note_in(name, &project.key, &project.name, &note).map_err(ours)?
                 }
                 Sink::Count(_) => self.sink.has(Origin::ClaudeMem, &note.key)?,
@@ -434,7 +435,6 @@ const KEYS: [(&str, &str); 2] =
 /// Their default for skipped tools, which is also ours.
 const USUAL_TOOLS: &str = "ListMcpResourcesTool,SlashCommand,Skill,TodoWrite,AskUserQuestion";
 
-/// Imports the settings. Returns the configuration with them.
 fn import_settings(mover: &Move<'_>, report: &mut Report) -> Result<Config, Trouble> {
     let path = report.place.join("settings.json");
     let text = match bounded_read::text(&path, bounded_read::LARGE) {
@@ -452,7 +452,7 @@ fn import_settings(mover: &Move<'_>, report: &mut Report) -> Result<Config, Trou
         let list = get(theirs)?;
         let names: Vec<&str> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
         let is_usual = names.is_empty() || list == USUAL_TOOLS;
-        (!is_usual).then(|| Wanted {
+        (!is_usual).then(|| TheirSetting {
             theirs: (*theirs).to_owned(),
             ours: Some((*ours).to_owned()),
             value: json!(names),

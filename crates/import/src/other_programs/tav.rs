@@ -9,7 +9,7 @@ use longhaul_runtime::{Error, bounded_read};
 use longhaul_store::{NewBookmark, Store};
 use serde_json::{Value, json};
 
-use super::{Mode, Move, Origin, Report, Trouble, Wanted, bring_settings, ours, theirs};
+use super::{Mode, Move, Origin, Report, TheirSetting, Trouble, bring_settings, ours, theirs};
 
 /// Maximum size of a log. A week of work is a few hundred kilobytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -71,10 +71,10 @@ fn settings(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {
     match json_text::from_file::<Value>(text.as_bytes()) {
         Ok(config) if config.is_object() => {
             let is_on = is_guarded(&config);
-            let is_idle = |one: &Wanted| !is_on && is_share(&one.theirs);
-            let (idle, wanted): (Vec<Wanted>, Vec<Wanted>) = wanted(&config).into_iter().partition(is_idle);
-            for one in idle {
-                report.leaves("settings", 1, &format!("{} has no effect: tav's guard is off", one.theirs));
+            let is_idle = |setting: &TheirSetting| !is_on && is_share(&setting.theirs);
+            let (idle, wanted): (Vec<TheirSetting>, Vec<TheirSetting>) = wanted(&config).into_iter().partition(is_idle);
+            for setting in idle {
+                report.leaves("settings", 1, &format!("{} has no effect: tav's guard is off", setting.theirs));
             }
             bring_settings(mover, report, wanted).map(drop)
         }
@@ -95,7 +95,7 @@ fn is_share(key: &str) -> bool {
 }
 
 /// Returns all values that are set, each with our key for it.
-fn wanted(config: &Value) -> Vec<Wanted> {
+fn wanted(config: &Value) -> Vec<TheirSetting> {
     let mut leaves = Vec::new();
     collect(config, String::new(), &mut leaves);
     let set = |key: &str| leaves.iter().find(|(known, _)| known == key).map(|(_, value)| value);
@@ -111,13 +111,13 @@ fn wanted(config: &Value) -> Vec<Wanted> {
             (None, Some(share)) => (old, json!(share)),
             (None, None) => (GUARD, json!(default)),
         };
-        Wanted { theirs: theirs.to_owned(), ours: Some(ours.to_owned()), value }
+        TheirSetting { theirs: theirs.to_owned(), ours: Some(ours.to_owned()), value }
     });
-    let mut wanted: Vec<Wanted> = shares.collect();
+    let mut wanted: Vec<TheirSetting> = shares.collect();
     for (key, value) in leaves.iter().filter(|(key, _)| key != GUARD) {
-        if !wanted.iter().any(|one| one.theirs == *key) {
+        if !wanted.iter().any(|setting| setting.theirs == *key) {
             let ours = KEYS.iter().find(|(theirs, _)| theirs == key).map(|(_, ours)| (*ours).to_owned());
-            wanted.push(Wanted { theirs: key.clone(), ours, value: value.clone() });
+            wanted.push(TheirSetting { theirs: key.clone(), ours, value: value.clone() });
         }
     }
     wanted
@@ -136,7 +136,6 @@ fn collect(value: &Value, path: String, leaves: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Returns the times of the bookmarks.
 fn times(log: &Path) -> Result<Vec<u64>, Error> {
     let failed = |source| Error::Read { path: log.to_owned(), source };
     let bytes = bounded_read::bytes(log, LONGEST).map_err(failed)?;
@@ -151,9 +150,10 @@ fn bookmarks(
     session: &SessionId,
     times: &[u64],
 ) -> Result<(), Trouble> {
-    let origin = Origin::Tav.name();
+    let origin = Origin::Tav.as_str();
     let known = store.map_or(Ok(Vec::new()), |store| store.bookmarks(Some(session.as_str()))).map_err(ours)?;
-    let is_known = |at: u64| known.iter().any(|one| one.session == session.as_str() && one.created_at == at);
+    let is_known =
+        |at: u64| known.iter().any(|bookmark| bookmark.session == session.as_str() && bookmark.created_at == at);
     let mut brought = 0;
     for at in times {
         let key = format!("tav-{session}-{at}");

@@ -142,7 +142,7 @@ impl House<'_, '_> {
             bulk.plain().complete_session(id.as_str(), "imported", builder.last_at).map_err(ours)?;
         }
         let keys: Vec<String> = new.iter().map(|number| key(id, *number)).collect();
-        let noted = bulk.plain().note_moved_in(Origin::Throughline.name(), keys.iter().map(String::as_str));
+        let noted = bulk.plain().note_moved_in(Origin::Throughline.as_str(), keys.iter().map(String::as_str));
         noted.map_err(ours)
     }
 }
@@ -163,7 +163,6 @@ fn pieces(sizes: &[OldTurnSize]) -> Vec<(i64, i64)> {
     pieces
 }
 
-/// Returns the key that identifies a turn.
 fn key(session: &SessionId, number: i64) -> String {
     format!("throughline-{session}-{number}")
 }

@@ -9,7 +9,6 @@ use super::{Move, Report, Trouble};
 use longhaul_runtime::bounded_read;
 use longhaul_runtime::tmux::Server;
 
-/// The prefix of its options.
 const PREFIX: &str = "@claude-tracker-";
 
 pub(super) fn run(mover: &Move<'_>, report: &mut Report) -> Result<(), Trouble> {

@@ -122,11 +122,11 @@ struct Running {
     /// Whether nothing of it may be stored.
     is_private: bool,
     /// The prompt, until it is stored.
-    asked: Option<Asked>,
+    asked: Option<Prompted>,
 }
 
 /// A prompt.
-pub(crate) struct Asked {
+pub(crate) struct Prompted {
     pub(crate) id: String,
     pub(crate) text: String,
     pub(crate) at: Millis,
@@ -137,7 +137,7 @@ pub(crate) struct Asked {
 /// A part of a turn, without private text.
 #[derive(Default)]
 pub(crate) struct Part {
-    pub(crate) asked: Option<Asked>,
+    pub(crate) asked: Option<Prompted>,
     pub(crate) done: Vec<Done>,
 }
 
@@ -242,7 +242,7 @@ impl<'a> RecordBuilder<'a> {
         let asks = |kept: &String| turn.origin.is_person() && bookmark_note(kept, marker).is_none();
         let Some(text) = kept.filter(asks) else { return };
         let own = turn.prompt_id.clone().filter(|id| self.prompt_ids.insert(id.clone()));
-        self.running.asked = Some(Asked {
+        self.running.asked = Some(Prompted {
             id: own.unwrap_or_else(|| turn.id.clone()),
             text,
             at: turn.at.unwrap_or(self.last_at),
@@ -296,8 +296,8 @@ fn latest(turn: &Turn) -> Millis {
     calls.chain(replies).chain(turn.at).max().unwrap_or_default()
 }
 
-fn keep_newest<T>(kept: &mut VecDeque<T>, one: T) {
-    kept.push_back(one);
+fn keep_newest<T>(kept: &mut VecDeque<T>, item: T) {
+    kept.push_back(item);
     if kept.len() > SUMMED_UP {
         kept.pop_front();
     }

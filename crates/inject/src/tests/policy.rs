@@ -118,12 +118,6 @@ fn a_second_draft_is_not_stashed_over_the_first() {
 }
 
 #[test]
-fn every_reason_is_said_in_plain_words() {
-    assert_eq!(WaitReason::ClientWaiting.to_string(), "Claude Code waits for an answer");
-    assert_eq!(WaitReason::Unsafe(UnsafeScreen::Dialog).to_string(), "a dialog is open");
-}
-
-#[test]
 fn every_reason_has_words() {
     let unsafe_screens = [
         (UnsafeScreen::PaneDead, "the pane's program has ended"),

@@ -1,4 +1,4 @@
-use super::redact::{check, secrets};
+use super::redact::{HEX, check, secrets};
 use crate::redact;
 
 #[test]
@@ -166,6 +166,47 @@ fn two_secrets_beside_each_other_are_both_seen_in_base64() {
                 check_encoded(plain.as_bytes(), other.as_bytes(), str::to_owned);
             }
         }
+    }
+}
+
+/// A value that only its name or its place shows to be a secret.
+#[test]
+fn a_named_value_is_seen_however_it_is_written() {
+    let mixed = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5kL7n";
+    let base64 = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYzzKpQ7uTvW";
+    for (before, secret, after) in [
+        ("aws_secret_access_key = ", base64, ""),
+        ("AccountName=a;AccountKey=", &format!("{base64}{base64}Ab=="), ""),
+        ("HEROKU_API_KEY=", "01234567-89ab-cdef-0123-456789abcdef", ""),
+        ("DD_API_KEY=", &HEX.repeat(2), ""),
+        ("Authorization: Basic ", "YXBwOnMzY3IzdFBhc3N3MHJkWA==", ""),
+        ("authorization: Bearer ", mixed, ""),
+        ("DB_PASSWORD=", "correcthorsebattery", ""),
+        ("CLIENT_SECRET=", "zUp3rGeh3im99", ""),
+        ("DEPLOY_TOKEN=", "q7Rz81mBv204Lk", ""),
+        ("postgres://app:", "s3cr3tPassw0rdX", "@db.internal:5432/app"),
+    ] {
+        let (first, half) = (u32::from(secret.as_bytes()[0]), secret.len() / 2);
+        for written in [
+            format!("\u{1b}[01;31m\u{1b}[K{}\u{1b}[m\u{1b}[K{}", &secret[..4], &secret[4..]),
+            format!("{}\u{200b}{}\\\n{}", &secret[..3], &secret[3..half], &secret[half..]),
+            format!("\\u{first:04x}{}", secret[1..].replace('/', "\\/")),
+            format!("%{first:02X}{}", &secret[1..]),
+        ] {
+            let redacted = redact(&format!("one\n{before}{written}{after}\ntwo")).into_owned();
+            assert!(!redacted.contains(&secret[half..]) && !redacted.contains(&secret[4..half]), "{redacted}");
+        }
+        for pad in ["", " ", "x "] {
+            let plain = format!("{pad}{before}{secret}{after}\n");
+            check_encoded(plain.as_bytes(), secret.as_bytes(), |encoded| format!("encoded: {encoded}"));
+        }
+        // Lines of 76 characters hold 57 bytes; the secret begins 7 bytes before the end of one.
+        let start = if before.len() < 50 { 50 } else { 107 };
+        let plain = format!("{} {before}{secret}{after}\nend of the file\n", "y".repeat(start - 1 - before.len()));
+        check_encoded(plain.as_bytes(), secret.as_bytes(), |encoded| {
+            let lines: Vec<_> = encoded.as_bytes().chunks(76).map(String::from_utf8_lossy).collect();
+            format!("data/{}", lines.join("\n"))
+        });
     }
 }
 

@@ -109,7 +109,6 @@ impl Activity {
         Ok(Some(Self { log, since }))
     }
 
-    /// Returns whether a turn has begun.
     fn has_begun(&self) -> Result<bool, Error> {
         let begins =
             |line: &LogLine| matches!(line, LogLine::Prompt { .. } | LogLine::Tool { .. } | LogLine::Compaction { .. });
@@ -281,8 +280,8 @@ fn lock_patiently(home: &Home, id: ChainId) -> Result<Option<File>, Error> {
     }
 }
 
-fn is_same_step(one: &Plan, other: &Plan) -> bool {
-    (one.state, one.attempt, one.paused, &one.session, one.since)
+fn is_same_step(plan: &Plan, other: &Plan) -> bool {
+    (plan.state, plan.attempt, plan.paused, &plan.session, plan.since)
         == (other.state, other.attempt, other.paused, &other.session, other.since)
 }
 

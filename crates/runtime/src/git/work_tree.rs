@@ -25,7 +25,6 @@ const MAX_READ_WHOLE: u64 = 4 << 20;
 /// Maximum number of files that the configuration of a repository includes.
 const MAX_INCLUDED: u32 = 32;
 
-/// A work tree of a repository.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
     /// The folder that contains all files.
@@ -40,16 +39,12 @@ pub struct WorkTree {
     config: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-/// Why there is no work tree.
 #[derive(Debug, thiserror::Error)]
 pub enum NoWorkTree {
-    /// No folder above is a repository.
     #[error("not in a git repository")]
     NotARepository,
-    /// git does not accept the repository, for example because it belongs to another user.
     #[error("git does not accept the repository: {0}")]
     Refused(String),
-    /// git could not be started.
     #[error("{}", .0.chain())]
     Failed(#[from] Error),
 }

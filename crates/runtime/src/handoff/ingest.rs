@@ -14,7 +14,6 @@ use crate::{Deadline, Error, waiting_times};
 /// Number of bytes that are read at a time and stored in one transaction.
 const PIECE: usize = 1024 * 1024;
 
-/// The progress of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
     /// Whether the end of the file was reached.

@@ -42,7 +42,6 @@ const OPEN_TRIED: Duration = Duration::from_millis(5);
 /// The largest account that is read.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The limits in force for a session.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct InForce {
     /// In the order of [`Scope::ALL`].
@@ -52,7 +51,6 @@ pub struct InForce {
 }
 
 impl InForce {
-    /// Returns the limits of a configuration.
     pub fn of(limits: &Limits) -> Self {
         let (at_once, in_turn) = (limits.subagents.at_once.0, limits.subagents.in_turn.0);
         Self { spend: Scope::ALL.map(|scope| scope.limit(limits)), at_once, in_turn }
@@ -63,7 +61,6 @@ impl InForce {
         self.spend.iter().any(|limit| !limit.is_off())
     }
 
-    /// Returns whether there is a limit for a day.
     pub fn has_day(&self) -> bool {
         !self.spend[Scope::Day as usize].is_off() || !self.spend[Scope::ProjectDay as usize].is_off()
     }
@@ -89,17 +86,14 @@ pub struct Account {
     pub in_force: InForce,
     /// The limits that the user has raised for this session.
     raised: [SpendLimit; 3],
-    /// What the user was told.
     pub(super) told: Told,
     /// Whether this turn goes on although a limit is reached.
     pub(super) passes: bool,
-    /// Whether a limit has stopped this turn.
     pub is_stopped: bool,
     /// Whether what a session leaves at a limit was left since then: the baton, so that the next one continues.
     pub(super) has_left: bool,
     /// Whether a subagent was denied in this turn.
     pub(super) has_denied: bool,
-    /// What the session has spent.
     pub session: Spent,
     day: SessionDay,
     /// How far each transcript was read, that which has changed last at the end: a storm of subagents has hundreds.
@@ -128,7 +122,6 @@ struct SessionDay {
 /// How far a transcript was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct ReadFile {
-    /// A hash of its path.
     path: u64,
     /// The end of the last line that was read.
     to: u64,
@@ -143,7 +136,6 @@ impl SessionDay {
 }
 
 impl Account {
-    /// Begins a turn of the user.
     pub(super) fn begin_turn(&mut self, passes: bool) {
         (self.passes, self.is_stopped, self.has_denied, self.in_turn) = (passes, false, false, 0);
         self.launches = 0;
@@ -320,7 +312,9 @@ impl Account {
         let spent = [self.session, day, project_day];
         let limits = self.in_force.spend.iter().zip(self.raised).map(|(limit, raised)| higher(*limit, raised));
         let all = Scope::ALL.into_iter().zip(limits).zip(spent);
-        all.map(|((scope, limit), spent)| Measure { scope, limit, spent }).filter(|one| !one.limit.is_off()).collect()
+        all.map(|((scope, limit), spent)| Measure { scope, limit, spent })
+            .filter(|measure| !measure.limit.is_off())
+            .collect()
     }
 }
 

@@ -72,7 +72,6 @@ pub fn drop_old_text(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     Ok(Flow::Next)
 }
 
-/// Remembers a prompt.
 pub fn on_prompt(hook: &mut Hook<UserPromptSubmit>) -> Result<Flow, Error> {
     let common = &hook.event.common;
     if !hook.remembers() || in_subagent(common) || is_task_notification(&hook.event.prompt) {
@@ -196,14 +195,10 @@ pub(crate) fn has_something_to_say(session: &Session) -> bool {
     session.prompts > 0 && session.last_prompt.is_some()
 }
 
-/// A tool call as reported.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportedCall<'a> {
-    /// The id of the call.
     pub id: &'a str,
-    /// The tool.
     pub tool: &'a str,
-    /// The id of the prompt.
     pub prompt_id: Option<&'a str>,
     /// The input as JSON text; empty if there is none.
     pub input: &'a str,
@@ -211,7 +206,6 @@ pub struct ReportedCall<'a> {
     pub response: &'a str,
     /// Whether it failed.
     pub is_error: bool,
-    /// The duration.
     pub duration_ms: Option<u64>,
     pub in_subagent: bool,
 }

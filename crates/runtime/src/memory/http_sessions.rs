@@ -25,12 +25,9 @@ pub struct Host<'a> {
     pub config: &'a Config,
 }
 
-/// A prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct HostPrompt<'a> {
-    /// The id of the prompt.
     pub id: &'a str,
-    /// The text as typed.
     pub text: &'a str,
 }
 
@@ -46,17 +43,16 @@ longhaul_core::named! {
         Skipped = "skipped",
         /// Nothing of this turn may be stored.
         Private = "private",
+        /// The project is not remembered.
         Excluded = "excluded",
     }
 }
 
 impl Host<'_> {
-    /// Returns whether a project is excluded.
     pub fn excludes(&self, project: &Path) -> bool {
         is_excluded(&self.config.memory, self.env, project)
     }
 
-    /// Adds a session. Returns it as stored.
     pub fn begin(&self, store: &Store, session: &SessionId, cwd: &Path) -> Result<Option<Session>, Error> {
         // The environment of the worker is not that of the host.
         let mut env = self.env.clone();
@@ -138,7 +134,6 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// Marks a session as completed.
     pub fn complete(&self, store: &Store, session: &SessionId, reason: &str) -> Result<(), Error> {
         store.complete_session(session.as_str(), reason, self.env.now)?;
         self.settle(store, session)

@@ -122,7 +122,6 @@ impl Meaning {
         Ok(store.nearest(&model, project_key, &query, most)?)
     }
 
-    /// Returns what is compared with a question.
     fn compared(&self, text: &str) -> Result<Compared, Error> {
         match &self.file {
             _ if !is_short(text) => Ok(Compared::Nothing),
@@ -434,7 +433,6 @@ pub(crate) fn lacks_vectors(env: &Env, home: &Home, config: &Config, store: &Sto
     }
 }
 
-/// The models that compute vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelsState {
     /// The id of the model file, or why it cannot be used; `None` if there is none.
@@ -443,7 +441,6 @@ pub struct ModelsState {
     pub endpoint: Option<EndpointState>,
 }
 
-/// An endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointState {
     /// The name under which its vectors are stored.

@@ -9,13 +9,10 @@ use crate::handoff::Project;
 /// Why no project was found.
 #[derive(Debug, thiserror::Error)]
 pub enum NamedError {
-    /// No project has this name.
     #[error("no project {0:?} is remembered")]
     Unknown(String),
-    /// Several projects have this name. With their folders.
     #[error("several projects are named {name:?}")]
     Several { name: String, folders: Vec<String> },
-    /// The database reported an error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -35,7 +32,6 @@ pub fn named_project(store: &Store, name: &str, folder: Option<&Path>) -> Result
     known.pop().ok_or_else(|| NamedError::Unknown(name.to_owned()))
 }
 
-/// Returns the folder of a project from its key.
 pub fn folder_of(key: &str) -> String {
     let path = Path::new(key);
     let folder = if path.file_name().is_some_and(|name| name == ".git") { path.parent() } else { None };

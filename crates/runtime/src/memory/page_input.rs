@@ -12,11 +12,8 @@ use crate::Error;
 /// The project of a page, and its reader.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
-    /// The key that identifies the project.
     pub project_key: &'a str,
-    /// The name of the project.
     pub project: &'a str,
-    /// The session that reads it, if any.
     pub session: Option<&'a str>,
     /// The session whose last messages the reader has already seen.
     pub has_seen: Option<&'a str>,

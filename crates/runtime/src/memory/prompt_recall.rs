@@ -178,18 +178,18 @@ pub(crate) fn recall_for_prompt(
 }
 
 fn render(chosen: &[ChosenPassage], passages: &[PromptPassage], utc_offset_seconds: i32) -> RecalledText {
-    let ids: Vec<String> = chosen.iter().map(|one| passages[one.index].record.to_string()).collect();
+    let ids: Vec<String> = chosen.iter().map(|choice| passages[choice.index].record.to_string()).collect();
     let brought: Vec<BroughtPassage<'_>> = chosen
         .iter()
         .zip(&ids)
-        .map(|(one, id)| {
-            let passage = &passages[one.index];
+        .map(|(choice, id)| {
+            let passage = &passages[choice.index];
             let mut brought = BroughtPassage::new(id, passage.at, &passage.asked, &passage.replied);
             brought.session = short_session(&passage.session);
             brought.host = passage.host.as_deref();
             brought.spot = passage.spot;
             brought.is_older = passage.is_older;
-            brought.is_weak = one.is_weak;
+            brought.is_weak = choice.is_weak;
             brought
         })
         .collect();

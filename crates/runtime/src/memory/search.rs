@@ -24,7 +24,6 @@ pub struct Wanted {
     pub file: Option<String>,
     /// Only from this day on.
     pub since: Option<Date>,
-    /// Only before this day.
     pub before: Option<Date>,
     /// Only of this session.
     pub session: Option<String>,
@@ -34,7 +33,6 @@ pub struct Wanted {
     pub from_host: Option<String>,
     /// Only records of these types; empty for all.
     pub what: Vec<What>,
-    /// The order of the results.
     pub order: Order,
     pub limit: usize,
     pub offset: usize,
@@ -44,9 +42,7 @@ pub struct Wanted {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{value} is not a day: write it as {name}:2026-01-31, or in quotes to search for the words")]
 pub struct BadFilter {
-    /// The filter.
     pub name: &'static str,
-    /// Its value.
     pub value: String,
 }
 
@@ -100,7 +96,6 @@ pub struct Recall<'a> {
     pub asking_session: Option<&'a str>,
     /// Records that are left out, such as those that were shown before.
     pub without: &'a [RecordId],
-    /// The limits of the answer.
     pub limits: AnswerLimits,
 }
 
@@ -207,16 +202,16 @@ fn content(content: Content) -> (PassageKind, String, String) {
 /// Returns an answer as JSON. Marks are pairs of character offsets.
 pub fn answer_json(answer: &Answer) -> Value {
     let marked = |text: &MarkedText| json!({ "text": text.text, "marks": text.marks_in_chars() });
-    let passage = |one: &AnswerPassage| {
-        let found = &one.found;
+    let passage = |passage: &AnswerPassage| {
+        let found = &passage.found;
         json!({
             "id": found.id,
             "kind": found.kind.as_str(),
             "created_at": found.at.0,
             "prompt_number": found.prompt_number,
             "host": found.host,
-            "asked": marked(&one.asked),
-            "answered": marked(&one.answered),
+            "asked": marked(&passage.asked),
+            "answered": marked(&passage.answered),
             "score": found.score,
             "weak": found.is_weak,
             "older": found.is_older,

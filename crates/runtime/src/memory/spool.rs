@@ -61,7 +61,6 @@ impl Spool {
         Self { path: home.spool().join(format!("{}.jsonl", session.file_stem())) }
     }
 
-    /// Returns the sessions that have a spool.
     pub(crate) fn sessions(home: &Home) -> Vec<SessionId> {
         let entries = fs::read_dir(home.spool()).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());

@@ -1,7 +1,6 @@
 //! Background work for the memory. Once a day, old raw text is deleted, its space is freed, and long prompts and
 //! replies are cut. Records that are missing in the search index are added.
 
-use fs2::FileExt;
 use longhaul_core::clock::DAY_MS;
 use longhaul_core::{Config, Env, Millis};
 
@@ -105,10 +104,7 @@ pub fn build_index(home: &Home) -> Result<Option<bool>, Error> {
     if store.index_progress()?.is_complete() && !store.build_index(INDEXED_AT_ONCE)? {
         return Ok(Some(true));
     }
-    let lock = files::open_append(&home.locks().join("upkeep"))?;
-    if lock.try_lock_exclusive().is_err() {
-        return Ok(None);
-    }
+    let Some(_lock) = files::try_lock(&home.locks().join("upkeep"))? else { return Ok(None) };
     process::leave_session();
     while store.build_index(INDEXED_AT_ONCE)? {}
     store.settle_writes()?;

@@ -57,25 +57,18 @@ pub(crate) fn server_pid(env: &Env) -> Option<u32> {
     env.tmux.as_deref()?.rsplit(',').nth(1)?.parse().ok().filter(|pid| *pid > 0)
 }
 
-/// A window that was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenedWindow {
-    /// The id of the tmux session.
     pub session: String,
-    /// The id of the window's pane.
     pub pane: String,
-    /// The index of the window.
     pub index: u32,
 }
 
-/// What has become of a pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PaneState {
-    /// Its program runs.
     Runs,
     /// Its program has ended. The value is the text that it left.
     Ended(String),
-    /// The pane does not exist.
     Gone,
 }
 
@@ -183,7 +176,6 @@ impl Server {
         self.run(&[command]).map(drop)
     }
 
-    /// Returns what has become of a pane.
     pub fn pane_state(&self, pane: &str) -> Result<PaneState, Error> {
         match self.run(&[words(["display-message", "-p", "-t", pane, "#{pane_id} #{pane_dead}"])]) {
             Ok(printed) if printed.trim() == format!("{pane} 1") => {
@@ -198,7 +190,6 @@ impl Server {
         }
     }
 
-    /// Closes a pane.
     pub fn close_pane(&self, pane: &str) -> Result<(), Error> {
         self.run(&[words(["kill-pane", "-t", pane])]).map(drop)
     }

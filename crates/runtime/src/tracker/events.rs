@@ -21,7 +21,6 @@ use serde_json::value::RawValue;
 use crate::tracker::{Logged, Tracker, start_turn_end};
 use crate::{Error, Flow, Hook};
 
-/// Adds the session.
 pub fn on_session_start(hook: &mut Hook<SessionStart>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| tracker.begin(&hook.event.common, Status::Idle, None))
 }
@@ -76,7 +75,6 @@ pub fn on_permission(hook: &mut Hook<PermissionRequest<'static>>) -> Result<Flow
     })
 }
 
-/// Returns a text in a JSON object.
 fn text_member(object: &RawValue, name: &str) -> Option<String> {
     let members: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(object.get()).ok()?;
     serde_json::from_str(members.get(name)?.get()).ok()
@@ -105,15 +103,15 @@ pub fn on_turn_end(hook: &mut Hook<Stop>) -> Result<Flow, Error> {
     }
     let mut has_turn_end = false;
     let done = hook.track(|hook, tracker| {
-        tracker.leave_turn_end();
+        tracker.leaves_turn_end = true;
         let session = &hook.event.common.session;
         let tasks = hook.event.background_tasks.as_ref();
         let running = tasks.map(|tasks| tasks.iter().filter(|task| task.keeps_turn_open()).count());
         if tracker.subagents(session, running)? > 0 {
-            return tracker.note_stopped(session);
+            return Ok(tracker.store.note_stopped(session.as_str())?);
         }
         let applied = tracker.apply(session, Trigger::Stopped, None, Logged::Already);
-        has_turn_end = tracker.has_turn_end();
+        has_turn_end = tracker.has_turn_end.get();
         applied
     });
     hook.done.has_turn_end_to_show = has_turn_end;
@@ -142,12 +140,11 @@ pub fn on_failure(hook: &mut Hook<StopFailure>) -> Result<Flow, Error> {
     })
 }
 
-/// Counts a subagent.
 pub fn on_subagent_start(hook: &mut Hook<SubagentStart>) -> Result<Flow, Error> {
     if is_compaction(&hook.event.common) {
         return Ok(Flow::Next);
     }
-    hook.track(|hook, tracker| tracker.count_subagent(&hook.event.common.session, 1))
+    hook.track(|hook, tracker| Ok(tracker.store.count_subagent(hook.event.common.session.as_str(), 1)?))
 }
 
 /// Counts a subagent that has returned. If the session waited for it, it works again.
@@ -157,7 +154,7 @@ pub fn on_agent_return(hook: &mut Hook<SubagentStop>) -> Result<Flow, Error> {
     }
     hook.track(|hook, tracker| {
         let session = &hook.event.common.session;
-        tracker.count_subagent(session, -1)?;
+        tracker.store.count_subagent(session.as_str(), -1)?;
         tracker.apply(session, Trigger::SubagentReturned, None, Logged::NotYet)
     })
 }
@@ -174,12 +171,10 @@ pub fn on_teammate_idle(hook: &mut Hook<TeammateIdle>) -> Result<Flow, Error> {
     })
 }
 
-/// Counts a completed task.
 pub fn on_task_completed(hook: &mut Hook<TaskCompleted>) -> Result<Flow, Error> {
-    hook.track(|hook, tracker| tracker.count_task(&hook.event.common.session))
+    hook.track(|hook, tracker| Ok(tracker.store.count_task(hook.event.common.session.as_str())?))
 }
 
-/// Removes the session.
 pub fn on_session_end(hook: &mut Hook<SessionEnd>) -> Result<Flow, Error> {
     hook.track(|hook, tracker| tracker.end(&hook.event.common.session))
 }

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use fs2::FileExt;
 use longhaul_core::{Env, Millis, SessionId};
 use longhaul_inject::{
     DialogAnswer, EditorMode, Inspection, Pane as _, PermissionDialog, ScreenState, Terminal, TmuxPane,
@@ -39,7 +38,6 @@ pub struct DialogPane {
 /// A permission dialog as the user has seen it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenDialog {
-    /// The dialog.
     pub dialog: PermissionDialog,
     /// Since when Claude Code waits, according to its own record. Another dialog has another time.
     waiting_since: Option<Millis>,
@@ -174,8 +172,6 @@ impl DialogPane {
     }
 
     fn lock(&self, home: &Home) -> Result<Option<File>, Error> {
-        let path = home.locks().join(Terminal::Tmux(self.pane.clone()).lock_name());
-        let file = files::open_append(&path)?;
-        Ok(file.try_lock_exclusive().is_ok().then_some(file))
+        files::try_lock(&home.locks().join(Terminal::Tmux(self.pane.clone()).lock_name()))
     }
 }

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use fs2::FileExt;
 use longhaul_core::Env;
 use longhaul_inject::{
     ChordResult, ClientActivity, EditorMode, Inspection, Pane, ScreenState, SubmitChord, TerminalCommand, TurnSign,
@@ -94,9 +93,7 @@ impl<'a> Typist<'a> {
 
     /// Takes the lock of the pane, which is released when the file is dropped; `None` while another process types.
     pub(crate) fn lock(&self) -> Result<Option<File>, Error> {
-        let path = self.home.locks().join(self.order.terminal.lock_name());
-        let file = files::open_append(&path)?;
-        Ok(file.try_lock_exclusive().is_ok().then_some(file))
+        files::try_lock(&self.home.locks().join(self.order.terminal.lock_name()))
     }
 
     /// Returns what may be done now.

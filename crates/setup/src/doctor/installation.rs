@@ -25,7 +25,7 @@ const REINSTALL: &str = "install again: `cargo xtask install`, or `bin/longhaul 
 pub(super) fn executables(facts: &Facts<'_>, report: &mut Report) {
     let about = bundle_of(facts.exe);
     let job = about.as_ref().and_then(|about| job_of(about["name"].as_str()?));
-    let job = Job::ALL.into_iter().find(|known| job == Some(known.name()));
+    let job = job.and_then(Job::from_name);
     let is_missing = |name: &&str| !is_executable(&facts.exe.with_file_name(name));
     let this = format!("longhaul {} at {}", env!("CARGO_PKG_VERSION"), facts.exe.display());
     match few(catalog::executables(job).filter(is_missing)).as_str() {

@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use longhaul_core::config::{Choice, NotifyWay, Via};
+use longhaul_core::config::{NotifyWay, Via};
 use longhaul_core::{counted, short_session};
 use longhaul_notifications::{Missing, missing};
 use longhaul_runtime::memory::meaning::ModelsState;

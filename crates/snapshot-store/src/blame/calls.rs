@@ -25,7 +25,6 @@ pub(super) enum Edit {
     Part(Vec<u8>),
 }
 
-/// An edit call for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EditCall {
     pub(super) id: String,

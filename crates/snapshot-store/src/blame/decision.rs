@@ -37,39 +37,26 @@ const ANCHOR: (usize, usize) = (16, 4);
 /// How far the edge of a change is moved over equal lines.
 const MAX_SLIDE: usize = 200;
 
-/// Where a line comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OriginKind {
-    /// A call of this turn wrote exactly this line.
-    Prompt,
-    /// It changed during this turn, and no edit call has it.
-    Command,
-    /// It changed while no turn ran.
-    Outside,
-    /// It is older than the first snapshot.
-    Commit,
-    /// There are several candidates, or nothing is known.
-    Unknown,
-    /// It changed during a private turn.
-    Private,
-}
-
-impl OriginKind {
-    /// Returns the name for a person and for JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Prompt => "prompt",
-            Self::Command => "command",
-            Self::Outside => "outside",
-            Self::Commit => "commit",
-            Self::Unknown => "unknown",
-            Self::Private => "private",
-        }
+longhaul_core::named! {
+    /// Where a line comes from.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum OriginKind {
+        /// A call of this turn wrote exactly this line.
+        Prompt = "prompt",
+        /// It changed during this turn, and no edit call has it.
+        Command = "command",
+        /// It changed while no turn ran.
+        Outside = "outside",
+        /// It is older than the first snapshot.
+        Commit = "commit",
+        /// There are several candidates, or nothing is known.
+        Unknown = "unknown",
+        /// It changed during a private turn.
+        Private = "private",
     }
 }
 
-/// The origin of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Origin {
     /// What wrote it.
@@ -99,7 +86,6 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Returns an origin of which only the kind is known.
     pub fn of(kind: OriginKind) -> Self {
         Self {
             kind,
@@ -127,25 +113,25 @@ impl Origin {
     /// Returns the one origin of several candidates, or an unknown one that names them.
     pub(super) fn one_of(candidates: impl IntoIterator<Item = Self>) -> Self {
         let mut all: Vec<Self> = Vec::new();
-        for one in candidates {
+        for candidate in candidates {
             // Candidates of candidates: the list stays flat.
-            let each = if one.kind == OriginKind::Unknown { one.candidates } else { vec![one] };
-            for one in each {
-                if !all.contains(&one) {
-                    all.push(one);
+            let each = if candidate.kind == OriginKind::Unknown { candidate.candidates } else { vec![candidate] };
+            for origin in each {
+                if !all.contains(&origin) {
+                    all.push(origin);
                 }
             }
         }
         if all.len() > 1 {
             let first = all[0].clone();
-            let is_same_turn = |one: &Self| {
-                one.session.is_some()
-                    && one.session == first.session
-                    && (one.prompt_id.as_ref(), one.at) == (first.prompt_id.as_ref(), first.at)
+            let is_same_turn = |origin: &Self| {
+                origin.session.is_some()
+                    && origin.session == first.session
+                    && (origin.prompt_id.as_ref(), origin.at) == (first.prompt_id.as_ref(), first.at)
             };
             if all.iter().all(is_same_turn) {
                 // The same turn by one of several calls. If a command may be it, only the turn is certain.
-                let is_command = all.iter().any(|one| one.kind == OriginKind::Command);
+                let is_command = all.iter().any(|origin| origin.kind == OriginKind::Command);
                 let kind = if is_command { OriginKind::Command } else { OriginKind::Prompt };
                 return Self { kind, call: None, ..first };
             }
@@ -181,7 +167,6 @@ pub(super) struct ActiveTurn<'a> {
     pub(super) commands: Vec<&'a str>,
     /// The one of them of which the client reported that it changed this file.
     pub(super) reported: Option<&'a str>,
-    /// Whether its calls are stored at all.
     pub(super) knows_calls: bool,
 }
 
@@ -296,7 +281,6 @@ fn hashed(text: &[u8]) -> Vec<Line> {
     lines_of(text).into_iter().map(line).collect()
 }
 
-/// Returns how many lines a text has.
 fn count_of(text: &[u8]) -> usize {
     memchr_iter(b'\n', text).count() + usize::from(text.last().is_some_and(|last| *last != b'\n'))
 }
@@ -309,11 +293,11 @@ fn starts_of(text: &[u8]) -> Vec<usize> {
 }
 
 /// Returns how many bytes two texts have in common at the beginning.
-fn common(one: &[u8], other: &[u8]) -> usize {
+fn common(left: &[u8], other: &[u8]) -> usize {
     const CHUNK: usize = 256;
-    let chunks = one.chunks_exact(CHUNK).zip(other.chunks_exact(CHUNK));
-    let at = chunks.take_while(|(one, other)| one == other).count() * CHUNK;
-    at + one[at..].iter().zip(&other[at..]).take_while(|(one, other)| one == other).count()
+    let chunks = left.chunks_exact(CHUNK).zip(other.chunks_exact(CHUNK));
+    let at = chunks.take_while(|(left, other)| left == other).count() * CHUNK;
+    at + left[at..].iter().zip(&other[at..]).take_while(|(left, other)| left == other).count()
 }
 
 /// The number of an origin in [`Attribution::table`].
@@ -423,7 +407,8 @@ impl Attribution {
     /// Sets the text of the lines that a stored map has, if it is the text of these lines.
     pub(super) fn know_text(&mut self, text: Vec<u8>) {
         let lines = hashed(&text);
-        if lines.len() == self.lines.len() && lines.iter().zip(&self.lines).all(|(one, other)| one.bare == other.bare) {
+        if lines.len() == self.lines.len() && lines.iter().zip(&self.lines).all(|(line, other)| line.bare == other.bare)
+        {
             self.lines = lines;
             self.set_text(text);
         }
@@ -451,7 +436,6 @@ impl Attribution {
         self.starts.clear();
     }
 
-    /// Returns every origin by its number.
     pub(super) fn table(&self) -> &[Origin] {
         &self.table.all
     }
@@ -463,7 +447,7 @@ impl Attribution {
     /// Remembers the present state under the id of its content, so that a later return to it is recognised.
     pub(super) fn remember(&mut self, id: u64) {
         if self.seen.insert(id, runs(&self.origins)).is_some() {
-            self.seen_order.retain(|one| *one != id);
+            self.seen_order.retain(|seen| *seen != id);
         }
         self.seen_order.push(id);
     }
@@ -878,7 +862,7 @@ impl Attribution {
             let origin = self.table.id(change.origin_of(call, turn));
             for bare in call.new_lines() {
                 let known = by_line.entry(bare).or_default();
-                known.retain(|(one, _)| (&one.session, &one.prompt_id) != (&turn.session, &turn.prompt_id));
+                known.retain(|(known, _)| (&known.session, &known.prompt_id) != (&turn.session, &turn.prompt_id));
                 known.push((turn, origin));
             }
         }
@@ -969,7 +953,7 @@ impl Attribution {
 /// Returns how many lines further up and down a part of a text may as well lie.
 fn slide(lines: &[Line], part: Range<usize>) -> (usize, usize) {
     let Range { start, end } = part;
-    let is_same = |one: usize, other: usize| lines[one].bare == lines[other].bare;
+    let is_same = |line: usize, other: usize| lines[line].bare == lines[other].bare;
     let up = (1..=MAX_SLIDE.min(start)).take_while(|by| is_same(start - by, end - by)).count();
     let down = (0..MAX_SLIDE.min(lines.len() - end)).take_while(|by| is_same(start + by, end + by)).count();
     (up, down)
@@ -993,12 +977,12 @@ fn with_crlf(text: &[u8]) -> Vec<u8> {
 
 /// Compares lines without their blanks. Equal beginnings and ends are set apart first: they are most of a file.
 pub(super) fn compare(old: &[Line], new: &[Line]) -> Vec<DiffOp> {
-    compare_by(old, new, |one, other| one.bare == other.bare)
+    compare_by(old, new, |line, other| line.bare == other.bare)
 }
 
 /// Compares the old and the new text of an edit, which repeats the lines around its change exactly.
 fn compare_edit(old: &[Line], new: &[Line]) -> Vec<DiffOp> {
-    compare_by(old, new, |one, other| one == other)
+    compare_by(old, new, |line, other| line == other)
 }
 
 /// Compares lines; `is_same` says which are set apart at both ends.
@@ -1034,7 +1018,7 @@ fn compare_by(old: &[Line], new: &[Line], is_same: impl Fn(&Line, &Line) -> bool
 fn next_anchor(old: &[Line], new: &[Line]) -> Option<(usize, usize)> {
     let is_anchor = |from: usize, to: usize| {
         let (Some(old), Some(new)) = (old.get(from..from + ANCHOR.0), new.get(to..to + ANCHOR.0)) else { return false };
-        old.iter().zip(new).all(|(one, other)| one.bare == other.bare)
+        old.iter().zip(new).all(|(line, other)| line.bare == other.bare)
             && new.iter().filter(|line| line.bare.is_telling()).count() >= ANCHOR.1
     };
     // The shortest change first, and of these the one that replaces lines by as many others.

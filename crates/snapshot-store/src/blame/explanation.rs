@@ -14,16 +14,13 @@ const SENTENCES: usize = 4;
 /// The shortest word that says what a line is about.
 const WORD_CHARS: usize = 5;
 
-/// How much of a prompt is shown.
 const PROMPT_CHARS: usize = 4_000;
 
-/// How much of one sentence is shown.
 const SENTENCE_CHARS: usize = 400;
 
 /// What is known of an origin.
 #[derive(Debug, Clone)]
 pub struct Told {
-    /// The origin.
     pub origin: Origin,
     /// The turn, if the memory has it.
     pub turn: Option<TurnText>,
@@ -38,7 +35,6 @@ pub struct Told {
 /// Why a line is there.
 #[derive(Debug, Clone)]
 pub struct Explanation {
-    /// The path of the file.
     pub path: Vec<u8>,
     /// The number of the line, from 1.
     pub number: usize,
@@ -81,7 +77,8 @@ impl Told {
             Some(call) => store.call_title(call)?,
             None => None,
         };
-        let candidates = origin.candidates.iter().map(|one| Self::of(store, one, about)).collect::<Result<_, _>>()?;
+        let candidates =
+            origin.candidates.iter().map(|candidate| Self::of(store, candidate, about)).collect::<Result<_, _>>()?;
         Ok(Self { origin: origin.clone(), turn, said, call, candidates })
     }
 
@@ -109,7 +106,6 @@ impl Told {
         }
     }
 
-    /// Returns it as JSON.
     pub fn to_json(&self) -> Value {
         let mut value = self.origin.to_json();
         value["prompt"] = json!(self.turn.as_ref().map(|turn| format!("P{}", turn.id)));
@@ -127,7 +123,7 @@ impl Origin {
     /// Returns the origin as JSON, without what the memory knows of it.
     pub fn to_json(&self) -> Value {
         json!({
-            "kind": self.kind.name(),
+            "kind": self.kind.as_str(),
             "session": self.session,
             "agent": self.agent(),
             "prompt_id": self.prompt_id,
@@ -144,7 +140,6 @@ impl Origin {
         self.session.as_deref().and_then(SessionId::new).map(|id| id.client())
     }
 
-    /// Returns the origin in one line.
     pub fn describe(&self, turn: Option<&TurnText>, when: &dyn Fn(u64) -> String) -> String {
         use super::OriginKind::{Command, Commit, Outside, Private, Prompt, Unknown};
         let of_turn = || {
@@ -186,7 +181,6 @@ impl Explanation {
         text
     }
 
-    /// Returns it as JSON.
     pub fn to_json(&self) -> Value {
         let mut value = self.told.to_json();
         value["path"] = json!(encoded_path(&self.path));
@@ -225,10 +219,10 @@ fn sentences_about(reply: &str, about: &[String]) -> Vec<String> {
         .lines()
         .flat_map(|line| line.split_inclusive(". "))
         .map(str::trim)
-        .filter(|one| !one.is_empty())
+        .filter(|sentence| !sentence.is_empty())
         .collect();
-    let of_line = sentences.iter().filter(|one| words.iter().any(|word| one.contains(word.as_str())));
-    let of_file = sentences.iter().filter(|one| one.contains(file.as_str()));
+    let of_line = sentences.iter().filter(|sentence| words.iter().any(|word| sentence.contains(word.as_str())));
+    let of_file = sentences.iter().filter(|sentence| sentence.contains(file.as_str()));
     let mut found: Vec<String> = Vec::new();
     for sentence in of_line.chain(of_file) {
         let sentence = cut_middle(sentence, SENTENCE_CHARS);

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::decision::{Attribution, Bare, Origin, OriginId, Runs, runs, unrolled};
 
-/// The bytes of a hash.
 const HASH_BYTES: usize = 6;
 
 /// Writes the lines and their origins.

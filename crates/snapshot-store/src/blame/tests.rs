@@ -222,9 +222,9 @@ proptest! {
 fn few_lines_are_unknown() {
     let (mut right, mut unknown) = (0, 0);
     for seed in 0..80 {
-        let (one, other, wrong) = play(seed, 30);
+        let (correct, other, wrong) = play(seed, 30);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        right += one;
+        right += correct;
         unknown += other;
     }
     assert!(unknown * 100 <= (right + unknown) * 3, "{unknown} of {} lines are unknown", right + unknown);

@@ -80,24 +80,24 @@ impl Turns {
             add_end(home, turn, place.is_none_or(reopen::is_running));
         }
         let mut rows: HashMap<i64, usize> = HashMap::new();
-        for one in &stored {
-            let same = turns.iter().enumerate().filter(|(_, turn)| is_turn(turn, one));
-            let known = same.min_by_key(|(_, turn)| turn.from.abs_diff(one.at)).map(|(at, _)| at);
+        for stored_turn in &stored {
+            let same = turns.iter().enumerate().filter(|(_, turn)| is_turn(turn, stored_turn));
+            let known = same.min_by_key(|(_, turn)| turn.from.abs_diff(stored_turn.at)).map(|(at, _)| at);
             let at = known.unwrap_or_else(|| {
-                let to = one.replied_at.unwrap_or(one.at).max(one.at);
+                let to = stored_turn.replied_at.unwrap_or(stored_turn.at).max(stored_turn.at);
                 turns.push(Turn {
-                    session: one.session.clone(),
-                    prompt_id: one.prompt_id.clone(),
-                    from: one.at,
+                    session: stored_turn.session.clone(),
+                    prompt_id: stored_turn.prompt_id.clone(),
+                    from: stored_turn.at,
                     to,
-                    is_end_known: one.replied_at.is_some(),
+                    is_end_known: stored_turn.replied_at.is_some(),
                     is_private: false,
-                    is_forgotten: one.is_forgotten,
+                    is_forgotten: stored_turn.is_forgotten,
                     is_here: false,
                 });
                 turns.len() - 1
             });
-            rows.insert(one.id, at);
+            rows.insert(stored_turn.id, at);
         }
         let oldest = snapshots.first().map_or(u64::MAX, |first| first.created_at);
         let calls = store.calls_of_tree(&place.key, oldest.min(i64::MAX as u64))?;
@@ -115,7 +115,6 @@ impl Turns {
 }
 
 impl<'a> Activity<'a> {
-    /// Reads the calls for a file.
     pub(super) fn of_file(turns: &'a Turns, store: &Store, place: &Place, path: &[u8]) -> Result<Self, Error> {
         let name = Path::new(OsStr::from_bytes(path)).file_name().unwrap_or_default().to_string_lossy().into_owned();
         // A record has the name without its control characters, as JSON.
@@ -179,7 +178,7 @@ impl<'a> Activity<'a> {
     /// Returns how many of the snapshots, from the oldest on, show nothing that a later call could explain.
     pub(super) fn settled(&self, snapshots: &[Snapshot]) -> usize {
         let open = self.turns.iter().filter(|turn| turn.to == u64::MAX).map(|turn| turn.from).min().unwrap_or(u64::MAX);
-        snapshots.partition_point(|one| one.created_at <= open)
+        snapshots.partition_point(|snapshot| snapshot.created_at <= open)
     }
 
     /// Returns what happened between two times; `took_ms` is how long after the second one the files were read.
@@ -275,7 +274,7 @@ fn is_turn(turn: &Turn, stored: &StoredTurn) -> bool {
     turn.session == stored.session
         && !turn.is_private
         && match (&turn.prompt_id, &stored.prompt_id) {
-            (Some(one), Some(other)) => one == other,
+            (Some(id), Some(other)) => id == other,
             _ => turn.from.abs_diff(stored.at) <= SAME_PROMPT_MS,
         }
 }
@@ -320,12 +319,12 @@ fn turns_of(snapshots: &[Snapshot], stored: &[StoredTurn], now: u64) -> Vec<Turn
         }
     }
     for turn in &mut turns {
-        let same = stored.iter().filter(|one| is_turn(turn, one));
-        let known = same.min_by_key(|one| turn.from.abs_diff(one.at));
-        turn.is_forgotten = known.is_some_and(|one| one.is_forgotten);
+        let same = stored.iter().filter(|stored_turn| is_turn(turn, stored_turn));
+        let known = same.min_by_key(|stored_turn| turn.from.abs_diff(stored_turn.at));
+        turn.is_forgotten = known.is_some_and(|stored_turn| stored_turn.is_forgotten);
         // A turn whose end nobody saw: the last reply was its end, if that was long ago.
         if !turn.is_end_known && turn.to == u64::MAX && now.saturating_sub(turn.from) > ABANDONED_MS {
-            turn.to = known.and_then(|one| one.replied_at).unwrap_or(now).max(turn.from);
+            turn.to = known.and_then(|stored_turn| stored_turn.replied_at).unwrap_or(now).max(turn.from);
         }
     }
     turns

@@ -39,8 +39,7 @@ fn a_work_tree_in_its_own_git_folder_has_no_snapshots() {
 
 #[test]
 fn a_bare_repository_in_the_work_tree_is_not_touched() {
-    let world = World::new();
-    world.write("a", "one");
+    let world = World::with("a", "one");
     world.commit();
     let bare = world.top().join("remote.git");
     world.git(&["init", "-q", "--bare", "remote.git"]);
@@ -83,8 +82,7 @@ fn settings_that_describe_another_file_system_do_not_matter() {
 
 #[test]
 fn a_folder_comes_back_with_its_permissions() {
-    let world = World::new();
-    world.write("private/notes", "1");
+    let world = World::with("private/notes", "1");
     world.write("closed/sub/file", "1");
     world.write("usual/file", "1");
     world.take();
@@ -109,8 +107,7 @@ fn a_folder_comes_back_with_its_permissions() {
 
 #[test]
 fn an_empty_folder_that_existed_then_stays() {
-    let world = World::new();
-    world.write("a/file", "1");
+    let world = World::with("a/file", "1");
     world.write("emptied/file", "1");
     for folder in ["logs/old", "a/empty"] {
         fs::create_dir_all(world.top().join(folder)).unwrap();
@@ -162,8 +159,7 @@ fn a_folder_that_still_exists_gets_its_permissions_of_then() {
 
 #[test]
 fn only_the_selected_folders_get_their_permissions() {
-    let world = World::new();
-    world.write("a/file", "1");
+    let world = World::with("a/file", "1");
     world.write("b/sub/file", "1");
     let then = world.take();
     let usual = mode(&world.top().join("a"));
@@ -172,7 +168,7 @@ fn only_the_selected_folders_get_their_permissions() {
     }
     let restore = |selected: &str| {
         let selected = vec![selected.as_bytes().to_vec()];
-        let prepared = prepare(&world.env(), &world.place(), &world.limits, &then, selected).unwrap();
+        let prepared = plan_restore(&world.env(), &world.place(), &world.limits, &then, selected).unwrap();
         prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
         ["a", "b", "b/sub"].map(|path| mode(&world.top().join(path)))
     };
@@ -183,8 +179,7 @@ fn only_the_selected_folders_get_their_permissions() {
 
 #[test]
 fn a_folder_keeps_its_permissions_while_all_its_files_are_replaced() {
-    let world = World::new();
-    world.write("a/then", "1");
+    let world = World::with("a/then", "1");
     chmod(&world.top().join("a"), 0o2750);
     let then = world.take();
     world.remove("a/then");
@@ -216,8 +211,7 @@ fn the_permissions_of_another_repository_of_an_ignored_folder_and_of_a_new_one_a
 
 #[test]
 fn a_folder_that_another_program_changes_meanwhile_is_left_alone() {
-    let world = World::new();
-    world.write("a/file", "1");
+    let world = World::with("a/file", "1");
     world.write("b/file", "1");
     let then = world.take();
     let usual = mode(&world.top().join("b"));
@@ -233,8 +227,7 @@ fn a_folder_that_another_program_changes_meanwhile_is_left_alone() {
 
 #[test]
 fn an_interrupted_change_of_permissions_is_finished_or_taken_back() {
-    let world = World::new();
-    world.write("a/file", "1");
+    let world = World::with("a/file", "1");
     chmod(&world.top().join("a"), 0o555);
     let then = world.take();
     chmod(&world.top().join("a"), 0o700);

@@ -18,8 +18,7 @@ struct Forgotten {
 
 impl Forgotten {
     fn new() -> Self {
-        let world = World::new();
-        world.write("work", "borrowed\n");
+        let world = World::with("work", "borrowed\n");
         world.git(&["add", "work"]);
         world.take();
         // The repository deletes what the first snapshot has borrowed.
@@ -94,7 +93,7 @@ fn upkeep_that_was_killed_before_it_deleted_the_objects_is_repeated() {
     let this = Forgotten::new();
     let forgotten: Vec<_> = fs::read_dir(this.place.repository_dir.join("refs/snapshots")).unwrap().collect();
     let listed: Vec<String> =
-        this.world.store().snapshots(None).unwrap().into_iter().filter_map(|one| one.commit).collect();
+        this.world.store().snapshots(None).unwrap().into_iter().filter_map(|snapshot| snapshot.commit).collect();
     for entry in forgotten {
         let path = entry.unwrap().path();
         if !listed.iter().any(|commit| path.ends_with(commit)) {

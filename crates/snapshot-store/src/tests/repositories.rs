@@ -22,8 +22,7 @@ fn check_untouched(world: &World, change: impl Fn()) {
 
 #[test]
 fn a_repository_with_hooks_filters_and_garbage_collection_is_not_touched() {
-    let world = World::new();
-    world.write("a.txt", "one\r\ntwo\n");
+    let world = World::with("a.txt", "one\r\ntwo\n");
     world.write("b.bin", "one");
     world.commit();
     let marker = world.path("ran");
@@ -122,8 +121,7 @@ fn flags_that_hide_changes_from_git_do_not_hide_them_from_a_snapshot() {
 
 #[test]
 fn other_repositories_and_submodules_are_left_out_and_not_touched() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     world.commit();
     let module = world.path("module");
     fs::create_dir(&module).unwrap();
@@ -154,8 +152,7 @@ fn other_repositories_and_submodules_are_left_out_and_not_touched() {
 
 #[test]
 fn worktrees_have_snapshots_of_their_own() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     world.commit();
     world.git(&["worktree", "add", "-q", "../linked"]);
     let linked = world.path("linked");
@@ -167,7 +164,7 @@ fn worktrees_have_snapshots_of_their_own() {
     let event = Event::new("s", 5, SnapshotKind::Start);
     let taken = take(&env, &other, &store, &world.limits, &[event], Duration::ZERO, Duration::from_secs(60)).unwrap();
     fs::write(linked.join("a"), "2").unwrap();
-    let prepared = prepare(&env, &other, &world.limits, &taken[0], Vec::new()).unwrap();
+    let prepared = plan_restore(&env, &other, &world.limits, &taken[0], Vec::new()).unwrap();
     prepared.carry_out(&world.env(), &store, &world.limits, "s").unwrap();
     assert_eq!(fs::read(linked.join("a")).unwrap(), b"1");
     assert_eq!(listing(&world.top().join(".git")), before);
@@ -188,8 +185,7 @@ fn a_sparse_checkout_is_restored_as_far_as_it_is_checked_out() {
 
 #[test]
 fn an_unborn_branch_a_split_index_and_a_merge_conflict_have_snapshots() {
-    let world = World::new();
-    world.write("a", "1\n");
+    let world = World::with("a", "1\n");
     let unborn = world.take();
     assert_eq!((unborn.head, unborn.branch.as_deref()), (None, Some("main")));
     world.commit();
@@ -268,8 +264,7 @@ fn there_is_no_snapshot_without_a_repository_in_the_home_folder_and_above_the_li
 
 #[test]
 fn files_that_cannot_be_read_or_are_no_files_are_left_out_and_said() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     world.write("locked", "1");
     chmod(&world.top().join("locked"), 0);
     world.write(".env.local", "TOKEN=1");
@@ -343,8 +338,7 @@ fn the_users_own_ignore_rules_count() {
 #[test]
 fn a_repository_with_an_endless_file_is_refused_before_git_reads_it() {
     for name in ["commondir", "config", "HEAD", "objects/info/alternates"] {
-        let world = World::new();
-        world.write("a.txt", "one");
+        let world = World::with("a.txt", "one");
         world.commit();
         let path = world.top().join(".git").join(name);
         let file = fs::OpenOptions::new().create(true).append(true).open(&path).unwrap();

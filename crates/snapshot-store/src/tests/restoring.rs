@@ -79,8 +79,7 @@ fn a_file_that_was_ignored_since_is_neither_read_nor_deleted() {
 
 #[test]
 fn only_the_selected_files_are_restored_and_only_those_undone() {
-    let world = World::new();
-    world.write("src/a", "1");
+    let world = World::with("src/a", "1");
     world.write("src/b", "1");
     world.write("doc", "1");
     let then = world.take();
@@ -88,7 +87,7 @@ fn only_the_selected_files_are_restored_and_only_those_undone() {
         world.write(path, "2");
     }
     let selected = vec![b"src/".to_vec()];
-    let prepared = prepare(&world.env(), &world.place(), &world.limits, &then, selected).unwrap();
+    let prepared = plan_restore(&world.env(), &world.place(), &world.limits, &then, selected).unwrap();
     prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
     let read = |path: &str| fs::read_to_string(world.top().join(path)).unwrap();
     assert_eq!([read("src/a"), read("src/b"), read("doc")], ["1", "1", "2"]);
@@ -99,13 +98,12 @@ fn only_the_selected_files_are_restored_and_only_those_undone() {
 
 #[test]
 fn a_path_that_is_nowhere_is_an_error_and_one_that_does_not_differ_is_not() {
-    let world = World::new();
-    world.write("src/a", "1");
+    let world = World::with("src/a", "1");
     world.write("gone", "1");
     let then = world.take();
     let select = |path: &str| {
         let selected = vec![path.as_bytes().to_vec()];
-        prepare(&world.env(), &world.place(), &world.limits, &then, selected).map(|prepared| prepared.plan.steps.len())
+        plan_restore(&world.env(), &world.place(), &world.limits, &then, selected).map(|prepared| prepared.plan.steps.len())
     };
     assert_eq!(select("src/a").unwrap(), 0);
     assert_eq!(select("src").unwrap(), 0);
@@ -139,8 +137,7 @@ fn many_files_and_links_are_restored() {
 
 #[test]
 fn a_file_changed_between_plan_and_restore_stops_it() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     let then = world.take();
     world.write("a", "2");
     // A person was asked meanwhile.
@@ -166,8 +163,7 @@ fn a_file_changed_between_plan_and_restore_stops_it() {
 
 #[test]
 fn a_missing_object_stops_a_restore_before_its_first_change() {
-    let world = World::new();
-    world.write("a", "1\n");
+    let world = World::with("a", "1\n");
     world.write("b", "1 of b\n");
     world.commit();
     let then = world.take();
@@ -194,7 +190,7 @@ fn interrupted(world: &World, then: &Snapshot, done: usize) -> Journal {
     // The first steps are done by a restore of just those paths, and the journal names them all.
     let selected: Vec<Vec<u8>> = part.steps.iter().map(|step| step.step().path).collect();
     if !selected.is_empty() {
-        let prepared = prepare(&world.env(), &world.place(), &world.limits, then, selected).unwrap();
+        let prepared = plan_restore(&world.env(), &world.place(), &world.limits, then, selected).unwrap();
         prepared.carry_out(&world.env(), &world.store(), &world.limits, "s").unwrap();
     }
     fs::write(world.top().join(journal.temporary_name(0)), "half").unwrap();
@@ -205,8 +201,7 @@ fn interrupted(world: &World, then: &Snapshot, done: usize) -> Journal {
 #[test]
 fn an_interrupted_restore_is_finished_or_taken_back() {
     for done in 0..=3 {
-        let world = World::new();
-        world.write("a", "1");
+        let world = World::with("a", "1");
         world.write("gone", "1");
         let then = world.take();
         let before = world.files();
@@ -231,8 +226,7 @@ fn an_interrupted_restore_is_finished_or_taken_back() {
 
 #[test]
 fn a_file_that_was_changed_after_an_interrupted_restore_is_left_alone() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     world.write("b", "1");
     let then = world.take();
     world.write("a", "2");
@@ -247,8 +241,7 @@ fn a_file_that_was_changed_after_an_interrupted_restore_is_left_alone() {
 
 #[test]
 fn nothing_is_written_through_a_link_that_took_the_place_of_a_folder() {
-    let world = World::new();
-    world.write("dir/a", "1");
+    let world = World::with("dir/a", "1");
     let then = world.take();
     world.remove("dir");
     fs::create_dir(world.path("outside")).unwrap();

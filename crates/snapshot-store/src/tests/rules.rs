@@ -28,8 +28,7 @@ fn check_refused(world: &World, path: &Path) {
 
 #[test]
 fn a_pipe_among_the_rules_of_the_work_tree_is_named() {
-    let world = World::new();
-    world.write("tracked/deep/file", "1");
+    let world = World::with("tracked/deep/file", "1");
     world.write("file", "1");
     world.commit();
     for name in [".gitignore", ".gitattributes"] {
@@ -59,8 +58,7 @@ fn a_pipe_among_the_rules_of_the_work_tree_is_named() {
 
 #[test]
 fn a_device_and_a_link_to_one_are_named_and_a_folder_or_a_broken_link_do_no_harm() {
-    let world = World::new();
-    world.write("file", "1");
+    let world = World::with("file", "1");
     let rules = world.top().join(".gitattributes");
     symlink("/dev/zero", &rules).unwrap();
     check_refused(&world, &rules);
@@ -72,8 +70,7 @@ fn a_device_and_a_link_to_one_are_named_and_a_folder_or_a_broken_link_do_no_harm
 
 #[test]
 fn a_pipe_among_the_rules_of_the_user_is_named() {
-    let world = World::new();
-    world.write("file", "1");
+    let world = World::with("file", "1");
     let exclude = world.top().join(".git/info/exclude");
     pipe(&exclude);
     check_refused(&world, &exclude);
@@ -85,8 +82,7 @@ fn a_pipe_among_the_rules_of_the_user_is_named() {
 
 #[test]
 fn a_pipe_among_the_files_of_the_repository_is_named() {
-    let world = World::new();
-    world.write("file", "1");
+    let world = World::with("file", "1");
     world.commit();
     for name in ["objects/info/alternates", "objects/info/commit-graph", "objects/pack/multi-pack-index"] {
         let path = world.top().join(".git").join(name);
@@ -100,8 +96,7 @@ fn a_pipe_among_the_files_of_the_repository_is_named() {
 
 #[test]
 fn a_pipe_in_a_folder_that_git_does_not_enter_does_no_harm() {
-    let world = World::new();
-    world.write(".gitignore", "build/\n");
+    let world = World::with(".gitignore", "build/\n");
     world.write("nested/file", "1");
     world.git_in(&world.top().join("nested"), &["init", "-q"]);
     for path in ["build/.gitignore", "build/deep/.gitattributes", "nested/.gitignore", "pipe"] {
@@ -153,8 +148,7 @@ fn what_rules_outside_of_the_work_tree_ignored_then_is_kept() {
 
 #[test]
 fn what_rules_that_ignore_themselves_ignored_then_is_kept() {
-    let world = World::new();
-    world.write(".gitignore", "cache/\n");
+    let world = World::with(".gitignore", "cache/\n");
     for folder in [".venv", "a/b/.venv"] {
         world.write(&format!("{folder}/.gitignore"), "*\n");
         world.write(&format!("{folder}/lib/module.py"), "then");
@@ -189,8 +183,7 @@ fn what_rules_that_ignore_themselves_ignored_then_is_kept() {
 
 #[test]
 fn what_was_ignored_then_in_a_folder_with_a_line_break_in_its_name_is_kept() {
-    let world = World::new();
-    world.write("a\nb/.gitignore", "*.log\n");
+    let world = World::with("a\nb/.gitignore", "*.log\n");
     world.write("a\nb/c\n/x.log", "then");
     let then = world.take();
     world.remove("a\nb/.gitignore");
@@ -253,19 +246,17 @@ fn a_person_is_not_refused_because_a_limit_was_exceeded_before() {
 
 #[test]
 fn a_wrong_path_beside_a_right_one_is_an_error() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     let then = world.take();
     world.write("a", "2");
     let selected = vec![b"a".to_vec(), b"b".to_vec()];
-    let planned = prepare(&world.env(), &world.place(), &world.limits, &then, selected);
+    let planned = plan_restore(&world.env(), &world.place(), &world.limits, &then, selected);
     assert!(matches!(planned, Err(Error::Unknown(path)) if path == b"b"));
 }
 
 #[test]
 fn a_request_that_was_left_long_ago_gets_no_snapshot_of_later_files() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     world.take();
     let place = world.place();
     let request =

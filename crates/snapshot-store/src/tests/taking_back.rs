@@ -25,8 +25,7 @@ impl World {
 
 #[test]
 fn what_is_replaced_is_stored_although_the_repository_has_it() {
-    let world = World::new();
-    world.write("d/work", "one\n");
+    let world = World::with("d/work", "one\n");
     let then = world.take();
     world.write("d/work", "precious\n");
     world.commit();
@@ -40,8 +39,7 @@ fn what_is_replaced_is_stored_although_the_repository_has_it() {
 
 #[test]
 fn everything_that_taking_back_needs_is_written_to_the_disk_before_the_first_change() {
-    let world = World::new();
-    world.write("d/deep/work", "one\n");
+    let world = World::with("d/deep/work", "one\n");
     let then = world.take();
     world.write("d/deep/work", "precious\n");
     symlink("deep/work", world.top().join("d/link")).unwrap();
@@ -69,8 +67,7 @@ fn everything_that_taking_back_needs_is_written_to_the_disk_before_the_first_cha
 
 #[test]
 fn a_file_that_was_staged_and_not_committed_is_in_the_snapshot_after_garbage_collection() {
-    let world = World::new();
-    world.write("work", "one\n");
+    let world = World::with("work", "one\n");
     world.take();
     world.write("work", "staged\n");
     world.git(&["add", "work"]);
@@ -84,8 +81,7 @@ fn a_file_that_was_staged_and_not_committed_is_in_the_snapshot_after_garbage_col
 
 #[test]
 fn a_damaged_object_of_the_repository_does_not_stop_taking_back() {
-    let world = World::new();
-    world.write("work", "one\n");
+    let world = World::with("work", "one\n");
     let then = world.take();
     world.write("work", "precious\n");
     let id = object_id(world.git(&["hash-object", "-w", "work"]).as_bytes()).unwrap();
@@ -115,21 +111,20 @@ fn taking_back_an_interrupted_restore_twice_does_not_lead_to_half_of_it() {
     world.write("c", "now");
     world.undo();
     assert_eq!(world.files(), after);
-    let again = prepare_undo(&world.env(), &world.place(), &world.limits).unwrap();
+    let again = plan_undo(&world.env(), &world.place(), &world.limits).unwrap();
     assert_eq!(again.plan.steps, []);
 }
 
 #[test]
 fn an_undo_after_a_restore_that_was_killed_before_it_began_does_not_take_back_the_one_before() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     let first = world.take();
     world.write("a", "2");
     world.restore(&first);
     let files = world.files();
     // A process that is killed drops nothing.
     std::mem::forget(announce(&world.place(), first.id).unwrap());
-    let undo = || prepare_undo(&world.env(), &world.place(), &world.limits);
+    let undo = || plan_undo(&world.env(), &world.place(), &world.limits);
     assert!(matches!(undo(), Err(Error::NotBegun(id)) if id == first.id));
     assert_eq!(world.files(), files);
     // It was said: the next one takes back the restore before.
@@ -145,8 +140,7 @@ fn an_undo_after_a_restore_that_was_killed_before_it_began_does_not_take_back_th
 
 #[test]
 fn a_file_that_was_deleted_to_make_room_is_written_when_the_restore_is_finished() {
-    let world = World::new();
-    world.write("a", "then");
+    let world = World::with("a", "then");
     world.write("b", "then");
     let then = world.take();
     let before = world.files();
@@ -163,8 +157,7 @@ fn a_file_that_was_deleted_to_make_room_is_written_when_the_restore_is_finished(
 
 #[test]
 fn a_journal_that_was_not_written_to_the_end_was_not_begun() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     world.take();
     fs::write(world.place().dir.join("journal.json"), "{\"snapshot\":1,").unwrap();
     world.write("a", "2");
@@ -178,8 +171,7 @@ fn a_journal_that_was_not_written_to_the_end_was_not_begun() {
 
 #[test]
 fn permissions_are_not_changed_through_a_link_that_took_the_place_of_the_file() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     let outside = world.path("outside");
     fs::write(&outside, "key").unwrap();
     chmod(&outside, 0o600);
@@ -200,8 +192,7 @@ fn permissions_are_not_changed_through_a_link_that_took_the_place_of_the_file() 
 
 #[test]
 fn only_the_shared_part_that_an_index_names_is_copied() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     world.commit();
     for number in 0..3 {
         fs::write(world.top().join(format!(".git/sharedindex.{number:040}")), vec![0; 1000]).unwrap();

@@ -139,11 +139,11 @@ fn nothing_of_a_repository_is_changed_and_none_of_its_hooks_runs() {
         assert!(file_patch(&git, &tree, &now, b"new", 1000).unwrap().is_some());
         assert!(show_diff(&world.env(), &git, &tree, &now, &["--stat"], &[]).unwrap());
         check("a comparison", &top);
-        let prepared = prepare(&world.env(), &place, limits, &then, Vec::new()).unwrap();
+        let prepared = plan_restore(&world.env(), &place, limits, &then, Vec::new()).unwrap();
         prepared.carry_out(&world.env(), &store, limits, "s").unwrap();
         assert_eq!(fs::read(&file).unwrap(), content);
         check("a restore", &top);
-        let prepared = prepare_undo(&world.env(), &place, limits).unwrap();
+        let prepared = plan_undo(&world.env(), &place, limits).unwrap();
         prepared.carry_out(&world.env(), &store, limits, "s").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"changed\n");
         check("an undo", &top);

@@ -36,7 +36,7 @@ fn old_snapshots_are_dropped_and_the_others_still_work() {
     let day = 86_400_000;
     assert_eq!(upkeep_at(&world, 41 * day, &Config::default()), 1);
     let left = world.store().snapshots(None).unwrap();
-    assert!(left.iter().all(|one| one.id != first.id));
+    assert!(left.iter().all(|snapshot| snapshot.id != first.id));
     let git = world.place().git(std::time::Instant::now() + Duration::from_secs(10));
     assert!(git.run(&["cat-file", "-e", first.commit.as_deref().unwrap()], b"").is_err(), "its objects are deleted");
     world.restore(&second);
@@ -79,7 +79,7 @@ fn a_store_above_its_cap_drops_the_oldest_and_pinned_ones_last() {
     }
     let config = Config::from_json(r#"{"snapshots": {"max_store": 300000}}"#).0;
     assert!(upkeep_at(&world, 10_000_000, &config) >= 2);
-    let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|one| one.id).collect();
+    let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|snapshot| snapshot.id).collect();
     assert_eq!(left.last(), Some(&taken[3].id), "the newest stays: {left:?}");
     assert!(store_size(&world.home()).bytes < 450_000, "{:?}", store_size(&world.home()));
 }
@@ -98,14 +98,13 @@ fn a_large_first_snapshot_is_dropped_alone_if_that_is_enough() {
     }
     let config = Config::from_json(r#"{"snapshots": {"max_store": 500000}}"#).0;
     assert_eq!(upkeep_at(&world, 10_000_000, &config), 1);
-    let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|one| one.id).collect();
+    let left: Vec<i64> = world.store().snapshots(None).unwrap().iter().map(|snapshot| snapshot.id).collect();
     assert_eq!(left, others);
 }
 
 #[test]
 fn a_pinned_snapshot_survives_the_loss_of_the_repository_s_objects() {
-    let world = World::new();
-    world.write("a", "one\n");
+    let world = World::with("a", "one\n");
     world.commit();
     let env = world.env();
     let event = Event { is_pinned: true, ..Event::new("s", env.now.0, SnapshotKind::Bookmark) };
@@ -123,8 +122,7 @@ fn a_pinned_snapshot_survives_the_loss_of_the_repository_s_objects() {
 
 #[test]
 fn a_pruned_object_is_stored_again_from_the_file() {
-    let world = World::new();
-    world.write("dir/a", "one\n");
+    let world = World::with("dir/a", "one\n");
     world.write("b", "one\n");
     world.commit();
     world.take();
@@ -144,8 +142,7 @@ fn a_pruned_object_is_stored_again_from_the_file() {
 
 #[test]
 fn the_store_of_forgotten_snapshots_is_removed() {
-    let world = World::new();
-    world.write("a", "one\n");
+    let world = World::with("a", "one\n");
     let taken = world.take();
     world.store().drop_snapshots(&[taken.id]).unwrap();
     upkeep_at(&world, 5_000_000, &Config::default());
@@ -172,8 +169,7 @@ fn many_loose_objects_are_packed() {
 
 #[test]
 fn what_is_stored_of_a_removed_worktree_goes_with_its_last_snapshot_and_stops_no_upkeep() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     world.commit();
     world.git(&["worktree", "add", "-q", "../linked"]);
     let linked = world.place_of(&world.path("linked")).unwrap();
@@ -198,8 +194,7 @@ fn what_is_stored_of_a_removed_worktree_goes_with_its_last_snapshot_and_stops_no
 
 #[test]
 fn temporary_objects_of_a_git_that_was_killed_are_removed() {
-    let world = World::new();
-    world.write("a", "1");
+    let world = World::with("a", "1");
     world.take();
     let half = ["17/tmp_obj_half", "pack/tmp_pack_half"].map(|name| world.place().objects().join(name));
     for path in &half {

@@ -1,24 +1,13 @@
 use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Pane, Trigger, next, transition};
 
-use super::{folder, open};
+use super::empty;
 use crate::{Asked, PromptOrigin, Sighting};
 
 const NOW: Millis = Millis(5_000_000);
 
 fn sighting<'a>(session: &'a str, pane: Option<&'a Pane>) -> Sighting<'a> {
-    Sighting {
-        session,
-        cwd: Some("/home/dev/api"),
-        project: "api",
-        branch: Some("main"),
-        agent_type: None,
-        pane,
-        target: None,
-        client: "claude",
-        pid: Some(7),
-        at: NOW,
-    }
+    super::sighting(session, pane, NOW.0)
 }
 
 fn pane(id: &str) -> Pane {
@@ -27,8 +16,7 @@ fn pane(id: &str) -> Pane {
 
 #[test]
 fn the_guard_says_what_the_machine_says() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     for status in Status::ALL {
         for trigger in Trigger::ALL {
             store.remove_agent("s").unwrap();
@@ -44,8 +32,7 @@ fn the_guard_says_what_the_machine_says() {
 
 #[test]
 fn a_session_that_starts_again_keeps_its_status() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     assert!(store.add_agent(&sighting("s", None), Status::Working, None).unwrap());
     assert!(!store.add_agent(&sighting("s", None), Status::Idle, None).unwrap());
     assert_eq!(store.agents().unwrap()[0].status, Status::Working);
@@ -53,8 +40,7 @@ fn a_session_that_starts_again_keeps_its_status() {
 
 #[test]
 fn a_busy_session_of_a_client_with_several_stays_in_its_pane() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let one = pane("%1");
     let seen = |session, pid| Sighting { client: "opencode", pid, ..sighting(session, Some(&one)) };
     let sessions =
@@ -73,8 +59,7 @@ fn a_busy_session_of_a_client_with_several_stays_in_its_pane() {
 
 #[test]
 fn a_pane_holds_one_session() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let (one, two) = (pane("%1"), pane("%2"));
     let elsewhere = Pane { socket: "/tmp/other".to_owned(), id: "%1".to_owned() };
     store.add_agent(&sighting("old", Some(&one)), Status::Working, None).unwrap();
@@ -88,8 +73,7 @@ fn a_pane_holds_one_session() {
 
 #[test]
 fn a_prompt_makes_it_work_whatever_it_did() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let change =
         store.note_prompt(&sighting("s", None), PromptOrigin::User, Some("it's \"quoted\" #{x}")).unwrap().unwrap();
     assert_eq!((change.from, change.to), (None, Status::Working));
@@ -100,8 +84,7 @@ fn a_prompt_makes_it_work_whatever_it_did() {
 
 #[test]
 fn a_notification_after_the_answer_is_ignored() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.add_agent(&sighting("s", None), Status::Working, None).unwrap();
     let requested = transition(Trigger::PermissionRequested);
     assert!(
@@ -120,8 +103,7 @@ fn a_notification_after_the_answer_is_ignored() {
 
 #[test]
 fn looking_at_a_pane_changes_only_what_is_in_it() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let (one, two) = (pane("%1"), pane("%2"));
     store.add_agent(&sighting("a", Some(&one)), Status::Completed, None).unwrap();
     store.add_agent(&sighting("b", Some(&two)), Status::Completed, None).unwrap();
@@ -134,8 +116,7 @@ fn looking_at_a_pane_changes_only_what_is_in_it() {
 
 #[test]
 fn subagents_never_count_below_zero() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.add_agent(&sighting("s", None), Status::Working, None).unwrap();
     store.count_subagent("s", 1).unwrap();
     store.count_subagent("s", -1).unwrap();
@@ -145,8 +126,7 @@ fn subagents_never_count_below_zero() {
 
 #[test]
 fn what_was_found_running_does_not_push_out_what_a_hook_told() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let one = pane("%1");
     store.note_prompt(&sighting("real", Some(&one)), PromptOrigin::User, None).unwrap();
     store.add_found_agent(&sighting("scan-1", Some(&one)), Status::Idle, None).unwrap();

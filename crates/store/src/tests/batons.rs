@@ -1,6 +1,6 @@
 use longhaul_core::Millis;
 
-use super::{folder, new_session, open};
+use super::{empty, new_session, open, place};
 use crate::{NewSession, Store, StoreError};
 
 fn register(store: &Store, id: &str, client_pid: u32) {
@@ -16,8 +16,7 @@ fn names(store: &Store) -> Vec<String> {
 
 #[test]
 fn the_last_baton_of_a_project_and_client_counts() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.write_baton("/p", 1, "a", "tl", Millis(1)).unwrap();
     store.write_baton("/p", 1, "b", "clear", Millis(2)).unwrap();
     store.write_baton("/p", 2, "c", "tl", Millis(3)).unwrap();
@@ -30,8 +29,7 @@ fn the_last_baton_of_a_project_and_client_counts() {
 
 #[test]
 fn the_end_of_its_session_renews_a_baton_and_leaves_the_log_alone() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.write_baton("/p", 1, "a", "clear", Millis(1)).unwrap();
     let log = store.injections(10).unwrap();
     store.write_baton("/p", 1, "a", "session_end", Millis(5)).unwrap();
@@ -43,8 +41,7 @@ fn the_end_of_its_session_renews_a_baton_and_leaves_the_log_alone() {
 
 #[test]
 fn of_two_heirs_one_gets_the_predecessor() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let store = open(&path).unwrap();
     register(&store, "old", 0);
     let heirs: Vec<String> = (0..8).map(|n| format!("heir-{n}")).collect();
@@ -64,8 +61,7 @@ fn of_two_heirs_one_gets_the_predecessor() {
 
 #[test]
 fn a_merge_drops_the_batons_that_led_to_it() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "old", 1);
     register(&store, "heir", 2);
     store.set_heir("heir", Some("old")).unwrap();
@@ -79,8 +75,7 @@ fn a_merge_drops_the_batons_that_led_to_it() {
 
 #[test]
 fn what_fails_half_way_stores_nothing() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let failed: Result<(), StoreError> = store.transaction("write", |store| {
         store.write_baton("/p", 1, "a", "tl", Millis(1))?;
         // SQLite refuses a transaction within a transaction.

@@ -1,13 +1,12 @@
 use longhaul_core::Millis;
 use longhaul_handoff::continuation::{Plan, PlanAction, PlanOutcome, State};
 
-use super::{folder, open};
+use super::empty;
 use crate::{NewChain, StepTaker};
 
 #[test]
 fn a_client_is_known_from_its_first_word_to_its_last() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.begin_bridge(7, "longhaul", Millis(1)).unwrap();
     store.note_bridge_trouble(7, "no").unwrap();
     store.hear_bridge(7, "longhaul", Millis(5)).unwrap();
@@ -23,8 +22,7 @@ fn a_client_is_known_from_its_first_word_to_its_last() {
 
 #[test]
 fn an_errand_is_done_by_one() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     assert!(!store.leave_errand(7, "compact").unwrap(), "there is nobody to leave it for");
     store.begin_bridge(7, "longhaul", Millis(1)).unwrap();
     assert!(store.leave_errand(7, "compact").unwrap() && store.has_errand(7).unwrap());
@@ -34,8 +32,7 @@ fn an_errand_is_done_by_one() {
 
 #[test]
 fn a_step_is_taken_by_the_module_or_typed_never_both() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let plan = Plan::new("s", Millis(1));
     let decide = |plan: &Plan, _: &[String]| {
         let mut plan = plan.clone();

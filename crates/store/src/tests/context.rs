@@ -1,6 +1,6 @@
 use longhaul_core::Millis;
 
-use super::{folder, open};
+use super::empty;
 use crate::ContextUse;
 
 fn context(at: u64, used: Option<u64>) -> ContextUse {
@@ -17,8 +17,7 @@ fn context(at: u64, used: Option<u64>) -> ContextUse {
 
 #[test]
 fn the_same_again_is_no_news() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     assert!(store.record_context(&context(1, None)).unwrap());
     assert!(!store.record_context(&context(2, None)).unwrap());
     assert!(store.record_context(&context(3, Some(42_000))).unwrap());
@@ -27,8 +26,7 @@ fn the_same_again_is_no_news() {
 
 #[test]
 fn a_window_stays_known_and_use_does_not() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.record_context(&context(1, Some(42_000))).unwrap();
     let bare = ContextUse { session: "s".to_owned(), recorded_at: Millis(2), ..ContextUse::default() };
     assert!(store.record_context(&bare).unwrap());
@@ -37,8 +35,7 @@ fn a_window_stays_known_and_use_does_not() {
 
 #[test]
 fn a_late_render_changes_nothing() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.record_context(&context(5, Some(42_000))).unwrap();
     assert!(!store.record_context(&context(4, Some(7))).unwrap());
     let other = ContextUse { session: "t".to_owned(), used_tokens: Some(u64::MAX), ..context(9, None) };
@@ -50,8 +47,7 @@ fn a_late_render_changes_nothing() {
 
 #[test]
 fn of_other_sessions_the_newest_of_each_model_tells() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let told = |session: &str, model: &str, at: u64, window: Option<u64>| {
         let model = Some(model.to_owned()).filter(|model| !model.is_empty());
         let session = session.to_owned();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::memory::call;
 use super::memory::indexes::assert_consistent;
-use super::{folder, new_session, open};
+use super::{empty, new_session, open, place};
 use crate::{
     NewObservation, NewSession, PastPrompt, PastTurn, RecordId, Snapshot, SnapshotKind, Store, StoreError, Turn, What,
     Within,
@@ -52,8 +52,7 @@ fn said(turns: &[Turn]) -> Vec<(&str, &str)> {
 
 #[test]
 fn what_another_has_read_meanwhile_is_not_stored_again() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     let text = turn("ask", "yes", 1);
     assert!(take_in(&store, "s", &text));
@@ -64,8 +63,7 @@ fn what_another_has_read_meanwhile_is_not_stored_again() {
 
 #[test]
 fn what_is_read_of_a_session_that_was_handed_over_is_its_heirs() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "old", "/p");
     register(&store, "heir", "/p");
     assert!(store.merge("old", "heir").unwrap());
@@ -78,8 +76,7 @@ fn what_is_read_of_a_session_that_was_handed_over_is_its_heirs() {
 
 #[test]
 fn a_turn_that_a_fork_copied_counts_once() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     for id in ["origin", "fork", "heir"] {
         register(&store, id, "/p");
     }
@@ -105,8 +102,7 @@ fn a_turn_that_a_fork_copied_counts_once() {
 
 #[test]
 fn turns_are_looked_for_where_one_asks() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     for (id, project, minute) in [("one", "/p", 1), ("two", "/q", 2)] {
         register(&store, id, project);
         assert!(take_in(&store, id, &turn(&format!("asked in {id}"), "yes", minute)));
@@ -127,8 +123,7 @@ fn turns_are_looked_for_where_one_asks() {
 
 #[test]
 fn a_reply_that_a_hook_told_is_kept_once() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     store.keep_reply("s", "hook:1", Some("ask\n\nme"), "one\ntwo", Millis(9)).unwrap();
     assert_eq!(said(&store.turns("s", None, 10).unwrap().0), [("ask\n\nme", "one\ntwo")]);
@@ -142,8 +137,7 @@ fn a_reply_that_a_hook_told_is_kept_once() {
 
 #[test]
 fn a_reply_goes_to_what_was_asked_and_not_to_a_command_in_between() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     let shell = entry("user", "shell", Some("ask"), 2, &json!("<bash-input>ls</bash-input>"));
     assert!(take_in(&store, "s", &(entry("user", "ask", None, 1, &json!("ask")) + &shell)));
@@ -156,8 +150,7 @@ fn a_reply_goes_to_what_was_asked_and_not_to_a_command_in_between() {
 /// Bookmarks of a long turn, more of them than there may be commands between a prompt and its reply.
 #[test]
 fn a_reply_after_bookmarks_makes_no_second_turn_of_the_prompt() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     let marks: String = (1..=12)
         .map(|n| {
@@ -183,8 +176,7 @@ fn a_reply_after_bookmarks_makes_no_second_turn_of_the_prompt() {
 
 #[test]
 fn files_that_tools_and_commands_changed_are_named_newest_first() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     let call = |id: &str, parent: &str, minute: u32, tool: &str, input: &serde_json::Value, error: bool| {
         let call = json!([{ "type": "tool_use", "id": id, "name": tool, "input": input }]);
@@ -365,8 +357,7 @@ fn hooks_transcript_and_imports_end_in_the_same_rows_in_any_order() {
         (seed >> 33) as usize % below
     };
     for round in 0..40 {
-        let folder = folder();
-        let path = folder.path().join("l.db");
+        let (_folder, path) = place();
         let mut store = open(&path).unwrap();
         register(&store, "s", "/p");
         let mut events = Vec::new();
@@ -443,8 +434,7 @@ fn minute(number: u64) -> Millis {
 
 #[test]
 fn a_prompt_that_the_memory_gets_late_in_a_session_that_was_handed_over_has_its_own_reply() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     register(&store, "heir", "/p");
     store.remember_prompt("s", Some("p1"), "one", minute(1)).unwrap();
@@ -465,8 +455,7 @@ fn a_prompt_that_the_memory_gets_late_in_a_session_that_was_handed_over_has_its_
 
 #[test]
 fn a_forgotten_turn_stays_without_text_when_its_file_is_read_again() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     // Two prompts at the same moment, of which the second is forgotten.
     let text = turn("one", "first", 1) + &turn("two", "second", 1);
@@ -486,8 +475,7 @@ fn a_forgotten_turn_stays_without_text_when_its_file_is_read_again() {
 
 #[test]
 fn a_prompt_from_the_spool_finds_its_turn_however_long_that_took() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     register(&store, "s", "/p");
     store.keep_reply("s", "hook:p1", Some("one"), "first", minute(9)).unwrap();
     store.remember_prompt("s", Some("p1"), "one", minute(1)).unwrap();
@@ -499,8 +487,7 @@ fn a_prompt_from_the_spool_finds_its_turn_however_long_that_took() {
 
 #[test]
 fn raw_text_that_is_imported_belongs_to_a_turn_that_there_is() {
-    let folder = folder();
-    let mut store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, mut store) = empty();
     register(&store, "s", "/p");
     assert!(take_in(&store, "s", &(turn("one", "first", 1) + &turn("two", "second", 2))));
     let past = |number: u64, text: &'static str, id: &'static str| {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fs2::FileExt;
 
-use super::{folder, open};
+use super::{open, place};
 use crate::{NewBookmark, Store, StoreError};
 
 fn line_of(path: &Path) -> PathBuf {
@@ -43,8 +43,7 @@ fn write_while_held(path: &Path, patience: Duration, until: impl FnOnce()) -> (S
 
 #[test]
 fn whoever_waits_is_served_and_leaves_the_line() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let line = line_of(&path);
     // Somebody stands in line, when its file is there and locked.
     let is_waiting = || while !File::open(&line).is_ok_and(|file| file.try_lock_exclusive().is_err()) {};
@@ -56,8 +55,7 @@ fn whoever_waits_is_served_and_leaves_the_line() {
 
 #[test]
 fn a_first_in_line_that_was_stopped_does_not_stop_the_others() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let stopped = File::create(line_of(&path)).unwrap();
     stopped.lock_exclusive().unwrap();
     // Nothing tells that the other has found it locked.
@@ -69,8 +67,7 @@ fn a_first_in_line_that_was_stopped_does_not_stop_the_others() {
 
 #[test]
 fn waiting_ends() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let holder = open(&path).unwrap();
     let waiting = Store::open(&path, Duration::from_millis(50)).unwrap();
     let refused = holder.transaction("hold the database", |_| Ok::<_, StoreError>(write(&waiting))).unwrap();
@@ -80,8 +77,7 @@ fn waiting_ends() {
 
 #[test]
 fn emptying_the_wal_does_not_block_whoever_waits_to_write() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let upkeep = Store::open(&path, Duration::from_secs(20)).unwrap();
     let hook = Store::open(&path, Duration::from_secs(1)).unwrap();
     // A reader that has not seen the last write keeps the WAL from being emptied.
@@ -102,8 +98,7 @@ fn emptying_the_wal_does_not_block_whoever_waits_to_write() {
 /// A hook runs many statements, and the user waits for all of them.
 #[test]
 fn all_waits_together_have_a_limit() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let (store, holder) = (open(&path).unwrap(), rusqlite::Connection::open(&path).unwrap());
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     store.set_patience(Duration::from_secs(600));

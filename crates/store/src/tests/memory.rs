@@ -16,7 +16,7 @@ use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 use tempfile::TempDir;
 
-use super::{folder, new_session, open};
+use super::{empty, new_call, new_session, open};
 use crate::{Content, NewNote, NewObservation, NewSession, Reading, RecordId, Store, Taken, What};
 
 struct Shelf {
@@ -26,8 +26,7 @@ struct Shelf {
 
 impl Shelf {
     fn new() -> Self {
-        let folder = folder();
-        let store = open(&folder.path().join("l.db")).unwrap();
+        let (folder, store) = empty();
         let shelf = Self { folder, store };
         shelf.session("s1", "/p", 1);
         shelf
@@ -78,21 +77,7 @@ fn observation(kind: Kind, title: &str, file: &str) -> Observation {
 }
 
 pub(super) fn call<'a>(id: &'a str, kind: Kind, title: &str, at: u64) -> NewObservation<'a> {
-    NewObservation {
-        tool_use_id: id,
-        prompt_number: None,
-        prompt_id: None,
-        observation: observation(kind, title, ""),
-        after_problem: None,
-        made_by: MadeBy::Rule,
-        command_key: None,
-        fold_key: None,
-        input: "raw input",
-        response: "raw output",
-        is_error: false,
-        in_subagent: false,
-        at: Millis(at),
-    }
+    new_call(id, observation(kind, title, ""), at)
 }
 
 fn run<'a>(id: &'a str, kind: Kind, fold: i64, at: u64) -> NewObservation<'a> {

@@ -4,7 +4,7 @@ mod lines;
 use longhaul_core::Millis;
 use longhaul_memory::{Kind, MadeBy, Observation, Summary};
 
-use super::{folder, new_session, open};
+use super::{empty, new_call, new_session};
 use crate::{Cost, ModelJob, NewObservation, NewSession, RecordId, Rest, Retry, Store, Tokens, What, Words};
 
 const LATER: Rest = Rest { now: Millis(9_000), quiet_since: Millis(8_000), silent_since: Millis(7_000) };
@@ -14,22 +14,9 @@ fn session(store: &Store, session: &str, at: u64, is_running: bool) {
     let new = NewSession { at: Millis(at), ..new_session(session) };
     store.register_session(&new).unwrap();
     let number = store.remember_prompt(session, None, "go", Millis(at)).unwrap().unwrap();
-    let observation = Observation::new(Kind::Command, "Bash", "by rule");
-    let call = NewObservation {
-        tool_use_id: &format!("{session}-{number}"),
-        prompt_number: Some(number),
-        prompt_id: None,
-        observation,
-        after_problem: None,
-        made_by: MadeBy::Rule,
-        command_key: None,
-        fold_key: None,
-        input: "",
-        response: "",
-        is_error: false,
-        in_subagent: false,
-        at: Millis(at + 1),
-    };
+    let id = format!("{session}-{number}");
+    let call = new_call(&id, Observation::new(Kind::Command, "Bash", "by rule"), at + 1);
+    let call = NewObservation { prompt_number: Some(number), input: "", response: "", ..call };
     store.take_in(session, &[call], None).unwrap();
     if !is_running {
         let summary = Summary::new("by rule");
@@ -67,8 +54,7 @@ fn plain_job(prompt: i64) -> ModelJob {
 
 #[test]
 fn the_newest_prompt_at_rest_comes_first() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     session(&store, "old", 1_000, false);
     session(&store, "new", 2_000, false);
     session(&store, "fresh", 7_999, false);
@@ -83,8 +69,7 @@ fn the_newest_prompt_at_rest_comes_first() {
 
 #[test]
 fn a_turn_without_an_end_is_told_after_a_long_silence() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     session(&store, "killed", 1_000, true);
     assert_eq!(next(&store, Rest { silent_since: Millis(1_000), ..LATER }), None);
     let job = store.next_model_job(LATER, |_| true).unwrap().unwrap();
@@ -93,8 +78,7 @@ fn a_turn_without_an_end_is_told_after_a_long_silence() {
 
 #[test]
 fn an_answer_changes_what_rules_have_said_and_nothing_else() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     session(&store, "s", 1_000, false);
     session(&store, "s", 2_000, false);
     let person = Summary::new("by person");
@@ -117,8 +101,7 @@ fn an_answer_changes_what_rules_have_said_and_nothing_else() {
 
 #[test]
 fn what_was_forgotten_meanwhile_does_not_come_back() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     session(&store, "s", 1_000, false);
     let reservation = store.reserve_tokens(1, "d", 100, 100).unwrap().unwrap();
     let ids = [(What::Summary, 1), (What::Observation, 1), (What::Prompt, 1)].map(|(what, id)| RecordId { what, id });
@@ -135,8 +118,7 @@ fn what_was_forgotten_meanwhile_does_not_come_back() {
 
 #[test]
 fn what_is_set_aside_is_not_there_for_others() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     session(&store, "s", 1_000, false);
     let first = store.reserve_tokens(1, "d", 60, 100).unwrap().unwrap();
     assert_eq!(store.reserve_tokens(1, "d", 41, 100).unwrap(), None);

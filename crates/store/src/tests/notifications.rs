@@ -4,8 +4,8 @@ use longhaul_core::config::{NotifyState, NotifyWay};
 use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Trigger, transition};
 
-use super::{folder, open};
-use crate::{Asked, Notification, NotifyEvent, NotifyResult, PromptOrigin, Sighting, last_notifications_of};
+use super::{empty, open, place, sighting};
+use crate::{Asked, Notification, NotifyEvent, NotifyResult, PromptOrigin, last_notifications_of};
 
 const BOTH: [NotifyWay; 2] = [NotifyWay::Desktop, NotifyWay::Ntfy];
 
@@ -20,8 +20,7 @@ fn ended(event: NotifyEvent, way: NotifyWay, result: NotifyResult) -> Notificati
 
 #[test]
 fn of_many_processes_exactly_one_sends() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     open(&path).unwrap();
     let claims = thread::scope(|scope| {
         let claim = || {
@@ -37,8 +36,7 @@ fn of_many_processes_exactly_one_sends() {
 
 #[test]
 fn a_result_is_stored_once_and_listed() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.begin_notifications(&event(5), &BOTH, Millis(0)).unwrap();
     assert!(store.claim_notification(&event(5), NotifyWay::Desktop).unwrap());
     // Nothing was recorded for this one.
@@ -58,8 +56,7 @@ fn a_result_is_stored_once_and_listed() {
 
 #[test]
 fn old_rows_are_deleted_and_the_newest_of_each_way_is_found() {
-    let folder = folder();
-    let path = folder.path().join("l.db");
+    let (_folder, path) = place();
     let store = open(&path).unwrap();
     for at in [5, 6, 7] {
         store.begin_notifications(&event(at), &BOTH, Millis(0)).unwrap();
@@ -77,20 +74,8 @@ fn old_rows_are_deleted_and_the_newest_of_each_way_is_found() {
 
 #[test]
 fn a_row_says_what_is_asked_for_and_when_the_turn_began() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
-    let at = |ms| Sighting {
-        session: "s",
-        cwd: None,
-        project: "api",
-        branch: None,
-        agent_type: None,
-        pane: None,
-        target: None,
-        client: "claude",
-        pid: None,
-        at: Millis(ms),
-    };
+    let (_folder, store) = empty();
+    let at = |ms| sighting("s", None, ms);
     store.add_agent(&at(1_000), Status::Idle, None).unwrap();
     assert_eq!(store.agent("s").unwrap().unwrap().prompt_ms, None);
     store.note_prompt(&at(2_000), PromptOrigin::User, None).unwrap();
@@ -112,20 +97,8 @@ fn a_row_says_what_is_asked_for_and_when_the_turn_began() {
 
 #[test]
 fn a_turn_is_measured_from_what_the_user_asked_for() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
-    let at = |ms| Sighting {
-        session: "s",
-        cwd: None,
-        project: "api",
-        branch: None,
-        agent_type: None,
-        pane: None,
-        target: None,
-        client: "claude",
-        pid: None,
-        at: Millis(ms),
-    };
+    let (_folder, store) = empty();
+    let at = |ms| sighting("s", None, ms);
     let prompted = || store.agent("s").unwrap().unwrap().prompt_ms;
     store.note_prompt(&at(1_000), PromptOrigin::User, None).unwrap();
     store.note_prompt(&at(2_000), PromptOrigin::Bookmark, None).unwrap();
@@ -142,21 +115,8 @@ fn a_turn_is_measured_from_what_the_user_asked_for() {
 
 #[test]
 fn the_main_conversation_that_asks_after_a_subagent_is_a_change() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
-    let seen = Sighting {
-        session: "s",
-        cwd: None,
-        project: "api",
-        branch: None,
-        agent_type: None,
-        pane: None,
-        target: None,
-        client: "claude",
-        pid: None,
-        at: Millis(1_000),
-    };
-    store.note_prompt(&seen, PromptOrigin::User, None).unwrap();
+    let (_folder, store) = empty();
+    store.note_prompt(&sighting("s", None, 1_000), PromptOrigin::User, None).unwrap();
     let requested = transition(Trigger::PermissionRequested);
     let ask = |by: Option<&str>, wants: &str, ms: u64| {
         let asked = Asked { by, reason: "permission: Bash", wants: Some(wants) };

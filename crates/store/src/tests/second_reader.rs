@@ -2,7 +2,7 @@
 
 use longhaul_core::Millis;
 
-use super::{folder, new_session, open};
+use super::{empty, new_session, open};
 use crate::Store;
 
 fn has_session(store: &Store, session: &str) -> bool {
@@ -18,15 +18,13 @@ fn settings(store: &Store) -> [i64; 2] {
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn more_than_two_gigabytes_are_mapped() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     assert!(settings(&store)[0] > 1 << 31);
 }
 
 #[test]
 fn another_thread_reads_what_is_stored_and_writes_nothing() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.register_session(&new_session("s1")).unwrap();
     let reader = store.second_reader().unwrap().unwrap();
     std::thread::scope(|scope| {
@@ -46,8 +44,7 @@ fn another_thread_reads_what_is_stored_and_writes_nothing() {
 
 #[test]
 fn there_is_none_where_it_would_not_see_the_same() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (folder, store) = empty();
     let transaction = store.connection.unchecked_transaction().unwrap();
     assert!(store.second_reader().unwrap().is_none());
     transaction.commit().unwrap();

@@ -2,7 +2,7 @@ use longhaul_core::{Millis, Status};
 use longhaul_tracker::Pane;
 use longhaul_tracker::reopen::{ServerId, SessionPlace, Window};
 
-use super::{folder, open};
+use super::{empty, sighting};
 use crate::{PromptOrigin, Sighting, Store};
 
 const SOCKET: &str = "/tmp/tmux";
@@ -23,25 +23,13 @@ fn place(session: &str, server: u32) -> SessionPlace {
 
 fn work(store: &Store, session: &str, pid: u32) {
     let pane = pane();
-    let seen = Sighting {
-        session,
-        cwd: Some("/p"),
-        project: "p",
-        branch: Some("main"),
-        agent_type: None,
-        pane: Some(&pane),
-        target: None,
-        client: "claude",
-        pid: Some(pid),
-        at: Millis(5_000),
-    };
+    let seen = Sighting { project: "p", pid: Some(pid), ..sighting(session, Some(&pane), 5_000) };
     store.note_prompt(&seen, PromptOrigin::User, Some("fix it")).unwrap();
 }
 
 #[test]
 fn a_removed_agent_leaves_what_the_list_shows() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.note_place(&place("s", 7)).unwrap();
     work(&store, "s", 1);
     let before = store.session_places().unwrap();
@@ -56,8 +44,7 @@ fn a_removed_agent_leaves_what_the_list_shows() {
 
 #[test]
 fn what_is_not_known_keeps_its_value() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     assert!(!store.set_permission_mode("s", Some("plan")).unwrap());
     store.note_place(&place("s", 7)).unwrap();
     assert!(store.set_permission_mode("s", Some("plan")).unwrap());
@@ -79,8 +66,7 @@ fn what_is_not_known_keeps_its_value() {
 
 #[test]
 fn a_session_of_an_earlier_server_is_known_by_the_process_of_the_server() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     store.note_place(&place("s", 7)).unwrap();
     work(&store, "s", 1);
     assert_eq!(store.agents_of_earlier_servers(SOCKET, 7).unwrap(), [""; 0]);
@@ -90,21 +76,9 @@ fn a_session_of_an_earlier_server_is_known_by_the_process_of_the_server() {
 
 #[test]
 fn a_session_resumed_in_another_process_begins_anew() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     work(&store, "s", 1);
-    let seen = |pid| Sighting {
-        session: "s",
-        cwd: None,
-        project: "p",
-        branch: None,
-        agent_type: None,
-        pane: None,
-        target: None,
-        client: "claude",
-        pid,
-        at: Millis(6_000),
-    };
+    let seen = |pid| Sighting { pid, ..sighting("s", None, 6_000) };
     // The same process after a compaction, or one that is not known.
     for pid in [Some(1), None] {
         store.add_agent(&seen(pid), Status::Idle, None).unwrap();
@@ -116,8 +90,7 @@ fn a_session_resumed_in_another_process_begins_anew() {
 
 #[test]
 fn old_places_go_unless_the_session_runs() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     for session in ["runs", "old"] {
         store.note_place(&place(session, 7)).unwrap();
     }

@@ -21,7 +21,7 @@ use longhaul_sync::{
 use tempfile::TempDir;
 
 use super::memory::indexes::assert_consistent;
-use super::{folder, new_session, open};
+use super::{empty, new_call, new_session, open};
 use crate::{NewBookmark, NewNote, NewObservation, NewSession, OwnCheck, Scan, Store, StoreError};
 
 /// Records in one page: few, so that an exchange has many steps.
@@ -55,6 +55,11 @@ impl Engine {
 
     fn fetch(&self, host: HostId, after: u64, most: usize) -> Vec<SealedRecord> {
         self.records.range((host, after + 1)..=(host, u64::MAX)).take(most).map(|(_, record)| record.clone()).collect()
+    }
+
+    /// Fetches records and opens them, as every member of the circle can.
+    fn incoming(&self, host: HostId, after: u64, most: usize) -> Vec<Incoming> {
+        self.fetch(host, after, most).into_iter().map(|record| Incoming::open(&ring(), record)).collect()
     }
 
     fn erase(&mut self, ids: &[RecordId]) {
@@ -120,8 +125,7 @@ impl Drop for Machine {
 
 impl Machine {
     fn new(name: &'static str) -> Self {
-        let folder = folder();
-        let store = open(&folder.path().join("l.db")).unwrap();
+        let (folder, store) = empty();
         let mut machine = Self { folder, store, name, made: 0, now: 1_000_000_000 };
         let host = machine.new_host();
         machine.store.join_circle(ring().circle(), host, name, name, Millis(machine.now)).unwrap();
@@ -187,21 +191,7 @@ impl Machine {
         let mut observation = Observation::new(Kind::Command, "Bash", title);
         observation.narrative = format!("narrative of {title}");
         observation.facts = vec!["exit status 0".to_owned()];
-        let call = NewObservation {
-            tool_use_id: &id,
-            prompt_number: Some(1),
-            prompt_id: None,
-            observation,
-            made_by: MadeBy::Rule,
-            after_problem: None,
-            command_key: None,
-            fold_key: None,
-            input: "raw input",
-            response: "raw output",
-            is_error: false,
-            in_subagent: false,
-            at,
-        };
+        let call = NewObservation { prompt_number: Some(1), ..new_call(&id, observation, at.0) };
         self.store.take_in(session, &[call], None).unwrap();
     }
 
@@ -259,16 +249,14 @@ impl Machine {
             let mut after = range.after;
             while after < range.through {
                 budget.step()?;
-                let page = engine.fetch(range.host, after, PAGE);
-                after = page.last().unwrap().idx;
-                let page: Vec<Incoming> = page.into_iter().map(|record| Incoming::open(&ring(), record)).collect();
+                let page = engine.incoming(range.host, after, PAGE);
+                after = page.last().unwrap().sealed.idx;
                 forgotten += self.store.take_in_records(&page, Millis(self.now))?.forgotten;
             }
         }
         for range in self.store.damaged_ranges(Millis(self.now), PAGE)? {
             budget.step()?;
-            let page = engine.fetch(range.host, range.after, (range.through - range.after) as usize);
-            let page: Vec<Incoming> = page.into_iter().map(|record| Incoming::open(&ring(), record)).collect();
+            let page = engine.incoming(range.host, range.after, (range.through - range.after) as usize);
             self.store.take_in_waiting(&page, Millis(self.now))?;
         }
         self.take_in_waiting(budget)?;

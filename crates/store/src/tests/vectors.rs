@@ -4,7 +4,7 @@ use longhaul_core::Millis;
 use longhaul_memory::embedding::Vector;
 use longhaul_memory::{MadeBy, Summary};
 
-use super::{folder, new_session, open};
+use super::{empty, new_session};
 use crate::{NewNote, NewSession, RecordId, Store, VectorModel, What};
 
 pub(super) const DIMS: usize = 16;
@@ -45,8 +45,7 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn new() -> Self {
-        let folder = folder();
-        let store = open(&folder.path().join("l.db")).unwrap();
+        let (folder, store) = empty();
         let model = store.vector_model("test", DIMS).unwrap();
         let memory = Self { folder, store, model };
         memory.session("s1", "/p");

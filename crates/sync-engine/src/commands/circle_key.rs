@@ -147,7 +147,6 @@ impl NextKey {
         Some(Self { key: CircleKey::from_words(words).ok()?, epoch: epoch.trim().parse().ok()? })
     }
 
-    /// Writes the file.
     pub(super) fn write(&self, context: &Context) -> Result<(), CommandError> {
         Ok(files::replace(&next_key_file(context)?, format!("{}\n{}\n", self.key.words(), self.epoch).as_bytes())?)
     }
@@ -192,7 +191,6 @@ impl NextKey {
     }
 }
 
-/// Removes the file.
 pub(super) fn remove_next_key(context: &Context) -> Result<(), CommandError> {
     let path = next_key_file(context)?;
     fs::remove_file(&path).map_err(|source| longhaul_runtime::Error::Write { path, source }.into())

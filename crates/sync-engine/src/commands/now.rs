@@ -77,7 +77,6 @@ pub(super) fn shown_progress() -> impl FnMut(Progress) {
     }
 }
 
-/// Prints what an exchange has done.
 pub(super) fn print(exchanged: &Exchanged) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
     let records = |number: u64| counted(usize::try_from(number).unwrap_or(usize::MAX), "record");

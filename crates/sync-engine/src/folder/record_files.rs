@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use fs2::FileExt;
-use longhaul_runtime::bounded_read;
+use longhaul_runtime::{bounded_read, files};
 use longhaul_sync::{HostId, IdxRange, RecordId, SealedRecord};
 use sha2::{Digest, Sha256};
 
-use super::{UNFINISHED, open_lock, write_durably};
+use super::{UNFINISHED, checked, open_lock, with_checksum, write_durably};
 use crate::{PageLimit, RecordPlace};
 
 /// A file with fewer records is replaced by a larger one when its host writes the next records.
@@ -292,18 +290,14 @@ impl RecordFiles {
         self.refuse_link()?;
         fs::create_dir_all(&self.dir)?;
         let lock = open_lock(&self.dir.join(".lock"))?;
-        let end = Instant::now() + self.lock_limit;
-        loop {
-            match lock.try_lock_exclusive() {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < end => thread::sleep(PAUSE),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let problem = format!("another process locks {} for too long", self.dir.display());
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
-                }
-                // A file system without locks.
-                Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(lock),
-                locked => return locked.map(|()| lock),
+        match files::lock_within(&lock, self.lock_limit, PAUSE) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let problem = format!("another process locks {} for too long", self.dir.display());
+                Err(io::Error::new(io::ErrorKind::TimedOut, problem))
             }
+            // A file system without locks.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(lock),
+            locked => locked.map(|()| lock),
         }
     }
 }
@@ -333,9 +327,6 @@ const MAGIC: &[u8; 8] = b"LHSYNC01";
 /// What stands for the length of a payload that was erased.
 const ERASED: u32 = u32::MAX;
 
-/// The length of the checksum at the end.
-const CHECKSUM: usize = 32;
-
 /// Returns the content of a file with these records.
 fn encode(records: &[SealedRecord]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
@@ -352,18 +343,12 @@ fn encode(records: &[SealedRecord]) -> Vec<u8> {
             None => bytes.extend(ERASED.to_be_bytes()),
         }
     }
-    let sum = Sha256::digest(&bytes);
-    bytes.extend(sum);
-    bytes
+    with_checksum(bytes)
 }
 
 /// Returns the records of a file; `None` if it is incomplete or damaged.
 fn decode(bytes: &[u8]) -> Option<Vec<SealedRecord>> {
-    let (content, sum) = bytes.split_at(bytes.len().checked_sub(CHECKSUM)?);
-    if Sha256::digest(content).as_slice() != sum {
-        return None;
-    }
-    let mut rest = content.strip_prefix(MAGIC)?;
+    let mut rest = checked(bytes)?.strip_prefix(MAGIC)?;
     let mut records = Vec::new();
     while !rest.is_empty() {
         let id = RecordId::from_bytes(*take(&mut rest)?);

@@ -12,33 +12,20 @@ use tokio_postgres::config::{Host, SslMode};
 
 use crate::EngineError;
 
-/// How the connection is encrypted and whether the server's certificate is checked, as in PostgreSQL's own clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TlsMode {
-    /// No encryption.
-    Disable,
-    /// Encryption if the server offers it.
-    Prefer,
-    /// Encryption. The certificate is checked only if a root certificate is named.
-    Require,
-    /// Encryption, with a certificate of a trusted authority.
-    VerifyCa,
-    /// Encryption, with a certificate of a trusted authority for this host.
-    VerifyFull,
-}
-
-impl TlsMode {
-    const ALL: [Self; 5] = [Self::Disable, Self::Prefer, Self::Require, Self::VerifyCa, Self::VerifyFull];
-
-    /// Returns the value of `sslmode`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Disable => "disable",
-            Self::Prefer => "prefer",
-            Self::Require => "require",
-            Self::VerifyCa => "verify-ca",
-            Self::VerifyFull => "verify-full",
-        }
+longhaul_core::named! {
+    /// How the connection is encrypted and whether the server's certificate is checked, as in PostgreSQL's own clients.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum TlsMode {
+        /// No encryption.
+        Disable = "disable",
+        /// Encryption if the server offers it.
+        Prefer = "prefer",
+        /// Encryption. The certificate is checked only if a root certificate is named.
+        Require = "require",
+        /// Encryption, with a certificate of a trusted authority.
+        VerifyCa = "verify-ca",
+        /// Encryption, with a certificate of a trusted authority for this host.
+        VerifyFull = "verify-full",
     }
 }
 
@@ -46,7 +33,6 @@ impl TlsMode {
 #[derive(Debug, Clone)]
 pub struct PostgresAddress {
     pub(super) config: Config,
-    /// The TLS mode.
     pub tls: TlsMode,
     /// The file with the certificates that are trusted; `None` for those of the public authorities.
     pub root_certificates: Option<PathBuf>,
@@ -127,7 +113,7 @@ impl PostgresAddress {
 }
 
 fn parse_mode(text: &str) -> Result<TlsMode, EngineError> {
-    let found = TlsMode::ALL.into_iter().find(|mode| mode.as_str() == text);
+    let found = TlsMode::from_name(text);
     found.ok_or_else(|| {
         let names = TlsMode::ALL.map(TlsMode::as_str).join(", ");
         EngineError::Address(format!("sslmode is one of {names}"))

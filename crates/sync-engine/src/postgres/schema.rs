@@ -141,7 +141,6 @@ pub(super) const PUT_HOST: &str = "
     SET name = excluded.name, seen_ms = excluded.seen_ms, clock_ahead_ms = excluded.clock_ahead_ms
     WHERE hosts.added_by = current_user";
 
-/// All hosts.
 pub(super) const HOSTS: &str = "SELECT host, name, seen_ms, clock_ahead_ms FROM longhaul.hosts ORDER BY host";
 
 #[cfg(test)]

@@ -53,7 +53,6 @@ fn roots_in(path: &Path) -> Result<RootCertStore, String> {
     if roots.is_empty() { Err(failed("there are none".to_owned())) } else { Ok(roots) }
 }
 
-/// Which certificates are accepted.
 #[derive(Debug)]
 enum Certificates {
     /// Any: the connection is encrypted, and the server may be another one.

@@ -181,7 +181,7 @@ fn a_name_with_a_number_that_is_too_large_is_not_a_file_of_records() {
 /// Two copies of a machine have written to their own copies of the folder, which are then joined.
 #[test]
 fn two_records_with_one_number_are_noticed() {
-    let ((one, mut first), (other, mut second)) = (circle(), circle());
+    let ((own, mut first), (other, mut second)) = (circle(), circle());
     first.insert(&records(host(1), 1..=600)).unwrap();
     second.insert(&records(host(1), 1..=600)).unwrap();
     first.insert(&records(host(1), 601..=605)).unwrap();
@@ -189,7 +189,7 @@ fn two_records_with_one_number_are_noticed() {
     second.insert(&others).unwrap();
     assert_eq!(first.first_double(host(1)).unwrap(), None);
     for file in files_of(other.path(), host(1)) {
-        fs::copy(&file, one.path().join("records").join(host(1).to_string()).join(file.file_name().unwrap())).unwrap();
+        fs::copy(&file, own.path().join("records").join(host(1).to_string()).join(file.file_name().unwrap())).unwrap();
     }
     assert_eq!(first.first_double(host(1)).unwrap(), Some(602));
     assert_eq!(first.first_double(host(2)).unwrap(), None);

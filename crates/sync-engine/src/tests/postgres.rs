@@ -147,7 +147,7 @@ fn one_of_several_that_init_at_once_makes_the_circle() {
     let made = thread::scope(|scope| {
         let init = || connect(&url).unwrap().create(&header());
         let all: Vec<_> = (0..4).map(|_| scope.spawn(init)).collect();
-        let results = all.into_iter().map(|one| one.join().unwrap());
+        let results = all.into_iter().map(|thread| thread.join().unwrap());
         results
             .filter(|result| match result {
                 Ok(_) => true,

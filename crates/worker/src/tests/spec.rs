@@ -117,7 +117,7 @@ impl Spec {
                 }
                 "type" => each(what).any(|name| is_of_type(value, name)),
                 "const" => value == what,
-                "enum" => each(what).any(|one| value == one),
+                "enum" => each(what).any(|allowed| value == allowed),
                 "minimum" => number(value).is_none_or(|value| value >= number(what).unwrap()),
                 "maximum" => number(value).is_none_or(|value| value <= number(what).unwrap()),
                 "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= what.as_u64().unwrap()),

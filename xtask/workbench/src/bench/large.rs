@@ -111,7 +111,6 @@ impl Report {
         Ok(Self { count, stats, fill, vectors, open, bytes, text_bytes: library.text, tables, lines })
     }
 
-    /// Returns the report for a terminal.
     fn text(&self) -> String {
         let mut text = format!("{}\n", self.contents());
         for (table, bytes) in self.tables.iter().take(TABLES) {

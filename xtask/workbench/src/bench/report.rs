@@ -19,7 +19,6 @@ use crate::page_section;
 /// Statistics of one row.
 pub(crate) struct Sample {
     pub(crate) name: &'static str,
-    /// Number of runs.
     pub(crate) runs: usize,
     pub(crate) median: Duration,
     /// 95th percentile.
@@ -40,7 +39,6 @@ impl Sample {
     }
 }
 
-/// One line of a table.
 #[derive(Clone)]
 pub(crate) struct Line {
     name: &'static str,
@@ -112,7 +110,6 @@ pub(crate) fn hook_lines(empty: &Sample, samples: &[Sample]) -> Vec<Line> {
     samples.iter().zip(ROWS).map(line).collect()
 }
 
-/// Returns the lines for a terminal.
 pub(crate) fn plain_table(lines: &[Line]) -> String {
     let width = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or_default();
     let ratio_width = if lines.iter().any(|line| line.ratio.is_some()) { 8 } else { 0 };
@@ -126,7 +123,6 @@ pub(crate) fn plain_table(lines: &[Line]) -> String {
     text
 }
 
-/// Returns the lines as a table of Markdown.
 pub(crate) fn markdown(lines: &[Line]) -> String {
     let has_ratio = lines.iter().any(|line| line.ratio.is_some());
     let (head, rule) = if has_ratio { (" ratio |", " ---: |") } else { ("", "") };
@@ -139,7 +135,6 @@ pub(crate) fn markdown(lines: &[Line]) -> String {
     table
 }
 
-/// Prints JSON for programs.
 pub(crate) fn print_json(empty: &Sample, samples: &[Sample]) -> Result<()> {
     let entry = |sample: &Sample| {
         json!({
@@ -163,7 +158,6 @@ pub(crate) fn print_json(empty: &Sample, samples: &[Sample]) -> Result<()> {
     Ok(())
 }
 
-/// Returns a duration in milliseconds.
 pub(crate) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }

@@ -18,7 +18,6 @@ pub(crate) struct Row {
     pub(crate) limit: Limit,
 }
 
-/// The program that a row measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
     /// The event's executable.
@@ -71,7 +70,6 @@ pub(crate) enum Pane {
     Idle,
 }
 
-/// The limit of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Limit {
     None,
@@ -89,7 +87,6 @@ const NO_COOLDOWN: &str = r#"{ "bookmarks": { "thresholds": { "cooldown_seconds"
 /// Limits that are never reached.
 const LIMITED: &str = r#"{ "limits": { "session": 1000000, "day": 1000000 } }"#;
 
-/// No snapshots of files.
 const NO_SNAPSHOTS: &str = r#"{ "snapshots": { "enabled": false } }"#;
 
 const STEADY: &str = "PostToolUse, steady (8 KB response)";
@@ -178,7 +175,6 @@ pub(crate) struct Series {
     pub(crate) title: &'static str,
     /// Label of the x axis.
     pub(crate) along: &'static str,
-    /// The amounts on the x axis.
     pub(crate) amounts: &'static [u64],
     /// Returns the row that is measured at an amount.
     pub(crate) row: fn(u64) -> Row,

@@ -21,7 +21,6 @@ const FIRST_RUNS: usize = 7;
 /// How many files change between two snapshots.
 const CHANGED: usize = 10;
 
-/// How many files a folder has.
 const FOLDER: usize = 100;
 
 /// How many snapshots the store has when its size is measured.
@@ -74,7 +73,6 @@ struct Repository<'a> {
     folder: &'a Path,
     files: usize,
     dice: Dice,
-    /// How many snapshots were taken.
     taken: usize,
 }
 
@@ -149,7 +147,6 @@ impl<'a> Repository<'a> {
         Ok(Sample::new(name, times))
     }
 
-    /// Changes ten files.
     fn change(&mut self) -> Result<()> {
         for _ in 0..CHANGED {
             let file = self.dice.index(self.files);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use longhaul_core::Millis;
-use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::catalog::registration;
 use longhaul_core::event::EventName;
 use serde_json::{Value, json};
 use xtask::run;
@@ -30,7 +30,6 @@ pub(crate) struct Scene<'a> {
     pub(crate) standin: &'a Path,
     /// A folder laid out like an installed plugin.
     pub(crate) plugin: &'a Path,
-    /// The folder for the rows' homes.
     pub(crate) homes: &'a Path,
 }
 
@@ -61,7 +60,6 @@ enum Before {
 struct PastSession<'a> {
     home: &'a Path,
     data: &'a Path,
-    /// The process id of the client.
     client: u32,
 }
 
@@ -267,8 +265,7 @@ impl Subject {
 
 /// Returns the executable of an event's hook, and its arguments.
 fn hook(bin: &Path, event: EventName) -> Result<(PathBuf, &'static [&'static str])> {
-    let registration = REGISTRATIONS.iter().find(|registration| registration.event == event);
-    let registration = registration.with_context(|| format!("{event} is not in the catalogue"))?;
+    let registration = registration(event).with_context(|| format!("{event} is not in the catalogue"))?;
     Ok((bin.join(registration.executable), registration.arguments))
 }
 

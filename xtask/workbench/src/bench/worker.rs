@@ -138,7 +138,6 @@ impl Worker {
         Ok(())
     }
 
-    /// Returns the resident memory in kilobytes.
     fn resident(&self) -> Result<u64> {
         self.status("VmRSS:")
     }

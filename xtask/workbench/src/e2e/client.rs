@@ -18,7 +18,7 @@ const PACKAGE: &str = "@anthropic-ai/claude-code";
 
 /// Timeouts for npm: to reach its registry, and to install from it.
 const REACH: Duration = Duration::from_secs(10);
-const INSTALL: Duration = Duration::from_secs(120);
+const INSTALL: Duration = Duration::from_secs(180);
 
 /// Returns the newest version of the client that npm has.
 pub(crate) fn newest() -> Result<String> {
@@ -40,21 +40,20 @@ pub(crate) fn find(workspace: &Workspace, version: &str) -> Result<PathBuf> {
     let client = prefix.join("node_modules/.bin/claude");
     let installed = run::output(run::program(&client).arg("--version"));
     if !installed.is_ok_and(|installed| installed.split_whitespace().next() == Some(version)) {
-        install(&prefix, version)?;
+        install(&prefix, &[&format!("{PACKAGE}@{version}")]).context("there is no client: name one in CLAUDE_BIN")?;
     }
     client.canonicalize().with_context(|| format!("npm left no {}", client.display()))
 }
 
-fn install(prefix: &Path, version: &str) -> Result<()> {
-    ensure!(run::find("npm").is_some(), "there is no client: name one in CLAUDE_BIN, or install npm");
-    let package = format!("{PACKAGE}@{version}");
+/// Installs packages of npm's registry below `prefix`.
+pub(crate) fn install(prefix: &Path, packages: &[&str]) -> Result<()> {
+    ensure!(run::find("npm").is_some(), "{} cannot be installed without npm", packages[0]);
     let mut view = run::program("npm");
-    view.args(["view", &package, "version", "--fetch-retries", "0"]);
-    run::within(&mut view, REACH)
-        .context("there is no client: name one in CLAUDE_BIN, or let npm reach its registry")?;
+    view.args(["view", packages[0], "version", "--fetch-retries", "0"]);
+    run::within(&mut view, REACH).context("npm does not reach its registry")?;
     let mut install = run::program("npm");
-    install.args(["install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefix"]).arg(prefix).arg(&package);
-    run::within(&mut install, INSTALL)
+    install.args(["install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefix"]).arg(prefix).args(packages);
+    run::within(&mut install, INSTALL).with_context(|| format!("cannot install {}", packages[0]))
 }
 
 /// Returns the argv that starts `client`. For root, it mounts an empty folder over the account's home first.
@@ -75,17 +74,13 @@ pub(crate) fn started_as(client: &Path, bundle: &Path) -> Vec<String> {
     hide.into_iter().chain([HIDE, "/root"]).map(str::to_owned).chain(plain).collect()
 }
 
-const AGENT_INSTALL: Duration = Duration::from_secs(180);
-
 /// Held while an agent's program is looked for and installed.
 static INSTALLING: Mutex<()> = Mutex::new(());
 
 /// A version of Node.js for a program that needs a newer one than the installed one.
 const NODE: &str = "node@22";
 
-/// An agent as a scenario uses it.
 pub(crate) struct AgentProgram {
-    /// Its name in Longhaul.
     pub(crate) name: &'static str,
     /// Its package in the npm registry.
     package: &'static str,
@@ -102,7 +97,6 @@ pub(crate) struct AgentProgram {
     /// The files that it needs below the home directory, as JSON, with `URL` for the address of the model. The first one is
     /// the one that an installation changes.
     pub(crate) files: fn(&str) -> Vec<(&'static str, Value)>,
-    /// The variables that it needs.
     pub(crate) variables: fn(&str) -> Vec<(&'static str, String)>,
     /// The file that `longhaul install --agent` changes or creates, below the home directory.
     pub(crate) config: &'static str,
@@ -115,9 +109,7 @@ pub(crate) struct AgentProgram {
 
 /// How a session is ended.
 pub(crate) enum Quit {
-    /// By a command.
     Command(&'static str),
-    /// By a key.
     Key(&'static str),
 }
 
@@ -199,7 +191,9 @@ impl AgentProgram {
         // Another scenario may be about to install it.
         let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
         if self.installed(&prefix).as_deref() != Some(self.version) || !script.exists() {
-            self.install(&prefix)?;
+            let package = format!("{}@{}", self.package, self.version);
+            let is_node_old = major(Path::new("node")) < self.node;
+            install(&prefix, &[&[package.as_str()][..], if is_node_old { &[NODE] } else { &[] }].concat())?;
         }
         ensure!(script.exists(), "npm left no {}", script.display());
         let script = script.display().to_string();
@@ -212,27 +206,9 @@ impl AgentProgram {
         Ok(vec![node.display().to_string(), script])
     }
 
-    /// Returns the version that is installed.
     fn installed(&self, prefix: &Path) -> Option<String> {
         let text = std::fs::read(prefix.join("node_modules").join(self.package).join("package.json")).ok()?;
         Some(serde_json::from_slice::<Value>(&text).ok()?["version"].as_str()?.to_owned())
-    }
-
-    fn install(&self, prefix: &Path) -> Result<()> {
-        ensure!(run::find("npm").is_some(), "{} cannot be installed without npm", self.package);
-        let package = format!("{}@{}", self.package, self.version);
-        let mut view = run::program("npm");
-        view.args(["view", &package, "version", "--fetch-retries", "0"]);
-        run::within(&mut view, REACH).with_context(|| format!("npm does not reach {package}"))?;
-        let mut install = run::program("npm");
-        install
-            .args(["install", "--no-audit", "--no-fund", "--loglevel", "error", "--prefix"])
-            .arg(prefix)
-            .arg(&package);
-        if major(Path::new("node")) < self.node {
-            install.arg(NODE);
-        }
-        run::within(&mut install, AGENT_INSTALL).with_context(|| format!("cannot install {package}"))
     }
 }
 

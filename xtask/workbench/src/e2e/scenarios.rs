@@ -19,7 +19,6 @@ use super::world::Cast;
 
 /// A behaviour that must work on the real client.
 pub(crate) struct Scenario {
-    /// Its name on the command line.
     pub(crate) name: &'static str,
     /// What it shows, for the list and the report.
     pub(crate) about: &'static str,

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use longhaul_fake_model::{Model, Rule, Shown};
-use longhaul_inject::{EditorMode, ScreenState, TmuxPane, TurnSign, UnsafeScreen, parse_inspection, screen_state};
+use longhaul_inject::{
+    EditorMode, Inspection, ScreenState, TmuxPane, TurnSign, UnsafeScreen, parse_inspection, screen_state,
+};
 use serde_json::{Value, json};
 use xtask::run;
 
@@ -45,7 +47,6 @@ pub(crate) const WITNESS: &str = "f=\"$HOME/events/$(date +%s%N)-$$\"; cat > \"$
 
 /// What the scenarios share.
 pub(crate) struct Cast {
-    /// The client's executable.
     pub(crate) client: PathBuf,
     /// The marketplace, as `cargo xtask dist` lays it out.
     pub(crate) marketplace: PathBuf,
@@ -54,7 +55,6 @@ pub(crate) struct Cast {
 }
 
 impl Cast {
-    /// Returns the bundle with all jobs.
     pub(crate) fn bundle(&self) -> PathBuf {
         self.marketplace.join("longhaul")
     }
@@ -127,7 +127,6 @@ impl World {
         notes.filter_map(|notes| notes["experience"]["proof"].as_str().map(str::to_owned)).collect()
     }
 
-    /// Returns the prompts submitted so far.
     pub(crate) fn prompts(&self) -> Vec<String> {
         let prompts = self.events("UserPromptSubmit").into_iter();
         prompts.filter_map(|prompt| prompt["prompt"].as_str().map(str::to_owned)).collect()
@@ -183,7 +182,7 @@ impl World {
         words.extend(["env", &claude]);
         words.extend(arguments);
         let pane = self.tmux.run(&words)?;
-        let session = Session { world: self, tmux: &self.tmux, pane };
+        let session = Session { world: self, tmux: &self.tmux, pane, read };
         self.wait("the session to start", || Ok(self.events("SessionStart").len() > started))?;
         self.wait("an empty input", || session.awaits_prompt())?;
         Ok(session)
@@ -191,21 +190,19 @@ impl World {
 
     /// Starts a program in a pane. Words such as `NAME=value` before it set its variables.
     pub(crate) fn start(&self, words: &[&str]) -> Result<Session<'_>> {
-        Ok(Session { world: self, tmux: &self.tmux, pane: self.tmux.open(words, &self.variables())? })
+        let pane = self.tmux.open(words, &self.variables())?;
+        Ok(Session { world: self, tmux: &self.tmux, pane, read })
     }
 
-    /// Returns the temporary home.
     pub(crate) fn home(&self) -> &Path {
         &self.home
     }
 
-    /// Returns the session in a window.
     pub(crate) fn session_at(&self, target: &str) -> Result<Session<'_>> {
         let pane = self.tmux.run(&["display-message", "-p", "-t", target, "#{pane_id}"])?;
-        Ok(Session { world: self, tmux: &self.tmux, pane })
+        Ok(Session { world: self, tmux: &self.tmux, pane, read })
     }
 
-    /// Runs a command of tmux.
     pub(crate) fn tmux(&self, words: &[&str]) -> Result<String> {
         self.tmux.run(words)
     }
@@ -300,7 +297,13 @@ impl World {
         errors(&self.home)
     }
 
-    /// Waits until `is` returns true.
+    /// Fails if a hook has written an error.
+    pub(crate) fn check_errors(&self) -> Result<()> {
+        let errors = self.errors();
+        ensure!(errors.is_empty(), "the hooks wrote errors: {errors}");
+        Ok(())
+    }
+
     pub(crate) fn wait(&self, what: &str, mut is: impl FnMut() -> Result<bool>) -> Result<()> {
         let waited = until(what, PATIENCE, || Ok(is()?.then_some(())));
         waited.with_context(|| format!("the screens show:\n{}", self.tmux.capture_all()))
@@ -398,11 +401,17 @@ fn onboarded(project: &Path) -> Value {
 /// Time after which a key without effect is pressed again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// A running Claude Code.
+fn read(seen: &Inspection) -> ScreenState {
+    screen_state(seen, EditorMode::Normal)
+}
+
+/// A running Claude Code, or another agent.
 pub(crate) struct Session<'a> {
     pub(crate) world: &'a World,
     pub(crate) tmux: &'a Tmux,
     pub(crate) pane: String,
+    /// How the plugin reads its screen.
+    pub(crate) read: fn(&Inspection) -> ScreenState,
 }
 
 impl Session<'_> {
@@ -433,9 +442,9 @@ impl Session<'_> {
         self.world.wait(&format!("{text:?} in the input"), || self.drafted(text))
     }
 
-    /// Returns whether exactly `text` is in the input.
+    /// Returns whether exactly `text` is in the input, however it is wrapped.
     pub(crate) fn drafted(&self, text: &str) -> Result<bool> {
-        Ok(matches!(self.look()?, ScreenState::Input { draft: Some(draft), .. } if draft == text))
+        Ok(self.look()?.holds(text))
     }
 
     /// Presses keys, by tmux's key names.
@@ -462,7 +471,6 @@ impl Session<'_> {
         Ok(matches!(self.look()?, ScreenState::Input { draft: None, turn: TurnSign::Idle, .. }))
     }
 
-    /// Returns whether a dialog is open.
     pub(crate) fn in_dialog(&self) -> Result<bool> {
         Ok(matches!(self.look()?, ScreenState::Unsafe(UnsafeScreen::Dialog)))
     }
@@ -476,7 +484,7 @@ impl Session<'_> {
         let Some(seen) = seen.ok().and_then(|seen| parse_inspection(&seen)) else {
             bail!("pane {} is gone", self.pane);
         };
-        Ok(screen_state(&seen, EditorMode::Normal))
+        Ok((self.read)(&seen))
     }
 
     /// Enters or leaves tmux's copy-mode.
@@ -484,12 +492,10 @@ impl Session<'_> {
         if on { self.tmux.copy_mode(&self.pane) } else { self.press(&["-X", "cancel"]) }
     }
 
-    /// Returns whether `text` is on the screen.
     pub(crate) fn shows(&self, text: &str) -> Result<bool> {
         Ok(self.tmux.capture(&self.pane)?.iter().any(|line| line.contains(text)))
     }
 
-    /// Waits until `text` is on the screen.
     pub(crate) fn wait_for(&self, text: &str) -> Result<()> {
         self.world.wait(&format!("{text:?} on the screen"), || self.shows(text))
     }

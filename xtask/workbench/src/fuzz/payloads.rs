@@ -30,7 +30,6 @@ struct Target {
     event: &'static str,
 }
 
-/// A recorded payload.
 struct Recorded {
     folder: &'static str,
     event: String,

@@ -10,7 +10,6 @@ pub(crate) type Row = Vec<Run>;
 /// Adjacent cells of one style.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// The column of its first cell.
     pub(crate) column: usize,
     /// Its width in columns, which may differ from its number of characters.
     pub(crate) width: usize,
@@ -78,7 +77,6 @@ fn escape<'a>(rest: &'a str, style: &mut Style) -> &'a str {
     &sequence[end + 1..]
 }
 
-/// The style of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Style {
     foreground: Option<Rgb>,
@@ -157,7 +155,6 @@ pub(crate) struct Rgb(pub(crate) u8, pub(crate) u8, pub(crate) u8);
 /// The default colour of text.
 pub(crate) const FOREGROUND: Rgb = Rgb(0xd4, 0xd7, 0xdd);
 
-/// The background of the window.
 pub(crate) const BACKGROUND: Rgb = Rgb(0x16, 0x18, 0x1d);
 
 /// The sixteen colours that a terminal defines itself: muted for a dark window, all readable on it except black.

@@ -17,7 +17,6 @@ const LINE: Tenths = 190;
 /// Distance from the top of a line to the baseline.
 const BASE: Tenths = 140;
 const MARGIN: Tenths = 180;
-/// The height of the title bar.
 const BAR: Tenths = 360;
 /// Minimum width of a window, so that its dots fit.
 const LEAST_COLUMNS: usize = 20;

@@ -10,7 +10,6 @@ use crate::recall_corpus::{Corpus, Half, Question, QuestionSet, REPORT, id_of};
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// The passages of a project.
 struct Passages {
     /// The session, the number of the prompt, and how often it has each word.
     all: Vec<(String, usize, HashMap<String, f64>)>,
@@ -66,7 +65,7 @@ pub(super) fn table(corpus: &Corpus) -> String {
     let mut ranks: BTreeMap<(QuestionSet, &str), Vec<Option<usize>>> = BTreeMap::new();
     for project in Half::ALL {
         let passages = Passages::of(corpus, project);
-        let asked = |one: &&Question| one.project == project && one.answer.is_some();
+        let asked = |question: &&Question| question.project == project && question.answer.is_some();
         for question in corpus.questions.iter().filter(asked) {
             let row = if question.category == REPORT { REPORT } else { ALL };
             ranks.entry((question.set, row)).or_default().push(passages.rank(question));

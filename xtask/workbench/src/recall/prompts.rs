@@ -11,17 +11,13 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use xtask::run;
 
-use super::{Output, Scene, Search};
+use super::{ALL, Output, Scene, Search, by_set};
 use crate::recall_corpus::{self, Corpus, Half, Question, QuestionSet, REPORT};
 use crate::stage::check_interrupts;
-
-/// Name of the row with all questions that have an answer.
-const ALL: &str = "all with an answer";
 
 /// Name of the row with the prompts that need nothing.
 const EVERYDAY: &str = "everyday prompts";
 
-/// Counts of a group of prompts.
 #[derive(Default)]
 struct Group {
     prompts: usize,
@@ -98,7 +94,6 @@ fn first(text: &str) -> String {
     if lines.is_empty() { "nothing".to_owned() } else { lines.join(" ") }
 }
 
-/// Returns the record id of the prompt with this number in a session.
 fn id(scene: &Scene, session: &str, number: usize) -> Result<String> {
     let sql = format!(
         "SELECT 'P' || p.id FROM prompts p JOIN sessions s ON s.id = p.session_id
@@ -164,7 +159,6 @@ impl PromptFigures {
         }
     }
 
-    /// Returns the name of the search.
     pub(super) fn name(&self) -> String {
         match self.search {
             Search::Words => "words".to_owned(),
@@ -172,7 +166,6 @@ impl PromptFigures {
         }
     }
 
-    /// Returns the figures as a table.
     pub(super) fn table(&self) -> String {
         let by = if self.search == Search::Words { "words alone" } else { "words and meaning" };
         let mut out = format!(
@@ -192,19 +185,12 @@ impl PromptFigures {
         out
     }
 
-    /// Returns the figures as JSON.
     pub(super) fn to_json(&self) -> Value {
-        let set = |set: QuestionSet| -> Value {
-            let own = self.groups.iter().filter(|((of, _), _)| *of == set);
-            let one = |group: &Group| {
-                json!({
-                    "prompts": group.prompts, "bring_answer": group.share(group.right),
-                    "bring_anything": group.share(group.any), "characters": group.chars / group.any.max(1),
-                })
-            };
-            own.map(|((_, name), group)| (name.clone(), one(group))).collect::<serde_json::Map<_, _>>().into()
-        };
-        let sets = QuestionSet::ALL.into_iter().map(|of| (of.name().to_owned(), set(of)));
-        sets.collect::<serde_json::Map<_, _>>().into()
+        by_set(&self.groups, |group| {
+            json!({
+                "prompts": group.prompts, "bring_answer": group.share(group.right),
+                "bring_anything": group.share(group.any), "characters": group.chars / group.any.max(1),
+            })
+        })
     }
 }

@@ -28,8 +28,7 @@ pub(super) struct Translator<'a> {
 }
 
 /// The result of translating a prompt.
-pub(super) enum Asked {
-    /// The text that is stored.
+pub(super) enum TranslatedPrompt {
     Kept(String),
     /// The prompt is empty or a bookmark.
     Empty,
@@ -44,34 +43,36 @@ impl<'a> Translator<'a> {
         Self { config: mover.config, sanitizer: Sanitizer::new(mover.config), root, began }
     }
 
-    pub(super) fn prompt(&self, text: &str) -> Asked {
+    pub(super) fn prompt(&self, text: &str) -> TranslatedPrompt {
         match clean_prompt(text, self.sanitizer) {
             // A bookmark is not a request.
-            Some(text) if bookmark_note(&text, self.config.bookmarks.marker.as_str()).is_some() => Asked::Empty,
-            Some(text) => Asked::Kept(text),
-            None if text.trim().is_empty() => Asked::Empty,
-            None => Asked::Private,
+            Some(text) if bookmark_note(&text, self.config.bookmarks.marker.as_str()).is_some() => {
+                TranslatedPrompt::Empty
+            }
+            Some(text) => TranslatedPrompt::Kept(text),
+            None if text.trim().is_empty() => TranslatedPrompt::Empty,
+            None => TranslatedPrompt::Private,
         }
     }
 
-    pub(super) fn call(&self, one: ForeignObservation) -> Option<MovedCall> {
-        if !one.tool.is_empty() && is_skipped(&one.tool, &self.config.memory.skip_tools.0) {
+    pub(super) fn call(&self, foreign: ForeignObservation) -> Option<MovedCall> {
+        if !foreign.tool.is_empty() && is_skipped(&foreign.tool, &self.config.memory.skip_tools.0) {
             return None;
         }
         let (input, response) =
-            (self.raw(DetailKind::ToolInput, &one.input), self.raw(DetailKind::ToolOutput, &one.response));
-        observation(self.sanitizer, &self.root, one).map(|observation| MovedCall { observation, input, response })
+            (self.raw(DetailKind::ToolInput, &foreign.input), self.raw(DetailKind::ToolOutput, &foreign.response));
+        observation(self.sanitizer, &self.root, foreign).map(|observation| MovedCall { observation, input, response })
     }
 
     fn raw(&self, kind: DetailKind, text: &str) -> String {
         if text.is_empty() { String::new() } else { self.sanitizer.detail(kind, "", text) }
     }
 
-    pub(super) fn summary(&self, one: ForeignSummary) -> Option<Summary> {
-        let Summary { request, investigated, learned, completed, next_steps, .. } = one.summary;
+    pub(super) fn summary(&self, foreign: ForeignSummary) -> Option<Summary> {
+        let Summary { request, investigated, learned, completed, next_steps, .. } = foreign.summary;
         let part = |text: &str| self.sanitizer.passage(text, PART_CHARS);
         // The notes have no field of their own, so they are added to `learned`.
-        let learned = if one.notes.trim().is_empty() { learned } else { format!("{learned}\n{}", one.notes) };
+        let learned = if foreign.notes.trim().is_empty() { learned } else { format!("{learned}\n{}", foreign.notes) };
         let mut summary = Summary::new(self.sanitizer.line(&request, REQUEST_CHARS));
         summary.investigated = part(&investigated);
         summary.learned = part(&learned);
@@ -82,14 +83,14 @@ impl<'a> Translator<'a> {
 }
 
 /// Translates an observation; `None` if nothing of it is left.
-fn observation(sanitizer: Sanitizer, root: &str, one: ForeignObservation) -> Option<Observation> {
-    let passage = match (one.subtitle.trim(), one.narrative.trim()) {
+fn observation(sanitizer: Sanitizer, root: &str, foreign: ForeignObservation) -> Option<Observation> {
+    let passage = match (foreign.subtitle.trim(), foreign.narrative.trim()) {
         (subtitle, "") => subtitle.to_owned(),
         ("", narrative) => narrative.to_owned(),
         (subtitle, narrative) => format!("{subtitle}\n{narrative}"),
     };
     let narrative = sanitizer.passage(&passage, NARRATIVE_CHARS);
-    let mut title = sanitizer.line(&one.title, TITLE_CHARS);
+    let mut title = sanitizer.line(&foreign.title, TITLE_CHARS);
     if title.is_empty() {
         title = sanitizer.line(narrative.lines().next().unwrap_or_default(), TITLE_CHARS);
     }
@@ -103,33 +104,36 @@ fn observation(sanitizer: Sanitizer, root: &str, one: ForeignObservation) -> Opt
     let files = |paths: &[String]| -> Vec<String> {
         lines(paths).iter().map(|path| path.strip_prefix(root).unwrap_or(path).to_owned()).collect()
     };
-    let mut facts = lines(&one.facts);
-    let concepts = lines(&one.concepts);
+    let mut facts = lines(&foreign.facts);
+    let concepts = lines(&foreign.concepts);
     if !concepts.is_empty() {
         facts.push(format!("concepts: {}", concepts.join(", ")));
     }
-    let tool = match one.tool.as_str() {
-        "" => Origin::ClaudeMem.name().to_owned(),
+    let tool = match foreign.tool.as_str() {
+        "" => Origin::ClaudeMem.as_str().to_owned(),
         tool => sanitizer.line(tool, TITLE_CHARS),
     };
-    let mut observation = Observation::new(kind(&one.kind), tool, title);
+    let mut observation = Observation::new(kind(&foreign.kind), tool, title);
     observation.narrative = narrative;
     observation.facts = facts;
-    observation.files_read = files(&one.files_read);
-    observation.files_modified = files(&one.files_modified);
+    observation.files_read = files(&foreign.files_read);
+    observation.files_modified = files(&foreign.files_modified);
     Some(observation)
 }
 
 /// Returns a record without a session as a note.
-pub(super) fn note(mover: &Move<'_>, head: &ForeignHead, one: ForeignObservation) -> Option<Moved<(String, String)>> {
+pub(super) fn note(
+    mover: &Move<'_>,
+    head: &ForeignHead,
+    foreign: ForeignObservation,
+) -> Option<Moved<(String, String)>> {
     let (key, at) = (key("o", head), head.at.unwrap_or(mover.env.now));
-    let found = observation(Sanitizer::new(mover.config), "", one)?;
+    let found = observation(Sanitizer::new(mover.config), "", foreign)?;
     let text = [vec![found.narrative], found.facts, found.files_modified].concat();
     let text: Vec<&str> = text.iter().map(String::as_str).filter(|line| !line.is_empty()).collect();
     Some(Moved { key, at, what: (found.title, text.join("\n")) })
 }
 
-/// Translates the kind of an observation.
 fn kind(theirs: &str) -> Kind {
     match theirs {
         "bugfix" => Kind::Fix,

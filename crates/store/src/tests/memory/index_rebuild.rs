@@ -78,6 +78,16 @@ fn check_complete(shelf: &Shelf) {
     assert_eq!(shelf.count(rows), shelf.count(expected));
 }
 
+/// Returns a memory whose damaged index was built again for so many steps.
+fn rebuilt_for(steps: usize) -> Shelf {
+    let mut shelf = filled();
+    make_damaged(&shelf);
+    for _ in 0..steps {
+        step(&mut shelf);
+    }
+    shelf
+}
+
 #[test]
 fn it_is_built_in_steps_and_its_progress_grows() {
     let mut shelf = filled();
@@ -97,11 +107,7 @@ fn it_is_built_in_steps_and_its_progress_grows() {
 #[test]
 fn what_is_forgotten_at_any_step_is_gone_from_both_indexes() {
     for steps in 0..14 {
-        let mut shelf = filled();
-        make_damaged(&shelf);
-        for _ in 0..steps {
-            step(&mut shelf);
-        }
+        let mut shelf = rebuilt_for(steps);
         assert!(shelf.store.forget(RecordId { what: What::Prompt, id: SECRET_ONE }).unwrap());
         assert!(!shelf.has_secret(), "after {steps} steps");
         while step(&mut shelf) {}
@@ -113,11 +119,7 @@ fn what_is_forgotten_at_any_step_is_gone_from_both_indexes() {
 #[test]
 fn what_is_stored_meanwhile_is_found() {
     for steps in 1..14 {
-        let mut shelf = filled();
-        make_damaged(&shelf);
-        for _ in 0..steps {
-            step(&mut shelf);
-        }
+        let mut shelf = rebuilt_for(steps);
         add_prompt(&shelf, PROMPTS + 1, "which zeppelin10 is new?", "harbour10");
         assert_eq!(found(&shelf, "+zeppelin10"), [PROMPTS + 1], "after {steps} steps");
         // One more reply to an older prompt.
@@ -133,11 +135,7 @@ fn what_is_stored_meanwhile_is_found() {
 #[test]
 fn a_second_damage_begins_anew() {
     for steps in 1..14 {
-        let mut shelf = filled();
-        make_damaged(&shelf);
-        for _ in 0..steps {
-            step(&mut shelf);
-        }
+        let mut shelf = rebuilt_for(steps);
         assert!(shelf.store.mark_index_damaged().unwrap());
         while step(&mut shelf) {}
         (1..=PROMPTS).for_each(|n| check_found(&shelf, n, true));

@@ -1,29 +1,17 @@
 use longhaul_core::Millis;
-use longhaul_memory::{Kind, MadeBy, Observation};
+use longhaul_memory::{Kind, Observation};
 
-use super::{LATER, folder, open, session};
+use super::super::new_call;
+use super::{LATER, empty, session};
 use crate::{Cost, NewObservation, Retry, Store, Tokens, Words};
 
 /// Adds tool calls to the first prompt of a session.
 fn calls(store: &Store, id: &str, count: usize, at: u64) {
     for number in 0..count {
         let kind = if number == 7 { Kind::Decision } else { Kind::Discovery };
-        let observation = Observation::new(kind, "Read", format!("by rule {number}"));
-        let call = NewObservation {
-            tool_use_id: &format!("{id}-call-{number}"),
-            prompt_number: Some(1),
-            prompt_id: None,
-            observation,
-            after_problem: None,
-            made_by: MadeBy::Rule,
-            command_key: None,
-            fold_key: None,
-            input: "",
-            response: "",
-            is_error: false,
-            in_subagent: false,
-            at: Millis(at + 1),
-        };
+        let call_id = format!("{id}-call-{number}");
+        let call = new_call(&call_id, Observation::new(kind, "Read", format!("by rule {number}")), at + 1);
+        let call = NewObservation { prompt_number: Some(1), input: "", response: "", ..call };
         store.take_in(id, &[call], None).unwrap();
     }
 }
@@ -46,8 +34,7 @@ fn left(store: &Store) -> i64 {
 
 #[test]
 fn every_record_of_a_prompt_is_asked_about_sixteen_at_a_time() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     session(&store, "s", 1_000, false);
     calls(&store, "s", 39, 1_000);
     let first = store.next_model_job(LATER, |_| true).unwrap().unwrap();
@@ -60,8 +47,7 @@ fn every_record_of_a_prompt_is_asked_about_sixteen_at_a_time() {
 
 #[test]
 fn a_model_that_never_puts_anything_into_words_is_asked_a_bounded_number_of_times() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     session(&store, "s", 1_000, false);
     calls(&store, "s", 39, 1_000);
     let asked = std::iter::from_fn(|| answer(&store, false)).take(20).count();
@@ -72,8 +58,7 @@ fn a_model_that_never_puts_anything_into_words_is_asked_a_bounded_number_of_time
 
 #[test]
 fn other_prompts_of_the_day_come_before_the_rest_of_a_long_one_and_older_ones_after_it() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     const DAY: u64 = 24 * 3_600_000;
     let later = crate::Rest { now: Millis(3 * DAY), quiet_since: Millis(3 * DAY), silent_since: Millis(2 * DAY) };
     session(&store, "old", 1_000, false);
@@ -93,8 +78,7 @@ fn other_prompts_of_the_day_come_before_the_rest_of_a_long_one_and_older_ones_af
 
 #[test]
 fn a_record_that_comes_late_is_asked_about_too() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     session(&store, "s", 1_000, false);
     let job = store.next_model_job(LATER, |_| true).unwrap().unwrap();
     // While the model thinks,
@@ -111,8 +95,7 @@ fn a_record_that_comes_late_is_asked_about_too() {
 
 #[test]
 fn a_further_request_that_fails_is_put_off_and_given_up_like_the_first() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     session(&store, "s", 1_000, false);
     calls(&store, "s", 20, 1_000);
     answer(&store, true).unwrap();

@@ -1,6 +1,6 @@
 use longhaul_core::Millis;
 
-use super::{LATER, folder, open, session, words};
+use super::{LATER, empty, session, words};
 use crate::{ModelJob, RecordId, Rest, Store, Tokens, What, Words};
 
 /// A session with a prompt, a tool call, a summary and a reply.
@@ -26,8 +26,7 @@ fn line(store: &Store, id: &str) -> String {
 
 #[test]
 fn a_turn_has_the_models_line_until_it_says_something_else() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     answered(&store, "s", 1_000);
     let job = next(&store).unwrap();
     assert_eq!((job.turns.len(), job.turns[0].replied.as_str()), (1, "It is\ndone."));
@@ -43,8 +42,7 @@ fn a_turn_has_the_models_line_until_it_says_something_else() {
 
 #[test]
 fn a_line_for_a_turn_that_has_gone_on_meanwhile_is_not_stored() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     answered(&store, "s", 1_000);
     let job = next(&store).unwrap();
     store.keep_reply("s", "hook:1", Some("go"), "Something else.", Millis(1_004)).unwrap();
@@ -56,8 +54,7 @@ fn a_line_for_a_turn_that_has_gone_on_meanwhile_is_not_stored() {
 
 #[test]
 fn a_turn_that_a_model_gives_no_line_for_keeps_the_rules_and_is_not_asked_about_again() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     answered(&store, "s", 1_000);
     let job = next(&store).unwrap();
     assert_eq!((answer(&store, &job, ""), next(&store)), (0, None));
@@ -67,8 +64,7 @@ fn a_turn_that_a_model_gives_no_line_for_keeps_the_rules_and_is_not_asked_about_
 #[test]
 fn what_is_forgotten_leaves_no_line_and_gets_none() {
     for what in [What::Prompt, What::Observation] {
-        let folder = folder();
-        let store = open(&folder.path().join("l.db")).unwrap();
+        let (_folder, store) = empty();
         answered(&store, "s", 1_000);
         let job = next(&store).unwrap();
         answer(&store, &job, "by model");
@@ -85,8 +81,7 @@ fn what_is_forgotten_leaves_no_line_and_gets_none() {
 
 #[test]
 fn a_summary_by_a_model_is_forgotten_with_what_it_tells_of() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     answered(&store, "s", 1_000);
     let job = next(&store).unwrap();
     let reservation = store.reserve_tokens(job.prompt, "d", 1, 1_000).unwrap().unwrap();
@@ -97,8 +92,7 @@ fn a_summary_by_a_model_is_forgotten_with_what_it_tells_of() {
 
 #[test]
 fn what_will_be_asked_is_known_before_it_is_time() {
-    let folder = folder();
-    let store = open(&folder.path().join("l.db")).unwrap();
+    let (_folder, store) = empty();
     let due = |store: &Store| store.next_model_time(500, |_| true).unwrap();
     assert_eq!(due(&store), None);
     session(&store, "running", 7_500, true);

@@ -1,4 +1,5 @@
 use longhaul_core::Millis;
+use tempfile::TempDir;
 
 use super::{Engine, Machine, open, settle};
 
@@ -6,7 +7,7 @@ impl Machine {
     /// Returns a copy of this machine: the same database, on another disk.
     pub(super) fn copy(&self, name: &'static str) -> Self {
         self.store.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
-        let folder = super::folder();
+        let folder = TempDir::new().unwrap();
         let path = folder.path().join("l.db");
         std::fs::copy(self.folder.path().join("l.db"), &path).unwrap();
         Self { store: open(&path).unwrap(), folder, name, made: self.made, now: self.now }
@@ -131,11 +132,7 @@ fn a_clock_that_is_an_hour_ahead_is_noticed_and_corrected() {
     a.now += 3_600_000;
     a.note("from the future");
     a.exchange(&mut engine);
-    let page: Vec<_> = engine
-        .fetch(a.host(), 0, 9)
-        .into_iter()
-        .map(|one| longhaul_sync::Incoming::open(&super::ring(), one))
-        .collect();
+    let page = engine.incoming(a.host(), 0, 9);
     let taken = b.store.take_in_records(&page, Millis(b.now)).unwrap();
     let ahead = taken.clocks_ahead[&a.host()];
     assert!((3_600_000..3_700_000).contains(&ahead), "{ahead}");

@@ -1,11 +1,9 @@
 //! Records that another member of the circle has made up: they change nothing that was made here.
 
 use longhaul_core::Millis;
-use longhaul_sync::{
-    Body, EntityId, Entry, HostId, Incoming, ObservationBody, ProjectId, PromptBody, Record, SummaryBody,
-};
+use longhaul_sync::{Body, EntityId, Entry, HostId, ObservationBody, ProjectId, PromptBody, Record, SummaryBody};
 
-use super::{Engine, Machine, project, ring, settle};
+use super::{Engine, Machine, project, settle};
 
 fn mallory() -> HostId {
     HostId::random([66; 16])
@@ -64,13 +62,19 @@ impl Machine {
     }
 }
 
-#[test]
-fn a_version_of_what_was_made_here_is_refused_here_and_has_its_writer_elsewhere() {
+/// Two members of the circle, and a session of the first that the second has fetched.
+fn two_that_know_a_session() -> (Machine, Machine, Engine) {
     let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
     a.prompt("s-a", "why does it fail", "a library is missing");
     a.call("s-a", "Ran make");
     a.summary("s-a", "build");
     settle(&mut [&mut a, &mut b], &mut engine);
+    (a, b, engine)
+}
+
+#[test]
+fn a_version_of_what_was_made_here_is_refused_here_and_has_its_writer_elsewhere() {
+    let (mut a, mut b, mut engine) = two_that_know_a_session();
     let before = (a.dump(), a.sessions());
     let bodies = [
         (0, Body::Prompt(prompt("hacked"))),
@@ -109,11 +113,7 @@ fn a_forged_version_gives_no_right_to_forget() {
     });
     for (forged, id, project, version) in cases {
         let what = format!("entities {forged:?}, host {id:x}, version {version}, {project:?}");
-        let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
-        a.prompt("s-a", "why does it fail", "a library is missing");
-        a.call("s-a", "Ran make");
-        a.summary("s-a", "build");
-        settle(&mut [&mut a, &mut b], &mut engine);
+        let (mut a, mut b, mut engine) = two_that_know_a_session();
         let before = a.dump();
         // The order of the ids decides which records are fetched first.
         let mallory = HostId::from_bytes([id; 16]);
@@ -161,8 +161,7 @@ fn a_session_that_runs_here_gets_nothing_from_others() {
     }
     a.exchange(&mut engine);
     assert_eq!((a.dump(), a.sessions()), before);
-    let page: Vec<Incoming> =
-        engine.fetch(mallory(), 0, 99).into_iter().map(|record| Incoming::open(&ring(), record)).collect();
+    let page = engine.incoming(mallory(), 0, 99);
     let other = Machine::sharing("other");
     other.session("s-a");
     other.session("s-silent");
@@ -244,8 +243,7 @@ fn a_database_that_is_busy_makes_no_record_a_damaged_one() {
     let (mut a, b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
     a.note("note");
     a.exchange(&mut engine);
-    let page: Vec<Incoming> =
-        engine.fetch(a.host(), 0, 9).into_iter().map(|record| Incoming::open(&ring(), record)).collect();
+    let page = engine.incoming(a.host(), 0, 9);
     let other = rusqlite::Connection::open(b.folder.path().join("l.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     b.store.set_patience(std::time::Duration::ZERO);
@@ -259,11 +257,7 @@ fn a_database_that_is_busy_makes_no_record_a_damaged_one() {
 #[test]
 fn another_entity_of_the_same_thing_gives_no_right_to_forget() {
     for id in [0x00, 0xff] {
-        let (mut a, mut b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
-        a.prompt("s-a", "why does it fail", "a library is missing");
-        a.call("s-a", "Ran make");
-        a.summary("s-a", "build");
-        settle(&mut [&mut a, &mut b], &mut engine);
+        let (mut a, mut b, mut engine) = two_that_know_a_session();
         let before = a.dump();
         let mallory = HostId::from_bytes([id; 16]);
         let call: String =

@@ -62,11 +62,7 @@ fn a_page_is_one_segment_of_an_index_and_not_one_for_each_record() {
         a.call("s-a", &format!("Ran {number}"));
     }
     a.exchange(&mut engine);
-    let page: Vec<_> = engine
-        .fetch(a.host(), 0, 99)
-        .into_iter()
-        .map(|record| longhaul_sync::Incoming::open(&super::ring(), record))
-        .collect();
+    let page = engine.incoming(a.host(), 0, 99);
     b.store.take_in_records(&page, longhaul_core::Millis(b.now)).unwrap();
     assert_eq!(b.dump().len(), 24);
     for index in ["passage_terms", "prompt_trigrams", "observation_trigrams"] {

@@ -82,8 +82,7 @@ fn a_record_of_a_newer_kind_and_a_damaged_one_do_not_stop_the_others() {
     let (mut a, b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
     (0..4).for_each(|number| a.note(&format!("note {number}")));
     a.exchange(&mut engine);
-    let mut page: Vec<Incoming> =
-        engine.fetch(a.host(), 0, 10).into_iter().map(|record| Incoming::open(&ring(), record)).collect();
+    let mut page = engine.incoming(a.host(), 0, 10);
     page[1].content = IncomingContent::Later;
     page[2].content = IncomingContent::Damaged;
     let taken = b.store.take_in_records(&page, Millis(b.now)).unwrap();
@@ -103,8 +102,7 @@ fn a_page_is_taken_in_once_and_never_behind_a_gap() {
     let (mut a, b, mut engine) = (Machine::sharing("a"), Machine::sharing("b"), Engine::default());
     (0..4).for_each(|number| a.note(&format!("note {number}")));
     a.exchange(&mut engine);
-    let page: Vec<Incoming> =
-        engine.fetch(a.host(), 0, 10).into_iter().map(|record| Incoming::open(&ring(), record)).collect();
+    let page = engine.incoming(a.host(), 0, 10);
     assert_eq!(b.store.take_in_records(&page[2..], Millis(b.now)).unwrap().records, 0);
     assert_eq!(b.store.take_in_records(&page[..2], Millis(b.now)).unwrap().records, 2);
     assert_eq!(b.store.take_in_records(&page, Millis(b.now)).unwrap().records, 2);

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use longhaul_core::Millis;
-use longhaul_sync::{IdxRange, Incoming};
+use longhaul_sync::IdxRange;
 
-use super::{Engine, Machine, ring};
+use super::{Engine, Machine};
 
 /// Counts the transactions that `work` commits.
 fn commits(machine: &mut Machine, work: impl FnOnce(&mut Machine)) -> usize {
@@ -39,8 +39,7 @@ fn at_most_a_hundred_records_are_written_at_once() {
     });
     assert_eq!(logged, 3);
     a.exchange(&mut engine);
-    let page: Vec<Incoming> =
-        engine.fetch(a.host(), 0, 999).into_iter().map(|record| Incoming::open(&ring(), record)).collect();
+    let page = engine.incoming(a.host(), 0, 999);
     let taken = commits(&mut b, |b| assert_eq!(b.store.take_in_records(&page, Millis(b.now)).unwrap().applied, 250));
     assert_eq!(taken, 3);
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use longhaul_core::catalog::REGISTRATIONS;
+use longhaul_core::catalog::registration;
 use longhaul_core::event::EventName;
 use longhaul_store::Store;
 use serde_json::{Value, json};
@@ -19,7 +19,6 @@ use super::super::subject::runs;
 use super::library::{Dice, NOW, PER_PROMPT, Words};
 use crate::stage::{check_interrupts, until};
 
-/// Number of runs of each hook.
 const RUNS: usize = 40;
 
 /// Runs before them, which are not counted.
@@ -42,7 +41,6 @@ const TURN: f64 = 1.3;
 /// Maximum time for what hooks have started in the background.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The empty program.
 const EMPTY: &str = "empty";
 
 /// The executables that are needed, as in a bundle.
@@ -71,7 +69,6 @@ pub(super) fn lay_out(folder: &Path, built: &Path, model: &Path) -> Result<PathB
     Ok(bin)
 }
 
-/// The hooks of one memory.
 pub(super) struct Hooks<'a> {
     pub(super) bin: &'a Path,
     /// The folder of its data.
@@ -79,7 +76,6 @@ pub(super) struct Hooks<'a> {
     pub(super) project: &'a Path,
 }
 
-/// A turn that is played.
 struct Turn<'a> {
     words: &'a Words,
     number: usize,
@@ -108,7 +104,6 @@ impl Turn<'_> {
         })
     }
 
-    /// Returns the lines of its transcript.
     fn transcript(&self) -> String {
         let uuid = |entry: usize| format!("{:08x}-0000-4000-8000-{entry:012}", self.number);
         let reply = json!([{ "type": "text", "text": self.text(1, REPLY_WORDS) }]);
@@ -144,8 +139,7 @@ impl Hooks<'_> {
         if let (Value::Object(all), Value::Object(changes)) = (&mut payload, changes) {
             all.extend(changes);
         }
-        let hook = REGISTRATIONS.iter().find(|hook| hook.event == event);
-        let hook = hook.with_context(|| format!("{event} is not in the catalogue"))?;
+        let hook = registration(event).with_context(|| format!("{event} is not in the catalogue"))?;
         self.run(hook.executable, hook.arguments, &payload.to_string())
     }
 
@@ -162,7 +156,6 @@ impl Hooks<'_> {
         Ok(started)
     }
 
-    /// Plays a session of one turn.
     fn play(&self, turn: &Turn<'_>, start: Option<Duration>) -> Result<Took> {
         let asked = turn.text(0, PROMPT_WORDS);
         let payload = json!({ "hook_event_name": "UserPromptSubmit", "prompt": asked });

@@ -21,7 +21,6 @@ const PROJECTS: usize = 300;
 const FILES: usize = 400;
 /// Tool calls per session.
 const CALLS: usize = 200;
-/// Tool calls per prompt.
 pub(super) const PER_PROMPT: usize = 20;
 /// Largest stored input and output of a tool call; lengths are distributed log-uniformly.
 const INPUT: usize = 4_096;
@@ -262,7 +261,6 @@ impl Words {
         Self { words: real.chain((0..WORDS).map(word)).take(WORDS).collect() }
     }
 
-    /// Returns the number of words.
     pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
@@ -292,7 +290,6 @@ impl Words {
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    /// Returns a number below `most`.
     pub(crate) fn below(&mut self, most: usize) -> usize {
         (self.next() % most.max(1) as u64) as usize
     }

@@ -126,7 +126,6 @@ fn time(name: &'static str, ask: impl Fn(usize) -> Result<usize>) -> Result<Samp
     Ok(Sample::new(name, times))
 }
 
-/// Number of results of a search.
 const RESULTS: usize = 20;
 
 /// Limit for the p95 of a search, in milliseconds.

@@ -93,11 +93,9 @@ fn whole_session(cast: &Cast, home: &Path, program: &AgentProgram) -> Result<()>
     session.quit()?;
     world.longhaul(&["uninstall", "--agent", program.name])?;
     ensure!(fs::read(&config).ok() == before, "{} is not as it was", config.display());
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
-/// An agent in a pane.
 struct AgentSession<'a> {
     world: &'a World,
     program: &'a AgentProgram,
@@ -163,7 +161,6 @@ impl<'a> AgentSession<'a> {
         })
     }
 
-    /// Returns its row in the tracker.
     fn row(&self) -> Result<Option<Value>> {
         let rows = self.world.longhaul_json(&["status"])?;
         Ok(rows.as_array().into_iter().flatten().find(|row| row["client"] == self.program.name).cloned())

@@ -80,12 +80,11 @@ pub(crate) fn blame(cast: &Cast, home: &Path) -> Result<()> {
     check("squashed")?;
     let why = world.longhaul(&["why", "a.txt:3"])?;
     ensure!(why.contains("sed -i"), "the prompt is not shown: {why}");
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// Returns how many snapshots of a kind there are.
 fn count(world: &World, kind: &str) -> Result<usize> {
     let snapshots = world.longhaul_json(&["snapshots"])?;
-    Ok(snapshots.as_array().into_iter().flatten().filter(|one| one["kind"] == kind).count())
+    Ok(snapshots.as_array().into_iter().flatten().filter(|snapshot| snapshot["kind"] == kind).count())
 }

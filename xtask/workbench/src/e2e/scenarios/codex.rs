@@ -6,12 +6,13 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use longhaul_fake_model::Rule;
-use longhaul_inject::{ScreenState, TmuxPane, TurnSign, codex_screen_state, parse_inspection};
+use longhaul_inject::codex_screen_state;
 use serde_json::{Value, json};
 use xtask::run;
 
+use super::super::client;
 use super::super::world::{Cast, Session, WITNESS, World};
 use super::handoff::given_back;
 
@@ -26,7 +27,7 @@ pub(crate) fn handover(cast: &Cast, home: &Path) -> Result<()> {
     let window = codex.open(&[])?;
     let id = window.say("RUN:echo counting;;SAY:there are nine of them")?;
     check_shown(&world, "there are nine", &["the beans are in the jar", "ran in Claude Code", "called Bash, Read"])?;
-    window.submit("$longhaul handoff")?;
+    window.session.submit("$longhaul handoff")?;
     window.session.wait_for("handed over")?;
     let heir = world.open(&[])?;
     heir.say("SAY:and the lid is shut")?;
@@ -37,8 +38,7 @@ pub(crate) fn handover(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(details.to_string().contains("counting"), "no details of Codex's turn: {details}");
     let resume = world.longhaul(&["resume", &format!("codex:{id}"), "--dry-run"])?;
     ensure!(resume.contains("codex' 'resume'") && resume.contains(&id), "{resume}");
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// A `/clear` in Codex is continued by Codex only.
@@ -68,13 +68,13 @@ pub(crate) fn windows(cast: &Cast, home: &Path) -> Result<()> {
     let second = right.say("SAY:pears on the right")?;
     check_pane(&world, &first, &left, "completed")?;
     check_pane(&world, &second, &right, "completed")?;
-    right.submit(ask)?;
+    right.session.submit(ask)?;
     world.wait_for_state(&format!("codex:{second}"), "blocked")?;
     check_pane(&world, &second, &right, "blocked")?;
     check_pane(&world, &first, &left, "completed")?;
     right.answer("y", "Would you like to run")?;
     world.wait_for_state(&format!("codex:{second}"), "completed")?;
-    world.wait("an empty input", || right.awaits_prompt())?;
+    world.wait("an empty input", || right.session.awaits_prompt())?;
     start_anew(&world, &left, "/clear")?;
     start_anew(&world, &right, "/clear")?;
     let second = right.say("SAY:which fruit here")?;
@@ -85,8 +85,7 @@ pub(crate) fn windows(cast: &Cast, home: &Path) -> Result<()> {
         let shown = world.shown(prompt).with_context(|| format!("{prompt:?} has not reached the model"))?;
         ensure!(shown.mentions(own) && !shown.mentions(other), "the session of {prompt:?} is not shown its {own} only");
     }
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// Turns that the user took back are not handed over, also after a second rewind, and an import does not change that.
@@ -111,8 +110,7 @@ pub(crate) fn rewind(cast: &Cast, home: &Path) -> Result<()> {
     let imported = world.longhaul_json(&["memory", "import"])?;
     ensure!(imported["sessions"] == 0, "the rollouts were imported as other sessions: {imported}");
     check_handed_over(&world, &id, &kept, &gone)?;
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// Goes back to the last prompt, and empties the input, which holds it then.
@@ -122,9 +120,9 @@ fn take_back(world: &World, window: &Window<'_>, prompt: &str) -> Result<()> {
     window.session.press(&["Escape"])?;
     window.session.wait_for("Browsing transcript")?;
     window.session.press(&["Enter"])?;
-    world.wait("the prompt in the input", || Ok(window.look()?.holds(prompt)))?;
+    world.wait("the prompt in the input", || Ok(window.session.look()?.holds(prompt)))?;
     window.session.press(&["C-u"])?;
-    world.wait("an empty input", || window.awaits_prompt())
+    world.wait("an empty input", || window.session.awaits_prompt())
 }
 
 /// Checks which texts a session hands over, and which it does not.
@@ -150,9 +148,9 @@ pub(crate) fn compaction(cast: &Cast, home: &Path) -> Result<()> {
     let patch = json!({ "cmd": patch });
     let id = window.say(&format!("RUN:echo it-is-named;;RUN:echo it-is-lost;;TOOL:exec_command {patch};;SAY:done"))?;
     ensure!(world.project.join("lost.txt").exists(), "the patch was not applied");
-    window.submit("/compact")?;
+    window.session.submit("/compact")?;
     window.session.wait_for("Context compacted")?;
-    world.wait("an empty input", || window.awaits_prompt())?;
+    world.wait("an empty input", || window.session.awaits_prompt())?;
     let same = window.say("SAY:going on")?;
     ensure!(same == id, "/compact has changed the session's id");
     ensure!(window.session.shows("after the compaction: ")?, "the user is not told");
@@ -176,8 +174,7 @@ pub(crate) fn compaction(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(starts == ["startup", "compact", "compact"], "the session started {starts:?}");
     let log = world.longhaul(&["handoff", "log"])?;
     ensure!(log.matches("compacted").count() == 2, "the log: {log}");
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// Near the limit, the baton is written, the user is informed, and `/new` goes on.
@@ -205,14 +202,13 @@ pub(crate) fn continuation(cast: &Cast, home: &Path) -> Result<()> {
     let Some(codex) = Codex::set_up(cast, &world)? else { return Ok(()) };
     let window = codex.open(&[])?;
     let stops = world.events("Stop").len();
-    window.submit("USAGE:240000 SAY:the first jar is nearly full")?;
+    window.session.submit("USAGE:240000 SAY:the first jar is nearly full")?;
     world.wait("the turn of the new session", || Ok(world.events("Stop").len() > stops + 1))?;
     check_shown(&world, PROMPT, &["the first jar is nearly full"])?;
     let shown = world.shown(PROMPT).context("the prompt has not reached the model")?;
     let fresh = shown.messages().iter().all(|message| message["role"] != "assistant");
     ensure!(fresh, "the old conversation was not cleared");
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// Installing for Codex registers hooks and MCP server, the doctor finds them, and uninstalling leaves every byte.
@@ -254,8 +250,8 @@ fn finding(world: &World) -> Result<String> {
 
 /// Types a command that starts a new session, and waits for the empty screen.
 fn start_anew(world: &World, window: &Window<'_>, command: &str) -> Result<()> {
-    window.submit(command)?;
-    let is_new = || Ok(window.awaits_prompt()? && !window.session.shows("Worked for")?);
+    window.session.submit(command)?;
+    let is_new = || Ok(window.session.awaits_prompt()? && !window.session.shows("Worked for")?);
     world.wait("a new conversation", is_new)
 }
 
@@ -279,9 +275,6 @@ fn check_pane(world: &World, id: &str, window: &Window<'_>, status: &str) -> Res
 
 /// The version that the scenarios are written for.
 const VERSION: &str = "0.166.0";
-
-/// Timeout for npm.
-const INSTALL: Duration = Duration::from_secs(180);
 
 /// Events that are recorded independently of Longhaul.
 const WITNESSED: &[&str] = &["SessionStart", "UserPromptSubmit", "Stop"];
@@ -332,7 +325,6 @@ impl<'a> Codex<'a> {
         Ok(Some(Self { world, program, folder }))
     }
 
-    /// Returns the text of a file of Codex.
     pub(crate) fn file(&self, name: &str) -> Result<String> {
         fs::read_to_string(self.folder.join(name)).with_context(|| format!("cannot read Codex's {name}"))
     }
@@ -342,7 +334,7 @@ impl<'a> Codex<'a> {
         let program = self.program.display().to_string();
         let mut words = vec!["SCRIPTED_KEY=none", program.as_str()];
         words.extend(arguments);
-        let window = Window { session: self.world.start(&words)? };
+        let window = Window { session: Session { read: codex_screen_state, ..self.world.start(&words)? } };
         if !self.file("config.toml")?.contains("trusted_hash") {
             window.session.wait_for(TRUST)?;
             let chosen = format!("› 2. {TRUST}");
@@ -357,7 +349,7 @@ impl<'a> Codex<'a> {
             })?;
             window.session.press(&["Enter"])?;
         }
-        self.world.wait("Codex's input", || window.awaits_prompt())?;
+        self.world.wait("Codex's input", || window.session.awaits_prompt())?;
         Ok(window)
     }
 }
@@ -375,7 +367,6 @@ impl Drop for Codex<'_> {
     }
 }
 
-/// A window of Codex.
 pub(crate) struct Window<'a> {
     pub(crate) session: Session<'a>,
 }
@@ -384,12 +375,12 @@ impl Window<'_> {
     /// Submits a prompt, waits until its turn has ended and the input is empty, and returns Codex's id of the session.
     pub(crate) fn say(&self, prompt: &str) -> Result<String> {
         let stops = self.world().events("Stop").len();
-        self.submit(prompt)?;
+        self.session.submit(prompt)?;
         self.world()
             .wait(&format!("the end of the turn {prompt:?}"), || Ok(self.world().events("Stop").len() > stops))?;
         // The Stop hook is a part of the turn, and commands are refused until that is over.
         self.world().wait("the end of the turn on the screen", || self.has_answered(prompt))?;
-        self.world().wait("an empty input", || self.awaits_prompt())?;
+        self.world().wait("an empty input", || self.session.awaits_prompt())?;
         self.id_of(prompt)
     }
 
@@ -422,30 +413,6 @@ impl Window<'_> {
         id.with_context(|| format!("no hook has seen {prompt:?}"))
     }
 
-    /// Types a line, waits until it is in the input, and presses Enter.
-    pub(crate) fn submit(&self, text: &str) -> Result<()> {
-        self.session.tmux.type_text(&self.session.pane, text)?;
-        self.world().wait(&format!("{text:?} in the input"), || Ok(self.look()?.holds(text)))?;
-        self.session.press(&["Enter"])
-    }
-
-    /// Returns whether the input is shown and empty, and no turn runs.
-    pub(crate) fn awaits_prompt(&self) -> Result<bool> {
-        Ok(matches!(self.look()?, ScreenState::Input { draft: None, turn: TurnSign::Idle, .. }))
-    }
-
-    /// Returns the state of the screen, as Longhaul reads it.
-    pub(crate) fn look(&self) -> Result<ScreenState> {
-        let socket = self.session.tmux.variable.split(',').next().unwrap_or_default().to_owned();
-        let inspect = TmuxPane { socket, pane: self.session.pane.clone() }.inspect();
-        let (program, arguments) = inspect.argv.split_first().context("the command to inspect the pane is empty")?;
-        let seen = run::output(run::program(program).args(arguments));
-        let Some(seen) = seen.ok().and_then(|seen| parse_inspection(&seen)) else {
-            bail!("pane {} is gone", self.session.pane);
-        };
-        Ok(codex_screen_state(&seen))
-    }
-
     fn world(&self) -> &World {
         self.session.world
     }
@@ -460,11 +427,7 @@ fn find(prefix: &Path) -> Result<PathBuf> {
     let program = prefix.join("node_modules/.bin/codex");
     let version = run::output(run::program(&program).arg("--version"));
     if !version.is_ok_and(|version| version.trim().ends_with(VERSION)) {
-        ensure!(run::find("npm").is_some(), "name one in CODEX_BIN, or install npm");
-        let package = format!("@openai/codex@{VERSION}");
-        let mut install = run::program("npm");
-        install.args(["install", "--no-audit", "--no-fund", "--loglevel", "error", "--fetch-retries", "0", "--prefix"]);
-        run::within(install.arg(prefix).arg(&package), INSTALL)?;
+        client::install(prefix, &[&format!("@openai/codex@{VERSION}")]).context("name one in CODEX_BIN")?;
     }
     program.canonicalize().with_context(|| format!("npm left no {}", program.display()))
 }

@@ -67,8 +67,7 @@ pub(crate) fn continuation_first_turn(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(session.id()? != old, "nothing was cleared");
     let shown = world.shown("Continue from the handoff").context("no prompt came after the handoff")?;
     ensure!(shown.mentions("The beans are in the jar."), "the new session is not shown the handoff");
-    ensure!(world.errors().is_empty(), "the hooks wrote errors");
-    Ok(())
+    world.check_errors()
 }
 
 /// The same, with `/clear` and the prompt submitted by the chord.
@@ -108,7 +107,7 @@ fn go_on(cast: &Cast, home: &Path, bridge: bool, chord: bool) -> Result<()> {
         let steps = world.longhaul_json(&["continuation", "log"])?;
         Ok(steps.as_array().into_iter().flatten().any(|step| step["state"] == "done"))
     })?;
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
+    world.check_errors()?;
     ensure!(world.chord_proofs().len() == usize::from(chord), "the chord: {:?}", world.chord_proofs());
     Ok(())
 }
@@ -187,8 +186,7 @@ pub(crate) fn compaction(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(given_back(&shown)?.contains("second.txt"), "a resumed session has lost what was given back");
     let log = world.longhaul(&["handoff", "log"])?;
     ensure!(log.matches("compacted").count() == 2, "the log: {log}");
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// Returns what a request shows of what was given back, wherever it stands.
@@ -237,6 +235,5 @@ pub(crate) fn long(cast: &Cast, home: &Path) -> Result<()> {
     world.wait_for_state(&new, "completed")?;
     let stats = world.longhaul_json(&["memory", "stats"])?;
     ensure!(stats["rows"]["observations"] == CALLS, "the memory says {stats}");
-    ensure!(world.errors().is_empty(), "the hooks wrote errors");
-    Ok(())
+    world.check_errors()
 }

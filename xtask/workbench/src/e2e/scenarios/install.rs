@@ -158,8 +158,7 @@ pub(crate) fn marketplace(cast: &Cast, home: &Path) -> Result<()> {
     world.client(&["plugin", "marketplace", "add", &release.folder.display().to_string()])?;
     world.client(&["plugin", "install", ID])?;
     first_and_second_session(&world, &plugin_folder(&world)?)?;
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// A bundle without executables for this machine: one message in the first session, and the sessions work.
@@ -192,6 +191,5 @@ pub(crate) fn install(cast: &Cast, home: &Path) -> Result<()> {
     session.say("RUN:echo installed")?;
     world.wait_for_state(&session.id()?, "completed")?;
     ensure!(world.log(&session.id()?, 'T').len() == 1, "the tool call is not in the activity log");
-    ensure!(world.errors().is_empty(), "the hooks wrote errors");
-    Ok(())
+    world.check_errors()
 }

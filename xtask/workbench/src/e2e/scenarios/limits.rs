@@ -54,7 +54,7 @@ pub(crate) fn limits(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(requests() == before + 2, "the session does not go on after its limit was raised");
     let own = || -> Result<Value> {
         let limits = world.longhaul_json(&["limit"])?;
-        let own = limits["sessions"].as_array().into_iter().flatten().find(|one| one["session"] == id);
+        let own = limits["sessions"].as_array().into_iter().flatten().find(|session| session["session"] == id);
         Ok(own.cloned().unwrap_or_default())
     };
     ensure!(own()?["limits"][0]["of"] != "$0.50", "the limit is not raised: {}", own()?);
@@ -89,8 +89,7 @@ pub(crate) fn storm(cast: &Cast, home: &Path) -> Result<()> {
     world.wait("the model to be told", || Ok(is_told()))?;
     world.wait("the subagents to return", || Ok(world.events("SubagentStop").len() == 2))?;
     world.wait("an empty input", || session.awaits_prompt())?;
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// A model that makes the same call twelve times is told after five, and the user after ten; it is not stopped.
@@ -107,6 +106,5 @@ pub(crate) fn circles(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(most == 1, "the model is told {most} times");
     ensure!(last.iter().any(|shown| shown.results().len() == 12), "the turn was stopped");
     session.wait_for("turns in circles")?;
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }

@@ -91,8 +91,7 @@ pub(crate) fn prompt_recall(cast: &Cast, home: &Path) -> Result<()> {
     if cast.bundle().join("model").is_dir() {
         ask_in_wholly_different_words(&world)?;
     }
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// Asks in a third session, after its start has had the vectors of the first session computed.
@@ -140,8 +139,7 @@ pub(crate) fn recall(cast: &Cast, home: &Path) -> Result<()> {
         ensure!(answer.contains("chunked at 64 kilobytes"), "{question:?} is not answered: {answer}");
         ensure!(answer.contains("<longhaul-context>"), "the answer is not framed as a record: {answer}");
     }
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// A part of the reply that occurs nowhere else.
@@ -170,7 +168,7 @@ fn work_on_first_machine(cast: &Cast, home: &Path, circle: &Path) -> Result<(Str
         let status = world.longhaul_json(&["sync", "status"])?;
         Ok(circle.join("records").is_dir() && status["unsent"] == 0 && status["exchange"]["sent"] != 0)
     })?;
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
+    world.check_errors()?;
     let hosts = world.longhaul_json(&["sync", "hosts"])?;
     let name = hosts[0]["name"].as_str().context("the machine has no name")?;
     Ok((name.to_owned(), world.longhaul(&["sync", "code"])?.trim().to_owned()))
@@ -196,8 +194,7 @@ fn ask_on_second_machine(cast: &Cast, home: &Path, name: &str, code: &str) -> Re
         let answer = call(&world, &session, tool, &arguments)?;
         ensure!(answer.contains(expected) && answer.contains(&name), "{tool} {arguments} answers: {answer}");
     }
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// Lets the session call a tool of the MCP server. Returns its answer.

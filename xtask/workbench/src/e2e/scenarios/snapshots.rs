@@ -88,8 +88,7 @@ pub(crate) fn snapshots(cast: &Cast, home: &Path) -> Result<()> {
     ensure!(session.text()?.matches(MESSAGE).count() == 1, "the rewind is reported more than once");
     world.longhaul(&["restore", "--undo", "--yes"])?;
     ensure!(files(&world.project)? == changed, "the restore was not taken back");
-    ensure!(world.errors().is_empty(), "the hooks wrote errors: {}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// Creates a repository with a commit, an untracked file and a link.

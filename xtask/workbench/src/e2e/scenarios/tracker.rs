@@ -156,8 +156,7 @@ fn play(cast: &Cast, home: &Path, rounds: usize) -> Result<()> {
         view.race(round).with_context(|| format!("race {round}"))?;
     }
     ensure!(world.prompts().len() == 2 * rounds, "something was submitted: {:?}", world.prompts());
-    ensure!(world.errors().is_empty(), "{}", world.errors());
-    Ok(())
+    world.check_errors()
 }
 
 /// The view in a pane beside the session.
@@ -291,7 +290,6 @@ pub(crate) fn reopen(cast: &Cast, home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the windows with clients.
 fn windows(world: &World) -> Result<String> {
     let listing = world.tmux(&["list-windows", "-a", "-F", "#{session_name}:#{window_index} #{window_name}"])?;
     let ours = |line: &&str| WINDOWS.iter().any(|(session, _)| line.starts_with(session));
