@@ -8,9 +8,6 @@ use crate::recall::{WantedTerm, wanted_terms};
 /// Maximum number of words and phrases that are read.
 const TERMS: usize = 1_024;
 
-/// Maximum number of them in an expression.
-const IN_EXPRESSION: usize = 32;
-
 /// A longer text is a quotation, such as an error message: nothing in it is an operator.
 const QUOTATION_CHARS: usize = 300;
 
@@ -102,25 +99,6 @@ impl Query {
         query
     }
 
-    /// Returns an expression for a full-text index that requires all required terms; the last word may be incomplete.
-    ///
-    /// Returns `None` if no word remains, so that only the filters apply.
-    pub fn fts(&self) -> Option<String> {
-        let terms: Vec<&Term> = self.terms.iter().filter(is_searchable).take(IN_EXPRESSION).collect();
-        let last = terms.last()?;
-        // Too many words begin with a single letter. A Chinese character may be half of a word.
-        let goes_on = !last.is_phrase && (last.text.len() > 1) && last.text.ends_with(char::is_alphanumeric);
-        let mut expression = joined(&terms, " ");
-        expression.push_str(if goes_on && !last.is_prefix { "*" } else { "" });
-        Some(expression)
-    }
-
-    /// Returns an expression for a full-text index that matches any excluded term.
-    pub fn without(&self) -> Option<String> {
-        let terms: Vec<&Term> = self.excluded.iter().filter(is_searchable).take(IN_EXPRESSION).collect();
-        Some(joined(&terms, " OR ")).filter(|any| !any.is_empty())
-    }
-
     /// Returns the plain words as text, without those of [`Query::beginnings`].
     pub fn wanted(&self) -> String {
         let plain = self.terms.iter().filter(|term| !term.is_required && !term.is_prefix);
@@ -201,7 +179,7 @@ fn take_term(text: &str) -> (Term, &str) {
     };
     let (term, after) = body.split_at(end.unwrap_or(body.len()));
     let after = if is_phrase { after.strip_prefix(is_quote).unwrap_or(after) } else { after };
-    // A NUL character would end the expression inside a string.
+    // A NUL character would end a text of SQLite.
     let term: String = term.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TERM_CHARS).collect();
     let text = term.trim();
     // A star alone matches everything. In quotes it is only a character.
@@ -213,16 +191,4 @@ fn take_term(text: &str) -> (Term, &str) {
 
 fn is_quote(c: char) -> bool {
     matches!(c, '"' | '“' | '”' | '„')
-}
-
-/// Returns whether a full-text index can contain a term.
-fn is_searchable(term: &&Term) -> bool {
-    term.text.chars().any(char::is_alphanumeric)
-}
-
-/// Returns the terms joined by an operator. Each is a string, so that no word is taken for an operator.
-fn joined(terms: &[&Term], operator: &str) -> String {
-    let star = |term: &Term| if term.is_prefix { "*" } else { "" };
-    let quoted = |term: &&Term| format!("\"{}\"{}", term.text.replace('"', "\"\""), star(term));
-    terms.iter().map(quoted).collect::<Vec<_>>().join(operator)
 }

@@ -253,13 +253,6 @@ impl Store {
         let sql = "SELECT id, title FROM observations WHERE tool_use_id = ?1";
         self.connection.first(sql, [tool_use_id]).map_err(cannot("read the call"))
     }
-
-    /// Returns the session, the prompt id and the time of a prompt of the memory by its number.
-    pub fn prompt_key(&self, id: i64) -> Result<Option<(String, Option<String>, u64)>, StoreError> {
-        let sql = "SELECT s.session_id, t.prompt_id, t.created_at FROM turns t JOIN sessions s ON s.id = t.session_id WHERE t.id = ?1";
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?.unsigned_abs()));
-        self.connection.first_with(sql, [id], read).map_err(cannot("read the prompt"))
-    }
 }
 
 /// Removes from every line map what comes from a prompt of a session, or from all of its prompts.

@@ -71,14 +71,13 @@ impl Foreign {
     fn columns(&self, table: &str) -> Result<Columns, StoreError> {
         let failed = cannot("read the tables");
         let sql = "SELECT type FROM pragma_table_list WHERE schema = 'main' AND name = ?1 COLLATE NOCASE";
-        let kind = self.connection.first_with(sql, [table], |row| row.get::<_, String>(0));
-        if let Some(kind) = kind.map_err(&failed)?.filter(|kind| kind != "table") {
+        let kind = self.connection.first::<String>(sql, [table]).map_err(&failed)?;
+        if let Some(kind) = kind.filter(|kind| kind != "table") {
             let problem = format!("its {table} is a {kind}, and only tables are read");
             return Err(StoreError::Foreign { path: self.path.clone(), problem });
         }
-        let mut statement = self.connection.prepare("SELECT name FROM pragma_table_info(?1)").map_err(&failed)?;
-        let names = statement.query_map([table], |row| row.get(0)).map_err(&failed)?;
-        Ok(Columns(names.collect::<Result<_, _>>().map_err(failed)?))
+        let names = self.connection.all("SELECT name FROM pragma_table_info(?1)", [table]).map_err(failed)?;
+        Ok(Columns(names.into_iter().collect()))
     }
 
     /// Returns a table's columns; an error if one is missing without which nothing can be read.

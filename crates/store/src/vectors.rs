@@ -180,12 +180,6 @@ impl Store {
         })
     }
 
-    /// Returns the text of a record of which there are vectors, in parts; `None` if there is no such record.
-    pub fn parts_of(&self, record: RecordId) -> Result<Option<Vec<String>>, StoreError> {
-        let found = storing::read_parts(&self.connection, record, i64::MAX);
-        Ok(found.map_err(cannot("read a record"))?.map(|found| found.parts))
-    }
-
     /// Returns how many vectors there are, for each model.
     pub fn vector_stats(&self) -> Result<Vec<VectorStats>, StoreError> {
         let failed = cannot("count the vectors");

@@ -1,44 +1,59 @@
 use longhaul_core::clock::Date;
 use proptest::prelude::*;
 
+use crate::query::Term;
 use crate::{Kind, Query};
 
+/// Returns terms as they may be typed.
+fn typed(terms: &[Term]) -> Vec<String> {
+    let quote = |term: &Term| if term.is_phrase { "\"" } else { "" };
+    let star = |term: &Term| if term.is_prefix { "*" } else { "" };
+    terms.iter().map(|term| format!("{0}{1}{0}{2}", quote(term), term.text, star(term))).collect()
+}
+
 #[track_caller]
-fn check(text: &str, fts: Option<&str>, without: Option<&str>) {
+fn check(text: &str, terms: &[&str], excluded: &[&str]) {
     let query = Query::parse(text);
-    assert_eq!((query.fts().as_deref(), query.without().as_deref()), (fts, without), "{text:?}");
+    assert_eq!((typed(&query.terms), typed(&query.excluded)), (owned(terms), owned(excluded)), "{text:?}");
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 #[test]
-fn words_and_phrases_become_strings() {
-    check("login", Some("\"login\"*"), None);
-    check("fix  login", Some("\"fix\" \"login\"*"), None);
-    check("\"exact words\"", Some("\"exact words\""), None);
-    check("a \"b c\" -old", Some("\"a\" \"b c\""), Some("\"old\""));
-    check("x -\"two words\" -y", Some("\"x\""), Some("\"two words\" OR \"y\""));
-    check("“curly quotes” x", Some("\"curly quotes\" \"x\""), None);
-    check("src/auth.rs", Some("\"src/auth.rs\"*"), None);
-    check("日", Some("\"日\"*"), None);
+fn words_and_phrases_are_terms() {
+    check("login", &["login"], &[]);
+    check("fix  login", &["fix", "login"], &[]);
+    check("\"exact words\"", &["\"exact words\""], &[]);
+    check("a \"b c\" -old", &["a", "\"b c\""], &["old"]);
+    check("x -\"two words\" -y", &["x"], &["\"two words\"", "y"]);
+    check("“curly quotes” x", &["\"curly quotes\"", "x"], &[]);
+    check("src/auth.rs", &["src/auth.rs"], &[]);
+    check("日", &["日"], &[]);
 }
 
 #[test]
 fn no_word_is_an_operator() {
-    check("a AND b OR c", Some("\"a\" \"AND\" \"b\" \"OR\" \"c\""), None);
-    check("NEAR(a b)", Some("\"NEAR(a\" \"b)\""), None);
-    check("title:x*", Some("\"title:x\"*"), None);
-    check("a\"b", Some("\"a\" \"b\""), None);
-    check("^x {y} (z", Some("\"^x\" \"{y}\" \"(z\"*"), None);
-    check("a\0b", Some("\"a b\"*"), None);
-    check("a -NOT", Some("\"a\""), Some("\"NOT\""));
+    check("a AND b OR c", &["a", "AND", "b", "OR", "c"], &[]);
+    check("NEAR(a b)", &["NEAR(a", "b)"], &[]);
+    check("title:x*", &["title:x*"], &[]);
+    check("a\"b", &["a", "\"b\""], &[]);
+    check("^x {y} (z", &["^x", "{y}", "(z"], &[]);
+    check("a\0b", &["a b"], &[]);
+    check("a -NOT", &["a"], &["NOT"]);
 }
 
 #[test]
-fn nothing_to_look_for_is_none() {
-    for text in ["", "  ", "\"", "\"\"", "-", "--", "😀", "* ( )", "-😀", "file:x", "-- *** 🎉🎉🎉"] {
-        check(text, None, None);
+fn nothing_to_look_for_has_no_terms() {
+    for text in ["", "  ", "\"", "\"\"", "file:x"] {
+        check(text, &[], &[]);
     }
-    check("-only", None, Some("\"only\""));
-    check("-\"not this\"", None, Some("\"not this\""));
+    for text in ["-", "--", "😀", "* ( )", "-😀", "-- *** 🎉🎉🎉"] {
+        assert_eq!(Query::parse(text).wanted_terms(), [], "{text}");
+    }
+    check("-only", &[], &["only"]);
+    check("-\"not this\"", &[], &["\"not this\""]);
 }
 
 #[test]
@@ -51,15 +66,15 @@ fn filters_are_taken_out() {
     assert_eq!(query.kind, Some(Kind::Fix));
     assert_eq!(query.project.as_deref(), Some("my app"));
     assert_eq!((query.since, query.before), (Date::parse("2026-01-31"), Date::parse("2026-02-01")));
-    assert_eq!(query.fts().as_deref(), Some("\"login\" \"page\"*"));
+    assert_eq!(typed(&query.terms), ["login", "page"]);
 }
 
 #[test]
 fn a_filter_that_cannot_be_is_a_word() {
     let query = Query::parse("kind:odd since: file: -kind:fix");
     assert_eq!((query.kind, query.since, query.file.as_deref()), (None, None, None));
-    assert_eq!(query.fts().as_deref(), Some("\"kind:odd\" \"since:\" \"file:\""));
-    assert_eq!(query.without().as_deref(), Some("\"kind:fix\""));
+    assert_eq!(typed(&query.terms), ["kind:odd", "since:", "file:"]);
+    assert_eq!(typed(&query.excluded), ["kind:fix"]);
 }
 
 #[test]
@@ -83,47 +98,22 @@ fn nothing_in_a_quotation_is_an_operator() {
 fn long_text_is_cut() {
     let query = Query::parse(&"word ".repeat(2_000));
     assert_eq!(query.terms.len(), 1_024);
-    assert_eq!(query.fts().unwrap().matches("word").count(), 32);
-    let long = Query::parse(&"x".repeat(10_000)).fts().unwrap();
-    assert_eq!(long.len(), 203);
-}
-
-/// Reads an expression the way FTS5 does: strings, with a star behind the last one, and OR between them or nothing.
-fn is_safe(expression: &str) -> bool {
-    let mut rest = expression;
-    let mut strings = 0;
-    loop {
-        rest = rest.strip_prefix(if strings == 0 { "" } else { " " }).unwrap_or("!");
-        rest = if strings == 0 { rest } else { rest.strip_prefix("OR ").unwrap_or(rest) };
-        let Some(mut body) = rest.strip_prefix('"') else { return false };
-        loop {
-            let Some(quote) = body.find('"') else { return false };
-            body = &body[quote + 1..];
-            match body.strip_prefix('"') {
-                Some(more) => body = more,
-                None => break,
-            }
-        }
-        strings += 1;
-        rest = body.strip_prefix('*').unwrap_or(body);
-        if rest.is_empty() {
-            return strings <= 32 && !expression.contains('\0');
-        }
-    }
+    let long = Query::parse(&"x".repeat(10_000));
+    assert_eq!(long.terms[0].text.len(), 200);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_text_becomes_a_safe_expression(
+    fn no_text_brings_a_control_character(
         text in any::<String>(),
         mixed in "(\"|-|\\*|\\(|\\)|AND |OR |NOT |NEAR\\(|file:|kind:|since:|x|é|😀| |\0|:|\\^|\\{|\\+){0,60}",
     ) {
         for text in [text, mixed] {
             let query = Query::parse(&text);
-            for expression in [query.fts(), query.without()].into_iter().flatten() {
-                prop_assert!(is_safe(&expression), "{text:?} → {expression}");
+            for term in query.terms.iter().chain(&query.excluded) {
+                prop_assert!(!term.text.is_empty() && !term.text.contains(char::is_control), "{text:?} → {term:?}");
             }
         }
     }
@@ -131,12 +121,9 @@ proptest! {
 
 #[test]
 fn a_star_stands_for_every_word_that_begins_so() {
-    let fts = |text: &str| Query::parse(text).fts();
-    assert_eq!(fts("Pars*").as_deref(), Some("\"Pars\"*"));
-    assert_eq!(fts("Pars* error").as_deref(), Some("\"Pars\"* \"error\"*"));
-    assert_eq!(fts("\"Pars*\"").as_deref(), Some("\"Pars*\""));
-    assert_eq!(fts("*"), None);
-    assert_eq!(Query::parse("-Pars*").without().as_deref(), Some("\"Pars\"*"));
+    check("Pars* error", &["Pars*", "error"], &[]);
+    assert!(Query::parse("Pars*").terms[0].is_prefix && !Query::parse("\"Pars*\"").terms[0].is_prefix);
+    assert!(!Query::parse("*").terms[0].is_prefix && Query::parse("-Pars*").excluded[0].is_prefix);
     let wanted = Query::parse("importing Pars*").wanted_terms();
     assert_eq!(wanted.iter().map(|term| term.is_prefix).collect::<Vec<_>>(), [false, true]);
     assert_eq!(wanted[1].forms, ["pars"], "no other form of the word");

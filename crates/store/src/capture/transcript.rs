@@ -410,11 +410,9 @@ fn undo_rollback(connection: &Connection, session: SessionRow, turn: &str) -> ru
 ///
 /// The first turn that was not marked before is the one to which the user went back, and gets [`UNREPORTED`].
 fn mark_replaced(connection: &Connection, session: &str, row: SessionRow) -> rusqlite::Result<()> {
-    let mut statement =
-        connection.prepare("SELECT uuid, parent, turn FROM links WHERE session_id = ?1 ORDER BY position")?;
-    let links: Vec<Link> = statement
-        .query_map([session], |row| Ok(Link { uuid: row.get(0)?, parent: row.get(1)?, turn: row.get(2)? }))?
-        .collect::<Result<_, _>>()?;
+    let sql = "SELECT uuid, parent, turn FROM links WHERE session_id = ?1 ORDER BY position";
+    let link = |row: &rusqlite::Row<'_>| Ok(Link { uuid: row.get(0)?, parent: row.get(1)?, turn: row.get(2)? });
+    let links: Vec<Link> = connection.all_with(sql, [session], link)?;
     let sql = "SELECT turn_id, replaced FROM turns WHERE session_id = ?1 AND turn_id IS NOT NULL";
     let marks: HashMap<String, i64> = connection.all(sql, [row])?.into_iter().collect();
     let replaced = replaced_turns(&links);

@@ -157,11 +157,9 @@ impl Store {
                  ORDER BY t.id LIMIT 500",
                 what.table()
             );
-            let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
             let mut last = 0;
             loop {
-                let rows = statement.query_map((last, project_key), |row| row.get(0)).map_err(&failed)?;
-                let ids: Vec<i64> = rows.collect::<Result<_, _>>().map_err(&failed)?;
+                let ids: Vec<i64> = self.connection.all(&sql, (last, project_key)).map_err(&failed)?;
                 let Some(newest) = ids.last() else { break };
                 last = *newest;
                 for id in ids {

@@ -124,7 +124,7 @@ pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
 
 fn last_todo(connection: &Connection) -> rusqlite::Result<i64> {
     let sql = "SELECT max(j.value ->> 0) FROM indexes i, json_each(i.ranges) j WHERE i.id = 0";
-    Ok(connection.one_with(sql, [], |row| row.get::<_, Option<i64>>(0))?.unwrap_or_default())
+    Ok(connection.one::<Option<i64>>(sql, [])?.unwrap_or_default())
 }
 
 /// Begins to build the index in a new table, with all records queued for it. Instant at any size.
@@ -151,7 +151,7 @@ pub(crate) fn progress(connection: &Connection) -> rusqlite::Result<IndexProgres
         let mut total = 0;
         for source in What::ALL.map(What::table) {
             let sql = format!("SELECT coalesce(max(id), 0) FROM {source}");
-            total += connection.one_with(&sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs();
+            total += connection.one::<i64>(&sql, [])?.unsigned_abs();
         }
         return Ok(IndexProgress { done: 0, total: total.max(1) });
     }
