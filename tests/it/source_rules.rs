@@ -40,7 +40,9 @@ fn git_is_started_by_one_module_only() {
 
 #[test]
 fn programs_are_started_by_one_module_only() {
-    check(&MAY_START_PROGRAMS, &["Command::new(", "posix_spawn", "exec("], "use longhaul_runtime's process module");
+    // Not `TerminalCommand`, which is only described.
+    let starts = [" Command::new(", "::Command::new(", "(Command::new(", "posix_spawn", "exec("];
+    check(&MAY_START_PROGRAMS, &starts, "use longhaul_runtime's process module");
 }
 
 #[test]
