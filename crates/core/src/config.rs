@@ -95,6 +95,9 @@ settings! {
     }
 }
 
+/// The share of the context at which a handoff is asked for if the setting is only `on`.
+pub(crate) const CONTEXT_LIMIT: f64 = 0.75;
+
 settings! {
     /// When a session is cleared and continued automatically.
     pub struct Continuation {

@@ -1,5 +1,5 @@
-//! Which files are left out of a snapshot, and why: names of secrets, patterns, size, other repositories. The values of the
-//! limits are settings (`snapshots` in `core/src/config.rs`).
+//! Which files are left out of a snapshot, and why: names of secrets, patterns, size, other repositories. More names can be
+//! excluded by a setting (`snapshots` in `core/src/config.rs`).
 
 use crate::paths::{ancestors, names_git, shown_path};
 

@@ -1,5 +1,5 @@
 //! The lines about snapshots that several commands print: what changed, what was left out, what a restore does and keeps. A
-//! command's own messages are in its file (`bins/src/cli/restore.rs`), the report after a rewind in
+//! command's own messages are in its file (`bins/src/cli/snapshots.rs`), the report after a rewind in
 //! `runtime/src/snapshots.rs`.
 
 use longhaul_core::{Millis, counted};

@@ -181,7 +181,7 @@ pub fn attention(agent: &Agent) -> impl Ord + use<> {
     (status, waits_since, Reverse(agent.updated_at), agent.session.clone())
 }
 
-// An age as short text, such as `3m`, for tmux and most lists. The view's is in `view/src/session_row.rs`.
+// An age as short text, such as `3m`, for tmux and most lists. The view's is in `bins/src/cli/view/rows.rs`.
 
 /// Formats an age compactly: empty under a minute, then `3m`, then `2h`.
 pub fn age(seconds: u64) -> String {

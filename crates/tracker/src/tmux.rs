@@ -142,7 +142,7 @@ fn is_on(value: &str) -> bool {
 }
 
 // The status line in tmux: the number of sessions in each status, with colours and icons. The status line in Claude Code is
-// in `bins/src/cli/statusline/line.rs`.
+// in `bins/src/cli/statusline.rs`.
 
 /// The order of the counts. The one that needs the user most comes last.
 const ORDER: [Status; 4] = [Status::Idle, Status::Working, Status::Completed, Status::Blocked];
@@ -199,7 +199,7 @@ pub fn escape(text: &str) -> String {
         .collect()
 }
 
-// The session menu: its pages, items, labels and keys. `bins/src/cli/tmux/menu.rs` makes a command of tmux of each item.
+// The session menu: its pages, items, labels and keys. `bins/src/cli/tmux.rs` makes a command of tmux of each item.
 
 /// The maximum length of the summary in a label, in characters.
 const SUMMARY_CHARS: usize = 40;

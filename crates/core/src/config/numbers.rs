@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::config::CONTEXT_LIMIT;
 use crate::config::setting::{SettingValue, Warning};
 
 /// The numbers that a value may be, both ends included.
@@ -112,7 +113,7 @@ pub struct ContextLimits {
 impl ContextLimits {
     /// Returns the value `off`.
     pub fn off() -> Self {
-        Self { is_on: false, limits: vec![0.75] }
+        Self { is_on: false, limits: vec![CONTEXT_LIMIT] }
     }
 }
 
