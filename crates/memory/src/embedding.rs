@@ -7,11 +7,16 @@
 //! How close a whole text is to a question is compared sentence by sentence: the mean over a longer text, which is what
 //! is stored of it, says little about each of its sentences.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::iter;
 use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+
+use crate::terms::WordHasher;
 
 #[cfg(test)]
 mod tests;
@@ -150,37 +155,51 @@ impl Vocabulary {
             return;
         }
         let before = tokens.len();
-        let mut rest = word;
+        let mut rest = word.as_bytes();
         while !rest.is_empty() {
-            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
-            let longest = ends.into_iter().find_map(|end| {
-                piece.clear();
-                if rest.len() < word.len() {
-                    piece.extend_from_slice(INSIDE);
-                }
-                piece.extend_from_slice(&rest.as_bytes()[..end]);
-                self.find(piece).map(|token| (token, end))
-            });
-            let Some((token, end)) = longest else {
+            let mark = if rest.len() < word.len() { INSIDE } else { &[] };
+            piece.clear();
+            piece.extend_from_slice(mark);
+            piece.extend_from_slice(rest);
+            let Some(token) = self.longest(piece, mark.len()) else {
                 tokens.truncate(before);
                 return;
             };
             tokens.push(token);
-            rest = &rest[end..];
+            rest = &rest[self.token(token).len() - mark.len()..];
         }
     }
 
     fn find(&self, piece: &[u8]) -> Option<usize> {
-        let (mut low, mut high) = (0, self.shape.tokens);
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.token(middle).cmp(piece) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => return Some(middle),
-                std::cmp::Ordering::Greater => high = middle,
+        let after = self.after(piece, self.shape.tokens);
+        after.checked_sub(1).filter(|token| self.token(*token) == piece)
+    }
+
+    /// Returns the longest token that a piece begins with and that has more than `least` bytes.
+    fn longest(&self, mut piece: &[u8], least: usize) -> Option<usize> {
+        let mut high = self.shape.tokens;
+        while piece.len() > least {
+            high = self.after(piece, high);
+            let token = high.checked_sub(1)?;
+            let found = self.token(token);
+            if piece.starts_with(found) {
+                return (found.len() > least).then_some(token);
             }
+            // Whatever the piece begins with comes before this token, and is no longer than what both have in common.
+            let common = piece.iter().zip(found).take_while(|(a, b)| a == b).count();
+            piece = &piece[..common];
         }
         None
+    }
+
+    /// Returns the number of tokens, of the first `high`, up to and including a piece.
+    fn after(&self, piece: &[u8], mut high: usize) -> usize {
+        let mut low = 0;
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.token(middle) <= piece { low = middle + 1 } else { high = middle }
+        }
+        low
     }
 
     fn token(&self, number: usize) -> &[u8] {
@@ -209,21 +228,29 @@ const MAX_CHARS: usize = 8_192;
 /// The reference implementation keeps symbols that are not ASCII inside their word. A vocabulary has few such words:
 /// taken apart, `a→b` still counts as `a` and `b`.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let mut chars = text.chars().take(MAX_CHARS).flat_map(char::to_lowercase).nfd().filter(|c| !is_combining_mark(*c));
-    let mut next: Option<char> = None;
+    let beginning = text.char_indices().nth(MAX_CHARS).map_or(text, |(end, _)| &text[..end]);
+    let text: String = if beginning.is_ascii() {
+        beginning.to_ascii_lowercase()
+    } else {
+        beginning.chars().flat_map(char::to_lowercase).nfd().filter(|c| !is_combining_mark(*c)).collect()
+    };
+    let mut at = 0;
     iter::from_fn(move || {
         let mut word = String::new();
-        while let Some(c) = next.take().or_else(|| chars.next()) {
-            match kind(c) {
-                Kind::Nothing => {}
-                Kind::Space if word.is_empty() => {}
-                Kind::Space => return Some(word),
-                Kind::Alone if word.is_empty() => return Some(c.to_string()),
-                Kind::Alone => {
-                    next = Some(c);
-                    return Some(word);
+        while let Some(c) = text[at..].chars().next() {
+            let is_over = match kind(c) {
+                Kind::Nothing => false,
+                Kind::Space => !word.is_empty(),
+                // Comes next, alone.
+                Kind::Alone if !word.is_empty() => return Some(word),
+                Kind::Alone | Kind::Letter => {
+                    word.push(c);
+                    matches!(kind(c), Kind::Alone)
                 }
-                Kind::Letter => word.push(c),
+            };
+            at += c.len_utf8();
+            if is_over {
+                return Some(word);
             }
         }
         (!word.is_empty()).then_some(word)
@@ -461,6 +488,10 @@ impl Mean {
         }
     }
 
+    fn add_sum(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, value)| *sum += value);
+    }
+
     /// Returns the mean, at length 1; `None` where nothing was added.
     pub fn finish(&self) -> Option<Vector> {
         Vector::new(&self.0)
@@ -473,12 +504,17 @@ const SENTENCES: usize = 3;
 /// A sentence with fewer tokens is no sentence.
 const FEW_TOKENS: usize = 3;
 
+/// What texts have between white space, with the number and the sum of its tokens.
+type Parts = HashMap<Box<str>, (usize, Mean), BuildHasherDefault<WordHasher>>;
+
 /// A question that texts are compared with.
 #[derive(Debug)]
 pub struct Question {
     model: Arc<Model>,
     /// Its vector, of length 1.
     unit: Vec<f32>,
+    /// The parts of the texts before: those of one project repeat them.
+    known: RefCell<Parts>,
 }
 
 /// How similar the meaning of a text is to that of a question: 1 the same, 0 unrelated.
@@ -503,31 +539,62 @@ impl Question {
         let (_, Mean(sum)) = model.sum(text);
         let length = length(&sum);
         let is_usable = length > 0.0 && length.is_finite();
-        is_usable.then(|| Self { model, unit: sum.iter().map(|value| (f64::from(*value) / length) as f32).collect() })
+        is_usable.then(|| Self {
+            model,
+            known: RefCell::default(),
+            unit: sum.iter().map(|value| (f64::from(*value) / length) as f32).collect(),
+        })
     }
 
     /// Compares a text with it.
     pub fn compare(&self, text: &str) -> Likeness {
-        let sentences: Vec<(usize, Mean)> = sentences(text).map(|sentence| self.model.sum(sentence)).collect();
-        let add = |mut sum: Vec<f32>, (_, Mean(other)): &(usize, Mean)| {
-            sum.iter_mut().zip(other).for_each(|(sum, value)| *sum += value);
-            sum
-        };
-        let zero = || vec![0.0; self.model.dims()];
-        let whole = cosine(&self.unit, &sentences.iter().fold(zero(), add));
+        let sentences: Vec<Sentence> = sentences(text).map(|sentence| self.sentence(sentence)).collect();
+        let mut sum = Mean::new(self.model.dims());
+        sentences.iter().for_each(|sentence| sum.add_sum(&sentence.sum));
+        let whole = ratio(product(&self.unit, &sum.0), product(&sum.0, &sum.0));
         let mut closest = whole;
-        let long: Vec<_> = sentences.iter().filter(|(tokens, _)| *tokens >= FEW_TOKENS).collect();
+        let long: Vec<&Sentence> = sentences.iter().filter(|sentence| sentence.tokens >= FEW_TOKENS).collect();
         for first in 0..long.len() {
-            let mut sum = zero();
-            for sentence in long[first..].iter().take(SENTENCES) {
-                sum = add(sum, sentence);
-                closest = closest.max(cosine(&self.unit, &sum));
+            let (mut like, mut square) = (0.0, 0.0);
+            for last in first..long.len().min(first + SENTENCES) {
+                let Sentence { sum, like: of_last, square: own, .. } = long[last];
+                // The square of a sum has the product of each two parts twice.
+                let pairs: f32 = long[first..last].iter().map(|other| product(&other.sum.0, &sum.0)).sum();
+                (like, square) = (like + of_last, square + own + 2.0 * pairs);
+                closest = closest.max(ratio(like, square));
             }
         }
         Likeness { whole, closest }
     }
+
+    fn sentence(&self, text: &str) -> Sentence {
+        let mut known = self.known.borrow_mut();
+        let (mut tokens, mut sum) = (0, Mean::new(self.model.dims()));
+        let mut add = |(count, part): &(usize, Mean)| {
+            tokens += count;
+            sum.add_sum(part);
+        };
+        for part in text.split_whitespace() {
+            match known.get(part) {
+                Some(part) => add(part),
+                None => add(known.entry(part.into()).or_insert(self.model.sum(part))),
+            }
+        }
+        Sentence { tokens, like: product(&self.unit, &sum.0), square: product(&sum.0, &sum.0), sum }
+    }
 }
 
+/// A sentence, as the sum of the vectors of its tokens.
+struct Sentence {
+    tokens: usize,
+    sum: Mean,
+    /// The product with the question.
+    like: f32,
+    /// The product with itself.
+    square: f32,
+}
+
+/// Returns the sentences of a text.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | ';' | ':' | '。' | '！' | '？');
     let mut rest = text;
@@ -544,11 +611,19 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the similarity of a sum to a vector of length 1.
-fn cosine(unit: &[f32], sum: &[f32]) -> f32 {
-    let length = length(sum);
-    let dot: f64 = unit.iter().zip(sum).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-    if length > 0.0 { (dot / length) as f32 } else { 0.0 }
+/// Returns the similarity of a sum to a vector of length 1, from its products with that and with itself.
+fn ratio(like: f32, square: f32) -> f32 {
+    let similarity = like / square.sqrt();
+    if similarity.is_finite() { similarity } else { 0.0 }
+}
+
+/// Returns the product of two vectors, by eight sums side by side.
+fn product(first: &[f32], other: &[f32]) -> f32 {
+    let mut sums = [0.0; 8];
+    for (first, other) in first.chunks(8).zip(other.chunks(8)) {
+        sums.iter_mut().zip(first).zip(other).for_each(|((sum, first), other)| *sum += first * other);
+    }
+    sums.iter().sum()
 }
 
 fn length(values: &[f32]) -> f64 {
