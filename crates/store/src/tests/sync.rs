@@ -236,7 +236,7 @@ impl Machine {
             let mut bytes = [7; 10];
             bytes[..8].copy_from_slice(&made.to_be_bytes());
             bytes[8] = name.as_bytes()[0];
-            bytes
+            Ok(bytes)
         });
         self.made = made;
         logged?;
