@@ -362,7 +362,7 @@ fn pane(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Pane>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct PermissionQuestion<'a> {
     /// The subagent that asks; `None` for the main conversation.
     pub by: Option<&'a str>,
     /// The reason why the session is blocked.
@@ -379,7 +379,7 @@ impl Store {
         &self,
         session: &str,
         transition: &Transition,
-        asked: &Asked<'_>,
+        asked: &PermissionQuestion<'_>,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
         // Both in one transaction: the commit is what costs.
@@ -394,7 +394,12 @@ impl Store {
     }
 
     /// Records that the main conversation asks, too, while the dialog of a subagent is open.
-    fn join_subagent(&self, session: &str, asked: &Asked<'_>, at: Millis) -> Result<Option<Change>, StoreError> {
+    fn join_subagent(
+        &self,
+        session: &str,
+        asked: &PermissionQuestion<'_>,
+        at: Millis,
+    ) -> Result<Option<Change>, StoreError> {
         let sql = format!(
             "UPDATE agents SET previous = status, reason = ?2, asked_by = NULL, wants = ?3, touched_ms = ?4
              WHERE session_id = ?1 AND status = 'blocked' AND asked_by IS NOT NULL
@@ -406,7 +411,7 @@ impl Store {
     }
 
     /// Records what a session asks for, without a change of its status.
-    pub fn note_asked(&self, session: &str, asked: &Asked<'_>, at: Millis) -> Result<(), StoreError> {
+    pub fn note_asked(&self, session: &str, asked: &PermissionQuestion<'_>, at: Millis) -> Result<(), StoreError> {
         let sql = "UPDATE agents SET permission_at = ?2, asked_by = ?3, wants = ?4 WHERE session_id = ?1";
         self.update(sql, (session, seconds(at), asked.by, asked.wants))
     }

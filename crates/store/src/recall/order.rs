@@ -23,7 +23,7 @@ const BEGINNING_CHARS: usize = 8;
 const SAME_CHARS: usize = 400;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum QueryKind {
     /// One or two words: records without them do not match.
     Words,
     /// Identifiers, paths or file names only: records with the name match.
@@ -32,8 +32,8 @@ pub(super) enum Asked {
     Question,
 }
 
-/// What is asked, and how much is read for it.
-type How<'a> = (Asked, &'a Effort);
+/// What kind of query it is, and how much is read for it.
+type How<'a> = (QueryKind, &'a Effort);
 
 /// Returns the records in order, the best first.
 pub(super) fn rank(
@@ -41,11 +41,11 @@ pub(super) fn rank(
     looker: &mut Looker,
     found: Vec<Candidate>,
     strict: &Strict<'_>,
-    (asked, effort): How<'_>,
+    (kind, effort): How<'_>,
 ) -> rusqlite::Result<Vec<Ranked>> {
     let mut ranked = Ranked::all(found, looker);
     sort(&mut ranked);
-    if asked != Asked::Words {
+    if kind != QueryKind::Words {
         // A search that takes every call as a result does not need their prompts.
         if !effort.takes_calls {
             add_called(connection, looker, &mut ranked, strict)?;
@@ -324,7 +324,7 @@ pub(super) fn join_by_meaning(
     mut by_words: Vec<Ranked>,
     near: &NearRecords,
     strict: &Strict<'_>,
-    (asked, effort): How<'_>,
+    (kind, effort): How<'_>,
 ) -> rusqlite::Result<Vec<Ranked>> {
     if near.records.is_empty() {
         return Ok(by_words);
@@ -336,7 +336,7 @@ pub(super) fn join_by_meaning(
     for ranked in by_words.iter_mut().chain(&mut found) {
         ranked.similarity = similarities.get(&record(ranked)).copied();
     }
-    if asked != Asked::Question || matches!(near.compared, Compared::Nothing) {
+    if kind != QueryKind::Question || matches!(near.compared, Compared::Nothing) {
         by_words.extend(found);
         return Ok(by_words);
     }

@@ -19,10 +19,10 @@ use crate::{RecordId, Store, StoreError, What, cannot};
 const RETURNED: usize = 20;
 
 /// The record at this position among the nearest ones counts as unrelated to the prompt, because few are related.
-const RELATED: usize = 9;
+const FIRST_UNRELATED: usize = 9;
 
 /// The similarity of an unrelated record, where fewer are known.
-const UNRELATED: f32 = 0.1;
+const UNRELATED_SIMILARITY: f32 = 0.1;
 
 #[derive(Debug, Clone, Copy)]
 pub struct PromptSearch<'a> {
@@ -94,7 +94,7 @@ fn find(
     let searcher = Searcher { connection, query: &query, lazy_near: &near, strict: &strict, wanted, effort: &PROMPT };
     let (ranked, looker) = searcher.ranked()?;
     let most = postings::rarity(1.0, searcher.records()?);
-    let unrelated = near.records.get(RELATED).map_or(UNRELATED, |(_, similarity)| *similarity);
+    let unrelated = near.records.get(FIRST_UNRELATED).map_or(UNRELATED_SIMILARITY, |(_, similarity)| *similarity);
     let mut passages = Vec::new();
     for (one, mut rank) in best_of(&looker, &ranked, own, most) {
         for evidence in [&mut rank.evidence, &mut rank.own] {

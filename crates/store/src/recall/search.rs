@@ -13,7 +13,7 @@ use super::candidate::{Candidate, Ranked};
 use super::expression::{Strict, any_of};
 use super::index::rows;
 use super::key::{Key, range};
-use super::order::{self, Asked, rank};
+use super::order::{self, QueryKind, rank};
 use super::trigrams::{self, files_like};
 use super::{NearRecords, postings};
 use crate::sql::Sql;
@@ -145,7 +145,7 @@ impl Searcher<'_> {
                 self.query.query.into_iter().flat_map(Query::required).map(|term| term.text.as_str()).collect();
             let terms = wanted_terms(&text.join(" "));
             let mut looker = Looker::new(terms.iter().map(|term| (term, 1.0)));
-            return rank(self.connection, &mut looker, all, self.strict, (Asked::Words, self.effort));
+            return rank(self.connection, &mut looker, all, self.strict, (QueryKind::Words, self.effort));
         }
         Ok(self.by_time(all))
     }
@@ -180,12 +180,12 @@ impl Searcher<'_> {
         }
         looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
         looker.read_on = self.effort.read_on;
-        let asked = match self.wanted.len() {
-            ..QUESTION => Asked::Words,
-            _ if are_names(self.wanted) => Asked::Names,
-            _ => Asked::Question,
+        let kind = match self.wanted.len() {
+            ..QUESTION => QueryKind::Words,
+            _ if are_names(self.wanted) => QueryKind::Names,
+            _ => QueryKind::Question,
         };
-        let how = (asked, self.effort);
+        let how = (kind, self.effort);
         looker.dates = dates_in(&self.query.query.map(Query::wanted).unwrap_or_default());
         let ranked = rank(self.connection, &mut looker, candidates, self.strict, how)?;
         if ranked.is_empty() && !self.near().are_enough {

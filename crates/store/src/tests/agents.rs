@@ -2,7 +2,7 @@ use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Pane, Trigger, next, transition};
 
 use super::empty;
-use crate::{Asked, PromptOrigin, Sighting};
+use crate::{PermissionQuestion, PromptOrigin, Sighting};
 
 const NOW: Millis = Millis(5_000_000);
 
@@ -89,7 +89,7 @@ fn a_notification_after_the_answer_is_ignored() {
     let requested = transition(Trigger::PermissionRequested);
     assert!(
         store
-            .ask_permission("s", &requested, &Asked { by: None, reason: "Write", wants: None }, NOW)
+            .ask_permission("s", &requested, &PermissionQuestion { by: None, reason: "Write", wants: None }, NOW)
             .unwrap()
             .is_some()
     );
