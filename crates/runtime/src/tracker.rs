@@ -151,7 +151,7 @@ impl<'a> Tracker<'a> {
         let transition = transition(trigger);
         let session = common.session.as_str();
         // A call of the main loop does not answer the dialog of a subagent.
-        let agent = common.agent_id.as_deref().unwrap_or_default();
+        let agent = common.agent_id.as_deref();
         let change = self.store.change_status_asked_by(session, agent, &transition, self.env.now)?;
         if !self.announce_any(change, logged)? && common.agent_id.is_none() {
             self.keep_blocked_or_add(common)?;
