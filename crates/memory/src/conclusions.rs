@@ -124,44 +124,47 @@ pub(crate) fn conclusions<'a>(replies: impl Iterator<Item = &'a str>) -> Conclus
     found.sort_by_key(Found::order);
     let of = |wanted: fn(&Found) -> bool, most: usize| {
         let mut texts: Vec<String> = Vec::new();
-        for one in found.iter().filter(|one| wanted(one)) {
-            if texts.len() < most && !texts.contains(&one.text) {
-                texts.push(one.text.clone());
+        for sentence in found.iter().filter(|sentence| wanted(sentence)) {
+            if texts.len() < most && !texts.contains(&sentence.text) {
+                texts.push(sentence.text.clone());
             }
         }
         texts
     };
-    let mut learned = of(|one| one.statement <= Statement::Finding, CONCLUSIONS);
+    let mut learned = of(|sentence| sentence.statement <= Statement::Finding, CONCLUSIONS);
     if learned.is_empty() {
-        learned = of(|one| one.statement == Statement::Remark && one.age == 0, 1);
+        learned = of(|sentence| sentence.statement == Statement::Remark && sentence.age == 0, 1);
     }
-    let newest = found.iter().filter(|one| one.statement == Statement::Report).map(|one| one.age).min();
-    let reports = found.iter().filter(|one| one.statement == Statement::Report && Some(one.age) == newest);
-    let reported = reports.filter(|one| is_telling(&one.text)).take(REPORTS).map(|one| one.text.clone()).collect();
+    let reports = || found.iter().filter(|sentence| sentence.statement == Statement::Report);
+    let newest = reports().map(|report| report.age).min();
+    let reported = reports().filter(|report| Some(report.age) == newest && is_telling(&report.text));
+    let reported = reported.take(REPORTS).map(|report| report.text.clone()).collect();
     Conclusions { learned, reported, by_reply }
 }
 
 /// Returns the most important sentences of one reply: labelled decisions, then other conclusions, otherwise reports,
 /// otherwise a remark.
 fn reply_conclusion(place: usize, reply: &str, found: &[Found]) -> Option<ReplyConclusion> {
-    let mut conclusions: Vec<&Found> = found.iter().filter(|one| one.statement <= Statement::Finding).collect();
-    conclusions.sort_by_key(|one| one.statement);
-    let labelled: Vec<String> = decisions(reply).iter().map(|one| labelled_sentence(&one.narrative)).collect();
-    let mut best =
-        if labelled.is_empty() { conclusions.first().map(|one| one.statement) } else { Some(Statement::Decision) };
+    let mut conclusions: Vec<&Found> =
+        found.iter().filter(|sentence| sentence.statement <= Statement::Finding).collect();
+    conclusions.sort_by_key(|sentence| sentence.statement);
+    let labelled: Vec<String> =
+        decisions(reply).iter().map(|decision| labelled_sentence(&decision.narrative)).collect();
+    let first = conclusions.first().map(|sentence| sentence.statement);
+    let mut best = if labelled.is_empty() { first } else { Some(Statement::Decision) };
     let mut sentences = labelled;
-    sentences.extend(conclusions.iter().map(|one| one.text.clone()));
+    sentences.extend(conclusions.iter().map(|sentence| sentence.text.clone()));
     if sentences.is_empty() {
         // A report such as `Pushed.` contains nothing useful.
-        let is_report = |one: &&Found| one.statement == Statement::Report && is_telling(&one.text);
-        let is_remark = |one: &&Found| one.statement == Statement::Remark;
-        let said = if found.iter().any(|one| is_report(&one)) {
+        let is_report = |sentence: &&Found| sentence.statement == Statement::Report && is_telling(&sentence.text);
+        let is_remark = |sentence: &&Found| sentence.statement == Statement::Remark;
+        let said = if found.iter().any(|sentence| is_report(&sentence)) {
             found.iter().filter(is_report).collect::<Vec<_>>()
         } else {
             found.iter().filter(is_remark).collect()
         };
-        best = said.first().map(|one| one.statement);
-        sentences.extend(said.iter().map(|one| one.text.clone()));
+        best = said.first().map(|sentence| sentence.statement);
+        sentences.extend(said.iter().map(|sentence| sentence.text.clone()));
     }
     sentences.truncate(SENTENCES_OF_REPLY);
     best.map(|best| ReplyConclusion { place, best, sentences })

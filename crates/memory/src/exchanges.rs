@@ -66,8 +66,10 @@ pub struct Exchange {
 impl Exchange {
     /// Returns exchanges in the form in which they are stored.
     pub fn to_json(exchanges: &[Self]) -> String {
-        let rows: Vec<(&str, &str, bool)> =
-            exchanges.iter().map(|one| (one.asked.as_str(), one.outcome.as_str(), one.is_decision)).collect();
+        let rows: Vec<(&str, &str, bool)> = exchanges
+            .iter()
+            .map(|exchange| (exchange.asked.as_str(), exchange.outcome.as_str(), exchange.is_decision))
+            .collect();
         serde_json::to_string(&rows).unwrap_or_default()
     }
 

@@ -483,11 +483,11 @@ mod tests {
 
     #[test]
     fn the_changes_of_a_session_need_space_too() {
-        let one = session(&[("why?", "a lock")], "Changed src/a.rs");
+        let changed = session(&[("why?", "a lock")], "Changed src/a.rs");
         let first = "why? → a lock";
         let enough = first.chars().count() + " | ".len() + DONE_CHARS;
-        assert_eq!(paired(&one, enough), "why? → a lock. Changed src/a.rs");
-        assert_eq!(paired(&one, enough - 1), first);
+        assert_eq!(paired(&changed, enough), "why? → a lock. Changed src/a.rs");
+        assert_eq!(paired(&changed, enough - 1), first);
         assert_eq!(paired(&session(&[("why?", "a lock")], ""), 500), first);
     }
 

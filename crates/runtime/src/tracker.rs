@@ -21,7 +21,7 @@ use longhaul_core::config::Notify;
 use longhaul_core::event::{BackgroundTask, Common};
 use longhaul_core::{Env, Millis, SessionId, Status};
 use longhaul_inject::Terminal;
-use longhaul_store::{Asked, Bridge, Change, PromptOrigin, Sighting, Store};
+use longhaul_store::{Bridge, Change, PermissionQuestion, PromptOrigin, Sighting, Store};
 use longhaul_tracker::{
     Agent, Options, Pane, Script, TEAMMATE, Trigger, agent_type, project_and_worktree, render, script_text, transition,
     without_control_chars,
@@ -151,7 +151,7 @@ impl<'a> Tracker<'a> {
         let transition = transition(trigger);
         let session = common.session.as_str();
         // A call of the main loop does not answer the dialog of a subagent.
-        let agent = common.agent_id.as_deref().unwrap_or_default();
+        let agent = common.agent_id.as_deref();
         let change = self.store.change_status_asked_by(session, agent, &transition, self.env.now)?;
         if !self.announce_any(change, logged)? && common.agent_id.is_none() {
             self.keep_blocked_or_add(common)?;
@@ -179,7 +179,7 @@ impl<'a> Tracker<'a> {
     /// Records that a dialog asks for permission.
     pub(crate) fn ask_permission(&mut self, common: &Common, reason: &str, wants: Option<&str>) -> Result<(), Error> {
         let transition = transition(Trigger::PermissionRequested);
-        let asked = Asked { by: common.agent_id.as_deref(), reason, wants };
+        let asked = PermissionQuestion { by: common.agent_id.as_deref(), reason, wants };
         match self.store.ask_permission(common.session.as_str(), &transition, &asked, self.env.now)? {
             // The session is blocked already, and its scripts have run. Only the user may not know of this dialog.
             Some(change) if change.from == Some(change.to) => self.notify(&change),
@@ -189,7 +189,7 @@ impl<'a> Tracker<'a> {
     }
 
     /// Adds a session that asks for permission, if no hook of it was received yet.
-    fn add_blocked(&mut self, common: &Common, asked: &Asked<'_>) -> Result<(), Error> {
+    fn add_blocked(&mut self, common: &Common, asked: &PermissionQuestion<'_>) -> Result<(), Error> {
         let session = common.session.as_str();
         if self.store.agent(session)?.is_some() {
             return Ok(());

@@ -6,7 +6,7 @@
 use longhaul_core::{AGENTS_WITH_SEVERAL_SESSIONS, Millis, Status};
 use longhaul_tracker::{Agent, NOTIFICATION_LAG_SECONDS, Pane, Transition, free_orphans};
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Connection, Row, ToSql, named_params};
 
 use crate::row_ids::Time;
 use crate::sql::Sql;
@@ -145,20 +145,20 @@ impl Store {
         reason: Option<&str>,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
-        self.guarded_change("session_id = :key", session, transition, reason, at)
+        self.guarded_change("session_id = :session", named_params! { ":session": session }, transition, reason, at)
     }
 
-    /// Does the same for a subagent: only the one that has asked is answered by what it does next.
+    /// Does the same if `agent` has opened the dialog: a subagent, or `None` for the main conversation. Only the one that has
+    /// asked is answered by what it does next.
     pub fn change_status_asked_by(
         &self,
         session: &str,
-        agent: &str,
+        agent: Option<&str>,
         transition: &Transition,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
-        let key = format!("{session}\n{agent}");
-        let guard = "session_id || char(10) || coalesce(asked_by, '') = :key";
-        self.guarded_change(guard, &key, transition, None, at)
+        let guard = "session_id = :session AND asked_by IS :agent";
+        self.guarded_change(guard, named_params! { ":session": session, ":agent": agent }, transition, None, at)
     }
 
     /// Does the same, unless a hook has changed the row since it was read.
@@ -169,8 +169,8 @@ impl Store {
         reason: Option<&str>,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
-        let guard = format!("session_id = :key AND touched_ms = {}", agent.touched_ms as i64);
-        self.guarded_change(&guard, &agent.session, transition, reason, at)
+        let values = named_params! { ":session": agent.session, ":touched": agent.touched_ms as i64 };
+        self.guarded_change("session_id = :session AND touched_ms = :touched", values, transition, reason, at)
     }
 
     /// Does the same for the late notification that follows a permission dialog, which is ignored if the dialog was answered
@@ -183,10 +183,10 @@ impl Store {
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
         let guard = format!(
-            "session_id = :key AND (permission_at IS NULL
+            "session_id = :session AND (permission_at IS NULL
                  OR permission_at NOT BETWEEN :now - {NOTIFICATION_LAG_SECONDS} AND :now)"
         );
-        self.guarded_change(&guard, session, transition, reason, at)
+        self.guarded_change(&guard, named_params! { ":session": session }, transition, reason, at)
     }
 
     /// Does the same for the session that is in a pane.
@@ -196,8 +196,8 @@ impl Store {
         transition: &Transition,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
-        let key = format!("{}\n{}", pane.socket, pane.id);
-        self.guarded_change("tmux_socket || char(10) || tmux_pane = :key", &key, transition, None, at)
+        let values = named_params! { ":socket": pane.socket, ":pane": pane.id };
+        self.guarded_change("tmux_socket = :socket AND tmux_pane = :pane", values, transition, None, at)
     }
 
     /// Records that a working session turns in circles, or no longer. The next change of its status ends that, too.
@@ -209,16 +209,28 @@ impl Store {
         Ok(())
     }
 
+    /// Changes the status of the row that meets `guard`, whose parameters are in `values`.
     fn guarded_change(
         &self,
         guard: &str,
-        key: &str,
+        values: &[(&str, &dyn ToSql)],
         transition: &Transition,
         reason: Option<&str>,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
         let from = |n: usize| transition.from.get(n).map(|status| status.as_str());
         let works = transition.to == Status::Working;
+        let set = named_params! {
+            ":to": transition.to.as_str(),
+            ":reason": reason,
+            ":now": seconds(at),
+            ":ms": Time(at),
+            ":works": works,
+            ":from0": from(0),
+            ":from1": from(1),
+            ":from2": from(2),
+            ":from3": from(3),
+        };
         self.connection.first_with(&format!(
                     "UPDATE agents SET previous = status, status = :to, reason = :reason, updated_at = :now, touched_ms = :ms,
                                        stopped = iif(:works, 0, stopped), failed = iif(:works, 0, failed),
@@ -227,18 +239,7 @@ impl Store {
                                        subagent_count = iif(:to = 'completed', 0, subagent_count)
                      WHERE {guard} AND status IN (:from0, :from1, :from2, :from3)
                      {CHANGED}"
-                ), named_params! {
-                    ":key": key,
-                    ":to": transition.to.as_str(),
-                    ":reason": reason,
-                    ":now": seconds(at),
-                    ":ms": Time(at),
-                    ":works": works,
-                    ":from0": from(0),
-                    ":from1": from(1),
-                    ":from2": from(2),
-                    ":from3": from(3),
-                }, change)
+                ), [values, set].concat().as_slice(), change)
             .map_err(cannot("change the session's status"))
     }
 }
@@ -362,7 +363,7 @@ fn pane(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Pane>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct PermissionQuestion<'a> {
     /// The subagent that asks; `None` for the main conversation.
     pub by: Option<&'a str>,
     /// The reason why the session is blocked.
@@ -379,7 +380,7 @@ impl Store {
         &self,
         session: &str,
         transition: &Transition,
-        asked: &Asked<'_>,
+        asked: &PermissionQuestion<'_>,
         at: Millis,
     ) -> Result<Option<Change>, StoreError> {
         // Both in one transaction: the commit is what costs.
@@ -394,7 +395,12 @@ impl Store {
     }
 
     /// Records that the main conversation asks, too, while the dialog of a subagent is open.
-    fn join_subagent(&self, session: &str, asked: &Asked<'_>, at: Millis) -> Result<Option<Change>, StoreError> {
+    fn join_subagent(
+        &self,
+        session: &str,
+        asked: &PermissionQuestion<'_>,
+        at: Millis,
+    ) -> Result<Option<Change>, StoreError> {
         let sql = format!(
             "UPDATE agents SET previous = status, reason = ?2, asked_by = NULL, wants = ?3, touched_ms = ?4
              WHERE session_id = ?1 AND status = 'blocked' AND asked_by IS NOT NULL
@@ -406,7 +412,7 @@ impl Store {
     }
 
     /// Records what a session asks for, without a change of its status.
-    pub fn note_asked(&self, session: &str, asked: &Asked<'_>, at: Millis) -> Result<(), StoreError> {
+    pub fn note_asked(&self, session: &str, asked: &PermissionQuestion<'_>, at: Millis) -> Result<(), StoreError> {
         let sql = "UPDATE agents SET permission_at = ?2, asked_by = ?3, wants = ?4 WHERE session_id = ?1";
         self.update(sql, (session, seconds(at), asked.by, asked.wants))
     }

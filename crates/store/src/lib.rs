@@ -39,7 +39,7 @@ use rusqlite::{Connection, ErrorCode, Params, Row, Transaction, TransactionBehav
 use crate::lock_queue::LockQueue;
 use crate::sql::Sql;
 
-pub use crate::agents::{Asked, Change, PromptOrigin, Sighting};
+pub use crate::agents::{Change, PermissionQuestion, PromptOrigin, Sighting};
 pub use crate::batons::{Injection, NewInjection, StoredBaton, WRITTEN};
 pub use crate::blame::{CommandCall, LineMap, LineMapStats, StoredEdit, StoredTurn, TurnText};
 pub use crate::bookmarks::{Bookmark, NewBookmark};

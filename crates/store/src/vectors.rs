@@ -184,7 +184,7 @@ impl Store {
     pub fn vector_stats(&self) -> Result<Vec<VectorStats>, StoreError> {
         let failed = cannot("count the vectors");
         let number = |sql: &str, model: i64| self.connection.one(sql, [model]).map(i64::unsigned_abs).map_err(&failed);
-        let one = |model: VectorModel| {
+        let stats = |model: VectorModel| {
             let slots = "SELECT count(slot) FROM vector_slots WHERE model_id = ?1";
             Ok(VectorStats {
                 vectors: number(slots, model.id)?,
@@ -194,7 +194,7 @@ impl Store {
                 model: model.name,
             })
         };
-        self.vector_models()?.into_iter().map(one).collect()
+        self.vector_models()?.into_iter().map(stats).collect()
     }
 
     /// Returns whether the vectors of the models in use take as much room as they may.

@@ -183,9 +183,7 @@ impl Run<'_, '_> {
         }
         self.expect_writes(self.participant.store.rows_to_log()?)?;
         let random = &mut *self.random;
-        self.participant
-            .store
-            .log_changes(self.participant.scan, &mut || random.take().expect("/dev/urandom can be read"))?;
+        self.participant.store.log_changes(self.participant.scan, &mut || Ok(random.take()?))?;
         let planned = plan(&self.participant.store.sync_heads()?, &overview.heads, own.host);
         let planned = planned.map_err(|OwnRecordsAhead { .. }| Interruption::SameId)?;
         let is_due = self.is_sight_due(&own)?;

@@ -36,10 +36,10 @@ fn model() -> Vec<u8> {
 fn a_text_is_the_mean_of_its_tokens() {
     let model = Model::parse(model()).unwrap();
     assert_eq!((model.id(), model.dims()), ("test-2", 2));
-    let one = model.embed("login broken").unwrap();
-    assert_eq!(one, model.embed("Fails: LOGIN").unwrap());
-    assert!((one.similarity(&model.embed("login").unwrap()) - 0.5_f32.sqrt()).abs() < 0.01);
-    assert!((one.similarity(&one) - 1.0).abs() < 0.01);
+    let vector = model.embed("login broken").unwrap();
+    assert_eq!(vector, model.embed("Fails: LOGIN").unwrap());
+    assert!((vector.similarity(&model.embed("login").unwrap()) - 0.5_f32.sqrt()).abs() < 0.01);
+    assert!((vector.similarity(&vector) - 1.0).abs() < 0.01);
     assert_eq!(model.embed("nothing known"), None);
 }
 
@@ -126,10 +126,10 @@ fn vectors_are_those_that_model2vec_computes() {
     let model = Model::parse(include_bytes!("tests/reference/tiny.lhvec").to_vec()).unwrap();
     let expected: Vec<Value> = serde_json::from_str(include_str!("tests/reference/vectors.json")).unwrap();
     assert!(expected.len() >= 8);
-    for one in expected {
-        let text = one["text"].as_str().unwrap();
+    for case in expected {
+        let text = case["text"].as_str().unwrap();
         let values: Vec<f32> =
-            one["vector"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap() as f32).collect();
+            case["vector"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap() as f32).collect();
         let (ours, theirs) = (model.embed(text).unwrap(), Vector::new(&values).unwrap());
         let differ = ours.to_bytes().iter().zip(theirs.to_bytes()).any(|(a, b)| (*a as i8).abs_diff(b as i8) > 1);
         assert!(!differ, "{text}: {ours:?} {theirs:?}");

@@ -151,7 +151,8 @@ impl Answer {
         let mut chosen = choose(found, limits);
         let mut left = READ_ON;
         let mut tidied = |text: &str| tidy(text, &mut left);
-        let texts: Vec<[String; 2]> = chosen.iter().map(|one| [tidied(&one.asked), tidied(&one.answered)]).collect();
+        let texts: Vec<[String; 2]> =
+            chosen.iter().map(|passage| [tidied(&passage.asked), tidied(&passage.answered)]).collect();
         let mut marker = WordMarker::new(query, texts.iter().flatten().map(String::as_str));
         let matches: Vec<[Vec<WordMatch>; 2]> =
             texts.iter().map(|[asked, answered]| [marker.matches(asked), marker.matches(answered)]).collect();
@@ -264,7 +265,7 @@ fn count(text: &str) -> usize {
 
 /// Groups passages by session, the best session first; of sessions with a decision, the newest comes first.
 fn group(passages: Vec<AnswerPassage>) -> Vec<AnswerSession> {
-    let best = passages.iter().map(|one| one.found.score).fold(0.0, f64::max);
+    let best = passages.iter().map(|passage| passage.found.score).fold(0.0, f64::max);
     let mut groups: Vec<(AnswerSession, Option<Millis>)> = Vec::new();
     for passage in passages {
         let found = &passage.found;
@@ -295,7 +296,7 @@ fn group(passages: Vec<AnswerPassage>) -> Vec<AnswerSession> {
     let mut groups: Vec<Option<AnswerSession>> = groups.into_iter().map(|(group, _)| Some(group)).collect();
     let mut sessions: Vec<AnswerSession> = order.into_iter().filter_map(|at| groups[at].take()).collect();
     for session in &mut sessions {
-        session.passages.sort_by_key(|one| (one.found.at, one.found.prompt_number));
+        session.passages.sort_by_key(|passage| (passage.found.at, passage.found.prompt_number));
         session.date = session.passages.first().map(|first| first.found.date.clone()).unwrap_or_default();
     }
     sessions
@@ -312,21 +313,21 @@ fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<FoundPassag
     let is_weak = found.first().is_some_and(|best| best.is_weak);
     let room = (limits.chars / LEAST_CHARS).clamp(1, limits.passages.max(1));
     let most = if is_weak { room.min(WEAK_ANSWER_PASSAGES) } else { room };
-    let best = found.iter().map(|one| one.score).fold(0.0, f64::max);
+    let best = found.iter().map(|passage| passage.score).fold(0.0, f64::max);
     // Where no score is known, all are 0.
-    found.retain(|one| one.score >= best * LEAST_SCORE);
+    found.retain(|passage| passage.score >= best * LEAST_SCORE);
     // A prompt without a reply is the least useful.
-    found.sort_by_key(|one| one.kind == PassageKind::Exchange && one.answered.trim().is_empty());
+    found.sort_by_key(|passage| passage.kind == PassageKind::Exchange && passage.answered.trim().is_empty());
     let mut order: Vec<usize> = Vec::new();
-    for (index, one) in found.iter().enumerate() {
+    for (index, passage) in found.iter().enumerate() {
         // A passage is more useful than a tool call for it or a summary of it.
         let says_it = |other: &FoundPassage| {
-            let is_covered = match one.kind {
-                PassageKind::Work => other.prompt_number == one.prompt_number,
+            let is_covered = match passage.kind {
+                PassageKind::Work => other.prompt_number == passage.prompt_number,
                 PassageKind::Summary => true,
                 PassageKind::Exchange | PassageKind::Note | PassageKind::Decision => false,
             };
-            is_covered && other.session == one.session && other.kind == PassageKind::Exchange
+            is_covered && other.session == passage.session && other.kind == PassageKind::Exchange
         };
         let index = found.iter().position(says_it).unwrap_or(index);
         if !order.contains(&index) && order.len() < most {
@@ -335,14 +336,17 @@ fn choose(mut found: Vec<FoundPassage>, limits: AnswerLimits) -> Vec<FoundPassag
     }
     let mut found: Vec<Option<FoundPassage>> = found.into_iter().map(Some).collect();
     let mut chosen: Vec<FoundPassage> = order.into_iter().filter_map(|index| found[index].take()).collect();
-    let strong: Vec<(Option<String>, i64)> =
-        chosen.iter().filter(|one| !one.is_weak).map(|one| (one.session.clone(), one.prompt_number)).collect();
-    for one in &mut chosen {
+    let strong: Vec<(Option<String>, i64)> = chosen
+        .iter()
+        .filter(|passage| !passage.is_weak)
+        .map(|passage| (passage.session.clone(), passage.prompt_number))
+        .collect();
+    for passage in &mut chosen {
         // An answer is next to the words of its question, and need not have them itself.
         let is_beside = |(session, number): &(Option<String>, i64)| {
-            *session == one.session && (number - one.prompt_number).abs() <= BESIDE
+            *session == passage.session && (number - passage.prompt_number).abs() <= BESIDE
         };
-        one.is_weak &= !strong.iter().any(is_beside);
+        passage.is_weak &= !strong.iter().any(is_beside);
     }
     chosen
 }

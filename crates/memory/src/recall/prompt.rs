@@ -434,7 +434,7 @@ fn strong_for_report(kind: PromptKind, ranks: &[PromptRank]) -> Vec<usize> {
 
 /// Returns the places of the passages that are strong enough, the best first.
 fn strong(question: &PromptQuestion, ranks: &[PromptRank]) -> Vec<usize> {
-    let verdicts: Vec<Verdict> = ranks.iter().map(|one| decide(question.kind, &one.evidence)).collect();
+    let verdicts: Vec<Verdict> = ranks.iter().map(|rank| decide(question.kind, &rank.evidence)).collect();
     let strong = (0..ranks.len()).filter(|place| verdicts[*place] == Verdict::Bring);
     match strong.map(|place| ranks[place].score).max_by(f64::total_cmp) {
         Some(best) => with_enough_words(question.kind, ranks, best),
@@ -462,7 +462,7 @@ fn with_enough_words(kind: PromptKind, ranks: &[PromptRank], best: f64) -> Vec<u
 /// are the best guesses. A second guess by words alone is no better than chance.
 fn with_few_words(question: &PromptQuestion, ranks: &[PromptRank], verdicts: &[Verdict]) -> Vec<usize> {
     let similarity = |place: usize| ranks[place].evidence.similarity;
-    if !question.kind.wants_answer() || !ranks.iter().any(|one| is_weakly_related(&one.evidence)) {
+    if !question.kind.wants_answer() || !ranks.iter().any(|rank| is_weakly_related(&rank.evidence)) {
         let is_similar = |place: &usize| verdicts[*place] == Verdict::BringByMeaning;
         let mut places: Vec<usize> = (0..ranks.len()).filter(is_similar).collect();
         places.sort_by(|a, b| most_similar_first(similarity(*a), similarity(*b)));

@@ -5,15 +5,15 @@ pub const FIRST_RESULTS: usize = 10;
 
 /// Moves protected items that are behind the first `results` to the end of those. The order is otherwise kept.
 pub fn keep_among_first<T>(order: Vec<T>, results: usize, is_protected: impl Fn(&T) -> bool) -> Vec<T> {
-    let protected = order.iter().filter(|one| is_protected(one)).count();
+    let protected = order.iter().filter(|item| is_protected(item)).count();
     let mut room = results.saturating_sub(protected);
     let (mut first, mut rest) = (Vec::new(), Vec::new());
-    for one in order {
-        let is_first = is_protected(&one) || room > 0;
-        if is_first && !is_protected(&one) {
+    for item in order {
+        let is_first = is_protected(&item) || room > 0;
+        if is_first && !is_protected(&item) {
             room -= 1;
         }
-        if is_first { first.push(one) } else { rest.push(one) }
+        if is_first { first.push(item) } else { rest.push(item) }
     }
     first.extend(rest);
     first
@@ -28,7 +28,7 @@ mod tests {
     #[test]
     fn what_is_protected_moves_to_the_end_of_the_first() {
         let order: Vec<u32> = (0..20).collect();
-        let kept = keep_among_first(order, FIRST_RESULTS, |one| *one == 15);
+        let kept = keep_among_first(order, FIRST_RESULTS, |item| *item == 15);
         assert_eq!(kept[..11], [0, 1, 2, 3, 4, 5, 6, 7, 8, 15, 9]);
     }
 
@@ -39,9 +39,9 @@ mod tests {
             protected in prop::collection::btree_set(0_u32..60, 0..FIRST_RESULTS),
         ) {
             let order: Vec<u32> = order.into_iter().collect();
-            let kept = keep_among_first(order.clone(), FIRST_RESULTS, |one| protected.contains(one));
-            for one in &protected {
-                let place = kept.iter().position(|other| other == one);
+            let kept = keep_among_first(order.clone(), FIRST_RESULTS, |item| protected.contains(item));
+            for item in &protected {
+                let place = kept.iter().position(|other| other == item);
                 prop_assert!(place.is_none_or(|place| place < FIRST_RESULTS));
             }
             let mut sorted = kept;

@@ -176,9 +176,9 @@ mod tests {
 
     #[test]
     fn letters_alone_and_endings_are_left_out() {
-        let [one, other] = ["a b importers", "importer c"].map(|text| Subject::of([text]));
-        assert_eq!(one, other);
-        assert_ne!(Subject::of(["ab importer"]), other);
+        let [plural, singular] = ["a b importers", "importer c"].map(|text| Subject::of([text]));
+        assert_eq!(plural, singular);
+        assert_ne!(Subject::of(["ab importer"]), singular);
         assert_eq!(Subject::of(["größerem"]), Subject::of(["größeren"]));
         assert_eq!(Subject::of(["работает"]), Subject::of(["работаем"]));
         assert_ne!(Subject::of(["работает"]), Subject::of(["рабский"]));

@@ -182,7 +182,7 @@ pub fn spelled_like(word: &str) -> [Vec<String>; 2] {
     }
     let mut seen = HashSet::new();
     [few, many].map(|mut words| {
-        words.retain(|one| one != word && seen.insert(one.clone()));
+        words.retain(|variant| variant != word && seen.insert(variant.clone()));
         words
     })
 }

@@ -136,7 +136,7 @@ pub fn is_stop_word(word: &str) -> bool {
 }
 
 fn is_single_letter(word: &str) -> bool {
-    matches!(word.as_bytes(), [one] if one.is_ascii_alphabetic())
+    matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic())
 }
 
 /// Returns whether a pair of characters consists of Hiragana only, as particles and endings do.

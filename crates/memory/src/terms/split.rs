@@ -214,8 +214,8 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
     fn wholes(&mut self, start: usize, components: &[Component]) {
         let [.., before, last] = components else { return };
         let end = last.end;
-        let is_number = |one: &Component| one.whole.starts_with(|c: char| c.is_ascii_digit());
-        let version = components.iter().map(|one| one.whole.trim_start_matches('v')).collect::<Vec<_>>();
+        let is_number = |component: &Component| component.whole.starts_with(|c: char| c.is_ascii_digit());
+        let version = components.iter().map(|component| component.whole.trim_start_matches('v')).collect::<Vec<_>>();
         if components.iter().skip(1).all(is_number) && version[0].starts_with(|c: char| c.is_ascii_digit()) {
             self.whole(&version.join("."), components[0].first, start..end);
             return;
@@ -228,7 +228,7 @@ impl<F: FnMut(Piece<'_>)> Splitter<'_, F> {
             }
         }
         if components.len() > 2 || !before.is_before_dot {
-            let all: String = components.iter().map(|one| one.whole.as_str()).collect();
+            let all: String = components.iter().map(|component| component.whole.as_str()).collect();
             self.whole(&all, components[0].first, start..end);
         }
     }

@@ -26,7 +26,7 @@ fn compose(question: &str, found: Vec<FoundPassage>, limits: AnswerLimits) -> An
 }
 
 fn ids(answer: &Answer) -> Vec<&str> {
-    answer.passages().map(|one| one.found.id.as_str()).collect()
+    answer.passages().map(|passage| passage.found.id.as_str()).collect()
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn what_stands_beside_an_answer_is_not_called_weak() {
     let elsewhere = FoundPassage { is_weak: true, score: 0.3, ..exchange("P7", "b", 1, "lunch?", "Later.") };
     let answer =
         compose("importer stalls", vec![exchange("P1", "a", 1, "importer stalls", "Yes."), beside, elsewhere], LIMITS);
-    let weak: Vec<bool> = answer.passages().map(|one| one.found.is_weak).collect();
+    let weak: Vec<bool> = answer.passages().map(|passage| passage.found.is_weak).collect();
     assert_eq!((ids(&answer), weak), (vec!["P1", "P2", "P7"], vec![false, false, true]));
     assert!(answer.text().contains("P7  14:03 (weak)  asked: lunch?"), "{}", answer.text());
 }
@@ -229,7 +229,8 @@ fn only_the_second_prompt_away_is_beside_an_answer() {
     };
     let strong = FoundPassage { prompt_number: 5, ..exchange("P5", "a", 1, "importer stalls", "Yes.") };
     let answer = compose("importer stalls", vec![strong, weak("P7", 7), weak("P8", 8), weak("P2", 2)], LIMITS);
-    let weak: Vec<(&str, bool)> = answer.passages().map(|one| (one.found.id.as_str(), one.found.is_weak)).collect();
+    let weak: Vec<(&str, bool)> =
+        answer.passages().map(|passage| (passage.found.id.as_str(), passage.found.is_weak)).collect();
     assert_eq!(weak, [("P2", true), ("P5", false), ("P7", false), ("P8", true)]);
 }
 
@@ -262,9 +263,9 @@ proptest! {
         let answer = compose(&question, found.collect(), AnswerLimits { chars, passages: 9 });
         prop_assert!(answer.text().chars().count() <= chars);
         prop_assert!(!answer.is_empty());
-        for one in answer.passages().flat_map(|one| [&one.asked, &one.answered]) {
-            let whole: String = one.pieces().iter().map(|piece| piece.0).collect();
-            prop_assert_eq!(&whole, &one.text);
+        for text in answer.passages().flat_map(|passage| [&passage.asked, &passage.answered]) {
+            let whole: String = text.pieces().iter().map(|piece| piece.0).collect();
+            prop_assert_eq!(&whole, &text.text);
         }
     }
 }

@@ -34,5 +34,5 @@ fn five_at_most() {
 #[test]
 fn code_holds_no_decisions() {
     let found = decisions("```\nDecision: in code\n```\nDecision: after it\n```\nlet x = 1;\n```\nnot a reason\n");
-    assert_eq!(found.iter().map(|one| one.narrative.as_str()).collect::<Vec<_>>(), ["after it"]);
+    assert_eq!(found.iter().map(|decision| decision.narrative.as_str()).collect::<Vec<_>>(), ["after it"]);
 }

@@ -196,8 +196,8 @@ const TOOLS: [&str; 18] = [
 #[test]
 fn the_details_of_a_change_are_facts() {
     let edit = json!({ "old_string": "a", "new_string": "b" });
-    let one = json!({ "file_path": "x.rs", "edits": [edit] });
-    assert_eq!(seen("MultiEdit", &one, &json!({})).facts, [""; 0]);
+    let input = json!({ "file_path": "x.rs", "edits": [edit] });
+    assert_eq!(seen("MultiEdit", &input, &json!({})).facts, [""; 0]);
     let two = json!({ "file_path": "x.rs", "edits": [edit, edit] });
     assert_eq!(seen("Edit", &two, &json!({})).facts, [""; 0], "only one tool makes several edits");
     let everywhere = json!({ "file_path": "x.rs", "replace_all": true });

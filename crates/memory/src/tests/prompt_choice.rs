@@ -27,7 +27,7 @@ fn chosen(prompt: &str, passages: &[PromptRank]) -> Vec<ChosenPassage> {
 
 #[track_caller]
 fn check_chosen(prompt: &str, passages: &[PromptRank], expected: &[usize]) {
-    let indexes: Vec<usize> = chosen(prompt, passages).iter().map(|one| one.index).collect();
+    let indexes: Vec<usize> = chosen(prompt, passages).iter().map(|passage| passage.index).collect();
     assert_eq!(indexes, expected, "{prompt:?}");
 }
 
@@ -64,7 +64,8 @@ fn a_passage_is_uncertain_unless_words_or_meaning_are_certain() {
     let strong = rank(5.0, evidence(2.0, 1.0, 1.0));
     let guess = rank(1.0, evidence(0.3, 0.3, 0.1));
     let very_similar = rank(1.0, Evidence { words: 0.3, covered: 0.3, ..similar(0.6, 0.3) });
-    let is_weak = |rank: PromptRank| chosen(QUESTION, &[rank]).iter().map(|one| one.is_weak).collect::<Vec<_>>();
+    let is_weak =
+        |rank: PromptRank| chosen(QUESTION, &[rank]).iter().map(|passage| passage.is_weak).collect::<Vec<_>>();
     assert_eq!(is_weak(strong), [false]);
     assert_eq!(is_weak(guess), [true]);
     assert_eq!(is_weak(very_similar), [false]);
@@ -109,7 +110,7 @@ fn a_report_brings_what_is_first_by_words_or_by_meaning() {
     };
     let ranks = [rank(0.0, 0.0, Some(0.5)), rank(2.0, 0.6, None), rank(9.0, 2.0, None), rank(1.0, 0.3, Some(0.4))];
     check_chosen(&report(), &ranks, &[2, 3, 0, 1]);
-    assert!(chosen(&report(), &ranks).iter().all(|one| !one.is_weak));
+    assert!(chosen(&report(), &ranks).iter().all(|passage| !passage.is_weak));
     check_chosen(&report(), &[ranks; 2].concat(), &[2, 0, 6, 3]);
 }
 
@@ -135,7 +136,7 @@ fn a_session_that_knows_the_best_one_gets_only_what_is_strong_alone() {
     let passages = [strong, beside, strong];
     let question = PromptQuestion::of(QUESTION).unwrap();
     let new = |is_known: fn(usize) -> bool| -> Vec<usize> {
-        choose(&question, &passages, is_known).iter().map(|one| one.index).collect()
+        choose(&question, &passages, is_known).iter().map(|passage| passage.index).collect()
     };
     assert_eq!(new(|_| false), [0, 1, 2]);
     assert_eq!(new(|index| index == 0), [2]);
@@ -165,7 +166,7 @@ proptest! {
         is_long in any::<bool>(),
     ) {
         let question = PromptQuestion::of(&if is_long { report() } else { QUESTION.to_owned() }).unwrap();
-        let mut chosen: Vec<usize> = choose(&question, &ranks, |index| known[index]).iter().map(|one| one.index).collect();
+        let mut chosen: Vec<usize> = choose(&question, &ranks, |index| known[index]).iter().map(|passage| passage.index).collect();
         let most = if is_long { REPORT_PASSAGES } else { PROMPT_PASSAGES };
         prop_assert!(chosen.len() <= most);
         prop_assert!(chosen.iter().all(|index| !known[*index] && *index < ranks.len()));

@@ -124,7 +124,7 @@ fn the_list_of_commands_can_be_left_out() {
 fn paired(turns: &[(&str, &str)]) -> Vec<String> {
     let turns: Vec<TurnText<'_>> = turns.iter().map(|(asked, replied)| TurnText { asked, replied }).collect();
     let exchanges = summarize(&turns, &[]).exchanges;
-    exchanges.into_iter().map(|one| format!("{} → {}", one.asked, one.outcome)).collect()
+    exchanges.into_iter().map(|exchange| format!("{} → {}", exchange.asked, exchange.outcome)).collect()
 }
 
 #[test]
@@ -248,8 +248,8 @@ proptest! {
         let summary = summarize(&turns, &observations);
         prop_assert!(summary.request.chars().count() <= 300);
         prop_assert!(summary.exchanges.len() <= 4);
-        for one in &summary.exchanges {
-            prop_assert!(one.asked.chars().count() <= 160 && one.outcome.chars().count() <= 300);
+        for exchange in &summary.exchanges {
+            prop_assert!(exchange.asked.chars().count() <= 160 && exchange.outcome.chars().count() <= 300);
         }
         prop_assert_eq!(Exchange::from_json(&Exchange::to_json(&summary.exchanges)), summary.exchanges);
         for part in [summary.investigated, summary.learned, summary.completed, summary.next_steps] {

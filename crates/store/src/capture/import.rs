@@ -332,7 +332,7 @@ mod tests {
                 text: "go on",
                 at: Millis(at * 60_000),
             };
-            ids.iter().zip(1..).map(|one| PastTurn { prompt: Some(prompt(one)), calls: Vec::new() }).collect()
+            ids.iter().zip(1..).map(|numbered| PastTurn { prompt: Some(prompt(numbered)), calls: Vec::new() }).collect()
         };
         let bulk = store.bulk().unwrap();
         // The second time each is known already.

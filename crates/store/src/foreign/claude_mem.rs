@@ -170,7 +170,7 @@ impl ClaudeMem {
     /// Returns an observation; `None` if it is gone.
     pub fn observation(&self, head: &ForeignHead) -> Result<Option<ForeignObservation>, StoreError> {
         let columns = &self.observations;
-        let one = |name: &str| columns.text(&[name]);
+        let column = |name: &str| columns.text(&[name]);
         let narrative = match (columns.first(&["narrative"]), columns.first(&["text", "compressed_observation"])) {
             (Some(narrative), Some(other)) => {
                 format!("coalesce(nullif({}, ''), {})", columns.text(&[narrative]), columns.text(&[other]))
@@ -181,13 +181,13 @@ impl ClaudeMem {
         let names = ["facts", "concepts", "files_read", "files_modified", "tool_name"];
         let sql = format!(
             "SELECT {}, {}, {}, {narrative}, {}, {}, {}, {} FROM observations WHERE rowid = ?1",
-            one("type"),
-            one("title"),
-            one("subtitle"),
-            names.map(one).join(", "),
-            one("tool_input_text"),
-            one("tool_response_text"),
-            one("project"),
+            column("type"),
+            column("title"),
+            column("subtitle"),
+            names.map(column).join(", "),
+            column("tool_input_text"),
+            column("tool_response_text"),
+            column("project"),
         );
         Ok(self.foreign.rows(&sql, [head.place], observation)?.pop())
     }

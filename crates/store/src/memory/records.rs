@@ -371,8 +371,8 @@ fn nearest(
             ),
             |row| Ok((row.get::<_, i64>(0)?, what, row.get::<_, i64>(1)?)),
         )?;
-        for one in rows {
-            found.push(one?);
+        for row in rows {
+            found.push(row?);
         }
     }
     found.sort_unstable();

@@ -225,7 +225,7 @@ impl Candidate {
 const SHARED: usize = 24;
 
 pub(super) struct Ranked {
-    pub(super) one: Candidate,
+    pub(super) candidate: Candidate,
     pub(super) look: Look,
     /// The score of its own text, without its neighbours.
     pub(super) own: f64,
@@ -261,24 +261,24 @@ impl Default for Parts {
 
 impl Ranked {
     /// Returns a record with the score of its own text.
-    pub(super) fn new(one: Candidate, looker: &mut Looker) -> Self {
-        let look = looker.look(&one.fields());
-        let own = look.total() * one.weight();
-        Self { own, score: own, by_words: own, ..Self::of(one, look) }
+    pub(super) fn new(candidate: Candidate, looker: &mut Looker) -> Self {
+        let look = looker.look(&candidate.fields());
+        let own = look.total() * candidate.weight();
+        Self { own, score: own, by_words: own, ..Self::of(candidate, look) }
     }
 
     /// Returns records with the scores of their own texts, in any order. If there is much to read, two threads share it.
     pub(super) fn all(found: Vec<Candidate>, looker: &mut Looker) -> Vec<Self> {
         let read = |found: Vec<Candidate>, looker: &mut Looker| -> Vec<Self> {
-            found.into_iter().map(|one| Self::new(one, looker)).collect()
+            found.into_iter().map(|candidate| Self::new(candidate, looker)).collect()
         };
         if found.len() < SHARED {
             return read(found, looker);
         }
         // Every second one, because the best come first, and both threads should read those to the end.
         let (mut own, mut others) = (Vec::new(), Vec::new());
-        for (number, one) in found.into_iter().enumerate() {
-            if number % 2 == 0 { own.push(one) } else { others.push(one) }
+        for (number, candidate) in found.into_iter().enumerate() {
+            if number % 2 == 0 { own.push(candidate) } else { others.push(candidate) }
         }
         let mut second = looker.share_reading();
         let others = Mutex::new(others);
@@ -299,10 +299,10 @@ impl Ranked {
         ranked
     }
 
-    pub(super) fn of(one: Candidate, look: Look) -> Self {
+    pub(super) fn of(candidate: Candidate, look: Look) -> Self {
         let evidence = f64::INFINITY;
         Self {
-            one,
+            candidate,
             look,
             own: 0.0,
             score: 0.0,

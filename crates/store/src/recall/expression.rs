@@ -202,16 +202,16 @@ impl<'a> Strict<'a> {
         !has_filter && !has_phrase && self.from == 0 && self.to == i64::MAX
     }
 
-    pub(super) fn passes(&self, one: &Candidate) -> bool {
-        let is_there = |phrase: &Phrase| one.fields.iter().any(|(text, _)| phrase.is_in(text));
-        self.takes(one.what)
-            && self.session.is_none_or(|session| one.session == Some(session))
-            && (self.without_session.is_none() || one.session != self.without_session)
-            && self.hosts.as_ref().is_none_or(|hosts| hosts.has(one.host))
-            && self.project.is_none_or(|project| one.project == project)
-            && (self.from..=self.to).contains(&one.at)
-            && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == one.kind))
-            && self.file.as_deref().is_none_or(|file| one.has_file(file))
+    pub(super) fn passes(&self, candidate: &Candidate) -> bool {
+        let is_there = |phrase: &Phrase| candidate.fields.iter().any(|(text, _)| phrase.is_in(text));
+        self.takes(candidate.what)
+            && self.session.is_none_or(|session| candidate.session == Some(session))
+            && (self.without_session.is_none() || candidate.session != self.without_session)
+            && self.hosts.as_ref().is_none_or(|hosts| hosts.has(candidate.host))
+            && self.project.is_none_or(|project| candidate.project == project)
+            && (self.from..=self.to).contains(&candidate.at)
+            && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == candidate.kind))
+            && self.file.as_deref().is_none_or(|file| candidate.has_file(file))
             && self.required.iter().all(is_there)
             && !self.excluded.iter().any(is_there)
     }

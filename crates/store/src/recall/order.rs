@@ -23,7 +23,7 @@ const BEGINNING_CHARS: usize = 8;
 const SAME_CHARS: usize = 400;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum QueryKind {
     /// One or two words: records without them do not match.
     Words,
     /// Identifiers, paths or file names only: records with the name match.
@@ -32,8 +32,8 @@ pub(super) enum Asked {
     Question,
 }
 
-/// What is asked, and how much is read for it.
-type How<'a> = (Asked, &'a Effort);
+/// What kind of query it is, and how much is read for it.
+type How<'a> = (QueryKind, &'a Effort);
 
 /// Returns the records in order, the best first.
 pub(super) fn rank(
@@ -41,11 +41,11 @@ pub(super) fn rank(
     looker: &mut Looker,
     found: Vec<Candidate>,
     strict: &Strict<'_>,
-    (asked, effort): How<'_>,
+    (kind, effort): How<'_>,
 ) -> rusqlite::Result<Vec<Ranked>> {
     let mut ranked = Ranked::all(found, looker);
     sort(&mut ranked);
-    if asked != Asked::Words {
+    if kind != QueryKind::Words {
         // A search that takes every call as a result does not need their prompts.
         if !effort.takes_calls {
             add_called(connection, looker, &mut ranked, strict)?;
@@ -63,14 +63,18 @@ fn arrange(mut ranked: Vec<Ranked>, looker: &Looker, effort: &Effort) -> Vec<Ran
     prefer_newer(&mut ranked);
     prefer_dates(&mut ranked, &looker.dates);
     sort(&mut ranked);
-    ranked.retain(|one| one.score > 0.0 || one.one.is_selected);
+    ranked.retain(|ranked| ranked.score > 0.0 || ranked.candidate.is_selected);
     fold(&mut ranked);
     put_newer_first(&mut ranked, looker, effort.compared);
     spread(ranked)
 }
 
 fn sort(ranked: &mut [Ranked]) {
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (b.one.at, b.one.id).cmp(&(a.one.at, a.one.id))));
+    ranked.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| (b.candidate.at, b.candidate.id).cmp(&(a.candidate.at, a.candidate.id)))
+    });
 }
 
 /// Adds the passages before and after the best, because an answer need not have a word of the question.
@@ -81,18 +85,18 @@ fn add_neighbours(
     strict: &Strict<'_>,
     effort: &Effort,
 ) -> rusqlite::Result<()> {
-    let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).collect();
+    let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.candidate)).collect();
     let best: Vec<(i64, i64)> =
-        ranked.iter().filter_map(|ranked| place(&ranked.one)).take(effort.with_neighbours).collect();
+        ranked.iter().filter_map(|ranked| place(&ranked.candidate)).take(effort.with_neighbours).collect();
     let mut found = Vec::new();
     for (session, number) in best {
         for distance in effort.distances {
             let beside = number + distance;
             if known.insert((session, beside))
-                && let Some(one) = Candidate::prompt(connection, session, beside)?
-                && strict.passes(&one)
+                && let Some(candidate) = Candidate::prompt(connection, session, beside)?
+                && strict.passes(&candidate)
             {
-                found.push(one);
+                found.push(candidate);
             }
         }
     }
@@ -107,17 +111,19 @@ fn add_called(
     ranked: &mut Vec<Ranked>,
     strict: &Strict<'_>,
 ) -> rusqlite::Result<()> {
-    let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.one)).collect();
-    let calls = ranked.iter().filter(|ranked| ranked.one.what == What::Observation);
-    let made_for: Vec<(i64, i64)> =
-        calls.filter_map(|call| Some((call.one.session?, call.one.prompt_number))).take(WITH_PROMPT).collect();
+    let mut known: HashSet<(i64, i64)> = ranked.iter().filter_map(|ranked| place(&ranked.candidate)).collect();
+    let calls = ranked.iter().filter(|ranked| ranked.candidate.what == What::Observation);
+    let made_for: Vec<(i64, i64)> = calls
+        .filter_map(|call| Some((call.candidate.session?, call.candidate.prompt_number)))
+        .take(WITH_PROMPT)
+        .collect();
     let mut found = Vec::new();
     for (session, number) in made_for {
         if known.insert((session, number))
-            && let Some(one) = Candidate::prompt(connection, session, number)?
-            && strict.passes(&one)
+            && let Some(candidate) = Candidate::prompt(connection, session, number)?
+            && strict.passes(&candidate)
         {
-            found.push(one);
+            found.push(candidate);
         }
     }
     ranked.extend(Ranked::all(found, looker));
@@ -125,28 +131,28 @@ fn add_called(
 }
 
 /// Returns the session and the number of a passage.
-fn place(one: &Candidate) -> Option<(i64, i64)> {
-    one.session.filter(|_| one.what == What::Prompt).map(|session| (session, one.prompt_number))
+fn place(candidate: &Candidate) -> Option<(i64, i64)> {
+    candidate.session.filter(|_| candidate.what == What::Prompt).map(|session| (session, candidate.prompt_number))
 }
 
 /// Adds to every passage a share of the scores of its neighbours and of its tool calls.
 fn add_shares(ranked: &mut [Ranked]) {
     let passages: HashMap<(i64, i64), f64> =
-        ranked.iter().filter_map(|ranked| Some((place(&ranked.one)?, ranked.own))).collect();
+        ranked.iter().filter_map(|ranked| Some((place(&ranked.candidate)?, ranked.own))).collect();
     let mut done: HashMap<(i64, i64), f64> = HashMap::new();
-    for ranked in ranked.iter().filter(|ranked| ranked.one.what == What::Observation) {
-        if let Some(session) = ranked.one.session {
-            let best = done.entry((session, ranked.one.prompt_number)).or_default();
+    for ranked in ranked.iter().filter(|ranked| ranked.candidate.what == What::Observation) {
+        if let Some(session) = ranked.candidate.session {
+            let best = done.entry((session, ranked.candidate.prompt_number)).or_default();
             *best = best.max(ranked.own);
         }
     }
     for ranked in ranked {
-        let Some((session, number)) = place(&ranked.one) else { continue };
+        let Some((session, number)) = place(&ranked.candidate) else { continue };
         let beside = |number: i64| passages.get(&(session, number)).copied().unwrap_or_default();
         let share = if ranked.own > 0.0 { 1.0 } else { WEIGHTS.silent_neighbour };
         let near = WEIGHTS.neighbour * (beside(number - 1) + beside(number + 1));
         let discussed = (1..=DISCUSSED_BEFORE).map(|back| beside(number - back)).fold(0.0, f64::max);
-        let decided = if ranked.one.decides() { WEIGHTS.decided_after * discussed } else { 0.0 };
+        let decided = if ranked.candidate.decides() { WEIGHTS.decided_after * discussed } else { 0.0 };
         ranked.parts.neighbours = share * near.max(decided);
         ranked.parts.calls = WEIGHTS.done_for_it * done.get(&(session, number)).copied().unwrap_or_default();
         ranked.score += ranked.parts.neighbours + ranked.parts.calls;
@@ -154,11 +160,11 @@ fn add_shares(ranked: &mut [Ranked]) {
 }
 
 fn prefer_newer(ranked: &mut [Ranked]) {
-    let times = || ranked.iter().map(|ranked| ranked.one.at);
+    let times = || ranked.iter().map(|ranked| ranked.candidate.at);
     let (Some(oldest), Some(newest)) = (times().min(), times().max()) else { return };
     let span = (newest - oldest).max(1) as f64;
     for ranked in ranked {
-        ranked.parts.age = 1.0 - WEIGHTS.newer * (newest - ranked.one.at) as f64 / span;
+        ranked.parts.age = 1.0 - WEIGHTS.newer * (newest - ranked.candidate.at) as f64 / span;
         ranked.score *= ranked.parts.age;
     }
 }
@@ -166,7 +172,7 @@ fn prefer_newer(ranked: &mut [Ranked]) {
 /// Prefers records of a time that the query names.
 fn prefer_dates(ranked: &mut [Ranked], dates: &[NamedDate]) {
     for ranked in ranked {
-        let close = dates.iter().map(|date| date.closeness(ranked.one.at)).fold(0.0, f64::max);
+        let close = dates.iter().map(|date| date.closeness(ranked.candidate.at)).fold(0.0, f64::max);
         ranked.parts.date = 1.0 + WEIGHTS.dated * close;
         ranked.score *= ranked.parts.date;
     }
@@ -175,14 +181,14 @@ fn prefer_dates(ranked: &mut [Ranked], dates: &[NamedDate]) {
 /// Removes records with the same content as an earlier one.
 fn fold(ranked: &mut Vec<Ranked>) {
     // Few records begin alike, and only those are compared further.
-    let beginnings: Vec<u64> = ranked.iter().map(|ranked| ranked.one.sameness(BEGINNING_CHARS)).collect();
+    let beginnings: Vec<u64> = ranked.iter().map(|ranked| ranked.candidate.sameness(BEGINNING_CHARS)).collect();
     let mut having: HashMap<u64, usize> = HashMap::new();
     beginnings.iter().for_each(|beginning| *having.entry(*beginning).or_default() += 1);
     let mut beginnings = beginnings.iter();
     let mut seen = HashSet::new();
     ranked.retain(|ranked| {
         let begins_alike = beginnings.next().is_none_or(|beginning| having[beginning] > 1);
-        !begins_alike || seen.insert(ranked.one.sameness(SAME_CHARS))
+        !begins_alike || seen.insert(ranked.candidate.sameness(SAME_CHARS))
     });
 }
 
@@ -193,12 +199,13 @@ fn fold(ranked: &mut Vec<Ranked>) {
 fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
     let most = most.min(ranked.len());
     let ranked = &mut ranked[..most];
-    let is_newer =
-        |newer: &Ranked, older: &Ranked| newer.one.at > older.one.at && newer.one.session != older.one.session;
+    let is_newer = |newer: &Ranked, older: &Ranked| {
+        newer.candidate.at > older.candidate.at && newer.candidate.session != older.candidate.session
+    };
     let subjects = ranked
         .iter()
-        .any(|ranked| ranked.one.amends())
-        .then(|| Subjects::new(ranked.iter().map(|ranked| ranked.one.subject())));
+        .any(|ranked| ranked.candidate.amends())
+        .then(|| Subjects::new(ranked.iter().map(|ranked| ranked.candidate.subject())));
     let are_alike =
         |a: usize, b: usize| subjects.as_ref().is_some_and(|all| all.likeness(a, b) >= WEIGHTS.same_subject);
     // The original positions.
@@ -206,24 +213,24 @@ fn put_newer_first(ranked: &mut [Ranked], looker: &Looker, most: usize) {
     for later in 1..ranked.len() {
         let newer = &ranked[later];
         // The output of a tool states no decision.
-        if newer.one.what == What::Observation {
+        if newer.candidate.what == What::Observation {
             continue;
         }
-        let says_so = newer.one.amends();
+        let says_so = newer.candidate.amends();
         let is_about_same = |earlier: usize| says_so && are_alike(places[earlier], places[later]);
         // An amendment of a session's decision also answers the question that the session began with.
         let amended: HashSet<Option<i64>> = (0..ranked.len())
             .filter(|earlier| is_newer(newer, &ranked[*earlier]) && is_about_same(*earlier))
-            .map(|earlier| ranked[earlier].one.session)
+            .map(|earlier| ranked[earlier].candidate.session)
             .collect();
         let comes_first = |older: &Ranked| {
             is_newer(newer, older)
-                && if amended.contains(&older.one.session) {
+                && if amended.contains(&older.candidate.session) {
                     newer.score >= older.score * WEIGHTS.amended_answer
                 } else {
                     newer.score >= older.score * WEIGHTS.same_answer
-                        && newer.one.decides()
-                        && older.one.decides()
+                        && newer.candidate.decides()
+                        && older.candidate.decides()
                         && shared_question(older, newer, looker) >= WEIGHTS.same_question
                 }
         };
@@ -245,12 +252,12 @@ fn mark_outdated(ranked: &mut [Ranked], looker: &Looker, are_alike: impl Fn(usiz
         let replaces = |newer: usize| {
             let (new, old) = (&ranked[newer], &ranked[older]);
             let shared = shared_question(old, new, looker);
-            new.one.at > old.one.at
-                && new.one.session != old.one.session
-                && new.one.decides()
-                && old.one.decides()
+            new.candidate.at > old.candidate.at
+                && new.candidate.session != old.candidate.session
+                && new.candidate.decides()
+                && old.candidate.decides()
                 && (shared >= WEIGHTS.decided_again
-                    || new.one.amends() && (shared >= WEIGHTS.same_question || are_alike(newer, older)))
+                    || new.candidate.amends() && (shared >= WEIGHTS.same_question || are_alike(newer, older)))
         };
         ranked[older].is_older |= (0..older).any(replaces);
     }
@@ -268,15 +275,15 @@ fn spread(ranked: Vec<Ranked>) -> Vec<Ranked> {
     let mut counts: HashMap<Option<i64>, i32> = HashMap::new();
     let mut scored: Vec<(f64, Ranked)> = Vec::with_capacity(ranked.len());
     let mut least = f64::INFINITY;
-    for one in ranked {
-        let before = counts.entry(one.one.session).or_default();
+    for ranked in ranked {
+        let before = counts.entry(ranked.candidate.session).or_default();
         // A record that was put first for another reason stays there.
-        least = least.min(one.score);
-        scored.push((least * (1.0 - WEIGHTS.spread).powi(*before), one));
+        least = least.min(ranked.score);
+        scored.push((least * (1.0 - WEIGHTS.spread).powi(*before), ranked));
         *before += 1;
     }
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored.into_iter().map(|(_, one)| one).collect()
+    scored.into_iter().map(|(_, ranked)| ranked).collect()
 }
 
 /// Number of the nearest records that a search uses.
@@ -324,7 +331,7 @@ pub(super) fn join_by_meaning(
     mut by_words: Vec<Ranked>,
     near: &NearRecords,
     strict: &Strict<'_>,
-    (asked, effort): How<'_>,
+    (kind, effort): How<'_>,
 ) -> rusqlite::Result<Vec<Ranked>> {
     if near.records.is_empty() {
         return Ok(by_words);
@@ -336,26 +343,26 @@ pub(super) fn join_by_meaning(
     for ranked in by_words.iter_mut().chain(&mut found) {
         ranked.similarity = similarities.get(&record(ranked)).copied();
     }
-    if asked != Asked::Question || matches!(near.compared, Compared::Nothing) {
+    if kind != QueryKind::Question || matches!(near.compared, Compared::Nothing) {
         by_words.extend(found);
         return Ok(by_words);
     }
     let exact: HashSet<RecordId> =
-        by_words.iter().take(FIRST_RESULTS).filter(|one| one.look.covered >= EVERY_WORD).map(record).collect();
+        by_words.iter().take(FIRST_RESULTS).filter(|ranked| ranked.look.covered >= EVERY_WORD).map(record).collect();
     let mut rest = by_words.split_off(by_words.len().min(COMPARED));
     by_words.extend(found);
     for ranked in &mut by_words {
         let Likeness { whole, closest } = match &near.compared {
-            Compared::Texts(question) => question.compare(&ranked.one.beginning(COMPARED_BYTES)),
+            Compared::Texts(question) => question.compare(&ranked.candidate.beginning(COMPARED_BYTES)),
             Compared::Vectors | Compared::Nothing => Likeness::of_vectors(ranked.similarity.unwrap_or_default()),
         };
         let likeness = f64::from(closest) + WEIGHTS.whole * f64::from(whole) + WEIGHTS.covered * ranked.look.covered;
         ranked.parts.meaning = (likeness - WEIGHTS.unrelated).max(0.0).powi(3);
-        ranked.own = ranked.parts.meaning * ranked.one.weight();
+        ranked.own = ranked.parts.meaning * ranked.candidate.weight();
         (ranked.score, ranked.is_older) = (ranked.own, false);
     }
     let order = arrange(by_words, looker, effort);
-    let mut order = keep_among_first(order, FIRST_RESULTS, |one| exact.contains(&record(one)));
+    let mut order = keep_among_first(order, FIRST_RESULTS, |ranked| exact.contains(&record(ranked)));
     if let (Some(last), Some(next)) = (order.last().map(|last| last.score), rest.first().map(|next| next.score)) {
         rest.iter_mut().for_each(|ranked| ranked.score *= last / next.max(f64::MIN_POSITIVE));
     }
@@ -375,15 +382,15 @@ fn found_by_meaning(
     for (RecordId { what, id }, similarity) in near.iter().filter(|(record, _)| !is_known(record)) {
         // The project is part of a key, but is not needed to read a record.
         if f64::from(*similarity) >= WEIGHTS.found_alone
-            && let Some(one) = Candidate::read(connection, Key::new(0, *what, *id))?
-            && strict.passes(&one)
+            && let Some(candidate) = Candidate::read(connection, Key::new(0, *what, *id))?
+            && strict.passes(&candidate)
         {
-            found.push(one);
+            found.push(candidate);
         }
     }
     Ok(Ranked::all(found, looker))
 }
 
 fn record(ranked: &Ranked) -> RecordId {
-    RecordId { what: ranked.one.what, id: ranked.one.id }
+    RecordId { what: ranked.candidate.what, id: ranked.candidate.id }
 }

@@ -19,10 +19,10 @@ use crate::{RecordId, Store, StoreError, What, cannot};
 const RETURNED: usize = 20;
 
 /// The record at this position among the nearest ones counts as unrelated to the prompt, because few are related.
-const RELATED: usize = 9;
+const FIRST_UNRELATED: usize = 9;
 
 /// The similarity of an unrelated record, where fewer are known.
-const UNRELATED: f32 = 0.1;
+const UNRELATED_SIMILARITY: f32 = 0.1;
 
 #[derive(Debug, Clone, Copy)]
 pub struct PromptSearch<'a> {
@@ -94,13 +94,13 @@ fn find(
     let searcher = Searcher { connection, query: &query, lazy_near: &near, strict: &strict, wanted, effort: &PROMPT };
     let (ranked, looker) = searcher.ranked()?;
     let most = postings::rarity(1.0, searcher.records()?);
-    let unrelated = near.records.get(RELATED).map_or(UNRELATED, |(_, similarity)| *similarity);
+    let unrelated = near.records.get(FIRST_UNRELATED).map_or(UNRELATED_SIMILARITY, |(_, similarity)| *similarity);
     let mut passages = Vec::new();
-    for (one, mut rank) in best_of(&looker, &ranked, own, most) {
+    for (ranked, mut rank) in best_of(&looker, &ranked, own, most) {
         for evidence in [&mut rank.evidence, &mut rank.own] {
             evidence.stands_out = evidence.similarity.map_or(0.0, |similarity| similarity - unrelated);
         }
-        passages.push(PromptPassage { rank, ..passage(connection, one)? });
+        passages.push(PromptPassage { rank, ..passage(connection, ranked)? });
     }
     Ok(passages)
 }
@@ -108,11 +108,12 @@ fn find(
 /// Returns the best passages that can be shown, with their ranks. `own` is the session of the prompt.
 fn best_of<'r>(looker: &Looker, ranked: &'r [Ranked], own: Option<i64>, most: f64) -> Vec<(&'r Ranked, PromptRank)> {
     // A prompt without a reply is no answer.
-    let says_something =
-        |one: &Candidate| one.is_note() || one.fields.get(1).is_some_and(|(reply, _)| !reply.trim().is_empty());
+    let says_something = |candidate: &Candidate| {
+        candidate.is_note() || candidate.fields.get(1).is_some_and(|(reply, _)| !reply.trim().is_empty())
+    };
     let is_shown = |ranked: &&Ranked| {
-        let one = &ranked.one;
-        one.what != What::Summary && says_something(one) && (own.is_none() || one.session != own)
+        let candidate = &ranked.candidate;
+        candidate.what != What::Summary && says_something(candidate) && (own.is_none() || candidate.session != own)
     };
     let shown: Vec<&Ranked> = ranked.iter().filter(is_shown).collect();
     let rank = |place: usize| {
@@ -130,10 +131,10 @@ fn evidence(looker: &Looker, ranked: &[Ranked], of: &Ranked, most: f64, distance
     let mut has = of.look.has.clone();
     let mut near = of.look.near;
     let is_beside = |other: &&Ranked| {
-        let is_call = other.one.what == What::Observation;
-        other.one.session == of.one.session
-            && of.one.session.is_some()
-            && other.one.prompt_number.abs_diff(of.one.prompt_number) <= if is_call { 0 } else { distance }
+        let is_call = other.candidate.what == What::Observation;
+        other.candidate.session == of.candidate.session
+            && of.candidate.session.is_some()
+            && other.candidate.prompt_number.abs_diff(of.candidate.prompt_number) <= if is_call { 0 } else { distance }
     };
     for other in ranked.iter().filter(is_beside) {
         near = near.max(other.look.near);
@@ -149,18 +150,18 @@ fn evidence(looker: &Looker, ranked: &[Ranked], of: &Ranked, most: f64, distance
 
 /// Returns a passage without its ranks.
 fn passage(connection: &Connection, ranked: &Ranked) -> rusqlite::Result<PromptPassage> {
-    let one = &ranked.one;
-    let session: Option<String> = match one.session {
+    let candidate = &ranked.candidate;
+    let session: Option<String> = match candidate.session {
         Some(id) => connection.first("SELECT session_id FROM sessions WHERE id = ?1", [id])?,
         None => None,
     };
-    let Spot { field, start } = ranked.look.spot(&one.fields());
-    let text = |field: usize| one.fields.get(field).map(|(text, _)| text.clone()).unwrap_or_default();
+    let Spot { field, start } = ranked.look.spot(&candidate.fields());
+    let text = |field: usize| candidate.fields.get(field).map(|(text, _)| text.clone()).unwrap_or_default();
     Ok(PromptPassage {
-        record: RecordId { what: one.what, id: one.id },
+        record: RecordId { what: candidate.what, id: candidate.id },
         session: session.unwrap_or_default(),
-        host: name_of_host(connection, one.host)?,
-        at: millis(one.at),
+        host: name_of_host(connection, candidate.host)?,
+        at: millis(candidate.at),
         asked: text(0),
         replied: text(1),
         spot: (field == 1 && ranked.look.near > 0.0).then_some(start),

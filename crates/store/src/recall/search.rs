@@ -13,7 +13,7 @@ use super::candidate::{Candidate, Ranked};
 use super::expression::{Strict, any_of};
 use super::index::rows;
 use super::key::{Key, range};
-use super::order::{self, Asked, rank};
+use super::order::{self, QueryKind, rank};
 use super::trigrams::{self, files_like};
 use super::{NearRecords, postings};
 use crate::sql::Sql;
@@ -102,13 +102,13 @@ fn find(
         let common = common_terms(&text);
         if !common.is_empty() {
             found = Searcher { wanted: &common, ..searcher }.ranked()?.0;
-            found.iter_mut().for_each(|one| (one.look.covered, one.evidence) = (0.0, 0.0));
+            found.iter_mut().for_each(|ranked| (ranked.look.covered, ranked.evidence) = (0.0, 0.0));
         }
     }
     let mut required = required_looker(query, &wanted);
     let shown = found.into_iter().skip(query.offset).take(query.limit);
     let is_question = wanted.len() >= QUESTION && !strict.has_required();
-    shown.map(|one| hit(connection, &one, is_question, required.as_mut())).collect()
+    shown.map(|ranked| hit(connection, &ranked, is_question, required.as_mut())).collect()
 }
 
 /// Returns the looker for wanted and required words together, for snippets; `None` if nothing is required.
@@ -145,7 +145,7 @@ impl Searcher<'_> {
                 self.query.query.into_iter().flat_map(Query::required).map(|term| term.text.as_str()).collect();
             let terms = wanted_terms(&text.join(" "));
             let mut looker = Looker::new(terms.iter().map(|term| (term, 1.0)));
-            return rank(self.connection, &mut looker, all, self.strict, (Asked::Words, self.effort));
+            return rank(self.connection, &mut looker, all, self.strict, (QueryKind::Words, self.effort));
         }
         Ok(self.by_time(all))
     }
@@ -163,7 +163,7 @@ impl Searcher<'_> {
         let most = self.effort.candidates.max(self.query.limit.saturating_add(self.query.offset).min(MOST));
         let found = postings::read(self.connection, self.wanted, self.strict, records, most, self.effort)?;
         let mut candidates = self.read(&found.records)?;
-        candidates.iter_mut().for_each(|one| one.is_selected = true);
+        candidates.iter_mut().for_each(|candidate| candidate.is_selected = true);
         if self.strict.has_required() && self.strict.takes(What::Prompt) {
             self.add_passages_with_required(&mut candidates)?;
         }
@@ -180,12 +180,12 @@ impl Searcher<'_> {
         }
         looker = Looker::new(found.terms.iter().map(|(term, rarity)| (term, *rarity)));
         looker.read_on = self.effort.read_on;
-        let asked = match self.wanted.len() {
-            ..QUESTION => Asked::Words,
-            _ if are_names(self.wanted) => Asked::Names,
-            _ => Asked::Question,
+        let kind = match self.wanted.len() {
+            ..QUESTION => QueryKind::Words,
+            _ if are_names(self.wanted) => QueryKind::Names,
+            _ => QueryKind::Question,
         };
-        let how = (asked, self.effort);
+        let how = (kind, self.effort);
         looker.dates = dates_in(&self.query.query.map(Query::wanted).unwrap_or_default());
         let ranked = rank(self.connection, &mut looker, candidates, self.strict, how)?;
         if ranked.is_empty() && !self.near().are_enough {
@@ -193,9 +193,9 @@ impl Searcher<'_> {
         }
         let mut ranked = order::join_by_meaning(self.connection, &mut looker, ranked, self.near(), self.strict, how)?;
         let rarest = postings::rarity(1.0, records);
-        ranked.iter_mut().for_each(|one| one.evidence = one.by_words / rarest);
+        ranked.iter_mut().for_each(|ranked| ranked.evidence = ranked.by_words / rarest);
         if self.query.order != Order::Relevance {
-            ranked = self.by_time(ranked.into_iter().map(|ranked| ranked.one).collect());
+            ranked = self.by_time(ranked.into_iter().map(|ranked| ranked.candidate).collect());
         }
         Ok((ranked, looker))
     }
@@ -219,7 +219,7 @@ impl Searcher<'_> {
         let known: HashSet<Key> = candidates.iter().map(Candidate::key).collect();
         let ids = trigrams::files_like(self.connection, self.strict.project, file)?.unwrap_or_default();
         let keys: Vec<Key> = ids.into_iter().take(MOST).map(|id| Key::new(0, What::Observation, id)).collect();
-        candidates.extend(self.read(&keys)?.into_iter().filter(|one| !known.contains(&one.key())));
+        candidates.extend(self.read(&keys)?.into_iter().filter(|candidate| !known.contains(&candidate.key())));
         Ok(())
     }
 
@@ -257,11 +257,13 @@ impl Searcher<'_> {
             if key.what() == What::Prompt && text > PASSAGE_BYTES {
                 continue;
             }
-            let Some(one) = Candidate::read(self.connection, *key)?.filter(|one| self.strict.passes(one)) else {
+            let Some(candidate) =
+                Candidate::read(self.connection, *key)?.filter(|candidate| self.strict.passes(candidate))
+            else {
                 continue;
             };
-            text += if one.what == What::Prompt { one.chars.min(LONG_PASSAGE) } else { 0 };
-            found.push(one);
+            text += if candidate.what == What::Prompt { candidate.chars.min(LONG_PASSAGE) } else { 0 };
+            found.push(candidate);
         }
         Ok(found)
     }
@@ -283,11 +285,11 @@ impl Searcher<'_> {
     }
 }
 
-fn unranked(one: Candidate) -> Ranked {
+fn unranked(candidate: Candidate) -> Ranked {
     let covered = 1.0;
     let mut look = Look::default();
     look.covered = covered;
-    Ranked::of(one, look)
+    Ranked::of(candidate, look)
 }
 
 /// Returns the expression that requires all wanted terms.
@@ -310,8 +312,8 @@ fn hit(
     is_question: bool,
     required: Option<&mut Looker>,
 ) -> rusqlite::Result<Hit> {
-    let one = &ranked.one;
-    let fields: Vec<Field<'_>> = one.fields();
+    let candidate = &ranked.candidate;
+    let fields: Vec<Field<'_>> = candidate.fields();
     let snippet = match required {
         Some(looker) => looker.look(&fields).snippet(&fields),
         None if ranked.look.has.is_empty() => String::new(),
@@ -328,7 +330,7 @@ fn hit(
             similarity: ranked.similarity.map(|similarity| percent(similarity.into())),
             parts: ScoreParts {
                 words: thousandths(ranked.look.total()),
-                kind: thousandths(one.weight()),
+                kind: thousandths(candidate.weight()),
                 neighbours: thousandths(parts.neighbours),
                 calls: thousandths(parts.calls),
                 meaning: thousandths(parts.meaning),
@@ -339,7 +341,7 @@ fn hit(
         is_weak: ranked.is_weak(),
         is_unrelated: is_question && ranked.is_unrelated(),
         is_older: ranked.is_older,
-        ..one.line(connection)?
+        ..candidate.line(connection)?
     })
 }
 
@@ -464,10 +466,10 @@ impl Gatherer<'_> {
 
     fn take(&self, id: i64, found: &mut Vec<Candidate>) -> rusqlite::Result<()> {
         if found.len() < MOST_OF_TYPE
-            && let Some(one) = self.read(Key::new(0, self.what, id))?
-            && self.strict.passes(&one)
+            && let Some(candidate) = self.read(Key::new(0, self.what, id))?
+            && self.strict.passes(&candidate)
         {
-            found.push(one);
+            found.push(candidate);
         }
         Ok(())
     }

@@ -198,16 +198,16 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Continues a checksum of the log.
-fn checksum((mut one, mut two): (u32, u32), bytes: &[u8], is_big_endian: bool) -> (u32, u32) {
+fn checksum((mut first, mut second): (u32, u32), bytes: &[u8], is_big_endian: bool) -> (u32, u32) {
     let number = |bytes: &[u8]| {
         let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];
         if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
     };
     for pair in bytes.chunks_exact(8) {
-        one = one.wrapping_add(number(&pair[..4])).wrapping_add(two);
-        two = two.wrapping_add(number(&pair[4..])).wrapping_add(one);
+        first = first.wrapping_add(number(&pair[..4])).wrapping_add(second);
+        second = second.wrapping_add(number(&pair[4..])).wrapping_add(first);
     }
-    (one, two)
+    (first, second)
 }
 
 /// The largest row that is read. What is stored of a text is far shorter.

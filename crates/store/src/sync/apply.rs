@@ -39,7 +39,7 @@ enum Found {
     OfAnother,
 }
 
-struct Place<'a> {
+struct EntryPlace<'a> {
     connection: &'a Connection,
     host: IntakeHost,
     entry: &'a Entry,
@@ -89,7 +89,7 @@ pub(super) fn apply(
         }
         None => None,
     };
-    let place = Place { connection, host, entry, table, project: project.row, session };
+    let place = EntryPlace { connection, host, entry, table, project: project.row, session };
     if known.is_none() {
         known = match place.find()? {
             Found::Nothing => None,
@@ -124,7 +124,7 @@ fn fate_beside(
     Ok(is_refused.then_some(Applied::Refused))
 }
 
-impl Place<'_> {
+impl EntryPlace<'_> {
     fn at(&self) -> Time {
         Time(Millis(self.entry.at_ms))
     }

@@ -3,6 +3,8 @@
 //!
 //! Of an own version, the log has the digest of what it says: what has not changed since is not added again.
 
+use std::error::Error;
+
 use longhaul_core::Millis;
 use longhaul_sync::{EntityId, HostId, IdxRange, RECORD_KINDS, Record, RecordId, SealedRecord};
 use rusqlite::Connection;
@@ -124,10 +126,13 @@ pub(super) fn header(row: &rusqlite::Row<'_>) -> rusqlite::Result<SealedRecord> 
     Ok(SealedRecord::new(id, host, row.get::<_, i64>(2)?.unsigned_abs(), row.get::<_, i64>(3)?.unsigned_abs()))
 }
 
+/// Makes the random bytes of a record's id.
+pub(super) type RandomSource<'a> = &'a mut dyn FnMut() -> Result<[u8; 10], Box<dyn Error + Send + Sync>>;
+
 /// Writes to the own log. [`LogWriter::finish`] completes it.
 pub(super) struct LogWriter<'a> {
     connection: &'a Connection,
-    random: &'a mut dyn FnMut() -> [u8; 10],
+    random: RandomSource<'a>,
     own: HostRow,
     head: u64,
     /// The time of the records, by the engine's clock.
@@ -139,7 +144,7 @@ impl<'a> LogWriter<'a> {
     pub(super) fn open(
         connection: &'a Connection,
         now: Millis,
-        random: &'a mut dyn FnMut() -> [u8; 10],
+        random: RandomSource<'a>,
     ) -> rusqlite::Result<Option<Self>> {
         let Some(own) = own_row(connection)? else { return Ok(None) };
         let (ahead, head): (i64, i64) =
@@ -162,7 +167,7 @@ impl<'a> LogWriter<'a> {
         forgotten.iter().try_for_each(|entity| identity::note_buried(self.connection, *entity))?;
         let number = forgotten.len();
         let content = Record::Forgetting(forgotten).encode();
-        let row = NewRow { content: Some(content), ..NewRow::of(self.new_id(), self.time_ms, DONE) };
+        let row = NewRow { content: Some(content), ..NewRow::of(self.new_id()?, self.time_ms, DONE) };
         self.append(&row)?;
         *logged += number as u64;
         self.finish()?;
@@ -191,7 +196,7 @@ impl<'a> LogWriter<'a> {
             return Ok(false);
         }
         let new = Identity { entity: Some(entity), version: before.version + 1, ..before };
-        let row = NewRow::of(self.new_id(), self.time_ms, DONE);
+        let row = NewRow::of(self.new_id()?, self.time_ms, DONE);
         let content = Some(digest.to_vec());
         self.append(&NewRow { entity: new.entity, version: new.version, content, ..row })?;
         new.put(self.connection)?;
@@ -203,8 +208,9 @@ impl<'a> LogWriter<'a> {
         row.append(self.connection, self.own, self.head)
     }
 
-    fn new_id(&mut self) -> RecordId {
-        RecordId::new(self.time_ms, (self.random)())
+    fn new_id(&mut self) -> rusqlite::Result<RecordId> {
+        let random = (self.random)().map_err(rusqlite::Error::ToSqlConversionFailure)?;
+        Ok(RecordId::new(self.time_ms, random))
     }
 }
 

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::circle::own_row;
 use super::content;
 use super::identity::{EntityTable, Identity, is_forgotten_here, to_bury};
-use super::log::{LogWriter, digest_of};
+use super::log::{LogWriter, RandomSource, digest_of};
 use crate::memory::records::RawText;
 use crate::row_ids::Time;
 use crate::sql::Sql;
@@ -52,8 +52,8 @@ pub struct Logged {
 impl Store {
     /// Adds what was made, changed and forgotten in shared projects since the last call to the own log.
     ///
-    /// `random` makes the random bytes of a record's id. Does nothing without a circle.
-    pub fn log_changes(&self, scan: Scan, random: &mut dyn FnMut() -> [u8; 10]) -> Result<Logged, StoreError> {
+    /// `random` makes the random bytes of a record's id; its error ends the call. Does nothing without a circle.
+    pub fn log_changes(&self, scan: Scan, random: RandomSource<'_>) -> Result<Logged, StoreError> {
         let mut logged = Logged::default();
         if own_row(&self.connection).map_err(cannot(ACTION))?.is_none() {
             return Ok(logged);
@@ -132,7 +132,7 @@ struct TableScan<'a> {
     scan: Scan,
     project: &'a Shared,
     table: EntityTable,
-    random: &'a mut dyn FnMut() -> [u8; 10],
+    random: RandomSource<'a>,
     logged: &'a mut Logged,
 }
 

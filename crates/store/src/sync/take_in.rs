@@ -92,13 +92,13 @@ impl Store {
             Err(error) if is_of_record(&error) => {}
             done => return done,
         }
-        if let [one] = some {
-            let sealed = one.sealed.clone().with_payload(None);
+        if let [incoming] = some {
+            let sealed = incoming.sealed.clone().with_payload(None);
             return self.take_in_at_once(&[Incoming { sealed, content: IncomingContent::Damaged }], arrival, now);
         }
         let mut taken = TakenIn::default();
-        for one in some {
-            taken.add(self.take_in_some(std::slice::from_ref(one), arrival, now)?);
+        for incoming in some {
+            taken.add(self.take_in_some(std::slice::from_ref(incoming), arrival, now)?);
         }
         Ok(taken)
     }
@@ -117,7 +117,8 @@ impl Store {
             }
             intake.terms.write(tx)
         };
-        let is_tombstone = |one: &Incoming| matches!(one.content, IncomingContent::Record(Record::Forgetting(_)));
+        let is_tombstone =
+            |incoming: &Incoming| matches!(incoming.content, IncomingContent::Record(Record::Forgetting(_)));
         if some.iter().any(is_tombstone) {
             self.overwriting(work)?;
         } else {

@@ -2,7 +2,7 @@ use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Pane, Trigger, next, transition};
 
 use super::empty;
-use crate::{Asked, PromptOrigin, Sighting};
+use crate::{PermissionQuestion, PromptOrigin, Sighting};
 
 const NOW: Millis = Millis(5_000_000);
 
@@ -41,8 +41,8 @@ fn a_session_that_starts_again_keeps_its_status() {
 #[test]
 fn a_busy_session_of_a_client_with_several_stays_in_its_pane() {
     let (_folder, store) = empty();
-    let one = pane("%1");
-    let seen = |session, pid| Sighting { client: "opencode", pid, ..sighting(session, Some(&one)) };
+    let first = pane("%1");
+    let seen = |session, pid| Sighting { client: "opencode", pid, ..sighting(session, Some(&first)) };
     let sessions =
         || store.agents().unwrap().into_iter().map(|row| row.session).collect::<std::collections::BTreeSet<_>>();
     store.note_prompt(&seen("opencode:a", Some(7)), PromptOrigin::User, None).unwrap();
@@ -60,12 +60,12 @@ fn a_busy_session_of_a_client_with_several_stays_in_its_pane() {
 #[test]
 fn a_pane_holds_one_session() {
     let (_folder, store) = empty();
-    let (one, two) = (pane("%1"), pane("%2"));
+    let (first, second) = (pane("%1"), pane("%2"));
     let elsewhere = Pane { socket: "/tmp/other".to_owned(), id: "%1".to_owned() };
-    store.add_agent(&sighting("old", Some(&one)), Status::Working, None).unwrap();
-    store.add_agent(&sighting("beside", Some(&two)), Status::Idle, None).unwrap();
+    store.add_agent(&sighting("old", Some(&first)), Status::Working, None).unwrap();
+    store.add_agent(&sighting("beside", Some(&second)), Status::Idle, None).unwrap();
     store.add_agent(&sighting("other server", Some(&elsewhere)), Status::Idle, None).unwrap();
-    store.note_prompt(&sighting("new", Some(&one)), PromptOrigin::User, Some("hi")).unwrap();
+    store.note_prompt(&sighting("new", Some(&first)), PromptOrigin::User, Some("hi")).unwrap();
     let mut left: Vec<String> = store.agents().unwrap().into_iter().map(|agent| agent.session).collect();
     left.sort();
     assert_eq!(left, ["beside", "new", "other server"]);
@@ -89,7 +89,7 @@ fn a_notification_after_the_answer_is_ignored() {
     let requested = transition(Trigger::PermissionRequested);
     assert!(
         store
-            .ask_permission("s", &requested, &Asked { by: None, reason: "Write", wants: None }, NOW)
+            .ask_permission("s", &requested, &PermissionQuestion { by: None, reason: "Write", wants: None }, NOW)
             .unwrap()
             .is_some()
     );
@@ -102,14 +102,30 @@ fn a_notification_after_the_answer_is_ignored() {
 }
 
 #[test]
+fn a_tool_call_answers_only_the_dialog_of_the_same_agent() {
+    let (_folder, store) = empty();
+    let (requested, used) = (transition(Trigger::PermissionRequested), transition(Trigger::ToolUsed));
+    let agents = [None, Some("a1"), Some("a2")];
+    for by in agents {
+        let asked = PermissionQuestion { by, reason: "Write", wants: None };
+        let is_answered_by = |agent| {
+            store.note_prompt(&sighting("s", None), PromptOrigin::User, None).unwrap();
+            store.ask_permission("s", &requested, &asked, NOW).unwrap();
+            store.change_status_asked_by("s", agent, &used, NOW).unwrap().is_some()
+        };
+        assert_eq!(agents.map(is_answered_by), agents.map(|agent| agent == by));
+    }
+}
+
+#[test]
 fn looking_at_a_pane_changes_only_what_is_in_it() {
     let (_folder, store) = empty();
-    let (one, two) = (pane("%1"), pane("%2"));
-    store.add_agent(&sighting("a", Some(&one)), Status::Completed, None).unwrap();
-    store.add_agent(&sighting("b", Some(&two)), Status::Completed, None).unwrap();
+    let (first, second) = (pane("%1"), pane("%2"));
+    store.add_agent(&sighting("a", Some(&first)), Status::Completed, None).unwrap();
+    store.add_agent(&sighting("b", Some(&second)), Status::Completed, None).unwrap();
     let seen = transition(Trigger::Seen);
-    assert_eq!(store.change_status_in_pane(&one, &seen, NOW).unwrap().map(|change| change.session), Some("a".into()));
-    assert_eq!(store.change_status_in_pane(&one, &seen, NOW).unwrap(), None);
+    assert_eq!(store.change_status_in_pane(&first, &seen, NOW).unwrap().map(|change| change.session), Some("a".into()));
+    assert_eq!(store.change_status_in_pane(&first, &seen, NOW).unwrap(), None);
     let statuses: Vec<Status> = store.agents().unwrap().into_iter().map(|agent| agent.status).collect();
     assert_eq!(statuses, [Status::Idle, Status::Completed]);
 }
@@ -127,13 +143,13 @@ fn subagents_never_count_below_zero() {
 #[test]
 fn what_was_found_running_does_not_push_out_what_a_hook_told() {
     let (_folder, store) = empty();
-    let one = pane("%1");
-    store.note_prompt(&sighting("real", Some(&one)), PromptOrigin::User, None).unwrap();
-    store.add_found_agent(&sighting("scan-1", Some(&one)), Status::Idle, None).unwrap();
+    let first = pane("%1");
+    store.note_prompt(&sighting("real", Some(&first)), PromptOrigin::User, None).unwrap();
+    store.add_found_agent(&sighting("scan-1", Some(&first)), Status::Idle, None).unwrap();
     assert_eq!(store.agents().unwrap().len(), 1);
     store.remove_agent("real").unwrap();
-    store.add_found_agent(&sighting("scan-1", Some(&one)), Status::Idle, None).unwrap();
-    store.note_prompt(&sighting("real", Some(&one)), PromptOrigin::User, None).unwrap();
+    store.add_found_agent(&sighting("scan-1", Some(&first)), Status::Idle, None).unwrap();
+    store.note_prompt(&sighting("real", Some(&first)), PromptOrigin::User, None).unwrap();
     let left: Vec<String> = store.agents().unwrap().into_iter().map(|agent| agent.session).collect();
     assert_eq!(left, ["real"], "the first real hook replaces what was found");
 }

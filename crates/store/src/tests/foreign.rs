@@ -105,9 +105,12 @@ fn values_of_other_types_are_read_as_far_as_they_go() {
     let found = ClaudeMem::open(&path).unwrap();
     let session = &found.sessions().unwrap()[0];
     let records = found.records(&session.sitting).unwrap();
-    let one = found.observation(&records.observations[0]).unwrap().unwrap();
-    assert_eq!((one.narrative.as_str(), records.observations[0].at.unwrap().0), ("in words", 1_700_000_001_000));
-    assert_eq!(one.facts, ["a", "2"]);
+    let observation = found.observation(&records.observations[0]).unwrap().unwrap();
+    assert_eq!(
+        (observation.narrative.as_str(), records.observations[0].at.unwrap().0),
+        ("in words", 1_700_000_001_000)
+    );
+    assert_eq!(observation.facts, ["a", "2"]);
     let stray = &found.strays().unwrap()[0];
     assert_eq!(
         (stray.at.unwrap().0, found.observation(stray).unwrap().unwrap().facts),
@@ -140,8 +143,11 @@ fn the_first_shape_names_sessions_by_their_row() {
     assert_eq!((session.id.as_str(), session.at.unwrap().0), ("client", 1_700_000_000_000));
     let records = found.records(&session.sitting).unwrap();
     assert_eq!(found.prompt(&records.prompts[0]).unwrap().unwrap(), "why?");
-    let one = found.observation(&records.observations[0]).unwrap().unwrap();
-    assert_eq!((one.narrative.as_str(), one.tool.as_str(), one.response.as_str()), ("It ran", "Bash", "ok"));
+    let observation = found.observation(&records.observations[0]).unwrap().unwrap();
+    assert_eq!(
+        (observation.narrative.as_str(), observation.tool.as_str(), observation.response.as_str()),
+        ("It ran", "Bash", "ok")
+    );
     assert_eq!(found.summary(&records.summaries[0]).unwrap().unwrap().summary.request, "asked");
     assert_eq!(found.strays().unwrap().len(), 0);
 }
@@ -224,7 +230,7 @@ fn of_a_text_that_is_too_long_only_the_beginning_is_read() {
     drop(connection);
     let found = ClaudeMem::open(&path).unwrap();
     let records = found.records(&found.sessions().unwrap()[0].sitting).unwrap();
-    let one = found.observation(&records.observations[0]).unwrap().unwrap();
-    assert_eq!(one.title.len(), 1 << 20);
-    assert_eq!(one.narrative, "(left out: 68157440 bytes)");
+    let observation = found.observation(&records.observations[0]).unwrap().unwrap();
+    assert_eq!(observation.title.len(), 1 << 20);
+    assert_eq!(observation.narrative, "(left out: 68157440 bytes)");
 }

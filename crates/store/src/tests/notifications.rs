@@ -5,7 +5,7 @@ use longhaul_core::{Millis, Status};
 use longhaul_tracker::{Trigger, transition};
 
 use super::{empty, open, place, sighting};
-use crate::{Asked, Notification, NotifyEvent, NotifyResult, PromptOrigin, last_notifications_of};
+use crate::{Notification, NotifyEvent, NotifyResult, PermissionQuestion, PromptOrigin, last_notifications_of};
 
 const BOTH: [NotifyWay; 2] = [NotifyWay::Desktop, NotifyWay::Ntfy];
 
@@ -80,7 +80,7 @@ fn a_row_says_what_is_asked_for_and_when_the_turn_began() {
     assert_eq!(store.agent("s").unwrap().unwrap().prompt_ms, None);
     store.note_prompt(&at(2_000), PromptOrigin::User, None).unwrap();
     let requested = transition(Trigger::PermissionRequested);
-    let asked = Asked { by: Some("a1"), reason: "permission: Bash", wants: Some("wants to run: make") };
+    let asked = PermissionQuestion { by: Some("a1"), reason: "permission: Bash", wants: Some("wants to run: make") };
     let change = store.ask_permission("s", &requested, &asked, Millis(3_000)).unwrap().unwrap();
     assert_eq!((change.to, change.failed), (Status::Blocked, false));
     let row = store.agent("s").unwrap().unwrap();
@@ -119,7 +119,7 @@ fn the_main_conversation_that_asks_after_a_subagent_is_a_change() {
     store.note_prompt(&sighting("s", None, 1_000), PromptOrigin::User, None).unwrap();
     let requested = transition(Trigger::PermissionRequested);
     let ask = |by: Option<&str>, wants: &str, ms: u64| {
-        let asked = Asked { by, reason: "permission: Bash", wants: Some(wants) };
+        let asked = PermissionQuestion { by, reason: "permission: Bash", wants: Some(wants) };
         store.ask_permission("s", &requested, &asked, Millis(ms)).unwrap()
     };
     let first = ask(Some("a1"), "one", 2_000).unwrap();

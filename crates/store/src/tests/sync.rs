@@ -236,7 +236,7 @@ impl Machine {
             let mut bytes = [7; 10];
             bytes[..8].copy_from_slice(&made.to_be_bytes());
             bytes[8] = name.as_bytes()[0];
-            bytes
+            Ok(bytes)
         });
         self.made = made;
         logged?;
@@ -281,7 +281,8 @@ impl Machine {
             budget.step()?;
             let page = self.store.records_to_send(range, PAGE, self.scan())?;
             range.after = page.last().unwrap().header.idx;
-            let page: Vec<SealedRecord> = page.into_iter().map(|one| one.seal(&ring(), &self.random())).collect();
+            let page: Vec<SealedRecord> =
+                page.into_iter().map(|outgoing| outgoing.seal(&ring(), &self.random())).collect();
             engine.insert(page);
             budget.step()?;
             self.store.confirm_sent(range.after)?;

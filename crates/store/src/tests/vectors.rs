@@ -294,7 +294,7 @@ fn vectors_of_a_replaced_model_go_once_the_new_ones_are_there() {
     while memory.store.drop_unused_vectors(&both, Millis(2 * DAY), 100).unwrap() {}
     let models = memory.store.vector_stats().unwrap();
     assert_eq!(
-        models.iter().map(|one| (one.model.as_str(), one.vectors)).collect::<Vec<_>>(),
+        models.iter().map(|stats| (stats.model.as_str(), stats.vectors)).collect::<Vec<_>>(),
         [("new", 300), ("test", 300)]
     );
     memory.model = again;

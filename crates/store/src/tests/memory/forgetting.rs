@@ -45,10 +45,13 @@ fn fill(shelf: &mut Shelf) {
 fn a_forgotten_observation_is_gone_from_the_file_and_stays_so() {
     let mut shelf = Shelf::new();
     fill(&mut shelf);
-    let mut one = secret("a", 900);
-    one.observation.title = format!("Ran {SECRET}");
-    one.observation.files_read = vec![format!("src/{SECRET}.rs")];
-    shelf.take("s1", &[one.clone(), NewObservation { at: Millis(901), tool_use_id: "b", ..one.clone() }]);
+    let mut secret_call = secret("a", 900);
+    secret_call.observation.title = format!("Ran {SECRET}");
+    secret_call.observation.files_read = vec![format!("src/{SECRET}.rs")];
+    shelf.take(
+        "s1",
+        &[secret_call.clone(), NewObservation { at: Millis(901), tool_use_id: "b", ..secret_call.clone() }],
+    );
     let id = shelf.count("SELECT id FROM observations WHERE tool_use_id = 'a'");
     shelf.checkpoint();
     assert!(shelf.has_secret());
@@ -58,7 +61,7 @@ fn a_forgotten_observation_is_gone_from_the_file_and_stays_so() {
     assert!(!shelf.store.forget(record).unwrap());
     assert!(!shelf.has_secret());
     shelf.is_sound();
-    assert_eq!(shelf.take("s1", &[one.clone(), NewObservation { tool_use_id: "b", ..one }]).known, 2);
+    assert_eq!(shelf.take("s1", &[secret_call.clone(), NewObservation { tool_use_id: "b", ..secret_call }]).known, 2);
     shelf.checkpoint();
     assert!(!shelf.has_secret());
     // Nobody else gets its number.

@@ -50,7 +50,13 @@ fn the_page_has_sessions_by_when_they_last_did_something() {
     let page = shelf.store.page_sessions("/p", 9).unwrap();
     let shown: Vec<(&str, u64, &str)> = page
         .iter()
-        .map(|one| (one.session.as_str(), one.at.0, one.summary.as_ref().map_or("", |(summary, _)| &summary.request)))
+        .map(|session| {
+            (
+                session.session.as_str(),
+                session.at.0,
+                session.summary.as_ref().map_or("", |(summary, _)| &summary.request),
+            )
+        })
         .collect();
     assert_eq!(shown, [("old", 700, "last of the old"), ("killed", 601, ""), ("new", 502, "of the new")]);
     assert_eq!(page[0].first_prompt, "begun long ago");

@@ -30,8 +30,9 @@ fn fill(store: &Store) {
     }
     for number in 0..100_u64 {
         let id = format!("call{number}");
-        let one = call(&id, Kind::Command, &format!("Ran program{number} with its arguments"), BEGAN + 100 * number);
-        store.take_in(&format!("old{}", number % 6), &[one], None).unwrap();
+        let observed =
+            call(&id, Kind::Command, &format!("Ran program{number} with its arguments"), BEGAN + 100 * number);
+        store.take_in(&format!("old{}", number % 6), &[observed], None).unwrap();
     }
     for number in 0..14 {
         let (title, text) = (format!("note {number}"), format!("text of note {number}"));

@@ -113,3 +113,14 @@ fn a_very_long_reply_is_sent_by_its_two_ends() {
     let largest = engine.records.values().filter_map(|record| record.payload.as_ref().map(Vec::len)).max().unwrap();
     assert!(largest < 1_000_000, "{largest}");
 }
+
+/// What was not logged is logged by the next exchange.
+#[test]
+fn without_random_bytes_nothing_is_logged() {
+    let (mut a, mut engine) = (Machine::sharing("a"), Engine::default());
+    a.note("note");
+    let failed = a.store.log_changes(a.scan(), &mut || Err("no random bytes".into())).unwrap_err();
+    assert_eq!(std::error::Error::source(&failed).unwrap().to_string(), "no random bytes");
+    a.exchange(&mut engine);
+    assert_eq!(engine.incoming(a.host(), 0, 9).len(), 1);
+}

@@ -33,7 +33,7 @@ fn at_most_a_hundred_records_are_written_at_once() {
             made += 1;
             let mut bytes = [0; 10];
             bytes[..8].copy_from_slice(&made.to_be_bytes());
-            bytes
+            Ok(bytes)
         };
         a.store.log_changes(scan, random).unwrap();
     });
