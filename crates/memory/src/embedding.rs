@@ -7,11 +7,10 @@
 //! How close a whole text is to a question is compared sentence by sentence: the mean over a longer text, which is what
 //! is stored of it, says little about each of its sentences.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::iter;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -24,10 +23,18 @@ mod tests;
 /// The largest scale of a token's vector. With it, the sum over the most tokens that a text can have is still finite.
 const MAX_SCALE: f32 = 1e30;
 
+/// What texts have between white space, with the number and the sum of its tokens.
+type Parts = HashMap<Box<str>, (usize, Mean), BuildHasherDefault<WordHasher>>;
+
+/// The most parts of texts that are kept, about 12 MB.
+const MAX_PARTS: usize = 20_000;
+
 /// A model file, for many texts.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Model {
     vocabulary: Vocabulary,
+    /// The parts of the texts that were compared with questions: those of one project repeat them.
+    parts: Mutex<Parts>,
 }
 
 impl Model {
@@ -37,7 +44,7 @@ impl Model {
         if vocabulary.bytes().len() != vocabulary.shape().total_bytes() {
             return Err(FormatError::Damaged("the vectors end early, or something follows them"));
         }
-        let model = Self { vocabulary };
+        let model = Self { vocabulary, parts: Mutex::default() };
         // Such a scale gives no vector, and the records of the token would count as processed.
         let are_usable = (0..model.vocabulary.shape().tokens).all(|token| model.scale(token).abs() <= MAX_SCALE);
         if !are_usable {
@@ -504,17 +511,12 @@ const SENTENCES: usize = 3;
 /// A sentence with fewer tokens is no sentence.
 const FEW_TOKENS: usize = 3;
 
-/// What texts have between white space, with the number and the sum of its tokens.
-type Parts = HashMap<Box<str>, (usize, Mean), BuildHasherDefault<WordHasher>>;
-
 /// A question that texts are compared with.
 #[derive(Debug)]
 pub struct Question {
     model: Arc<Model>,
     /// Its vector, of length 1.
     unit: Vec<f32>,
-    /// The parts of the texts before: those of one project repeat them.
-    known: RefCell<Parts>,
 }
 
 /// How similar the meaning of a text is to that of a question: 1 the same, 0 unrelated.
@@ -539,11 +541,7 @@ impl Question {
         let (_, Mean(sum)) = model.sum(text);
         let length = length(&sum);
         let is_usable = length > 0.0 && length.is_finite();
-        is_usable.then(|| Self {
-            model,
-            known: RefCell::default(),
-            unit: sum.iter().map(|value| (f64::from(*value) / length) as f32).collect(),
-        })
+        is_usable.then(|| Self { model, unit: sum.iter().map(|value| (f64::from(*value) / length) as f32).collect() })
     }
 
     /// Compares a text with it.
@@ -568,7 +566,10 @@ impl Question {
     }
 
     fn sentence(&self, text: &str) -> Sentence {
-        let mut known = self.known.borrow_mut();
+        let mut known = self.model.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() > MAX_PARTS {
+            known.clear();
+        }
         let (mut tokens, mut sum) = (0, Mean::new(self.model.dims()));
         let mut add = |(count, part): &(usize, Mean)| {
             tokens += count;
