@@ -159,7 +159,7 @@ fn search(memory: &Memory<'_>, words: Words) -> Result<String> {
         from_host: words.from_host.filter(|host| !host.is_empty()),
     };
     let projects = ProjectFilter { project: words.project, all: words.all_projects.unwrap_or_default() };
-    let hits = search::search(memory, &store, &projects, &wanted)?;
+    let hits = search::find(memory, &store, &projects, &wanted)?;
     if hits.is_empty() {
         return Ok(format!(
             "{}; try other words, another kind, or all_projects",

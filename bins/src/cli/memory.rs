@@ -13,10 +13,10 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{RangedU64ValueParser, TypedValueParser};
 use longhaul_core::text::cut_middle;
 use longhaul_core::{Env, one_line};
-use longhaul_memory::{Kind, Query, RESPONSE_CHARS, TITLE_CHARS};
+use longhaul_memory::{RESPONSE_CHARS, TITLE_CHARS};
 use longhaul_runtime::memory::is_excluded;
 use longhaul_runtime::{ErrorLog, Sanitizer, search_process};
 use longhaul_store::{Hit, NewNote, Record, RecordId, Store, What};
@@ -24,7 +24,6 @@ use serde_json::{Value, json};
 
 use self::open_memory::{Memory, ProjectFilter};
 use self::render::Shown;
-use self::search::{Ordering, Type, Wanted};
 use super::{Exit, import, out};
 
 #[derive(clap::Subcommand)]
@@ -32,7 +31,7 @@ pub(crate) enum Command {
     /// Answer a question with the best passages of past sessions; exit 1 if nothing is found
     Recall(search::RecallArgs),
     /// List matching prompts, observations (what a tool call did, or a note) and summaries; exit 1 if nothing is found
-    Search(Search),
+    Search(search::SearchArgs),
     /// List records with a similar meaning, even if they use other words; exit 1 if nothing is found
     Similar(search::SimilarArgs),
     /// Show what happened around a record
@@ -69,45 +68,6 @@ pub(crate) enum Command {
 }
 
 #[derive(clap::Args)]
-pub(crate) struct Search {
-    /// Words to find, +required, "a phrase", -excluded, prefix*, file:PART, kind:KIND, from:HOST, since:DATE, before:DATE; without a query, the newest records
-    #[arg(value_name = "QUERY")]
-    query: Vec<String>,
-    #[command(flatten)]
-    projects: ProjectFilter,
-    /// Only observations of this kind; can be given more than once
-    #[arg(long, value_name = "KIND", value_parser = kinds(), ignore_case = true)]
-    kind: Vec<Kind>,
-    /// Only observations about a file whose path contains PART
-    #[arg(long, value_name = "PART")]
-    file: Option<String>,
-    /// Only records since this day, as YYYY-MM-DD
-    #[arg(long, value_name = "DATE")]
-    since: Option<String>,
-    /// Only records before this day
-    #[arg(long, value_name = "DATE")]
-    before: Option<String>,
-    /// Only records of this type; can be given more than once
-    #[arg(long = "type", value_name = "TYPE")]
-    types: Vec<Type>,
-    /// The order of the results
-    #[arg(long, value_enum, default_value_t)]
-    order: Ordering,
-    /// Maximum number of results
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one())]
-    limit: usize,
-    /// Number of results to skip
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    offset: usize,
-    /// Below each result, print how its score is computed, and which words of the query it contains
-    #[arg(long)]
-    explain: bool,
-    /// Print a JSON array
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(clap::Args)]
 pub(crate) struct Timeline {
     /// A record: P12 (prompt), O345 or 345 (observation), S6 (summary)
     id: String,
@@ -132,12 +92,6 @@ pub(crate) struct Get {
     json: bool,
 }
 
-/// Returns the parser of `--kind`, which lists the kinds in the help and in its error.
-fn kinds() -> impl TypedValueParser<Value = Kind> {
-    let kind = |name: String| search::kind(&name).map_err(|error| error.to_string());
-    PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(kind)
-}
-
 /// Returns the parser of `--limit`. With 0, every search would report that nothing was found.
 fn at_least_one() -> impl TypedValueParser<Value = usize> {
     RangedU64ValueParser::new().range(1..)
@@ -147,7 +101,7 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
     let memory = Memory::of(env)?;
     match command {
         Command::Recall(args) => return search::recall(&memory, &args),
-        Command::Search(args) => return search(&memory, args),
+        Command::Search(args) => return search::search(&memory, args),
         Command::Similar(args) => return search::similar(&memory, &args),
         Command::Timeline(args) => timeline(&memory, &args)?,
         Command::Get(args) => return get(&memory, &args),
@@ -162,54 +116,6 @@ pub(crate) fn run(env: &Env, command: Command) -> anyhow::Result<Exit> {
         // It runs in the background, so an error is written to the error log, too.
         Command::SearchProcess => search_process::serve(env, &memory.home)
             .inspect_err(|error| ErrorLog::new(env, "search-process").write(&error.chain()))?,
-    }
-    Ok(Exit::Success)
-}
-
-fn search(memory: &Memory<'_>, args: Search) -> anyhow::Result<Exit> {
-    let wanted = Wanted {
-        query: Query::parse(&search::typed(&args.query)),
-        kinds: args.kind,
-        file: args.file,
-        since: args.since.as_deref().map(search::day).transpose()?,
-        before: args.before.as_deref().map(search::day).transpose()?,
-        what: args.types.into_iter().map(What::from).collect(),
-        order: args.order.into(),
-        limit: args.limit,
-        offset: args.offset,
-        session: None,
-        without_session: None,
-        from_host: None,
-    };
-    let store = search::open(memory)?;
-    let hits = match &store {
-        Some(store) => search::search(memory, store, &args.projects, &wanted)?,
-        None => Vec::new(),
-    };
-    if args.json {
-        out::json(&longhaul_runtime::memory::marked_hits(&wanted.query, &hits))?;
-    } else {
-        let mut marker = longhaul_runtime::memory::marker(&wanted.query, &hits);
-        let (shown, screen) = (Shown::of(args.projects.all), render::Screen::of(memory.env));
-        let titles = render::marked_lines(&hits, shown, screen, &mut |text| marker.marks(text));
-        let mut lines = Vec::new();
-        for (hit, title) in hits.iter().zip(titles) {
-            lines.push(title);
-            lines.extend(render::snippet(hit, screen, &mut |text| marker.marks(text)));
-            if let (true, Some(store)) = (args.explain, &store) {
-                let words = search::words_of(store, hit.record, &wanted.query)?;
-                lines.extend(render::explained(hit, &words));
-            }
-        }
-        out::recorded_lines(memory.env, &lines)?;
-    }
-    if hits.is_empty() {
-        let message = store.as_ref().map(|store| search::nothing_found(store, &wanted));
-        out::message(message.as_deref().unwrap_or(search::EMPTY));
-        return Ok(Exit::Problem);
-    }
-    if !args.json && hits[0].is_weak {
-        out::message("Only weak matches: no record has most of these words.");
     }
     Ok(Exit::Success)
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use longhaul_core::clock::Date;
 use longhaul_memory::{Answer, AnswerLine, Kind, LinePart, Query, WordMarker, WordMatch};
 use longhaul_runtime::memory::meaning::{self, Effort, Meaning};
@@ -14,17 +15,105 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::open_memory::{Memory, ProjectFilter};
-use super::render::Screen;
+use super::render::{Screen, Shown, explained, marked_lines, snippet};
 use crate::cli::paint::{self, Span, Tone};
 use crate::cli::{Exit, out};
 pub(crate) use longhaul_runtime::memory::Wanted;
 
-pub(crate) fn search(
-    memory: &Memory<'_>,
-    store: &Store,
-    projects: &ProjectFilter,
-    wanted: &Wanted,
-) -> Result<Vec<Hit>> {
+#[derive(clap::Args)]
+pub(crate) struct SearchArgs {
+    /// Words to find, +required, "a phrase", -excluded, prefix*, file:PART, kind:KIND, from:HOST, since:DATE, before:DATE; without a query, the newest records
+    #[arg(value_name = "QUERY")]
+    query: Vec<String>,
+    #[command(flatten)]
+    projects: ProjectFilter,
+    /// Only observations of this kind; can be given more than once
+    #[arg(long, value_name = "KIND", value_parser = kinds(), ignore_case = true)]
+    kind: Vec<Kind>,
+    /// Only observations about a file whose path contains PART
+    #[arg(long, value_name = "PART")]
+    file: Option<String>,
+    /// Only records since this day, as YYYY-MM-DD
+    #[arg(long, value_name = "DATE")]
+    since: Option<String>,
+    /// Only records before this day
+    #[arg(long, value_name = "DATE")]
+    before: Option<String>,
+    /// Only records of this type; can be given more than once
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<Type>,
+    /// The order of the results
+    #[arg(long, value_enum, default_value_t)]
+    order: Ordering,
+    /// Maximum number of results
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = super::at_least_one())]
+    limit: usize,
+    /// Number of results to skip
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: usize,
+    /// Below each result, print how its score is computed, and which words of the query it contains
+    #[arg(long)]
+    explain: bool,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn search(memory: &Memory<'_>, args: SearchArgs) -> Result<Exit> {
+    let wanted = Wanted {
+        query: Query::parse(&typed(&args.query)),
+        kinds: args.kind,
+        file: args.file,
+        since: args.since.as_deref().map(day).transpose()?,
+        before: args.before.as_deref().map(day).transpose()?,
+        what: args.types.into_iter().map(What::from).collect(),
+        order: args.order.into(),
+        limit: args.limit,
+        offset: args.offset,
+        session: None,
+        without_session: None,
+        from_host: None,
+    };
+    let store = open(memory)?;
+    let hits = match &store {
+        Some(store) => find(memory, store, &args.projects, &wanted)?,
+        None => Vec::new(),
+    };
+    if args.json {
+        out::json(&longhaul_runtime::memory::marked_hits(&wanted.query, &hits))?;
+    } else {
+        let mut marker = longhaul_runtime::memory::marker(&wanted.query, &hits);
+        let (shown, screen) = (Shown::of(args.projects.all), Screen::of(memory.env));
+        let titles = marked_lines(&hits, shown, screen, &mut |text| marker.marks(text));
+        let mut lines = Vec::new();
+        for (hit, title) in hits.iter().zip(titles) {
+            lines.push(title);
+            lines.extend(snippet(hit, screen, &mut |text| marker.marks(text)));
+            if let (true, Some(store)) = (args.explain, &store) {
+                let words = words_of(store, hit.record, &wanted.query)?;
+                lines.extend(explained(hit, &words));
+            }
+        }
+        out::recorded_lines(memory.env, &lines)?;
+    }
+    if hits.is_empty() {
+        let message = store.as_ref().map(|store| nothing_found(store, &wanted));
+        out::message(message.as_deref().unwrap_or(EMPTY));
+        return Ok(Exit::Problem);
+    }
+    if !args.json && hits[0].is_weak {
+        out::message("Only weak matches: no record has most of these words.");
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the parser of `--kind`, which lists the kinds in the help and in its error.
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    let parse = |name: String| kind(&name).map_err(|error| error.to_string());
+    PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(parse)
+}
+
+pub(crate) fn find(memory: &Memory<'_>, store: &Store, projects: &ProjectFilter, wanted: &Wanted) -> Result<Vec<Hit>> {
     wanted.check()?;
     let project_key = project_key(memory, store, projects, wanted)?;
     Ok(meaning::search(memory.env, &memory.home, &memory.config, store, wanted, project_key.as_deref())?)
