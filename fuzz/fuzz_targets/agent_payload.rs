@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     for agent in ALL {
         for rule in agent.events {
             if let Ok(Some(payload)) = Payload::parse(agent, rule.theirs, &text) {
-                assert!(payload.session().as_str().starts_with(agent.name));
+                assert!(payload.session.as_str().starts_with(agent.name));
                 assert!(longhaul_core::event::parse(&payload.to_claude()).is_ok());
             }
         }
