@@ -10,7 +10,7 @@ use longhaul_core::config::{Count, Seconds};
 use longhaul_core::event::{Event, EventName};
 use longhaul_core::{Config, Env, Millis, Platform, Reply, Status};
 use longhaul_handoff::{RenderInput, TimedText, ToolUse, TurnView, TurnWork, render, skeleton};
-use longhaul_inject::Terminal;
+use longhaul_inject::{Pane, Terminal};
 use longhaul_memory::embedding::{FormatError, Model, Vector};
 use longhaul_memory::{Call, Observation, PageInput, PageSession, RawCall, TurnText, observe, page, summarize};
 use longhaul_tracker::{Agent, Options, Trigger, next};
