@@ -70,17 +70,12 @@ pub(crate) fn run(workspace: &Workspace, args: &E2eArgs) -> Result<()> {
 }
 
 /// Runs scenarios, each in a home and a tmux server of its own: most of the time, they wait. Those that judge how long something
-/// takes come first, one by one; those that fail beside others come once more, alone.
+/// takes come first, one by one.
 fn play_all(chosen: &[&'static Scenario], cast: &Cast, keep: bool) -> Result<Vec<Outcome>> {
     let (alone, others): (Vec<_>, Vec<_>) = chosen.iter().partition(|scenario| ALONE.contains(&scenario.name));
     let mut outcomes = play_at_once(1, &alone, cast, keep)?;
     let parties = (thread::available_parallelism().map_or(1, usize::from) * AT_ONCE / 2).clamp(1, AT_ONCE);
-    let (passed, failed): (Vec<_>, Vec<_>) =
-        play_at_once(parties, &others, cast, keep)?.into_iter().partition(|outcome| outcome.result.is_ok());
-    outcomes.extend(passed);
-    // Beside others, a client may take longer than its own limits allow. What is wrong fails again.
-    let again: Vec<_> = failed.iter().map(|outcome| outcome.scenario).collect();
-    outcomes.extend(play_at_once(1, &again, cast, keep)?);
+    outcomes.extend(play_at_once(parties, &others, cast, keep)?);
     outcomes.sort_by_key(|outcome| chosen.iter().position(|scenario| scenario.name == outcome.scenario.name));
     Ok(outcomes)
 }

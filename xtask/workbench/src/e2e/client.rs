@@ -2,7 +2,7 @@
 //! session are in `world.rs`.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -74,8 +74,11 @@ pub(crate) fn started_as(client: &Path, bundle: &Path) -> Vec<String> {
     hide.into_iter().chain([HIDE, "/root"]).map(str::to_owned).chain(plain).collect()
 }
 
-/// Held while an agent's program is looked for and installed.
-static INSTALLING: Mutex<()> = Mutex::new(());
+/// Returns what is held while an agent's program is looked for and installed: another scenario may be about to install it.
+pub(crate) fn installing() -> MutexGuard<'static, ()> {
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    INSTALLING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A version of Node.js for a program that needs a newer one than the installed one.
 const NODE: &str = "node@22";
@@ -188,8 +191,7 @@ impl AgentProgram {
     pub(crate) fn find(&self, folder: &Path) -> Result<Vec<String>> {
         let prefix = folder.join(self.name);
         let script = prefix.join("node_modules").join(self.script);
-        // Another scenario may be about to install it.
-        let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _installing = installing();
         if self.installed(&prefix).as_deref() != Some(self.version) || !script.exists() {
             let package = format!("{}@{}", self.package, self.version);
             let is_node_old = major(Path::new("node")) < self.node;

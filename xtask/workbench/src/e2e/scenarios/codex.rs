@@ -424,6 +424,7 @@ fn find(prefix: &Path) -> Result<PathBuf> {
         let named = PathBuf::from(named);
         return named.canonicalize().with_context(|| format!("CODEX_BIN: there is no {}", named.display()));
     }
+    let _installing = client::installing();
     let program = prefix.join("node_modules/.bin/codex");
     let version = run::output(run::program(&program).arg("--version"));
     if !version.is_ok_and(|version| version.trim().ends_with(VERSION)) {
