@@ -231,15 +231,17 @@ impl Store {
             ":from2": from(2),
             ":from3": from(3),
         };
-        self.connection.first_with(&format!(
-                    "UPDATE agents SET previous = status, status = :to, reason = :reason, updated_at = :now, touched_ms = :ms,
-                                       stopped = iif(:works, 0, stopped), failed = iif(:works, 0, failed),
-                                       asked_by = iif(:to = 'blocked', asked_by, NULL),
-                                       wants = iif(:to = 'blocked', wants, NULL),
-                                       subagent_count = iif(:to = 'completed', 0, subagent_count)
-                     WHERE {guard} AND status IN (:from0, :from1, :from2, :from3)
-                     {CHANGED}"
-                ), [values, set].concat().as_slice(), change)
+        let sql = format!(
+            "UPDATE agents SET previous = status, status = :to, reason = :reason, updated_at = :now, touched_ms = :ms,
+                               stopped = iif(:works, 0, stopped), failed = iif(:works, 0, failed),
+                               asked_by = iif(:to = 'blocked', asked_by, NULL),
+                               wants = iif(:to = 'blocked', wants, NULL),
+                               subagent_count = iif(:to = 'completed', 0, subagent_count)
+             WHERE {guard} AND status IN (:from0, :from1, :from2, :from3)
+             {CHANGED}"
+        );
+        self.connection
+            .first_with(&sql, [values, set].concat().as_slice(), change)
             .map_err(cannot("change the session's status"))
     }
 }

@@ -420,7 +420,8 @@ pub(crate) fn near_prompt(
     let query = file.embed(text)?.filter(|query| query.dims() == model.dims);
     let Some(query) = query else { return Ok(NearRecords::default()) };
     let records = store.nearest_of_newest(&model, project_key, &query, COMPARED_RECORDS)?;
-    Ok(NearRecords { records, compared: meaning.compared(prompt)?, are_enough: true })
+    let compared = if records.is_empty() { Compared::Nothing } else { meaning.compared(prompt)? };
+    Ok(NearRecords { records, compared, are_enough: true })
 }
 
 /// Returns whether there are records without vectors of the bundle's model; `false` if there is no model.
